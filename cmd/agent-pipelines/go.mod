@@ -1,0 +1,13 @@
+module github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines
+
+go 1.26.0
+
+require (
+	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
+)
+
+replace (
+	github.com/dodo-digital/agent-pipelines/kernel => ../../kernel
+	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
+)

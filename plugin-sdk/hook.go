@@ -1,0 +1,73 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// HookAction acts at a point of the run: it sends, runs or measures something and says how the run
+// goes on. An error is treated by the hook's on_error setting.
+type HookAction interface {
+	Describe() Component
+	Run(ctx context.Context, req HookRequest) (HookAnswer, error)
+}
+
+// HookPoint names a moment of a run.
+type HookPoint string
+
+// The eight points. SessionEnd can neither pause nor modify.
+const (
+	SessionStart          HookPoint = "session_start"
+	SessionEnd            HookPoint = "session_end"
+	StageStart            HookPoint = "stage_start"
+	StageEnd              HookPoint = "stage_end"
+	IterationStart        HookPoint = "iteration_start"
+	IterationEnd          HookPoint = "iteration_end"
+	ParallelProviderStart HookPoint = "parallel_provider_start"
+	ParallelProviderEnd   HookPoint = "parallel_provider_end"
+)
+
+// HookRequest is one firing of a hook.
+type HookRequest struct {
+	// Key is stable over retries and restarts: use it as idempotency key of what you do.
+	Key       string
+	Point     HookPoint
+	Session   string
+	Node      string // the node's id; empty at session points
+	Stage     string
+	Iteration int // 0 outside iterations
+	Provider  string
+	Status    string // the run's or the stage's status word
+	Config    json.RawMessage
+	// Summary is the agent's own summary of the iteration, Result the normalized result.json, and
+	// Artifact a preview of the node's artifact; each empty where there is none.
+	Summary  string
+	Result   json.RawMessage
+	Artifact string
+	// Context is the text that hooks have injected so far.
+	Context string
+	WorkDir string
+}
+
+// Action is what a hook answers.
+type Action string
+
+// The five answers.
+const (
+	ActionContinue      Action = "continue"
+	ActionPause         Action = "pause"
+	ActionAbort         Action = "abort"
+	ActionRestartStage  Action = "restart_stage"
+	ActionModifyContext Action = "modify_context"
+)
+
+// HookAnswer is a hook's reply. The zero value continues.
+type HookAnswer struct {
+	Action  Action
+	Reason  string // for pause and abort
+	Context string // text for the agent, for modify_context and restart_stage
+	// Facts are what a check measured, as a JSON object; Outcome may only make the node's outcome
+	// worse ("fail"), never better. Both empty for other actions.
+	Facts   json.RawMessage
+	Outcome string
+}

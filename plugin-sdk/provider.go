@@ -1,0 +1,135 @@
+package sdk
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Provider drives an agent or a model. Execute is one whole attempt: it returns when the agent is
+// done, honours ctx (soft cancel: stop, clean up every child, return), and reports what happens on
+// the way through the exchange. An error is best a [failure.Error]; any other error is taken as
+// provider_failed. Unless Describe says serial, calls overlap.
+type Provider interface {
+	Describe() Component
+	Execute(ctx context.Context, req ExecuteRequest, x Exchange) (ExecuteResult, error)
+}
+
+// Purpose says why the kernel asks.
+type Purpose string
+
+// Work is a stage's iteration; Question is a termination strategy's question, answered in text.
+const (
+	PurposeWork     Purpose = "work"
+	PurposeQuestion Purpose = "question"
+)
+
+// ExecuteRequest is one attempt.
+type ExecuteRequest struct {
+	// Key identifies the attempt for ever, Epoch the kernel start that issued it: together they are
+	// the idempotency key of every effect inside.
+	Key   string
+	Epoch int
+	// Session, Node, Stage, Iteration, Attempt and Visit say where in the run this is. Iteration,
+	// Attempt and Visit count from 1. Node is the node's id, Stage the stage's name (may be empty).
+	Session   string
+	Node      string
+	Stage     string
+	Iteration int
+	Attempt   int
+	Visit     int
+	// Purpose is work unless a strategy asked.
+	Purpose Purpose
+	// Prompt is the text for the agent, complete.
+	Prompt string
+	// Model is the provider's own model name, "" for the provider's default.
+	Model string
+	// Config is the provider's configuration as JSON, passed through from the pipeline.
+	Config json.RawMessage
+	// WorkDir is the absolute path in which the agent works.
+	WorkDir string
+	// Environment is added to the plugin's own environment for the agent.
+	Environment map[string]string
+	// Paths are the files that the agent may be told to write. Providers write none of them.
+	Paths Paths
+	// Timeout is the time for the whole attempt, IdleTimeout the longest silence of the agent; zero
+	// means none. The kernel has deadlines of its own besides.
+	Timeout     time.Duration
+	IdleTimeout time.Duration
+	// Grace is how long the agent has between the polite and the final signal. Default 5 s.
+	Grace time.Duration
+	// Resume is set when an earlier attempt was cut off after a checkpoint.
+	Resume *Resume
+}
+
+// Paths are absolute. Empty ones do not exist for this attempt.
+type Paths struct {
+	Context  string // context.json, to be read
+	Status   string // status.json, which older prompts tell the agent to write
+	Result   string // result.json, which the agent is told to write
+	Progress string // the progress file, to which the agent appends
+	Output   string // where the agent's own report goes when the prompt asks for one
+	Attempt  string // a private directory of this attempt, for blobs that do not fit in a message
+}
+
+// Resume hands back what an attempt had saved when it was cut off.
+type Resume struct {
+	Checkpoint Checkpoint
+	// Calls are the tool calls after the checkpoint, in order. A call with a result is finished and
+	// must not be made again; one without was cut off, and asking again yields the kernel's verdict.
+	Calls []ResumedCall
+}
+
+// ResumedCall is a tool call known from the journal.
+type ResumedCall struct {
+	Call   ToolCall
+	Result *ToolResult
+}
+
+// Outcome says how an attempt ended, in words that hold for every provider.
+type Outcome string
+
+// The outcomes. The zero value is read as succeeded when Execute returns no error.
+const (
+	OutcomeSucceeded        Outcome = "succeeded"
+	OutcomeFailed           Outcome = "failed"            // the agent says it could not do it
+	OutcomeEmpty            Outcome = "empty"             // it ended well but did and said nothing
+	OutcomePermissionDenied Outcome = "permission_denied" // it was refused what it needed
+	OutcomeRateLimited      Outcome = "rate_limited"      // the service asked to come back later
+	OutcomeNeedsPerson      Outcome = "needs_person"      // it waits for a login, a licence, an answer
+	OutcomeInfrastructure   Outcome = "infrastructure"    // network, process or service failed
+)
+
+// ExecuteResult is what an attempt yields. It is also valid beside an error: whatever is known of
+// output and usage is kept then.
+type ExecuteResult struct {
+	// Output is the text that a person reads. Empty: the output chunks of the exchange, joined.
+	Output string
+	// Outcome classifies the end; never derived from the exit code alone.
+	Outcome Outcome
+	// ExitCode is the agent process's, -1 if a signal ended it, 0 for providers without a process.
+	ExitCode int
+	// Duration is the time that the agent took.
+	Duration time.Duration
+	// Usage is nil when the provider does not know; unknown is not zero.
+	Usage *Usage
+	// Model and AgentVersion are what really ran, where it can be known.
+	Model        string
+	AgentVersion string
+	// Conversation is the agent's own id of its session, by which it can be resumed. May be empty.
+	Conversation string
+	// Error is set where Outcome is not succeeded and Execute still returns no error.
+	Error *failure.Error
+}
+
+// Usage counts tokens of one attempt. A nil pointer is unknown.
+type Usage struct {
+	InputTokens      *int64   `json:"input_tokens,omitempty"`       // without cache reads and writes
+	OutputTokens     *int64   `json:"output_tokens,omitempty"`      // reasoning included
+	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`  // input served from a cache
+	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"` // input written to a cache
+	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`   // part of OutputTokens
+	CostUSD          *float64 `json:"cost_usd,omitempty"`           // as the agent or its price list says
+}
