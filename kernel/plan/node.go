@@ -1,0 +1,129 @@
+package plan
+
+import "encoding/json"
+
+// Kind says what a node does.
+type Kind string
+
+// The three kinds of nodes.
+const (
+	KindStage    Kind = "stage"    // iterations of one agent
+	KindParallel Kind = "parallel" // the same stages by several providers side by side
+	KindPipeline Kind = "pipeline" // a whole plan, embedded
+)
+
+// Node is one node of a plan. Which fields are set depends on Kind.
+type Node struct {
+	Path        string      `json:"path"` // "0", inside a block "0.1"
+	ID          string      `json:"id"`   // unique in its list
+	Kind        Kind        `json:"kind"`
+	Termination Termination `json:"termination,omitempty"` // stage: always has a type
+	Inputs      Inputs      `json:"inputs"`                // as written, {} if absent
+	Ref         string      `json:"ref,omitempty"`         // stage name or nested pipeline name
+	Description string      `json:"description,omitempty"`
+
+	// Stage nodes.
+	Provider   *Provider `json:"provider,omitempty"` // stages outside blocks
+	Model      string    `json:"model,omitempty"`    // stages inside blocks: the node's own only
+	PromptPath string    `json:"prompt_path,omitempty"`
+	Prompt     string    `json:"prompt,omitempty"` // inline text, instead of PromptPath
+	Context    string    `json:"context,omitempty"`
+	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} still in it
+	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
+
+	// Parallel blocks.
+	Providers   []BlockProvider `json:"providers,omitempty"`
+	Stages      []Node          `json:"stages,omitempty"`
+	FailureMode string          `json:"failure_mode,omitempty"` // as written; has no effect
+
+	// Nested pipelines.
+	Runs int   `json:"runs,omitempty"`
+	Plan *Plan `json:"plan,omitempty"`
+
+	// The newer keys (DIALECT B2), nil unless the source used them.
+	Artifact    *Artifact           `json:"artifact,omitempty"`
+	Requires    map[string][]string `json:"requires,omitempty"`
+	SkipWhen    string              `json:"skip_when,omitempty"`
+	Steps       *Steps              `json:"steps,omitempty"`
+	Checks      []Check             `json:"checks,omitempty"`
+	Transitions map[Outcome]Edge    `json:"transitions,omitempty"`
+	Policy      *Policy             `json:"policy,omitempty"`
+}
+
+// Provider is a resolved provider and model. Type is the canonical name.
+type Provider struct {
+	Type  string `json:"type"`
+	Model string `json:"model"` // "" where neither anybody nor the provider names one
+}
+
+// BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else
+// an object.
+type BlockProvider struct {
+	Name   string
+	As     string // name of this entry where one provider stands twice, "" for Name
+	Model  string
+	Inputs Inputs
+	Object bool // written as an object
+}
+
+type blockProviderObject struct {
+	Name   string `json:"name"`
+	As     string `json:"as,omitempty"`
+	Model  string `json:"model,omitempty"`
+	Inputs Inputs `json:"inputs,omitempty"`
+}
+
+// MarshalJSON writes the form that the source had.
+func (b BlockProvider) MarshalJSON() ([]byte, error) {
+	if !b.Object {
+		return json.Marshal(b.Name)
+	}
+	return json.Marshal(blockProviderObject{b.Name, b.As, b.Model, b.Inputs})
+}
+
+// UnmarshalJSON reads both forms.
+func (b *BlockProvider) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		*b = BlockProvider{}
+		return json.Unmarshal(data, &b.Name)
+	}
+	var o blockProviderObject
+	if err := json.Unmarshal(data, &o); err != nil {
+		return err
+	}
+	*b = BlockProvider{Name: o.Name, As: o.As, Model: o.Model, Inputs: o.Inputs, Object: true}
+	return nil
+}
+
+// Inputs are a node's inputs as written: from, select, from_parallel, from_initial. In JSON always
+// an object.
+type Inputs map[string]json.RawMessage
+
+// MarshalJSON writes {} for nil.
+func (in Inputs) MarshalJSON() ([]byte, error) {
+	if in == nil {
+		return []byte("{}"), nil
+	}
+	return json.Marshal(map[string]json.RawMessage(in))
+}
+
+// From is the id of the node whose outputs are wanted, "" for none.
+func (in Inputs) From() string { return in.text("from") }
+
+// Select is latest or history; all is an alias of history, anything else means latest.
+func (in Inputs) Select() string {
+	switch in.text("select") {
+	case "history", "all":
+		return "history"
+	default:
+		return "latest"
+	}
+}
+
+func (in Inputs) text(key string) string {
+	var s string
+	if json.Unmarshal(in[key], &s) != nil {
+		return ""
+	}
+	return s
+}
