@@ -7,15 +7,15 @@ type Outcome string
 
 // The outcomes.
 const (
-	Success  Outcome = "success"
-	Fail     Outcome = "fail"   // measured or judged to be wrong
-	Reject   Outcome = "reject" // a reviewer says no
-	Retry    Outcome = "retry"
-	Timeout  Outcome = "timeout"
-	Error    Outcome = "error"
-	Escalate Outcome = "escalate"
-	Skip     Outcome = "skip"
-	BudgetUp Outcome = "budget" // the budget is used up
+	OutcomeSuccess  Outcome = "success"
+	OutcomeFail     Outcome = "fail"   // measured or judged to be wrong
+	OutcomeReject   Outcome = "reject" // a reviewer says no
+	OutcomeRetry    Outcome = "retry"
+	OutcomeTimeout  Outcome = "timeout"
+	OutcomeError    Outcome = "error"
+	OutcomeEscalate Outcome = "escalate"
+	OutcomeSkip     Outcome = "skip"
+	OutcomeBudget   Outcome = "budget" // the budget is used up
 )
 
 // The targets of an edge that are no node ids.
