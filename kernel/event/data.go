@@ -1,0 +1,261 @@
+package event
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Ref refers to a file of the session's store. Path is relative to the session directory and uses
+// slashes.
+type Ref struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256,omitempty"` // lower-case hex
+	Size   int64  `json:"size"`             // bytes
+}
+
+// SessionStartData begins a run. It resets the fold.
+type SessionStartData struct {
+	Mode             string `json:"mode"` // loop or pipeline
+	Pipeline         string `json:"pipeline,omitempty"`
+	PipelineFile     string `json:"pipeline_file,omitempty"` // as resolved, for people
+	Stage            string `json:"stage,omitempty"`         // loops
+	StageName        string `json:"stage_name,omitempty"`    // loops
+	JournalVersion   int    `json:"journal_version"`
+	SchedulerVersion int    `json:"scheduler_version"`
+	PlanSHA256       string `json:"plan_sha256"` // of plan.json
+	SkipDelays       bool   `json:"skip_delays,omitempty"`
+}
+
+// KernelStartData is a kernel taking hold of the session.
+type KernelStartData struct {
+	PID       int    `json:"pid"`
+	StartTime string `json:"start_time"` // the process's, against reuse of pids
+	Version   string `json:"version"`
+}
+
+// SessionImportedData is a state rebuilt from damaged or foreign files; folding starts anew at it.
+type SessionImportedData struct {
+	State  json.RawMessage `json:"state"`
+	Reason string          `json:"reason"`
+}
+
+// SessionResumedData says that a paused, failed or crashed run goes on.
+type SessionResumedData struct {
+	By      string `json:"by,omitempty"`
+	Context string `json:"context,omitempty"` // text for the agent's next prompt
+}
+
+// SessionPausedData says why the run waits.
+type SessionPausedData struct {
+	Kind   string `json:"kind"` // signal, user, hook, approval, escalation, error
+	Reason string `json:"reason,omitempty"`
+}
+
+// SessionCompleteData ends a run.
+type SessionCompleteData struct {
+	Reason string `json:"reason"`
+}
+
+// SessionAbortedData ends a run by request.
+type SessionAbortedData struct {
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by,omitempty"`
+}
+
+// NodeStartData begins a visit of a node.
+type NodeStartData struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"` // the stage's name, "" for inline prompts
+	Provider string `json:"provider,omitempty"`
+	Model    string `json:"model,omitempty"`
+	Runs     int    `json:"runs,omitempty"` // iterations at most, pipelines only
+}
+
+// NodeCompleteData is the commit of a transition: how the visit ended and where the run goes.
+type NodeCompleteData struct {
+	Name      string           `json:"name"`
+	Status    string           `json:"status"` // complete, failed, skipped
+	Reason    string           `json:"reason,omitempty"`
+	Outcome   string           `json:"outcome"`         // an outcome of package plan
+	To        string           `json:"to"`              // the node path entered next, or done, failed, pause, abort
+	Edge      string           `json:"edge,omitempty"`  // name of the counted back edge taken
+	Cycle     int              `json:"cycle,omitempty"` // its count with this return
+	Artifacts map[string]Ref   `json:"artifacts,omitempty"`
+	Failure   *FailureData     `json:"failure,omitempty"`
+	Result    *json.RawMessage `json:"result,omitempty"`
+}
+
+// IterationStartData begins an iteration with its first attempt.
+type IterationStartData struct {
+	Stage    string `json:"stage"`
+	Type     string `json:"type"`
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+}
+
+// Signals are the agent's signals of result.json.
+type Signals struct {
+	PlateauSuspected bool   `json:"plateau_suspected"`
+	Risk             string `json:"risk"`
+	Notes            string `json:"notes"`
+}
+
+// Usage sums what an attempt consumed; absent fields are unknown.
+type Usage struct {
+	InputTokens      *int64   `json:"input_tokens,omitempty"`
+	OutputTokens     *int64   `json:"output_tokens,omitempty"`
+	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`
+	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
+	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`
+	CostUSD          *float64 `json:"cost_usd,omitempty"`
+}
+
+// IterationCompleteData is an iteration whose attempt succeeded. The history of state.json is built
+// from it, so it repeats the parts of the result that history shows.
+type IterationCompleteData struct {
+	ResultFile     string   `json:"result_file,omitempty"` // absolute; the journal's writer adds it
+	Decision       string   `json:"decision"`              // continue, stop, error
+	Reason         string   `json:"reason"`
+	Stage          string   `json:"stage,omitempty"`
+	Summary        string   `json:"summary"`
+	FilesTouched   []string `json:"files_touched,omitempty"`
+	ItemsCompleted []string `json:"items_completed,omitempty"`
+	Signals        Signals  `json:"signals"`
+	Result         Ref      `json:"result"`
+	Output         *Ref     `json:"output,omitempty"` // nil: the agent said nothing
+	Usage          *Usage   `json:"usage,omitempty"`
+	Model          string   `json:"model,omitempty"`         // really used
+	AgentVersion   string   `json:"agent_version,omitempty"` // really used
+	DurationMS     int64    `json:"duration_ms"`
+}
+
+// FailureData is the error record (DIALECT B8).
+type FailureData struct {
+	Code          string  `json:"code,omitempty"`
+	ErrorType     string  `json:"error_type"`
+	Message       string  `json:"message"`
+	Retryable     bool    `json:"retryable"`
+	RetryAfter    float64 `json:"retry_after_seconds,omitempty"`
+	Node          string  `json:"node,omitempty"`
+	Stage         string  `json:"stage,omitempty"` // the node's id again, as Bash has it
+	Step          string  `json:"step,omitempty"`
+	Iteration     int     `json:"iteration,omitempty"`
+	Attempt       int     `json:"attempt,omitempty"`
+	Cause         string  `json:"cause,omitempty"`
+	Detail        string  `json:"detail,omitempty"`
+	Remedy        string  `json:"remedy,omitempty"`
+	ResumeCommand string  `json:"resume_command,omitempty"`
+	// Collateral: the attempt fell with a process that another call brought down; making it again
+	// uses up no try.
+	Collateral bool   `json:"collateral,omitempty"`
+	Usage      *Usage `json:"usage,omitempty"`
+	ExitCode   *int   `json:"exit_code,omitempty"`
+}
+
+// RetryData begins another attempt of the same iteration.
+type RetryData struct {
+	Rung string `json:"rung"` // attempt, step, stage
+	N    int    `json:"n"`    // this attempt's number
+	Max  int    `json:"max"`
+}
+
+// DecisionData is a termination strategy's reply.
+type DecisionData struct {
+	Strategy   string          `json:"strategy"`
+	Action     string          `json:"action"` // continue, stop, error, ask
+	Reason     string          `json:"reason,omitempty"`
+	Confidence float64         `json:"confidence,omitempty"`
+	State      json.RawMessage `json:"state,omitempty"`
+	Round      int             `json:"round,omitempty"` // questions answered before this reply
+	Question   *QuestionData   `json:"question,omitempty"`
+	Failure    *FailureData    `json:"failure,omitempty"` // for error
+}
+
+// QuestionData is a question that a strategy wants put to a provider. The prompt lies in a file.
+type QuestionData struct {
+	Prompt   Ref    `json:"prompt"`
+	Provider string `json:"provider"`
+	Model    string `json:"model,omitempty"`
+}
+
+// JudgeStartData puts a strategy's question to a provider.
+type JudgeStartData struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+	Round    int    `json:"round"`
+}
+
+// JudgeCompleteData is what came of the question.
+type JudgeCompleteData struct {
+	Status string          `json:"status"` // success or failed
+	Reason string          `json:"reason,omitempty"`
+	Answer *Ref            `json:"answer,omitempty"`
+	Result json.RawMessage `json:"result,omitempty"`
+	Round  int             `json:"round"`
+}
+
+// TimerSetData arms a timer; it is due After after the event's time.
+type TimerSetData struct {
+	Purpose string        `json:"purpose"` // delay, backoff
+	After   time.Duration `json:"after_ns"`
+}
+
+// ControlData is what somebody asked of a running or paused session.
+type ControlData struct {
+	ID     string `json:"id"`     // of the inbox message, for recognition after a crash
+	Action string `json:"action"` // pause, abort, answer, feedback
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Kind   string `json:"kind,omitempty"` // of a pause: signal, user
+}
+
+// QuestionAskedData asks a person.
+type QuestionAskedData struct {
+	ID      string   `json:"id"`
+	Kind    string   `json:"kind"` // confirm, supervise, tool, escalation
+	Digest  string   `json:"digest"`
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"`
+}
+
+// QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.
+type QuestionAnsweredData struct {
+	ID     string `json:"id"`
+	By     string `json:"by,omitempty"`
+	Answer string `json:"answer"`
+	Digest string `json:"digest"`
+}
+
+// StageTransitionData informs about a transition already committed.
+type StageTransitionData struct {
+	From    string `json:"from_stage"`
+	To      string `json:"to_stage"`
+	Outcome string `json:"outcome"`
+}
+
+// ToolCallData is a gated call's intent (on disk before the verdict) or an observed call.
+type ToolCallData struct {
+	CallID   string          `json:"call_id"`
+	Tool     string          `json:"tool"`
+	Effect   string          `json:"effect,omitempty"`
+	Args     json.RawMessage `json:"args,omitempty"`
+	ArgsRef  *Ref            `json:"args_ref,omitempty"` // instead of Args where they are large
+	Observed bool            `json:"observed,omitempty"`
+	Verdict  string          `json:"verdict,omitempty"`
+	Reason   string          `json:"reason,omitempty"`
+}
+
+// ToolResultData is the end of a tool call.
+type ToolResultData struct {
+	CallID    string          `json:"call_id"`
+	Status    string          `json:"status"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	ResultRef *Ref            `json:"result_ref,omitempty"`
+	Observed  bool            `json:"observed,omitempty"`
+}
+
+// CheckpointData refers to what a provider wants back after a crash.
+type CheckpointData struct {
+	Turn int `json:"turn"`
+	Blob Ref `json:"blob"`
+}

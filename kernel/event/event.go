@@ -1,0 +1,72 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// JournalVersion is the version of the line format and of the meaning of events.
+const JournalVersion = 1
+
+// MaxLine is the largest line of a journal in bytes, newline included (REQUIREMENTS U223).
+const MaxLine = 64 << 10
+
+// Event is one thing that happened to a session. Seq, Epoch, RunID and Time are given by the
+// journal when it is appended; everything else by whoever reports it.
+type Event struct {
+	Type    Type
+	Session string
+	// Cursor says where in the pipeline it happened, nil for events of no place.
+	Cursor *Cursor
+	// Data is the typed payload as JSON, one of the …Data types of this package for our own events.
+	Data json.RawMessage
+	// Time is UTC.
+	Time time.Time
+	// Seq counts the events of a session from 1, without gaps in an undamaged journal.
+	Seq int64
+	// RunID is the run that the event belongs to; a finished session that is started again has a new one.
+	RunID string
+	// Epoch is the kernel start that wrote it; a fold ignores events of an outdated epoch.
+	Epoch int
+	// Key is the stable name of what the event is about, "" for plain facts.
+	Key Key
+	// Attempt counts the attempts of an iteration from 1, 0 where there is none.
+	Attempt int
+	// Must: a reader that does not know the type has to stop instead of skipping the line.
+	Must bool
+}
+
+// Cursor is Bash's place of an event, with our additions at the end.
+type Cursor struct {
+	NodePath  string `json:"node_path"`
+	NodeRun   int    `json:"node_run"` // for display: equal to Iteration outside blocks
+	Iteration int    `json:"iteration"`
+	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
+	Step      string `json:"step,omitempty"`
+	Visit     int    `json:"visit,omitempty"` // only from the second visit on
+	Phase     string `json:"phase,omitempty"`
+}
+
+// New returns an event with its data marshalled. The data must be one of this package's plain
+// structs; those always marshal, so a failure is a programmer's error and panics.
+func New(t Type, cursor *Cursor, key Key, data any) Event {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		panic(fmt.Sprintf("event %s: marshal data: %v", t, err))
+	}
+	return Event{Type: t, Cursor: cursor, Key: key, Data: raw}
+}
+
+// Decode reads the event's data into T. Fields that T lacks are ignored, fields that the data lacks
+// keep their zero value.
+func Decode[T any](e Event) (T, error) {
+	var v T
+	if len(e.Data) == 0 {
+		return v, nil
+	}
+	if err := json.Unmarshal(e.Data, &v); err != nil {
+		return v, fmt.Errorf("read data of event %d (%s): %w", e.Seq, e.Type, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,96 @@
+package event
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Key is the stable name of something that the scheduler asked for:
+//
+//	<kind>:<node_path>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>
+//
+// The same plan and history give the same key, so a command that is issued twice is recognized.
+// Branch and step are "-" where there is none.
+type Key string
+
+// KeyKind says what a key is for.
+type KeyKind string
+
+// The kinds of keys.
+const (
+	KeyAttempt  KeyKind = "attempt"
+	KeyHeal     KeyKind = "heal"
+	KeyDecide   KeyKind = "decide"
+	KeyQuestion KeyKind = "question"
+	KeyCheck    KeyKind = "check"
+	KeyHook     KeyKind = "hook"
+	KeyTimer    KeyKind = "timer"
+)
+
+// Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside
+// iterations; Branch is the provider's name in a parallel block, Step an id of a node's steps.
+type Place struct {
+	Node      string `json:"node"`
+	Visit     int    `json:"visit"`
+	Run       int    `json:"run"`
+	Branch    string `json:"branch,omitempty"`
+	Step      string `json:"step,omitempty"`
+	Iteration int    `json:"iteration"`
+}
+
+// Key names the n-th thing of the given kind at the place; n counts from 1.
+func (p Place) Key(kind KeyKind, n int) Key {
+	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
+		kind, p.Node, p.Visit, p.Run, dash(p.Branch), dash(p.Step), p.Iteration, n))
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
+// the Bash engine writes it; inside them it is 1.
+func (p Place) Cursor() *Cursor {
+	c := &Cursor{NodePath: p.Node, NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
+	if p.Branch != "" {
+		c.NodeRun = 1
+	}
+	if p.Visit > 1 {
+		c.Visit = p.Visit
+	}
+	return c
+}
+
+var keyPattern = regexp.MustCompile(`^([a-z]+):([0-9.]*)/v(\d{1,9})/r(\d{1,9})/([^/]+)/([^/]+)/i(\d{1,9})#(\d{1,9})$`)
+
+// Parse splits a key. ok is false if k is not a key of this format.
+func (k Key) Parse() (kind KeyKind, place Place, n int, ok bool) {
+	m := keyPattern.FindStringSubmatch(string(k))
+	if m == nil {
+		return "", Place{}, 0, false
+	}
+	num := func(i int) int { v, _ := strconv.Atoi(m[i]); return v } // at most nine digits
+	place = Place{Node: m[2], Visit: num(3), Run: num(4), Branch: undash(m[5]), Step: undash(m[6]), Iteration: num(7)}
+	return KeyKind(m[1]), place, num(8), true
+}
+
+func undash(s string) string {
+	if s == "-" {
+		return ""
+	}
+	return s
+}
+
+// Kind is the part before the colon, "" for an empty key.
+func (k Key) Kind() KeyKind {
+	kind, _, found := strings.Cut(string(k), ":")
+	if !found {
+		return ""
+	}
+	return KeyKind(kind)
+}

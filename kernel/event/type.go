@@ -1,0 +1,79 @@
+package event
+
+// Type names a kind of event.
+type Type string
+
+// The base events of the Bash engine; their order and payload are kept.
+const (
+	SessionStart             Type = "session_start"
+	SessionComplete          Type = "session_complete"
+	NodeStart                Type = "node_start"
+	NodeComplete             Type = "node_complete" // the commit of a transition
+	IterationStart           Type = "iteration_start"
+	IterationComplete        Type = "iteration_complete"
+	WorkerComplete           Type = "worker_complete"
+	ParallelProviderStart    Type = "parallel_provider_start"
+	ParallelProviderComplete Type = "parallel_provider_complete"
+	Error                    Type = "error"
+	JudgeStart               Type = "judge_start"
+	JudgeComplete            Type = "judge_complete"
+)
+
+// The events of this engine that change state.
+const (
+	KernelStart      Type = "kernel_start"
+	SessionImported  Type = "session_imported"
+	SessionPaused    Type = "session_paused"
+	SessionResumed   Type = "session_resumed"
+	SessionAborted   Type = "session_aborted"
+	Retry            Type = "retry"
+	Decision         Type = "decision"
+	TimerSet         Type = "timer_set"
+	TimerFired       Type = "timer_fired"
+	Control          Type = "control"
+	QuestionAsked    Type = "question_asked"
+	QuestionAnswered Type = "question_answered"
+	HookStart        Type = "hook_start"
+	HookComplete     Type = "hook_complete"
+	HookTimeout      Type = "hook_timeout"
+	CheckResult      Type = "check_result"
+	CycleStart       Type = "cycle_start"
+	StepStart        Type = "step_start"
+	StepComplete     Type = "step_complete"
+	StepBlocked      Type = "step_blocked"
+	ToolCall         Type = "tool_call"
+	ToolResult       Type = "tool_result"
+	Checkpoint       Type = "checkpoint"
+	ArtifactWritten  Type = "artifact_written"
+	ArtifactInvalid  Type = "artifact_invalid"
+	ArtifactHealed   Type = "artifact_healed"
+)
+
+// The events that only inform: a fold does not read them and they ride with the next commit.
+const (
+	StageTransition    Type = "stage_transition"
+	StageTimeout       Type = "stage_timeout"
+	StageComplete      Type = "stage_complete"
+	Phase              Type = "phase"
+	Turn               Type = "turn"
+	Progress           Type = "progress"
+	ArtifactWarning    Type = "artifact_warning"
+	ContextTrimmed     Type = "context_trimmed"
+	PluginStarted      Type = "plugin_started"
+	PluginCrashed      Type = "plugin_crashed"
+	TmuxSessionCleaned Type = "tmux_session_cleaned"
+	LateDelivery       Type = "late_delivery"
+	SurvivorEnded      Type = "survivor_ended"
+)
+
+// Informative reports whether losing the event with a crash changes nothing that happens next. Such
+// events need no sync of their own.
+func (t Type) Informative() bool {
+	switch t {
+	case StageTransition, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
+		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded:
+		return true
+	default:
+		return false
+	}
+}
