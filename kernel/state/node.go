@@ -1,0 +1,121 @@
+package state
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// MaxDecisions is how many past decisions a loop keeps.
+const MaxDecisions = 20
+
+// Node is one node of the plan: the visit it is in, or the last one.
+type Node struct {
+	Visit     int         `json:"visit"` // from 1; re-entries through an edge or feedback count it up
+	Run       int         `json:"run"`   // from 1; repeats of a nested pipeline
+	Status    NodeStatus  `json:"status"`
+	Outcome   string      `json:"outcome,omitempty"`
+	Reason    string      `json:"reason,omitempty"`
+	StartedAt time.Time   `json:"started_at"`
+	EndedAt   *time.Time  `json:"ended_at,omitempty"`
+	Output    *event.Ref  `json:"output,omitempty"` // of the last iteration
+	Outputs   []event.Ref `json:"outputs,omitempty"`
+	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the
+	// providers of a parallel block and the items of a node's steps.
+	Loop     Loop              `json:"loop"`
+	Branches map[string]Branch `json:"branches,omitempty"`
+	Steps    map[string]Step   `json:"steps,omitempty"`
+	// StageAttempt counts the stage retries of this visit.
+	StageAttempt int `json:"stage_attempt,omitempty"`
+	// Artifacts are the newest artifacts of the node by name.
+	Artifacts map[string]event.Ref `json:"artifacts,omitempty"`
+}
+
+// NodeStatus is the condition of a node.
+type NodeStatus string
+
+// The conditions of a node that was entered.
+const (
+	NodeRunning  NodeStatus = "running"
+	NodeComplete NodeStatus = "complete"
+	NodeFailed   NodeStatus = "failed"
+	NodeSkipped  NodeStatus = "skipped"
+)
+
+// Branch is one provider of a parallel block: the stage it is at and that stage's loop.
+type Branch struct {
+	Stage  int        `json:"stage"`
+	Status NodeStatus `json:"status"`
+	Loop   Loop       `json:"loop"`
+}
+
+// Step is one item of a node's steps.
+type Step struct {
+	Status    string   `json:"status"` // pending, running, complete, failed, blocked, skipped
+	DependsOn []string `json:"depends_on,omitempty"`
+	Loop      Loop     `json:"loop"`
+}
+
+// Phase says what an iteration loop does next or waits for.
+type Phase string
+
+// The phases, in the order of one iteration.
+const (
+	PhaseReady    Phase = "ready"    // the next attempt can start
+	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
+	PhaseBackoff  Phase = "backoff"  // waiting to retry
+	PhaseDecide   Phase = "decide"   // the strategy is to be asked, or is being asked
+	PhaseQuestion Phase = "question" // the strategy's question is put to a provider
+	PhaseDelay    Phase = "delay"    // waiting for the next iteration
+	PhaseSettled  Phase = "settled"  // done: Outcome and Reason say how
+)
+
+// Loop is the iteration loop of one stage in one place: of a node, of a branch, of a step.
+type Loop struct {
+	Phase     Phase `json:"phase"`
+	Iteration int   `json:"iteration"` // the one in work, or the last one; 0 before the first
+	Completed int   `json:"completed"` // iterations completed in this visit
+	Attempt   int   `json:"attempt"`   // the attempt in work or last made; 0 before the first and after a crash
+	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
+	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
+	// Hint and Result are the last iteration's decision hint and normalized result.
+	Hint   string     `json:"hint,omitempty"`
+	Result *event.Ref `json:"result,omitempty"`
+	// Decisions are the last [MaxDecisions], oldest first.
+	Decisions []Decision `json:"decisions,omitempty"`
+	// Strategy is the strategy's own state.
+	Strategy json.RawMessage `json:"strategy,omitempty"`
+	// Round counts the questions answered in the decision being made; Question is the open one and
+	// Answer the newest answer.
+	Round    int                      `json:"round,omitempty"`
+	Question *event.QuestionData      `json:"question,omitempty"`
+	Answer   *event.JudgeCompleteData `json:"answer,omitempty"`
+	// Outcome and Reason are set when settled; Failure too if the loop failed.
+	Outcome string             `json:"outcome,omitempty"`
+	Reason  string             `json:"reason,omitempty"`
+	Failure *event.FailureData `json:"failure,omitempty"`
+}
+
+// Decision is one decision kept for the strategy.
+type Decision struct {
+	Iteration int    `json:"iteration"`
+	Hint      string `json:"hint"`
+	Action    string `json:"action"`
+	Reason    string `json:"reason,omitempty"`
+}
+
+func (n Node) clone() Node {
+	n.Outputs = slices.Clone(n.Outputs)
+	n.Loop = n.Loop.clone()
+	n.Branches = cloneMap(n.Branches, func(b Branch) Branch { b.Loop = b.Loop.clone(); return b })
+	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
+	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
+	return n
+}
+
+func (l Loop) clone() Loop {
+	l.Decisions = slices.Clone(l.Decisions)
+	return l
+}

@@ -1,0 +1,164 @@
+package state
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Status is the condition of a session (REQUIREMENTS U041).
+type Status string
+
+// The six statuses. Completed and aborted are final.
+const (
+	Pending   Status = "pending"
+	Running   Status = "running"
+	Paused    Status = "paused"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Aborted   Status = "aborted"
+)
+
+// Final reports whether no event of the same run can follow but late ones.
+func (s Status) Final() bool { return s == Completed || s == Aborted }
+
+// CanBecome reports whether the table of transitions allows going from s to next.
+func (s Status) CanBecome(next Status) bool {
+	switch s {
+	case Pending:
+		return next == Running
+	case Running:
+		return next == Completed || next == Failed || next == Paused || next == Aborted
+	case Paused, Failed:
+		return next == Running || next == Aborted
+	default:
+		return false
+	}
+}
+
+// PauseKind says what a paused session waits for.
+type PauseKind string
+
+// The kinds of pauses.
+const (
+	PauseSignal     PauseKind = "signal"
+	PauseUser       PauseKind = "user"
+	PauseHook       PauseKind = "hook"
+	PauseApproval   PauseKind = "approval"
+	PauseEscalation PauseKind = "escalation"
+	PauseError      PauseKind = "error" // the kernel could not go on, nothing is wrong with the work
+)
+
+// State is one session between two events. It is a value: schedule.Apply returns a new one and
+// leaves the old one alone.
+type State struct {
+	Session          string `json:"session"`
+	RunID            string `json:"run_id"`
+	Mode             string `json:"mode"` // loop or pipeline
+	Pipeline         string `json:"pipeline,omitempty"`
+	SchedulerVersion int    `json:"scheduler_version"`
+	PlanSHA256       string `json:"plan_sha256"`
+	SkipDelays       bool   `json:"skip_delays,omitempty"`
+
+	Seq   int64 `json:"event_seq"` // of the last event applied
+	Epoch int   `json:"epoch"`     // of the kernel that holds the session, 0 before the first
+
+	Status      Status     `json:"status"`
+	PauseKind   PauseKind  `json:"pause_kind,omitempty"`
+	PauseReason string     `json:"pause_reason,omitempty"`
+	Reason      string     `json:"completion_reason,omitempty"`
+	StartedAt   time.Time  `json:"started_at"`
+	EndedAt     *time.Time `json:"ended_at,omitempty"` // completed, failed, aborted or paused
+	ResumedAt   *time.Time `json:"resumed_at,omitempty"`
+
+	// At is the path of the node the run is at, "" when it is past the last one.
+	At string `json:"at"`
+	// Nodes holds the nodes entered so far by path.
+	Nodes map[string]Node `json:"nodes"`
+	// InFlight holds what was started and has not reported back, by key.
+	InFlight map[event.Key]Flight `json:"in_flight,omitempty"`
+	// Timers are armed, by key.
+	Timers map[event.Key]Timer `json:"timers,omitempty"`
+	// Cycles counts returns by edge name ("verify:fail->execute").
+	Cycles map[string]Cycle `json:"cycles,omitempty"`
+	// Questions to people that have no answer yet, by id.
+	Questions map[string]Question `json:"questions,omitempty"`
+	// Stop is set while somebody has asked the run to end or pause.
+	Stop *Stop `json:"stop,omitempty"`
+	// Context is text that was given on resume, for the next prompts.
+	Context string `json:"context,omitempty"`
+	// Handled are the ids of the last control messages applied, so that none is applied twice.
+	Handled []string `json:"handled,omitempty"`
+	// Failure is the error record of a failed run.
+	Failure *event.FailureData `json:"failure,omitempty"`
+	// Usage is the sum over all attempts that reported it.
+	Usage event.Usage `json:"usage"`
+}
+
+// Flight is something started and not finished.
+type Flight struct {
+	Kind  event.KeyKind `json:"kind"`
+	Place event.Place   `json:"place"`
+	Epoch int           `json:"epoch"`
+}
+
+// Timer is armed until its event comes.
+type Timer struct {
+	Purpose string    `json:"purpose"`
+	Due     time.Time `json:"due"`
+}
+
+// Cycle counts the returns over one back edge.
+type Cycle struct {
+	Count   int      `json:"count"`
+	Limit   int      `json:"limit"`
+	Reasons []string `json:"reasons,omitempty"`
+}
+
+// Question waits for a person.
+type Question struct {
+	Kind   string     `json:"kind"`
+	Digest string     `json:"digest"`
+	Node   string     `json:"node,omitempty"`
+	Due    *time.Time `json:"due,omitempty"`
+}
+
+// Stop is a request to end or pause the run at the next boundary.
+type Stop struct {
+	Action string    `json:"action"` // pause or abort
+	Kind   PauseKind `json:"kind,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by,omitempty"`
+}
+
+// Clone returns a copy that shares nothing mutable with s.
+func (s State) Clone() State {
+	s.Nodes = cloneMap(s.Nodes, Node.clone)
+	s.InFlight = maps.Clone(s.InFlight)
+	s.Timers = maps.Clone(s.Timers)
+	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
+	s.Questions = maps.Clone(s.Questions)
+	s.Handled = slices.Clone(s.Handled)
+	return s
+}
+
+func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
+	if m == nil {
+		return nil
+	}
+	out := make(map[K]V, len(m))
+	for k, v := range m {
+		out[k] = clone(v)
+	}
+	return out
+}
+
+// Parse reads a state from JSON, as session_imported and snapshots carry it.
+func Parse(data []byte) (State, error) {
+	var s State
+	err := json.Unmarshal(data, &s)
+	return s, err
+}
