@@ -1,0 +1,157 @@
+# The workshop of agent-pipelines. `make` alone prints the targets. Everything here needs Go, git and make; what needs
+# more says so. Nothing outside this directory is written except by `install` and into the user's cache directory.
+
+GO         ?= go
+BIN        ?= bin
+PREFIX     ?= $(HOME)/.local
+FUZZTIME   ?= 10s
+PARITY_DIR ?= ../shared/parity
+CACHE      ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-pipelines
+LINT_VERSION := v2.15.0
+
+# A module's path is this prefix and its directory, so the workspace itself lists the directories.
+MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
+MODULES    = $(or $(patsubst $(MODULE_PREFIX)/%,%,$(shell $(GO) list -m)),$(error no modules found: is Go installed?))
+PACKAGES   = $(MODULES:%=./%/...)
+# The packages whose tests contain a line that matches the pattern; it is an error if there are none.
+with_tests = $(or $(sort $(patsubst %/,./%,$(dir $(shell grep -rlE '$(1)' --include='*_test.go' $(MODULES))))),$(error no test matches $(1)))
+PLUGINS   := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
+
+# The version is the command's last tag; before the first one, a development version that names the commit.
+TAGGED   = $(shell git describe --tags --dirty --match 'cmd/agent-pipelines/v*' 2>/dev/null)
+COMMIT   = $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)
+VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
+
+STATIC = CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
+# The race detector otherwise sleeps one second at the end of every plugin process.
+RACE   = GORACE='atexit_sleep_ms=0' $(GO) test -race
+
+# The steps of `make check`, cheap ones first.
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash demo darwin fuzz e2e-real
+# The build tag under which the kernel's numbered crash points exist.
+CRASH_TAG = crashpoints
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test race crash fuzz bench golden proto parity e2e-real proof-python install clean fmt \
+	check $(CHECKS) FORCE
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
+
+## Building
+
+build: $(BIN)/agent-pipelines $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) ## build the command and the plugins, static, into bin/
+
+$(BIN)/agent-pipelines: FORCE
+	$(STATIC) -o $@ ./cmd/agent-pipelines
+
+$(BIN)/plugins/agent-plugin-%: FORCE
+	$(STATIC) -o $@ ./plugins/$*
+
+demo: build ## run the demonstration pipeline with the mock provider, in a fresh directory
+	@dir=$$(mktemp -d "$${TMPDIR:-/tmp}/agent-pipelines-demo.XXXXXX") && cp -R examples/demo/. "$$dir" && \
+	bin=$$(cd $(BIN) && pwd) && cd "$$dir" && \
+	"$$bin/agent-pipelines" pipeline demo demo --foreground && \
+	echo "The session lies in $$dir/.claude/pipeline-runs/demo"
+
+install: build ## install below PREFIX (default ~/.local): bin/ and lib/agent-pipelines/plugins/
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins'
+	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
+	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
+
+clean: ## remove what was built
+	rm -rf $(BIN)
+
+## Testing
+
+test: ## run every test of every module
+	$(GO) test work
+
+race: ## the same with the race detector (needs a C compiler)
+	$(RACE) work
+
+crash: ## kill the kernel at every numbered crash point and compare the resumed runs
+	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(call with_tests,^func TestCrash)
+
+fuzz: ## run every fuzz target for FUZZTIME (default 10s)
+	@for pkg in $(call with_tests,^func Fuzz); do \
+		names=$$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
+		for name in $$names; do \
+			echo "$$pkg $$name"; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem work
+
+# Only packages that define -update have golden files; the flag is an error elsewhere.
+golden: ## rewrite the golden files; review the diff
+	$(GO) test $(call with_tests,flag\.Bool\("update") -update
+
+parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
+	python3 $(PARITY_DIR)/check.py --bin $(BIN)/agent-pipelines --parity $(PARITY_DIR) -j 2
+
+e2e-real: build ## drive the real agent CLI from npm against a local stub model (needs npm and network)
+	AGENT_PIPELINES_BIN='$(abspath $(BIN))/agent-pipelines' $(GO) test -count=1 -tags e2ereal -run '^TestReal' ./test/e2ereal
+
+proof-python: ## run a provider written in Python (needs python3 with grpcio)
+	$(GO) test -count=1 -tags proofpython ./test/python
+
+## Checking
+
+check: export FUZZTIME = 3s
+check: ## everything that must hold before a push; stops at the first failure
+	@for step in $(CHECKS); do \
+		echo "==> $$step"; start=$$(date +%s); \
+		$(MAKE) --no-print-directory -s $$step || { echo "==> FAILED: $$step (again with: make $$step)" >&2; exit 1; }; \
+		echo "==> $$step: ok, $$(($$(date +%s) - start)) s"; \
+	done; echo "==> all checks passed"
+
+fmt: $(LINT) ## format all Go files
+	'$(LINT)' fmt $(PACKAGES)
+
+gofmt: ## check that all Go files are formatted
+	@out=$$(gofmt -s -l $(MODULES)) && { test -z "$$out" || { echo "not formatted (run make fmt):"; echo "$$out"; exit 1; }; }
+
+walls: ## check the walls between the rooms
+	$(GO) test ./tools/imports
+
+vet: ## go vet
+	$(GO) vet work
+
+lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's cache on first use
+	'$(LINT)' run $(PACKAGES)
+
+$(LINT):
+	@echo "installing golangci-lint $(LINT_VERSION) (once, a few minutes)"
+	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_VERSION)
+
+# The workspace hides undeclared imports between our modules; each must stand alone.
+tidy: ## check go.mod and go.sum of each module
+	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || { echo "in $$m: run GOWORK=off go mod tidy"; exit 1; }; done
+
+modules: ## build and vet each module outside the workspace
+	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./... && GOWORK=off $(GO) vet ./...) || { echo "in $$m"; exit 1; }; done
+
+darwin: ## build and vet for macOS on both architectures
+	@for arch in amd64 arm64; do \
+		GOOS=darwin GOARCH=$$arch CGO_ENABLED=0 $(GO) build work && \
+		GOOS=darwin GOARCH=$$arch CGO_ENABLED=0 $(GO) vet work || { echo "on darwin/$$arch"; exit 1; }; \
+	done
+
+PROTO := plugin-sdk/proto/agentpipelines/plugin/v1/plugin.proto
+
+proto: ## generate the protobuf code
+	$(GO) run ./tools/protogen
+
+proto-check: ## check that the generated protobuf code is fresh
+	$(GO) run ./tools/protogen -check
+
+proto-breaking: ## check that the protocol did not break since the last release
+	@tag=$$(git describe --tags --abbrev=0 --match 'plugin-sdk/v*' 2>/dev/null) || { echo "no release tag yet: nothing to compare"; exit 0; }; \
+	old=$$(mktemp) && trap 'rm -f "$$old"' EXIT && git show "$$tag:$(PROTO)" >"$$old" && \
+	echo "comparing with $$tag" && $(GO) run ./tools/protogen -breaking "$$old"
+
+FORCE:
