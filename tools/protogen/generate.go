@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/protoutil"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+// sdkModule is stripped from the generated paths, which then lie below sdkDir.
+const sdkModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+// generators are run in this order; each is a tool of this module's go.mod.
+var generators = []string{"protoc-gen-go", "protoc-gen-go-grpc"}
+
+// generated is one file of code, its path relative to the repository.
+type generated struct {
+	path    string
+	content []byte
+}
+
+// generate compiles the protocol and returns the code that belongs to it.
+func generate(ctx context.Context, root string) ([]generated, error) {
+	file, err := compileIn(ctx, filepath.Join(root, protoDir), protoFile)
+	if err != nil {
+		return nil, err
+	}
+	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
+		FileToGenerate: []string{protoFile},
+		Parameter:      proto.String("module=" + sdkModule),
+		ProtoFile:      []*descriptorpb.FileDescriptorProto{protoutil.ProtoFromFileDescriptor(file)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the generator request: %w", err)
+	}
+	var files []generated
+	for _, name := range generators {
+		out, err := runGenerator(ctx, filepath.Join(root, "tools"), name, request)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, out...)
+	}
+	return files, nil
+}
+
+// compileFile compiles one .proto that stands alone.
+func compileFile(ctx context.Context, path string) (protoreflect.FileDescriptor, error) {
+	return compileIn(ctx, filepath.Dir(path), filepath.Base(path))
+}
+
+// compileIn compiles the file called name below dir, comments included.
+func compileIn(ctx context.Context, dir, name string) (protoreflect.FileDescriptor, error) {
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{dir}}),
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	files, err := compiler.Compile(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", filepath.Join(dir, name), err)
+	}
+	return files[0], nil
+}
+
+// runGenerator speaks the protoc plugin protocol with one generator.
+func runGenerator(ctx context.Context, toolsDir, name string, request []byte) ([]generated, error) {
+	cmd := exec.CommandContext(ctx, "go", "tool", name)
+	cmd.Dir = toolsDir
+	cmd.Stdin = bytes.NewReader(request)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", name, err)
+	}
+	var response pluginpb.CodeGeneratorResponse
+	if err := proto.Unmarshal(out, &response); err != nil {
+		return nil, fmt.Errorf("decode the answer of %s: %w", name, err)
+	}
+	if response.Error != nil {
+		return nil, fmt.Errorf("%s: %s", name, response.GetError())
+	}
+	var files []generated
+	for _, f := range response.File {
+		files = append(files, generated{filepath.Join(sdkDir, filepath.FromSlash(f.GetName())), []byte(f.GetContent())})
+	}
+	return files, nil
+}
+
+// write replaces the committed code.
+func write(root string, files []generated) error {
+	for _, f := range files {
+		path := filepath.Join(root, f.path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, f.content, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compare names every file of the committed code that is not what the protocol yields.
+func compare(root string, files []generated) error {
+	var faults []error
+	for _, f := range files {
+		committed, err := os.ReadFile(filepath.Join(root, f.path))
+		switch {
+		case err != nil:
+			faults = append(faults, err)
+		case !bytes.Equal(committed, f.content):
+			faults = append(faults, fmt.Errorf("%s is stale; run `make proto` and commit it", f.path))
+		}
+	}
+	return errors.Join(faults...)
+}
