@@ -13,15 +13,14 @@ const MaxDecisions = 20
 
 // Node is one node of the plan: the visit it is in, or the last one.
 type Node struct {
-	Visit     int         `json:"visit"` // from 1; re-entries through an edge or feedback count it up
-	Run       int         `json:"run"`   // from 1; repeats of a nested pipeline
-	Status    NodeStatus  `json:"status"`
-	Outcome   string      `json:"outcome,omitempty"`
-	Reason    string      `json:"reason,omitempty"`
-	StartedAt time.Time   `json:"started_at"`
-	EndedAt   *time.Time  `json:"ended_at,omitempty"`
-	Output    *event.Ref  `json:"output,omitempty"` // of the last iteration
-	Outputs   []event.Ref `json:"outputs,omitempty"`
+	Visit     int        `json:"visit"` // from 1; re-entries through an edge or feedback count it up
+	Run       int        `json:"run"`   // from 1; repeats of a nested pipeline
+	Status    NodeStatus `json:"status"`
+	Outcome   string     `json:"outcome,omitempty"`
+	Reason    string     `json:"reason,omitempty"`
+	StartedAt time.Time  `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at,omitempty"`
+	Output    *event.Ref `json:"output,omitempty"` // of the last iteration
 	// Loop is the iteration loop of a stage node. Branches and Steps hold one loop each for the
 	// providers of a parallel block and the items of a node's steps.
 	Loop     Loop              `json:"loop"`
@@ -107,7 +106,6 @@ type Decision struct {
 }
 
 func (n Node) clone() Node {
-	n.Outputs = slices.Clone(n.Outputs)
 	n.Loop = n.Loop.clone()
 	n.Branches = cloneMap(n.Branches, func(b Branch) Branch { b.Loop = b.Loop.clone(); return b })
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
