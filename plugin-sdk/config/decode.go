@@ -1,0 +1,92 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Decode reads the JSON object raw into the struct that into points to. Empty and null configurations
+// are read as {}. Fields are found by their json tags, case counts, and members of map and interface
+// fields are free. Types with an UnmarshalJSON of their own read themselves.
+//
+// Every error is a [failure.Error] of kind config_invalid. It names all unknown keys, or else the
+// first value of a wrong type.
+func Decode(raw json.RawMessage, into any) error {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || bytes.Equal(trimmed, []byte("null")) {
+		raw = json.RawMessage("{}")
+	}
+	var tree any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		return failure.New(failure.ConfigInvalid, "config is not valid JSON: %w", err)
+	}
+	if _, ok := tree.(map[string]any); !ok {
+		return failure.New(failure.ConfigInvalid, "config must be an object, not %s", jsonType(tree))
+	}
+	if problems := unknownKeys(tree, into); len(problems) > 0 {
+		return failure.New(failure.ConfigInvalid, "config: %s", strings.Join(problems, "; "))
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return wrongValue(err)
+	}
+	return nil
+}
+
+// wrongValue puts a decoding error in the words of the person who wrote the configuration. Errors of
+// an UnmarshalJSON that calls Decode itself are already in these words.
+func wrongValue(err error) error {
+	var known *failure.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return failure.New(failure.ConfigInvalid, "config: %s does not fit: got %s, want %s", place(mismatch.Field), mismatch.Value, wanted(mismatch.Type))
+	}
+	return failure.New(failure.ConfigInvalid, "config: %w", err)
+}
+
+func place(field string) string {
+	if field == "" {
+		return "the value"
+	}
+	return fmt.Sprintf("%q", field)
+}
+
+// wanted names the JSON type that a Go type is read from.
+func wanted(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	default:
+		return "a whole number"
+	}
+}
+
+func jsonType(v any) string {
+	switch v.(type) {
+	case []any:
+		return "an array"
+	case string:
+		return "a string"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	default:
+		return "null"
+	}
+}
