@@ -1,0 +1,88 @@
+package stubmodel
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// conversation plays one loaded script: it remembers which turn is next. Safe for concurrent use.
+type conversation struct {
+	program *program
+
+	mu    sync.Mutex
+	marks map[string]mark // by conversation id; "" for the whole script
+}
+
+// mark is a place in the script: the turn that is next, and how often it was given.
+type mark struct {
+	turn, given int
+}
+
+// choice is the answer to one request. Turn numbers count from 1; a side request has none.
+type choice struct {
+	turn   Turn
+	number int
+	side   bool
+}
+
+// errUsedUp is the fault of a request after the last turn of a strict script.
+var errUsedUp = errors.New("the script has no more turns")
+
+func newConversation(p *program) *conversation {
+	return &conversation{program: p, marks: map[string]mark{}}
+}
+
+// next chooses the answer and moves on, or says why the request does not fit, and stays.
+func (c *conversation) next(in inbound) (choice, error) {
+	values := c.program.values(in.prompt)
+	if c.isSide(in) {
+		turn, err := c.program.side.expand(values)
+		return choice{turn: turn, side: true}, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := ""
+	if c.program.PerConversation {
+		id = in.conversation
+	}
+	place, err := c.program.place(c.marks[id])
+	if err != nil {
+		return choice{}, err
+	}
+	turn := c.program.Turns[place.turn]
+	chosen := choice{number: place.turn + 1}
+	if err := turn.Expect.check(in, values); err != nil {
+		return chosen, fmt.Errorf("turn %d: %w", chosen.number, err)
+	}
+	if chosen.turn, err = turn.expand(values); err != nil {
+		return chosen, fmt.Errorf("turn %d: %w", chosen.number, err)
+	}
+	c.marks[id] = place.after(turn)
+	return chosen, nil
+}
+
+func (c *conversation) isSide(in inbound) bool {
+	pattern := c.program.sideRE
+	return !in.offersTools || pattern != nil && pattern.Match(in.body)
+}
+
+// place is where the script really is at a mark that may lie behind its end.
+func (p *program) place(m mark) (mark, error) {
+	if m.turn < len(p.Turns) {
+		return m, nil
+	}
+	if p.After == AfterError {
+		return m, errUsedUp
+	}
+	return mark{turn: len(p.Turns) - 1}, nil
+}
+
+// after is the mark when the turn at m was given once more.
+func (m mark) after(turn Turn) mark {
+	m.given++
+	if m.given >= max(1, turn.Times) {
+		return mark{turn: m.turn + 1}
+	}
+	return m
+}

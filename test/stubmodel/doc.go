@@ -1,0 +1,35 @@
+// Package stubmodel is a model service for tests: an HTTP server on the loopback interface that
+// speaks the API of a real one and answers from a script, so that a real agent CLI can be driven
+// through a whole conversation (text, tool calls, usage, errors, broken connections) without a
+// model, a key or a network.
+//
+// A test starts a [Server], gives it a [Script] under a name, points the agent at [Server.Base] of
+// that name and afterwards reads what was asked with [Server.Requests]:
+//
+//	stub := stubmodel.Start(t)
+//	err := stub.SetScript("hello", stubmodel.Script{Turns: []stubmodel.Turn{{Text: "Hello."}}})
+//	// ANTHROPIC_BASE_URL=stub.Base("hello")
+//
+// The same server as a command is in cmd/stubmodel; its scripts are the JSON form of [Script].
+//
+// # Routes
+//
+// A path may begin with /s/<script>, which chooses the script; without it the script is called
+// "default". After that the end of the path decides:
+//
+//	POST /v1/messages               Anthropic Messages, streamed or whole, answered by the next turn
+//	POST /v1/messages/count_tokens  a quarter of the body's length
+//	GET  /models                    an empty list
+//	GET, HEAD /                     200
+//	PUT  /__stub/script/<name>      loads a script and begins it anew
+//	GET  /__stub/requests           the recorded requests; ?script=<name> for those of one script
+//	POST /__stub/reset              forgets the recorded requests
+//
+// Everything else is answered 404 and recorded with a fault, so that an unexpected call is seen.
+//
+// # Where to start
+//
+// script.go has the script's words, conversation.go chooses the turn, play.go performs it. Each API
+// has files of its own (anthropic.go, anthropic_stream.go) behind the interface in api.go. The
+// package knows nothing about pipelines and judges no answer of the agent beyond a turn's [Expect].
+package stubmodel

@@ -1,0 +1,96 @@
+package stubmodel
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+)
+
+// Expect says what a request must contain for its turn to be given. Every text is a regular
+// expression, looked for anywhere; empty demands nothing. A {{name}} in it stands for the literal
+// value of the variable.
+type Expect struct {
+	// Model is the model's name as the service is asked for it.
+	Model string `json:"model,omitempty"`
+	// System is the system prompt.
+	System string `json:"system,omitempty"`
+	// Prompt is all text of the user, the blocks joined by newlines, without tool results.
+	Prompt string `json:"prompt,omitempty"`
+	// ToolResult is the text of the tool results in the newest message.
+	ToolResult string `json:"tool_result,omitempty"`
+	// ToolError demands that the newest message has (true) or has not (false) a failed tool result.
+	ToolError *bool `json:"tool_error,omitempty"`
+	// Body is the whole request as it came.
+	Body string `json:"body,omitempty"`
+}
+
+// demand is one pattern of an expectation and the text that it is about.
+type demand struct {
+	what, pattern, text string
+}
+
+func (e *Expect) demands(in inbound) []demand {
+	return []demand{
+		{"model", e.Model, in.model},
+		{"system", e.System, in.system},
+		{"prompt", e.Prompt, in.prompt},
+		{"tool_result", e.ToolResult, in.toolResult},
+		{"body", e.Body, string(in.body)},
+	}
+}
+
+// check reports all that the request lacks, joined. A nil expectation is content.
+func (e *Expect) check(in inbound, values map[string]string) error {
+	if e == nil {
+		return nil
+	}
+	var faults []error
+	for _, d := range e.demands(in) {
+		if err := d.check(values); err != nil {
+			faults = append(faults, fmt.Errorf("expected %s: %w", d.what, err))
+		}
+	}
+	if e.ToolError != nil && *e.ToolError != in.toolError {
+		faults = append(faults, fmt.Errorf("expected tool_error: %t: got %t: %s", *e.ToolError, in.toolError, excerpt(in.toolResult)))
+	}
+	return errors.Join(faults...)
+}
+
+func (d demand) check(values map[string]string) error {
+	pattern, err := replace(d.pattern, values, regexp.QuoteMeta)
+	if err != nil {
+		return err
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return err
+	}
+	if !compiled.MatchString(d.text) {
+		return fmt.Errorf("nothing like %q in %s", pattern, excerpt(d.text))
+	}
+	return nil
+}
+
+func (e *Expect) validate(knows func(string) bool) error {
+	if e == nil {
+		return nil
+	}
+	var faults []error
+	for _, d := range e.demands(inbound{}) {
+		// As at run time, variables are literal text: they must not make or break the pattern.
+		bare := placeholder.ReplaceAllLiteralString(d.pattern, "x")
+		if _, err := regexp.Compile(bare); err != nil {
+			faults = append(faults, fmt.Errorf("expect.%s: %w", d.what, err))
+		}
+	}
+	return errors.Join(append(faults, checkNames(e, knows))...)
+}
+
+// excerpt quotes the beginning of a text for an error message.
+func excerpt(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return fmt.Sprintf("%q", text)
+	}
+	return fmt.Sprintf("%q and %d bytes more", text[:most], len(text)-most)
+}

@@ -1,0 +1,152 @@
+package stubmodel
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// play performs a turn: the message, or the way in which it goes wrong.
+func (v *visit) play(a api, message answer, stream bool) {
+	turn := message.turn
+	if !sleep(v.r.Context(), turn.DelayMS) {
+		return
+	}
+	for name, value := range turn.Headers {
+		v.w.Header().Set(name, value)
+	}
+	switch {
+	case turn.Status != 0:
+		v.writeFault(a, turn.fault(turn.Status))
+	case turn.Hang:
+		v.hang(stream)
+	case stream:
+		v.stream(a, message)
+	case turn.MidStream:
+		v.writeFault(a, turn.fault(http.StatusInternalServerError))
+	default:
+		v.whole(a, message)
+	}
+}
+
+// stream sends the events of a message, as far as the turn lets it come.
+func (v *visit) stream(a api, message answer) {
+	frames, turn := a.stream(message), message.turn
+	broken := turn.MidStream || turn.CutAfter > 0
+	if broken {
+		frames = frames[:min(turn.CutAfter, len(frames))]
+	}
+	if turn.MidStream {
+		f := turn.fault(http.StatusInternalServerError)
+		f.id = v.requestID()
+		frames = append(frames, a.fault(f))
+	}
+	v.begin(true)
+	for i, f := range frames {
+		if i > 0 && !sleep(v.r.Context(), turn.ChunkDelayMS) {
+			return
+		}
+		if v.send(f) != nil {
+			return // the client is gone
+		}
+	}
+	if broken && !turn.MidStream {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// send writes one event and pushes it out.
+func (v *visit) send(f frame) error {
+	if _, err := fmt.Fprintf(v.w, "event: %s\ndata: %s\n\n", f.event, mustMarshal(f.data)); err != nil {
+		return err
+	}
+	return http.NewResponseController(v.w).Flush()
+}
+
+// whole sends a message as one body, of which a cut turn sends half.
+func (v *visit) whole(a api, message answer) {
+	value := a.whole(message)
+	if message.turn.CutAfter == 0 {
+		v.writeJSON(http.StatusOK, value)
+		return
+	}
+	body := mustMarshal(value)
+	v.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	v.begin(false)
+	_, _ = v.w.Write(body[:len(body)/2])
+	_ = http.NewResponseController(v.w).Flush()
+	panic(http.ErrAbortHandler)
+}
+
+// hang promises an answer and gives none.
+func (v *visit) hang(stream bool) {
+	v.begin(stream)
+	_ = http.NewResponseController(v.w).Flush()
+	<-v.r.Context().Done()
+}
+
+// begin sends the headers of a good answer.
+func (v *visit) begin(stream bool) {
+	kind := "application/json"
+	if stream {
+		kind = "text/event-stream"
+	}
+	v.w.Header().Set("Content-Type", kind)
+	v.w.Header().Set("Request-Id", v.requestID())
+	v.w.WriteHeader(http.StatusOK)
+}
+
+func (v *visit) writeFault(a api, f fault) {
+	f.id = v.requestID()
+	v.writeJSON(f.status, a.fault(f).data)
+}
+
+func (v *visit) writeJSON(status int, value any) {
+	v.w.Header().Set("Content-Type", "application/json")
+	v.w.Header().Set("Request-Id", v.requestID())
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(mustMarshal(value)) // a client that is gone is in the record
+}
+
+func (v *visit) requestID() string { return fmt.Sprintf("req_stub_%d", v.entry.N) }
+
+// fault is the error that the turn describes.
+func (t Turn) fault(status int) fault {
+	message := t.ErrorMessage
+	if message == "" {
+		message = "scripted error"
+	}
+	return fault{status: status, kind: t.ErrorType, message: message}
+}
+
+// sleep waits and reports whether it may go on: the client is there and the server is open.
+func sleep(ctx context.Context, ms int) bool {
+	if ms == 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// statusWriter remembers the status of the answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader sends the headers.
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -1,0 +1,139 @@
+package stubmodel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+)
+
+const (
+	scriptPrefix  = "/s/"
+	controlPrefix = "/__stub/"
+	defaultScript = "default"
+	maxBody       = 64 << 20 // bytes; agents send whole conversations
+)
+
+var scriptName = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// visit is one request on its way through the server.
+type visit struct {
+	server *Server
+	entry  *Request
+	w      *statusWriter
+	r      *http.Request
+	body   []byte
+}
+
+// ServeHTTP answers any request; see the package for the routes.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.enter() {
+		panic(http.ErrAbortHandler) // closing: the connection goes anyway
+	}
+	defer s.handlers.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.stopping, cancel)()
+	if strings.HasPrefix(r.URL.Path, controlPrefix) {
+		s.control.ServeHTTP(w, r)
+		return
+	}
+	s.receive(w, r.WithContext(ctx))
+}
+
+// receive records a request for a model service and answers it.
+func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	script, path := splitPath(r.URL.Path)
+	began := time.Now()
+	v := &visit{server: s, w: &statusWriter{ResponseWriter: w}, r: r, body: body}
+	v.entry = s.ledger.add(Request{
+		At: began, MS: -1, Script: script, Method: r.Method, Path: r.URL.RequestURI(),
+		Headers: r.Header.Clone(), Body: asJSON(body),
+	})
+	defer func() {
+		gone := r.Context().Err() != nil && s.stopping.Err() == nil
+		v.note(func(e *Request) {
+			e.MS, e.Status, e.ClientGone = time.Since(began).Milliseconds(), v.w.status, gone
+		})
+	}()
+	if err != nil {
+		v.refuse(http.StatusBadRequest, anthropic{}, fmt.Errorf("read body: %w", err))
+		return
+	}
+	v.route(path)
+}
+
+// route chooses by method and the end of the path.
+func (v *visit) route(path string) {
+	is := func(method, end string) bool {
+		return v.r.Method == method && strings.HasSuffix(path, end)
+	}
+	switch {
+	case is(http.MethodPost, "/v1/messages"):
+		v.converse("anthropic", anthropic{})
+	case is(http.MethodPost, "/v1/messages/count_tokens"):
+		v.writeJSON(http.StatusOK, map[string]int{"input_tokens": len(v.body) / 4})
+	case is(http.MethodGet, "/models"):
+		v.writeJSON(http.StatusOK, map[string]any{"object": "list", "data": []any{}, "models": []any{}})
+	case strings.Trim(path, "/") == "" && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead):
+		v.w.WriteHeader(http.StatusOK)
+	default:
+		v.refuse(http.StatusNotFound, anthropic{}, fmt.Errorf("unexpected request %s %s", v.r.Method, path))
+	}
+}
+
+// converse answers a request with the next turn of its script.
+func (v *visit) converse(name string, a api) {
+	v.note(func(e *Request) { e.API = name })
+	in, err := a.read(v.r.Header, v.body)
+	if err != nil {
+		v.refuse(http.StatusBadRequest, a, err)
+		return
+	}
+	v.note(func(e *Request) { e.Model, e.Conversation, e.Prompt = in.model, in.conversation, in.prompt })
+	script, err := v.server.script(v.entry.Script)
+	if err != nil {
+		v.refuse(http.StatusNotFound, a, err)
+		return
+	}
+	chosen, err := script.next(in)
+	v.note(func(e *Request) { e.Side, e.Turn = chosen.side, chosen.number })
+	if err != nil {
+		v.refuse(http.StatusBadRequest, a, err)
+		return
+	}
+	v.play(a, answer{number: v.entry.N, model: in.model, turn: chosen.turn}, in.stream)
+}
+
+// refuse answers a request that the test did not foresee, and records why. Where no API is known,
+// the error is put as Anthropic's.
+func (v *visit) refuse(status int, a api, why error) {
+	v.note(func(e *Request) { e.Fault = why.Error() })
+	v.writeFault(a, fault{status: status, message: "stub model server: " + why.Error()})
+}
+
+// note changes the record of this request.
+func (v *visit) note(change func(*Request)) { v.server.ledger.update(v.entry, change) }
+
+// splitPath takes the script's name off a path.
+func splitPath(path string) (script, rest string) {
+	named, ok := strings.CutPrefix(path, scriptPrefix)
+	if !ok {
+		return defaultScript, path
+	}
+	script, rest, _ = strings.Cut(named, "/")
+	return script, "/" + rest
+}
+
+// asJSON is the body for the record.
+func asJSON(body []byte) json.RawMessage {
+	if len(body) == 0 || json.Valid(body) {
+		return body
+	}
+	return mustMarshal(string(body))
+}

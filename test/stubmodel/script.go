@@ -1,0 +1,237 @@
+package stubmodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+)
+
+// Script is what the server says, turn by turn.
+type Script struct {
+	// Vars are texts that {{name}} stands for in every string of the turns. Replaced text is not
+	// looked at again, so a variable may hold literal braces.
+	Vars map[string]string `json:"vars,omitempty"`
+	// Captures are variables taken from the request that is being answered: each is a regular
+	// expression with one group, matched against the user's text. So an answer can name a path that
+	// only the prompt knows. A turn that needs a capture which did not match is a fault.
+	Captures map[string]string `json:"captures,omitempty"`
+	// Turns are the answers, in order. At least one.
+	Turns []Turn `json:"turns"`
+	// Side answers side requests, which use up no turn: those that offer no tools (an agent asking
+	// for a title) or match SideRE. Nil: the text "ok".
+	Side *Turn `json:"side,omitempty"`
+	// SideRE is a regular expression over the whole request body. Empty matches nothing.
+	SideRE string `json:"side_re,omitempty"`
+	// After says what follows the last turn. Empty: [AfterLast].
+	After After `json:"after,omitempty"`
+	// PerConversation counts turns for each conversation of the agent by itself. Default: one count
+	// for the script, so that several runs of an agent share one sequence.
+	PerConversation bool `json:"per_conversation,omitempty"`
+}
+
+// After is what a script does when its turns are used up.
+type After string
+
+// AfterLast repeats the last turn, its expectation included; AfterError answers 400 and records a
+// fault.
+const (
+	AfterLast  After = "last"
+	AfterError After = "error"
+)
+
+// Turn is one answer. With none of Status, MidStream, CutAfter and Hang it is a complete message.
+type Turn struct {
+	// Expect is what the request must contain, nil for anything. A request that does not is
+	// answered 400, recorded with a fault, and leaves the turn waiting.
+	Expect *Expect `json:"expect,omitempty"`
+
+	// Thinking, Text and ToolCalls are the message, in this order. Empty parts are left out.
+	Thinking  string     `json:"thinking,omitempty"`
+	Text      string     `json:"text,omitempty"`
+	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
+	// StopReason is the API's word. Empty: its word for "done", or for "call these tools".
+	StopReason string `json:"stop_reason,omitempty"`
+	// Usage is reported as given.
+	Usage Usage `json:"usage,omitzero"`
+
+	// Times is how many requests this turn answers. Zero: one.
+	Times int `json:"times,omitempty"`
+	// DelayMS passes before the headers, ChunkDelayMS between the events of a stream. Milliseconds.
+	DelayMS      int `json:"delay_ms,omitempty"`
+	ChunkDelayMS int `json:"chunk_delay_ms,omitempty"`
+	// Headers are added to the answer.
+	Headers map[string]string `json:"headers,omitempty"`
+
+	// Status, from 400 to 599, makes the answer an error of the service. Zero: 200.
+	Status int `json:"status,omitempty"`
+	// ErrorType is the API's word for the error; empty: the one that belongs to the status.
+	// ErrorMessage is its text; empty: a standard one. Both also describe a MidStream error.
+	ErrorType    string `json:"error_type,omitempty"`
+	ErrorMessage string `json:"error_message,omitempty"`
+	// MidStream breaks a stream off with an error event after CutAfter events. To a request that
+	// is not streamed the answer is the same error with status 500.
+	MidStream bool `json:"mid_stream,omitempty"`
+	// CutAfter without MidStream closes the connection after so many events, or in the middle of
+	// the body of an answer that is not streamed.
+	CutAfter int `json:"cut_after,omitempty"`
+	// Hang sends the headers and then nothing until the client goes or the server is closed.
+	Hang bool `json:"hang,omitempty"`
+}
+
+// ToolCall asks the agent to run one of its tools.
+type ToolCall struct {
+	// Name is the agent's own name of the tool.
+	Name string `json:"name"`
+	// Input is the tool's argument: anything that becomes a JSON object. Nil: {}.
+	Input any `json:"input,omitempty"`
+}
+
+// Usage counts tokens as the service reports them. Input is apart from the two cache counts,
+// Reasoning is part of Output.
+type Usage struct {
+	Input      int `json:"input,omitempty"`
+	Output     int `json:"output,omitempty"`
+	CacheRead  int `json:"cache_read,omitempty"`
+	CacheWrite int `json:"cache_write,omitempty"`
+	Reasoning  int `json:"reasoning,omitempty"`
+}
+
+// Parse reads the JSON form of a script and validates it. Unknown keys are errors.
+func Parse(text []byte) (Script, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	var script Script
+	if err := decoder.Decode(&script); err != nil {
+		return Script{}, fmt.Errorf("parse script: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Script{}, errors.New("parse script: text after the end of the object")
+	}
+	if err := script.Validate(); err != nil {
+		return Script{}, err
+	}
+	return script, nil
+}
+
+// Validate reports every fault of the script, joined, or nil.
+func (s Script) Validate() error {
+	_, err := compile(s)
+	return err
+}
+
+// program is a script ready to be played: its patterns compiled. It does not change.
+type program struct {
+	Script
+	side     Turn
+	sideRE   *regexp.Regexp // nil: no pattern
+	captures map[string]*regexp.Regexp
+}
+
+func compile(script Script) (*program, error) {
+	p := &program{Script: script, side: Turn{Text: "ok"}, captures: map[string]*regexp.Regexp{}}
+	var faults []error
+	fault := func(where string, err error) {
+		if err != nil {
+			faults = append(faults, fmt.Errorf("script: %s: %w", where, err))
+		}
+	}
+	if len(script.Turns) == 0 {
+		fault("turns", errors.New("at least one is needed"))
+	}
+	if script.After != "" && script.After != AfterLast && script.After != AfterError {
+		fault("after", fmt.Errorf("%q is neither %q nor %q", script.After, AfterLast, AfterError))
+	}
+	if script.SideRE != "" {
+		var err error
+		p.sideRE, err = regexp.Compile(script.SideRE)
+		fault("side_re", err)
+	}
+	for name, pattern := range script.Captures {
+		var err error
+		p.captures[name], err = compileCapture(script, name, pattern)
+		fault("captures."+name, err)
+	}
+	for i, turn := range script.Turns {
+		fault(fmt.Sprintf("turns[%d]", i), turn.validate(p.knows))
+	}
+	if script.Side != nil {
+		p.side = *script.Side
+		fault("side", p.side.validate(p.knows))
+	}
+	return p, errors.Join(faults...)
+}
+
+func compileCapture(script Script, name, pattern string) (*regexp.Regexp, error) {
+	if _, taken := script.Vars[name]; taken {
+		return nil, errors.New("vars has the same name")
+	}
+	compiled, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, err
+	}
+	if compiled.NumSubexp() != 1 {
+		return nil, fmt.Errorf("pattern %q needs exactly one group", pattern)
+	}
+	return compiled, nil
+}
+
+// knows reports whether a variable of that name is declared.
+func (p *program) knows(name string) bool {
+	_, isVar := p.Vars[name]
+	_, isCapture := p.Captures[name]
+	return isVar || isCapture
+}
+
+func (t Turn) validate(knows func(string) bool) error {
+	var faults []error
+	for i, call := range t.ToolCalls {
+		if err := call.validate(); err != nil {
+			faults = append(faults, fmt.Errorf("tool_calls[%d]: %w", i, err))
+		}
+	}
+	if t.Status != 0 && (t.Status < 400 || t.Status > 599) {
+		faults = append(faults, fmt.Errorf("status %d is not from 400 to 599", t.Status))
+	}
+	if min(t.Times, t.DelayMS, t.ChunkDelayMS, t.CutAfter) < 0 {
+		faults = append(faults, errors.New("times, delay_ms, chunk_delay_ms and cut_after cannot be negative"))
+	}
+	if t.endings() > 1 {
+		faults = append(faults, errors.New("only one of status, hang, and mid_stream or cut_after may be given"))
+	}
+	return errors.Join(append(faults, t.Expect.validate(knows), checkNames(t, knows))...)
+}
+
+// endings counts the ways in which the turn is to go wrong.
+func (t Turn) endings() int {
+	count := 0
+	for _, given := range []bool{t.Status != 0, t.Hang, t.MidStream || t.CutAfter > 0} {
+		if given {
+			count++
+		}
+	}
+	return count
+}
+
+func (c ToolCall) validate() error {
+	if c.Name == "" {
+		return errors.New("name is missing")
+	}
+	if _, err := marshal(c.Input); err != nil {
+		return fmt.Errorf("input: %w", err)
+	}
+	if text := c.arguments(); text[0] != '{' {
+		return fmt.Errorf("input %s is not an object", text)
+	}
+	return nil
+}
+
+// arguments is the input of a valid call as JSON text.
+func (c ToolCall) arguments() []byte {
+	if c.Input == nil {
+		return []byte("{}")
+	}
+	return mustMarshal(c.Input)
+}

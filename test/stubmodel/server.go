@@ -1,0 +1,130 @@
+package stubmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// Server is a running stub. All methods may be called concurrently.
+type Server struct {
+	http     *http.Server
+	control  http.Handler
+	url      string
+	ledger   *ledger
+	stopping context.Context // ends every answer that waits
+	stop     context.CancelFunc
+	serving  sync.WaitGroup // the accept loop
+
+	mu       sync.Mutex
+	scripts  map[string]*conversation
+	closed   bool
+	handlers sync.WaitGroup // requests being answered; grows only while not closed
+}
+
+// TB is the part of testing.TB that [Start] uses.
+type TB interface {
+	Helper()
+	Cleanup(close func())
+	Fatalf(format string, args ...any)
+}
+
+// Start runs a server on a free port until the test ends.
+func Start(t TB) *Server {
+	t.Helper()
+	server, err := New("")
+	if err != nil {
+		t.Fatalf("start stub model server: %v", err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	return server
+}
+
+// New runs a server on addr, a loopback IP and a port; "" means 127.0.0.1 and a free port. Any
+// other interface is refused: the server answers whoever asks. The caller closes it.
+func New(addr string) (*Server, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	if where, err := netip.ParseAddrPort(addr); err != nil || !where.Addr().IsLoopback() {
+		return nil, fmt.Errorf("listen on %q: not a loopback address; use 127.0.0.1:<port>", addr)
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{
+		url:     "http://" + listener.Addr().String(),
+		ledger:  newLedger(),
+		scripts: map[string]*conversation{},
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.control = s.controls()
+	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	s.serving.Go(func() { _ = s.http.Serve(listener) }) // always ErrServerClosed
+	return s, nil
+}
+
+// URL is the server's address, "http://127.0.0.1:<port>", without a slash at the end.
+func (s *Server) URL() string { return s.url }
+
+// Base is the base URL under which an agent is answered by the script of that name.
+func (s *Server) Base(script string) string { return s.url + scriptPrefix + script }
+
+// SetScript loads a script, in place of an older one of that name, and begins it anew. It fails
+// when the script is not valid or the name cannot be part of a path.
+func (s *Server) SetScript(name string, script Script) error {
+	if !scriptName.MatchString(name) {
+		return fmt.Errorf("script name %q: only letters, digits, '.', '_' and '-' are allowed", name)
+	}
+	p, err := compile(script)
+	if err != nil {
+		return fmt.Errorf("script %q: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.scripts[name] = newConversation(p)
+	return nil
+}
+
+// script returns the loaded script of that name.
+func (s *Server) script(name string) (*conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if found := s.scripts[name]; found != nil {
+		return found, nil
+	}
+	return nil, fmt.Errorf("no script %q is loaded", name)
+}
+
+// Close ends every answer, also one that hangs, and returns when nothing of the server runs any
+// more. A second call does nothing.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	err := s.http.Close()
+	s.handlers.Wait()
+	s.serving.Wait()
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// enter counts a request in, unless the server is being closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.handlers.Add(1)
+	return true
+}
