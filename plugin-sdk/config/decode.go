@@ -32,30 +32,40 @@ func Decode(raw json.RawMessage, into any) error {
 		return failure.New(failure.ConfigInvalid, "config: %s", strings.Join(problems, "; "))
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return wrongValue(err)
+		return wrongValue(err, reflect.TypeOf(into))
 	}
 	return nil
 }
 
 // wrongValue puts a decoding error in the words of the person who wrote the configuration. Errors of
 // an UnmarshalJSON that calls Decode itself are already in these words.
-func wrongValue(err error) error {
+func wrongValue(err error, root reflect.Type) error {
 	var known *failure.Error
 	if errors.As(err, &known) {
 		return known
 	}
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
-		return failure.New(failure.ConfigInvalid, "config: %s does not fit: got %s, want %s", place(mismatch.Field), mismatch.Value, wanted(mismatch.Type))
+		return failure.New(failure.ConfigInvalid, "config: %s does not fit: got %s, want %s", place(mismatch.Field, root), mismatch.Value, wanted(mismatch.Type))
 	}
 	return failure.New(failure.ConfigInvalid, "config: %w", err)
 }
 
-func place(field string) string {
-	if field == "" {
-		return "the value"
+// place is the path of a field as its author wrote it. encoding/json puts the names of embedded Go
+// structs into it, which are no keys.
+func place(path string, t reflect.Type) string {
+	var keys []string
+	for _, name := range strings.Split(path, ".") {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map {
+			t = t.Elem()
+		}
+		if t.Kind() != reflect.Struct {
+			keys = append(keys, name)
+		} else if field, ok := fields(t)[name]; ok {
+			keys, t = append(keys, name), field
+		}
 	}
-	return fmt.Sprintf("%q", field)
+	return fmt.Sprintf("%q", strings.Join(keys, "."))
 }
 
 // wanted names the JSON type that a Go type is read from.
