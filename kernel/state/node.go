@@ -66,8 +66,10 @@ const (
 	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
 	PhaseBackoff  Phase = "backoff"  // waiting to retry
 	PhaseDecide   Phase = "decide"   // the strategy is to be asked, or is being asked
-	PhaseQuestion Phase = "question" // the strategy's question is put to a provider
+	PhaseQuestion Phase = "question" // the strategy's question is to be put to a provider
+	PhaseAsking   Phase = "asking"   // the strategy's question is with a provider
 	PhaseDelay    Phase = "delay"    // waiting for the next iteration
+	PhaseCutOff   Phase = "cut_off"  // a crash cut the attempt off and a person has to say what next
 	PhaseSettled  Phase = "settled"  // done: Outcome and Reason say how
 )
 
@@ -77,6 +79,9 @@ type Loop struct {
 	Iteration int   `json:"iteration"` // the one in work, or the last one; 0 before the first
 	Completed int   `json:"completed"` // iterations completed in this visit
 	Attempt   int   `json:"attempt"`   // the attempt in work or last made; 0 before the first and after a crash
+	// Spared counts the attempts of this iteration that fell with another call's process and used up
+	// no try.
+	Spared int `json:"spared,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 	// Hint and Result are the last iteration's decision hint and normalized result.

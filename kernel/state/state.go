@@ -78,8 +78,6 @@ type State struct {
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
-	// InFlight holds what was started and has not reported back, by key.
-	InFlight map[event.Key]Flight `json:"in_flight,omitempty"`
 	// Timers are armed, by key.
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
@@ -96,13 +94,6 @@ type State struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 	// Usage is the sum over all attempts that reported it.
 	Usage event.Usage `json:"usage"`
-}
-
-// Flight is something started and not finished.
-type Flight struct {
-	Kind  event.KeyKind `json:"kind"`
-	Place event.Place   `json:"place"`
-	Epoch int           `json:"epoch"`
 }
 
 // Timer is armed until its event comes.
@@ -137,7 +128,6 @@ type Stop struct {
 // Clone returns a copy that shares nothing mutable with s.
 func (s State) Clone() State {
 	s.Nodes = cloneMap(s.Nodes, Node.clone)
-	s.InFlight = maps.Clone(s.InFlight)
 	s.Timers = maps.Clone(s.Timers)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
 	s.Questions = maps.Clone(s.Questions)

@@ -1,0 +1,117 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// ErrMisfit is wrapped by the errors of [Apply] for an event that does not fit the state: a late
+// delivery, a duplicate, an event of an outdated kernel. The state is then unchanged.
+var ErrMisfit = errors.New("event does not fit the state")
+
+func misfit(e event.Event, why string) error {
+	return fmt.Errorf("%w: event %d (%s): %s", ErrMisfit, e.Seq, e.Type, why)
+}
+
+// Apply returns the state after the event; s itself is not changed. Events that only inform, and
+// unknown ones that do not say must, change nothing but the sequence number. An error wraps
+// [ErrMisfit], or says that the event's data cannot be read; the returned state is then s.
+func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
+	if e.Seq != 0 && e.Seq <= s.Seq {
+		return s, misfit(e, fmt.Sprintf("event %d has already been applied", s.Seq))
+	}
+	if e.Type != event.KernelStart && e.Type != event.SessionStart && e.Epoch != 0 && e.Epoch < s.Epoch {
+		return s, misfit(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
+	}
+	next := s.Clone()
+	if err := apply(p, &next, e); err != nil {
+		return s, err
+	}
+	if e.Seq != 0 {
+		next.Seq = e.Seq
+	}
+	return next, nil
+}
+
+func apply(p *plan.Plan, s *state.State, e event.Event) error {
+	if s.RunID == "" && e.Type != event.SessionStart && e.Type != event.SessionImported && e.Type != event.KernelStart && !e.Type.Informative() {
+		return misfit(e, "no session_start came before it")
+	}
+	switch e.Type {
+	case event.SessionStart:
+		return applySessionStart(p, s, e)
+	case event.KernelStart:
+		return applyKernelStart(p, s, e)
+	case event.SessionImported:
+		return applyImported(s, e)
+	case event.SessionResumed:
+		return applyResumed(s, e)
+	case event.SessionPaused:
+		return applyPaused(s, e)
+	case event.SessionComplete:
+		return applyComplete(s, e)
+	case event.SessionAborted:
+		return applyAborted(s, e)
+	case event.Control:
+		return applyControl(s, e)
+	case event.QuestionAsked:
+		return applyQuestionAsked(s, e)
+	case event.NodeStart:
+		return applyNodeStart(p, s, e)
+	case event.NodeComplete:
+		return applyNodeComplete(p, s, e)
+	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.JudgeStart, event.JudgeComplete:
+		return applyLoop(p, s, e)
+	case event.Error:
+		if e.Key == "" { // tells of a failure, belongs to no attempt
+			return nil
+		}
+		return applyLoop(p, s, e)
+	case event.TimerSet:
+		return applyTimerSet(s, e)
+	case event.TimerFired:
+		return applyTimerFired(s, e)
+	default:
+		return applyOther(e)
+	}
+}
+
+// applyOther lets through what later parts of the dialect fold and what nobody here knows.
+func applyOther(e event.Event) error {
+	if e.Must {
+		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
+	}
+	return nil
+}
+
+func applyQuestionAsked(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if err != nil {
+		return err
+	}
+	if s.Questions == nil {
+		s.Questions = map[string]state.Question{}
+	}
+	s.Questions[d.ID] = state.Question{Kind: d.Kind, Digest: d.Digest, Node: s.At}
+	return nil
+}
+
+// Fold applies events in order from the empty state. Events that do not fit are left out and
+// returned as errors, one for each.
+func Fold(p *plan.Plan, events []event.Event) (state.State, []error) {
+	var s state.State
+	var errs []error
+	for _, e := range events {
+		next, err := Apply(p, s, e)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s = next
+	}
+	return s, errs
+}

@@ -1,0 +1,62 @@
+package schedule
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Version is the version of the scheduler's rules; a session keeps the one it was started with.
+const Version = 1
+
+// Kind says what effect a command has after its event is committed.
+type Kind string
+
+// The kinds of commands. Hook, check and ask are served by the same machinery when nodes use them.
+const (
+	Record   Kind = "record"   // no effect: the event is all
+	Attempt  Kind = "attempt"  // run one attempt: ends in iteration_complete or error
+	Strategy Kind = "strategy" // ask the termination strategy: ends in decision
+	Question Kind = "question" // put the strategy's question to a provider: ends in judge_complete
+	Cancel   Kind = "cancel"   // cancel the effect with the same key
+	Hook     Kind = "hook"     // run a hook action: ends in hook_complete or hook_timeout
+	Check    Kind = "check"    // measure: ends in check_result
+	Ask      Kind = "ask"      // ask a person: ends in question_answered
+)
+
+// Command is one thing to be done. The runtime first commits Event, if there is one, and applies it;
+// then it starts the effect, unless an effect with the same key is already under way. Commands are
+// JSON and under 10 KB: what is large is found through Place.
+type Command struct {
+	Kind    Kind         `json:"kind"`
+	Key     event.Key    `json:"key,omitempty"`
+	Event   *event.Event `json:"event,omitempty"` // nil for strategy and cancel
+	Place   event.Place  `json:"place"`
+	Attempt int          `json:"attempt,omitempty"` // for attempt: its number, from 1
+	Round   int          `json:"round,omitempty"`   // for strategy and question: questions answered so far
+}
+
+// Decide returns the commands that are due in s, in a stable order. It returns the same commands
+// until an event that answers them is applied, and none when the run waits for effects under way,
+// for a timer, or for a person, or when it has ended.
+func Decide(p *plan.Plan, s state.State) []Command {
+	switch {
+	case s.Epoch == 0 || s.RunID == "":
+		return nil
+	case s.Stop != nil:
+		return decideStop(s)
+	case s.Status != state.Running:
+		return nil
+	case s.At == "":
+		return record(sessionComplete(p, s))
+	}
+	n := p.Find(s.At)
+	if n == nil {
+		return record(planMismatch(s))
+	}
+	return decideNode(p, s, n)
+}
+
+func record(e event.Event) []Command {
+	return []Command{{Kind: Record, Key: e.Key, Event: &e}}
+}

@@ -1,0 +1,243 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// handledKept is how many ids of control messages a state remembers.
+const handledKept = 100
+
+// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish; an
+// abort cancels it.
+func decideStop(s state.State) []Command {
+	if s.Status == state.Running {
+		if cmds := inFlight(s); len(cmds) > 0 {
+			if s.Stop.Action == "abort" {
+				return cmds
+			}
+			return nil
+		}
+	}
+	if s.Stop.Action == "abort" {
+		return record(event.New(event.SessionAborted, cursorOf(s), "",
+			event.SessionAbortedData{Reason: s.Stop.Reason, By: s.Stop.By}))
+	}
+	if s.Status != state.Running {
+		return nil
+	}
+	return record(event.New(event.SessionPaused, cursorOf(s), "",
+		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason}))
+}
+
+// inFlight are the cancel commands for what is under way, in the order of node paths.
+func inFlight(s state.State) []Command {
+	var cmds []Command
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
+		n := s.Nodes[path]
+		if n.Status != state.NodeRunning {
+			continue
+		}
+		at := placeOf(path, n)
+		switch n.Loop.Phase {
+		case state.PhaseAttempt:
+			cmds = append(cmds, Command{Kind: Cancel, Key: at.Key(event.KeyAttempt, n.Loop.Attempt), Place: at})
+		case state.PhaseAsking:
+			cmds = append(cmds, Command{Kind: Cancel, Key: at.Key(event.KeyQuestion, n.Loop.Round+1), Place: at})
+		}
+	}
+	return cmds
+}
+
+func sessionComplete(p *plan.Plan, s state.State) event.Event {
+	reason := "all_loops_complete" // Bash's word for a finished pipeline
+	if s.Mode == "loop" && len(p.Nodes) > 0 {
+		reason = s.Nodes[p.Nodes[0].Path].Reason
+	}
+	return event.New(event.SessionComplete, lastCursor(p, s), "", event.SessionCompleteData{Reason: reason})
+}
+
+// planMismatch pauses a run whose plan lacks the node that the journal is at.
+func planMismatch(s state.State) event.Event {
+	return event.New(event.SessionPaused, cursorOf(s), "", event.SessionPausedData{
+		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At)})
+}
+
+// lastCursor is the place of the last iteration of the last node that ran.
+func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
+	for i := len(p.Nodes) - 1; i >= 0; i-- {
+		if n, ok := s.Nodes[p.Nodes[i].Path]; ok {
+			return placeOf(p.Nodes[i].Path, n).Cursor()
+		}
+	}
+	return &event.Cursor{NodePath: "0"}
+}
+
+func cursorOf(s state.State) *event.Cursor {
+	if n, ok := s.Nodes[s.At]; ok {
+		return placeOf(s.At, n).Cursor()
+	}
+	return &event.Cursor{NodePath: s.At}
+}
+
+// ---- Apply
+
+func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionStartData](e)
+	if err != nil {
+		return err
+	}
+	if e.RunID == "" {
+		return misfit(e, "it has no run_id")
+	}
+	seq, epoch, handled := e.Seq, s.Epoch, s.Handled
+	*s = state.State{
+		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
+		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays,
+		Seq: seq, Epoch: epoch, Handled: handled, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
+	}
+	if len(p.Nodes) > 0 {
+		s.At = p.Nodes[0].Path
+	}
+	return nil
+}
+
+// applyKernelStart begins an epoch: whatever the last kernel had under way is cut off.
+func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
+	if e.Epoch <= s.Epoch {
+		return misfit(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
+	}
+	s.Epoch = e.Epoch
+	s.Stop = nil
+	for path, n := range s.Nodes {
+		if n.Status == state.NodeRunning {
+			n.Loop = recovered(p.Find(path), n.Loop)
+			s.Nodes[path] = n
+		}
+	}
+	return nil
+}
+
+// applyResumed lets a paused, failed or crashed run go on.
+func applyResumed(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionResumedData](e)
+	if err != nil {
+		return err
+	}
+	if s.Status != state.Running && !s.Status.CanBecome(state.Running) {
+		return misfit(e, fmt.Sprintf("a session that is %s cannot be resumed", s.Status))
+	}
+	if n, ok := s.Nodes[s.At]; ok {
+		if s.Status == state.Failed {
+			n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeRunning, "", "", nil
+		}
+		n.Loop = resumed(n.Loop)
+		s.Nodes[s.At] = n
+	}
+	at := e.Time
+	s.Status, s.PauseKind, s.PauseReason, s.EndedAt, s.Failure, s.Stop = state.Running, "", "", nil, nil, nil
+	s.ResumedAt, s.Context, s.Questions = &at, d.Context, nil
+	return nil
+}
+
+func applyPaused(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionPausedData](e)
+	if err != nil {
+		return err
+	}
+	if err := become(s, e, state.Paused); err != nil {
+		return err
+	}
+	s.PauseKind, s.PauseReason, s.Stop = state.PauseKind(d.Kind), d.Reason, nil
+	return nil
+}
+
+func applyComplete(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionCompleteData](e)
+	if err != nil {
+		return err
+	}
+	if err := become(s, e, state.Completed); err != nil {
+		return err
+	}
+	s.Reason = d.Reason
+	return nil
+}
+
+func applyAborted(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionAbortedData](e)
+	if err != nil {
+		return err
+	}
+	if err := become(s, e, state.Aborted); err != nil {
+		return err
+	}
+	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
+	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: orElse(d.Reason, "aborted")}
+	return nil
+}
+
+func applyControl(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.ControlData](e)
+	if err != nil {
+		return err
+	}
+	if d.ID != "" && slices.Contains(s.Handled, d.ID) {
+		return misfit(e, "control message "+d.ID+" was already applied")
+	}
+	if d.ID != "" {
+		s.Handled = append(s.Handled, d.ID)
+		s.Handled = s.Handled[max(0, len(s.Handled)-handledKept):]
+	}
+	switch d.Action {
+	case "pause":
+		kind := state.PauseKind(orElse(d.Kind, string(state.PauseUser)))
+		if s.Status == state.Running && (s.Stop == nil || s.Stop.Action != "abort") {
+			s.Stop = &state.Stop{Action: "pause", Kind: kind, Reason: d.Reason, By: d.By}
+		}
+	case "abort":
+		if !s.Status.Final() {
+			s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "User requested"), By: d.By}
+		}
+	}
+	return nil
+}
+
+func applyImported(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.SessionImportedData](e)
+	if err != nil {
+		return err
+	}
+	in, err := state.Parse(d.State)
+	if err != nil {
+		return misfit(e, "its state is unreadable: "+err.Error())
+	}
+	in.Seq, in.Epoch = e.Seq, max(s.Epoch, in.Epoch)
+	if in.Nodes == nil {
+		in.Nodes = map[string]state.Node{}
+	}
+	*s = in
+	return nil
+}
+
+func become(s *state.State, e event.Event, next state.Status) error {
+	if !s.Status.CanBecome(next) {
+		return misfit(e, fmt.Sprintf("a session that is %s cannot become %s", s.Status, next))
+	}
+	at := e.Time
+	s.Status, s.EndedAt = next, &at
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
