@@ -1,0 +1,191 @@
+package imports_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/dodo-digital/agent-pipelines/tools/imports"
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree is a small workspace: path to content. Import paths of ours are written with a leading "~".
+type tree map[string]string
+
+func (tr tree) fs() fstest.MapFS {
+	out := fstest.MapFS{"go.work": {Data: []byte("go 1.26.0\n\nuse (\n\t./kernel\n\t./plugin-sdk\n\t./plugins/x\n\t./cmd/agent-pipelines\n)\n")}}
+	for _, dir := range []string{"kernel", "plugin-sdk", "plugins/x", "cmd/agent-pipelines"} {
+		out[dir+"/go.mod"] = &fstest.MapFile{}
+	}
+	for name, text := range tr {
+		out[name] = &fstest.MapFile{Data: []byte(strings.ReplaceAll(text, `"~`, `"`+imports.Prefix))}
+	}
+	return out
+}
+
+func load(t *testing.T, tr tree) []imports.File {
+	t.Helper()
+	files, err := imports.Load(tr.fs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// found is each violation without its reason, whose wording is free, but which must be there.
+func found(t *testing.T, violations []imports.Violation) []string {
+	t.Helper()
+	var out []string
+	for _, v := range violations {
+		if v.Reason == "" {
+			t.Errorf("%s: %s: no reason given", v.Where, v.What)
+		}
+		out = append(out, v.Where+": "+v.What)
+	}
+	return out
+}
+
+func TestCheck(t *testing.T) {
+	tests := []struct {
+		name string
+		file string
+		text string
+		want []string
+	}{
+		{"a noun may import a lower noun", "kernel/state/x.go", `package state; import _ "~kernel/event"`, nil},
+		{"a noun may not import a higher noun", "kernel/event/x.go", `package event; import _ "~kernel/state"`, []string{"kernel/event/x.go: imports kernel/state"}},
+		{"a noun touches no files", "kernel/plan/x.go", `package plan; import _ "os"`, []string{"kernel/plan/x.go: imports os"}},
+		{"a noun starts no process", "kernel/plan/x.go", `package plan; import _ "os/exec"`, []string{"kernel/plan/x.go: imports os/exec"}},
+		{"a noun's test may read golden files", "kernel/plan/x_test.go", `package plan; import _ "os"; import _ "github.com/google/go-cmp/cmp"`, nil},
+		{"a noun's test looks at its own package", "kernel/plan/x_test.go", `package plan_test; import _ "~kernel/plan"`, nil},
+		{"a noun's test does not look up", "kernel/plan/x_test.go", `package plan; import _ "~kernel/internal/journal"`, []string{"kernel/plan/x_test.go: imports kernel/internal/journal"}},
+		{"a noun takes failure from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk/failure"`, nil},
+		{"a noun takes nothing else from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk"`, []string{"kernel/plan/x.go: imports plugin-sdk"}},
+		{"a room does not import the kernel", "kernel/internal/run/x.go", `package run; import _ "~kernel"`, []string{"kernel/internal/run/x.go: imports kernel"}},
+		{"a room imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
+		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
+		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
+		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},
+		{"the sdk does not know the kernel", "plugin-sdk/serve/x.go", `package serve; import _ "~kernel/plan"`, []string{"plugin-sdk/serve/x.go: imports kernel/plan"}},
+		{"a plugin imports the sdk and itself", "plugins/x/x.go", `package main; import (_ "~plugin-sdk/serve"; _ "~plugins/x/parse")`, nil},
+		{"a plugin does not import another", "plugins/x/parse/x.go", `package parse; import _ "~plugins/y"`, []string{"plugins/x/parse/x.go: imports plugins/y"}},
+		{"a plugin does not import the kernel", "plugins/x/x.go", `package main; import _ "~kernel/plan"`, []string{"plugins/x/x.go: imports kernel/plan"}},
+		{"one file of the command serves plugins", "cmd/agent-pipelines/bundled.go", `package main; import _ "~plugins/x"`, nil},
+		{"the rest of the command knows none", "cmd/agent-pipelines/main.go", `package main; import _ "~plugins/x"`, []string{"cmd/agent-pipelines/main.go: imports plugins/x"}},
+		{"a new room needs a wall", "kernel/attic/x.go", `package attic`, []string{"kernel/attic/x.go: belongs to no room"}},
+		{"build tags hide nothing", "kernel/plan/x_darwin.go", "//go:build darwin\n\npackage plan; import _ \"net\"", []string{"kernel/plan/x_darwin.go: imports net"}},
+		{"testdata is not ours to judge", "kernel/plan/testdata/x.go", `package plan; import _ "net"`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := found(t, imports.Check(load(t, tree{tt.file: tt.text}), imports.Walls))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckSingles(t *testing.T) {
+	one := tree{
+		"kernel/internal/compile/x.go":    `package compile; import _ "gopkg.in/yaml.v3"`,
+		"kernel/internal/run/run_test.go": `package run; import _ "gopkg.in/yaml.v3"`,
+	}
+	if got := imports.CheckSingles(load(t, one), imports.Singles); got != nil {
+		t.Errorf("one reader of YAML and a test: %v", got)
+	}
+	one["kernel/internal/run/x.go"] = `package run; import _ "gopkg.in/yaml.v3"`
+	want := []string{"kernel/internal/compile, kernel/internal/run: all import gopkg.in/yaml.v3"}
+	if diff := cmp.Diff(want, found(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func TestCheckRings(t *testing.T) {
+	ring := tree{
+		"kernel/internal/a/x.go":      `package a; import _ "~kernel/internal/b"`,
+		"kernel/internal/b/x.go":      `package b; import _ "~kernel/internal/c/deep"`,
+		"kernel/internal/c/x.go":      `package c; import _ "~kernel/internal/a"; import _ "~kernel/internal/c/deep"`,
+		"kernel/internal/d/x.go":      `package d; import _ "~kernel/internal/a"`,
+		"kernel/internal/c/x_test.go": `package c; import _ "~kernel/internal/d"`,
+	}
+	want := []string{"kernel/internal/a -> kernel/internal/b -> kernel/internal/c -> kernel/internal/a: import each other in a ring"}
+	if diff := cmp.Diff(want, found(t, imports.CheckRings(load(t, ring)))); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+	delete(ring, "kernel/internal/a/x.go")
+	if got := imports.CheckRings(load(t, ring)); got != nil {
+		t.Errorf("no ring: %v", got)
+	}
+}
+
+func TestCheckLeaf(t *testing.T) {
+	tests := []struct {
+		name, goMod string
+		want        []string
+	}{
+		{"a leaf", "module " + imports.Prefix + "plugin-sdk\n\ngo 1.26.0\n\nrequire (\n\tgoogle.golang.org/grpc v1.85.0\n)\n", nil},
+		{"a replace", "replace example.com/a => ../a\n", []string{"go.mod:1: replaces a module"}},
+		{"a replace in a block", "replace (\n\texample.com/a => ../a\n)\n", []string{"go.mod:1: replaces a module", "go.mod:2: replaces a module"}},
+		{"a module of ours", "require " + imports.Prefix + "kernel v0.1.0\n", []string{"go.mod:1: requires a module of ours"}},
+		{"a heavy one", "require heavy v1.0.0 // indirect\n", []string{"go.mod:1: requires require heavy v1.0.0 // indirect"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, found(t, imports.CheckLeaf(tt.goMod, "heavy"))); diff != "" {
+				t.Errorf("violations (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheckPlaces(t *testing.T) {
+	// Put together here, or the check of the real workspace would find it in this file.
+	foreign := "/home" + "/jdoe"
+	root := fstest.MapFS{
+		"a.md":         {Data: []byte("fine\nsee /srv/checkout/main/kernel\n")},
+		"b.go":         {Data: []byte("// " + foreign + "/x\n")},
+		"c.txt":        {Data: []byte("/home/user/project and /tmp\n")},
+		"binary":       {Data: []byte("\x00" + foreign)},
+		".git/config":  {Data: []byte(foreign)},
+		"bin/anything": {Data: []byte(foreign)},
+	}
+	got, err := imports.CheckPlaces(root, "/srv/checkout/main", "/tmp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"a.md:2: names /srv/checkout/main", "b.go:1: names " + foreign}
+	if diff := cmp.Diff(want, found(t, got)); diff != "" {
+		t.Errorf("violations (-want +got):\n%s", diff)
+	}
+}
+
+func TestModules(t *testing.T) {
+	root := fstest.MapFS{"go.work": {Data: []byte("go 1.26.0\n\nuse ./a\nuse (\n\t./b/c\n\t./d // why\n)\n")}}
+	got, err := imports.Modules(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"a", "b/c", "d"}, got); diff != "" {
+		t.Errorf("modules (-want +got):\n%s", diff)
+	}
+}
+
+func TestLoadReportsWhatItCannotRead(t *testing.T) {
+	tests := map[string]fstest.MapFS{
+		"no workspace":    {},
+		"empty workspace": {"go.work": {Data: []byte("go 1.26.0\n")}},
+		"missing module":  {"go.work": {Data: []byte("use ./a\n")}},
+		"no Go":           {"go.work": {Data: []byte("use ./a\n")}, "a/x.go": {Data: []byte("packag a")}},
+	}
+	for _, name := range slices.Sorted(maps.Keys(tests)) {
+		t.Run(name, func(t *testing.T) {
+			if files, err := imports.Load(tests[name]); err == nil {
+				t.Errorf("loaded %d files, want an error", len(files))
+			}
+		})
+	}
+}

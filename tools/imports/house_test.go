@@ -1,0 +1,54 @@
+package imports_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/tools/imports"
+)
+
+// The workspace, seen from this package.
+const workspace = "../.."
+
+// TestHouse checks the real workspace; the other tests of this package check the checks.
+func TestHouse(t *testing.T) {
+	root := os.DirFS(workspace)
+	files, err := imports.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, "walls", imports.Check(files, imports.Walls))
+	report(t, "singles", imports.CheckSingles(files, imports.Singles))
+	report(t, "rings", imports.CheckRings(files))
+	report(t, "rules", imports.CheckRules(files, imports.Rules))
+}
+
+func TestSDKStandsAlone(t *testing.T) {
+	goMod, err := os.ReadFile(filepath.Join(workspace, "plugin-sdk", "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, "leaf", imports.CheckLeaf(string(goMod), "gopkg.in/yaml.v3", "github.com/alecthomas/kong"))
+}
+
+func TestNoMachineIsNamed(t *testing.T) {
+	here, err := filepath.Abs(workspace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := imports.CheckPlaces(os.DirFS(workspace), here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, "places", found)
+}
+
+func report(t *testing.T, name string, found []imports.Violation) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) {
+		for _, v := range found {
+			t.Error(v)
+		}
+	})
+}

@@ -1,0 +1,65 @@
+package imports
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// homes matches the home directory of somebody who is not one of the persons of our examples.
+var homes = regexp.MustCompile(`/(?:home|Users)/([A-Za-z0-9._-]+)`)
+
+// persons are whom examples and fixtures may send home.
+var persons = []string{"user", "users", "you", "me", "alice", "bob", "dev", "runner", "x", "u"}
+
+// CheckPlaces reports text files below root that name a place of one machine: a home directory, or
+// one of the paths given (where the workspace lies, say). Paths of a single element are too common to tell.
+func CheckPlaces(root fs.FS, paths ...string) ([]Violation, error) {
+	paths = slices.DeleteFunc(paths, func(p string) bool { return strings.Count(path.Clean(p), "/") < 2 })
+	var found []Violation
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "node_modules"}, d.Name()):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || name == ".git": // a file in a linked work tree
+			return nil
+		}
+		text, err := fs.ReadFile(root, name)
+		if err != nil || bytes.IndexByte(text, 0) >= 0 {
+			return err
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if place := placeIn(line, paths); place != "" {
+				found = append(found, Violation{
+					fmt.Sprintf("%s:%d", name, i+1), "names " + place,
+					"what is true on one machine only is wrong on all others",
+				})
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for places: %w", err)
+	}
+	return found, nil
+}
+
+func placeIn(line string, paths []string) string {
+	for _, p := range paths {
+		if strings.Contains(line, p) {
+			return p
+		}
+	}
+	for _, m := range homes.FindAllStringSubmatch(line, -1) {
+		if !slices.Contains(persons, m[1]) {
+			return m[0]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package imports
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Prefix is what the import paths of all our modules begin with; what follows it is the directory.
+const Prefix = "github.com/dodo-digital/agent-pipelines/"
+
+// Violation is one finding: where it is, what is there and why it must not be.
+type Violation struct {
+	Where  string // a file with or without line, a package or a ring of rooms
+	What   string
+	Reason string
+}
+
+// String is the finding as a line for a person.
+func (v Violation) String() string { return fmt.Sprintf("%s: %s: %s", v.Where, v.What, v.Reason) }
+
+// File is a Go file of the workspace. Paths are slash-separated and relative to the workspace.
+type File struct {
+	Path    string
+	Package string   // the directory
+	Imports []string // ours without [Prefix], others as they stand
+	Test    bool     // its name ends in _test.go
+	Syntax  *ast.File
+	fset    *token.FileSet
+}
+
+// at is the file and line of a position in f.
+func (f File) at(pos token.Pos) string {
+	return fmt.Sprintf("%s:%d", f.Path, f.fset.Position(pos).Line)
+}
+
+// Product reports whether people wrote f as part of the product: it is neither test nor generated.
+func (f File) Product() bool { return !f.Test && !ast.IsGenerated(f.Syntax) }
+
+var useLine = regexp.MustCompile(`(?m)^\s*(?:use\s+)?\./(\S+)\s*(?://.*)?$`)
+
+// Modules lists the directories that go.work uses, in its order.
+func Modules(root fs.FS) ([]string, error) {
+	work, err := fs.ReadFile(root, "go.work")
+	if err != nil {
+		return nil, fmt.Errorf("read the workspace: %w", err)
+	}
+	var dirs []string
+	for _, m := range useLine.FindAllStringSubmatch(string(work), -1) {
+		dirs = append(dirs, m[1])
+	}
+	if len(dirs) == 0 {
+		return nil, fmt.Errorf("go.work uses no module")
+	}
+	return dirs, nil
+}
+
+// Load parses all Go files of the workspace at root, ordered by path. Directories named testdata and
+// those beginning with a dot or an underscore are left out, as the go command leaves them out.
+func Load(root fs.FS) ([]File, error) {
+	modules, err := Modules(root)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	fset := token.NewFileSet()
+	for _, dir := range modules {
+		err := fs.WalkDir(root, dir, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
+				return fs.SkipDir
+			case d.IsDir() || path.Ext(name) != ".go":
+				return nil
+			}
+			f, err := parse(fset, root, name)
+			files = append(files, f)
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("load module %s: %w", dir, err)
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return files, nil
+}
+
+func parse(fset *token.FileSet, root fs.FS, name string) (File, error) {
+	src, err := fs.ReadFile(root, name)
+	if err != nil {
+		return File{}, err
+	}
+	syntax, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{
+		Path: name, Package: path.Dir(name), Syntax: syntax, fset: fset,
+		Test: strings.HasSuffix(name, "_test.go"),
+	}
+	for _, spec := range syntax.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return File{}, fmt.Errorf("import of %s: %w", name, err)
+		}
+		f.Imports = append(f.Imports, strings.TrimPrefix(imported, Prefix))
+	}
+	return f, nil
+}

@@ -1,0 +1,113 @@
+package imports
+
+import "slices"
+
+// Wall says what a room may import. A file is judged by the first wall of the table whose Room
+// matches it; a file without a wall is a finding, so that new rooms are thought about.
+//
+// A pattern is an import path (ours without [Prefix]), or a tree when it ends in /..., with * for one
+// element. "std" is the standard library, "others" is everybody else's code.
+type Wall struct {
+	// Room names the packages, or a single file, that the wall surrounds.
+	Room string
+	// Allow is what may be imported. The tree of a Room that ends in /... may import itself.
+	Allow []string
+	// Deny takes away from Allow; for product files only, tests may use all of "std".
+	Deny []string
+	// Reason is told to whoever meets the wall.
+	Reason string
+}
+
+// impure is what the nouns of the kernel must not reach: the world, time's passing, other goroutines.
+var impure = []string{
+	"os/...", "net/...", "syscall/...", "io/fs", "io/ioutil", "log/...", "plugin", "unsafe",
+	"sync/...", "context", "runtime/...", "math/rand/...", "crypto/rand",
+}
+
+// wire is what speaking the plugin protocol needs.
+var wire = []string{
+	"std", "plugin-sdk/...", "golang.org/x/sys/...", "github.com/hashicorp/go-plugin/...",
+	"github.com/hashicorp/go-hclog", "google.golang.org/grpc/...", "google.golang.org/protobuf/...",
+}
+
+// forTests is what tests may import beside what their room may.
+var forTests = []string{
+	"std", "github.com/google/go-cmp/...", "go.uber.org/goleak", "pgregory.net/rapid",
+	"github.com/rogpeppe/go-internal/...",
+}
+
+const (
+	pureReason   = "the nouns are pure: they hold no I/O, clock, chance or goroutine, so that replay repeats exactly"
+	sdkReason    = "third parties import plugin-sdk alone; all it pulls in, they must carry"
+	pluginReason = "a plugin is written against plugin-sdk, as a third party's is; it meets the kernel over a socket"
+)
+
+// Walls is the table of rooms, special ones before general ones.
+var Walls = []Wall{
+	{Room: "plugin-sdk/failure", Allow: []string{"std"}, Reason: "the pure nouns use it, so it uses nothing"},
+	{
+		Room: "plugin-sdk", Allow: []string{"std", "plugin-sdk/failure"},
+		Reason: "the contracts are plain Go: protocol buffers and gRPC stay behind internal/wire",
+	},
+	{
+		Room: "plugin-sdk/plugintest/...", Allow: slices.Concat(wire, forTests),
+		Reason: "the conformance suite is imported by other people's tests; " + sdkReason,
+	},
+	{Room: "plugin-sdk/...", Allow: wire, Reason: sdkReason},
+
+	{Room: "kernel/plan", Allow: []string{"std", "plugin-sdk/failure"}, Deny: impure, Reason: pureReason},
+	{
+		Room: "kernel/event", Allow: []string{"std", "plugin-sdk/failure", "kernel/plan"},
+		Deny: impure, Reason: pureReason,
+	},
+	{
+		Room: "kernel/state", Allow: []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event"},
+		Deny: impure, Reason: pureReason,
+	},
+	{
+		Room:  "kernel/schedule",
+		Allow: []string{"std", "plugin-sdk/failure", "kernel/plan", "kernel/event", "kernel/state"},
+		Deny:  impure, Reason: pureReason,
+	},
+	{
+		Room: "kernel/internal/...",
+		Allow: slices.Concat(wire, []string{
+			"kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "golang.org/x/sync/...",
+			"gopkg.in/yaml.v3", "github.com/gofrs/flock", "github.com/google/renameio/v2/...",
+		}),
+		Reason: "imports point down only: package kernel wires these rooms, and none of them knows a plugin or a screen",
+	},
+	{
+		Room:   "kernel",
+		Allow:  []string{"std", "kernel/...", "plugin-sdk/...", "golang.org/x/sync/...", "github.com/hashicorp/go-hclog"},
+		Reason: "the engine wires its own rooms; plugins reach it through a socket, the command calls it",
+	},
+
+	{
+		Room: "plugins/*/...", Allow: []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
+		Reason: pluginReason,
+	},
+	{
+		Room: "cmd/agent-pipelines/bundled.go", Allow: []string{"std", "plugin-sdk/...", "plugins/..."},
+		Reason: "this file serves the plugins from the one binary, out of process, and does nothing else",
+	},
+	{
+		Room: "cmd/agent-pipelines/...",
+		Allow: []string{
+			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "plugin-sdk/...",
+			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...",
+		},
+		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
+	},
+
+	{Room: "test/...", Allow: []string{"std", "others", "plugin-sdk/..."}, Reason: "what is tested end to end is tested from outside"},
+	{Room: "tools/...", Allow: []string{"std", "others"}, Reason: "tools judge the product and are no part of it"},
+}
+
+// Single is an import that one room of product code may have and no second.
+type Single struct{ Import, Reason string }
+
+// Singles lists the imports that stay in one place.
+var Singles = []Single{
+	{"gopkg.in/yaml.v3", "one private room reads YAML, so that moving to the maintained fork is one line"},
+}
