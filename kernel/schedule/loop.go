@@ -26,7 +26,7 @@ func decideLoop(s state.State, n *plan.Node, at event.Place, l state.Loop) []Com
 	case state.PhaseReady:
 		return startAttempt(n, at, l)
 	case state.PhaseBackoff:
-		return setTimer(s, at, "backoff", l.Attempt, backoff(n, l))
+		return setTimer(s, at, "backoff", l.Attempt+1, backoff(n, l)) // before that attempt
 	case state.PhaseDelay:
 		return setTimer(s, at, "delay", 1, delay(n))
 	case state.PhaseDecide:

@@ -1,0 +1,155 @@
+package schedule_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// maxTransitions is far above what four nodes of four iterations, retries, crashes and resumes can
+// need.
+const maxTransitions = 5000
+
+// U070, D3: every run ends or pauses in bounded transitions, whatever happens.
+func TestEveryRunEndsOrPauses(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		start(t, drawPlan(t)).run(maxTransitions)
+	})
+}
+
+// U047: folding any prefix of a journal, read back from its lines, gives byte for byte the state
+// that the live run had there, and the scheduler says the same in both.
+func TestReplayEqualsTheLiveRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		var replayed state.State
+		for i, e := range s.journal {
+			line, err := e.AppendLine(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			read, err := event.ParseLine(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if replayed, err = schedule.Apply(s.plan, replayed, read); err != nil {
+				t.Fatalf("event %d: %v", i, err)
+			}
+			if diff := cmp.Diff(asJSON(s.states[i]), asJSON(replayed)); diff != "" {
+				t.Fatalf("state after event %d (live, replayed):\n%s", i, diff)
+			}
+			if diff := cmp.Diff(asJSON(schedule.Decide(s.plan, s.states[i])), asJSON(schedule.Decide(s.plan, replayed))); diff != "" {
+				t.Fatalf("commands after event %d (live, replayed):\n%s", i, diff)
+			}
+		}
+	})
+}
+
+// DESIGN 8: a snapshot at an event boundary is the whole state: going on from its JSON gives the
+// same as going on from the state.
+func TestSnapshotIsTheWholeState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		at := rapid.IntRange(0, len(s.states)-1).Draw(t, "snapshot")
+		snapshot, err := state.Parse([]byte(asJSON(s.states[at])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range s.journal[at+1:] {
+			if snapshot, err = schedule.Apply(s.plan, snapshot, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(asJSON(s.state), asJSON(snapshot)); diff != "" {
+			t.Fatalf("end state (live, from snapshot):\n%s", diff)
+		}
+	})
+}
+
+// A journal cut between any two lines is legal: a new kernel goes on from there to an end.
+func TestEveryCutCanBeResumed(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		cut := rapid.IntRange(1, len(s.journal)).Draw(t, "cut")
+		again := &simulation{t: t, plan: s.plan, clock: s.clock, under: map[event.Key]schedule.Command{}}
+		again.state, again.journal, again.states = s.states[cut-1], s.journal[:cut], s.states[:cut]
+		if again.state.Status.Final() {
+			return
+		}
+		again.kernel()
+		again.resume()
+		again.run(maxTransitions)
+	})
+}
+
+// U069, D2: no iteration is completed twice, unless its agent reported an error and the person
+// resumed.
+func TestNoIterationCompletesTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		done := map[event.Place]bool{}
+		for _, e := range s.journal {
+			if e.Type != event.IterationComplete {
+				continue
+			}
+			_, at, _, _ := e.Key.Parse()
+			d, err := event.Decode[event.IterationCompleteData](e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if done[at] {
+				t.Fatalf("%v completed twice", at)
+			}
+			done[at] = d.Decision != "error"
+		}
+	})
+}
+
+// A line repeated, late or of an outdated epoch changes nothing.
+func TestWhatDoesNotFitChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		e := rapid.SampledFrom(s.journal).Draw(t, "event")
+		e.Seq = rapid.SampledFrom([]int64{e.Seq, s.state.Seq + 1}).Draw(t, "seq")
+		if e.Seq > s.state.Seq && (e.Type == event.SessionStart || e.Type == event.SessionResumed || e.Type == event.Control || e.Type == event.QuestionAsked || e.Type == event.TimerSet) {
+			return // these may come again
+		}
+		after, err := schedule.Apply(s.plan, s.state, e)
+		if err != nil && !isMisfit(err) {
+			t.Fatalf("apply again: %v", err)
+		}
+		if err != nil {
+			if diff := cmp.Diff(asJSON(s.state), asJSON(after)); diff != "" {
+				t.Fatalf("a misfit changed the state:\n%s", diff)
+			}
+		}
+	})
+}
+
+// DESIGN 8: commands under 10 KB, states under 100 KB.
+func TestCommandsAndStatesAreSmall(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		for _, st := range s.states {
+			if n := len(asJSON(st)); n > 100<<10 {
+				t.Fatalf("a state of %d bytes", n)
+			}
+			for _, c := range schedule.Decide(s.plan, st) {
+				if n := len(asJSON(c)); n > 10<<10 {
+					t.Fatalf("a command of %d bytes: %s", n, asJSON(c))
+				}
+			}
+		}
+	})
+}

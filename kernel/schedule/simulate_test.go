@@ -1,0 +1,217 @@
+package schedule_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// simulation is a runtime without a world: it performs commands by drawing what happens.
+type simulation struct {
+	t       *rapid.T
+	plan    *plan.Plan
+	state   state.State
+	journal []event.Event
+	states  []state.State // after each event of the journal
+	clock   time.Time
+	under   map[event.Key]schedule.Command // effects under way
+	crashes int
+	resumes int
+}
+
+func start(t *rapid.T, p *plan.Plan) *simulation {
+	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}}
+	e := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version})
+	s.append(e)
+	s.kernel()
+	return s
+}
+
+func (s *simulation) kernel() {
+	clear(s.under)
+	e := event.New(event.KernelStart, nil, "", event.KernelStartData{})
+	e.Epoch = s.state.Epoch + 1
+	s.append(e)
+}
+
+// append stamps the event as a journal does and applies it; the event has to fit.
+func (s *simulation) append(e event.Event) {
+	s.clock = s.clock.Add(time.Second)
+	e.Time, e.Seq, e.Session, e.RunID = s.clock, s.state.Seq+1, "sim", "PL-1"
+	if e.Epoch == 0 {
+		e.Epoch = s.state.Epoch
+	}
+	next, err := schedule.Apply(s.plan, s.state, e)
+	if err != nil {
+		s.t.Fatalf("apply %s %s: %v\nstate: %s", e.Type, e.Key, err, asJSON(s.state))
+	}
+	if next.Status != s.state.Status && s.state.Status != "" && e.Type != event.SessionStart && !s.state.Status.CanBecome(next.Status) {
+		s.t.Fatalf("%s made %s of %s", e.Type, next.Status, s.state.Status)
+	}
+	s.state = next
+	s.journal = append(s.journal, e)
+	s.states = append(s.states, next)
+}
+
+// step performs what is due or lets something under way end. It returns false when the run rests.
+func (s *simulation) step() bool {
+	for _, c := range schedule.Decide(s.plan, s.state) {
+		if _, busy := s.under[c.Key]; busy && c.Kind != schedule.Cancel {
+			continue
+		}
+		s.perform(c)
+		return true
+	}
+	if len(s.under) > 0 {
+		s.finish()
+		return true
+	}
+	for key := range s.state.Timers {
+		s.append(event.Event{Type: event.TimerFired, Key: key})
+		return true
+	}
+	return false
+}
+
+func (s *simulation) perform(c schedule.Command) {
+	if c.Event != nil {
+		s.append(*c.Event)
+	}
+	switch c.Kind {
+	case schedule.Attempt, schedule.Strategy, schedule.Question:
+		s.under[c.Key] = c
+	case schedule.Cancel:
+		delete(s.under, c.Key)
+		s.append(stopped(c))
+	}
+}
+
+func stopped(c schedule.Command) event.Event {
+	if c.Key.Kind() == event.KeyQuestion {
+		return event.New(event.JudgeComplete, c.Place.Cursor(), c.Key, event.JudgeCompleteData{Status: "failed", Reason: "aborted"})
+	}
+	return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
+}
+
+// finish lets the one effect under way report; sequential nodes never have two.
+func (s *simulation) finish() {
+	for key, c := range s.under {
+		delete(s.under, key)
+		switch c.Kind {
+		case schedule.Attempt:
+			s.finishAttempt(c)
+		case schedule.Strategy:
+			s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
+		case schedule.Question:
+			s.append(event.New(event.JudgeComplete, c.Place.Cursor(), key, event.JudgeCompleteData{Status: "success"}))
+		}
+		return
+	}
+}
+
+func (s *simulation) finishAttempt(c schedule.Command) {
+	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key,
+		event.IterationCompleteData{Decision: rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")})
+	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
+		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
+			ErrorType: "provider_crashed", Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
+			Collateral: rapid.IntRange(0, 4).Draw(s.t, "collateral") == 0,
+		})
+	}
+	e.Attempt = c.Attempt
+	s.append(e)
+}
+
+func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {
+	d := event.DecisionData{Strategy: "drawn", Round: c.Round}
+	d.Action = rapid.SampledFrom([]string{"continue", "continue", "stop", "ask", "error"}).Draw(s.t, "decision")
+	if d.Action == "ask" {
+		d.Question = &event.QuestionData{Provider: "mock"}
+	}
+	return d
+}
+
+// disturb draws a crash, a control message or a resume. Crashes and resumes are bounded, as they
+// are by whoever makes them.
+func (s *simulation) disturb() {
+	switch rapid.IntRange(0, 30).Draw(s.t, "disturbance") {
+	case 0:
+		if s.crashes++; s.crashes < 6 {
+			s.kernel()
+			s.resume()
+		}
+	case 1:
+		s.control("pause")
+	case 2:
+		if rapid.IntRange(0, 3).Draw(s.t, "abort") == 0 {
+			s.control("abort")
+		}
+	}
+}
+
+func (s *simulation) control(action string) {
+	s.append(event.New(event.Control, nil, "", event.ControlData{ID: fmt.Sprint("c", s.state.Seq), Action: action}))
+}
+
+func (s *simulation) resume() {
+	if s.state.Status == state.Running || s.state.Status.CanBecome(state.Running) {
+		s.append(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+	}
+}
+
+// run drives the simulation until it rests for good; resting without being paused or ended is a
+// deadlock.
+func (s *simulation) run(limit int) {
+	for range limit {
+		s.disturb()
+		if s.step() {
+			continue
+		}
+		if s.state.Status == state.Running {
+			s.t.Fatalf("the run rests while it is running: %s", asJSON(s.state))
+		}
+		if s.state.Status.Final() || s.resumes >= 6 {
+			return
+		}
+		s.resumes++
+		s.kernel()
+		s.resume()
+	}
+	s.t.Fatalf("no end after %d transitions: %s", limit, asJSON(s.state))
+}
+
+func drawPlan(t *rapid.T) *plan.Plan {
+	p := &plan.Plan{Version: plan.Version}
+	for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
+		n := plan.Node{
+			Path: fmt.Sprint(i), ID: fmt.Sprintf("n%d", i), Kind: plan.KindStage,
+			Termination: plan.Termination{"type": "drawn", "max": rapid.IntRange(1, 4).Draw(t, "max")},
+		}
+		if rapid.Bool().Draw(t, "policy") {
+			n.Policy = &plan.Policy{
+				Retry:    &plan.Retry{Attempts: rapid.IntRange(1, 4).Draw(t, "attempts")},
+				Recovery: rapid.SampledFrom([]plan.Recovery{"", plan.RecoveryRerun, plan.RecoveryAsk, plan.RecoveryFail}).Draw(t, "recovery"),
+			}
+		}
+		p.Nodes = append(p.Nodes, n)
+	}
+	return p
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func isMisfit(err error) bool { return errors.Is(err, schedule.ErrMisfit) }
