@@ -2,3 +2,7 @@ module github.com/dodo-digital/agent-pipelines/test
 
 go 1.26.0
 
+require (
+	github.com/google/go-cmp v0.7.0
+	go.uber.org/goleak v1.3.0
+)

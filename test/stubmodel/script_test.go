@@ -1,0 +1,132 @@
+package stubmodel
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	failed := false
+	got, err := Parse([]byte(`{
+		"vars": {"cwd": "/w"}, "captures": {"result": "R=(.*)"},
+		"turns": [
+			{"thinking": "hm", "text": "I will write.", "stop_reason": "tool_use",
+			 "expect": {"model": "m", "system": "s", "prompt": "p", "tool_result": "t", "tool_error": false, "body": "b"},
+			 "tool_calls": [{"name": "Write", "input": {"file_path": "{{cwd}}/a"}}],
+			 "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5}},
+			{"status": 529, "error_type": "e", "error_message": "m", "headers": {"retry-after": "1"}, "times": 2},
+			{"delay_ms": 6, "chunk_delay_ms": 7, "mid_stream": true, "cut_after": 8},
+			{"hang": true}],
+		"side": {"text": "title"}, "side_re": "x", "after": "error", "per_conversation": true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Script{
+		Vars: map[string]string{"cwd": "/w"}, Captures: map[string]string{"result": "R=(.*)"},
+		Turns: []Turn{
+			{
+				Thinking: "hm", Text: "I will write.", StopReason: "tool_use",
+				Expect:    &Expect{Model: "m", System: "s", Prompt: "p", ToolResult: "t", ToolError: &failed, Body: "b"},
+				ToolCalls: []ToolCall{{Name: "Write", Input: map[string]any{"file_path": "{{cwd}}/a"}}},
+				Usage:     Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
+			},
+			{Status: 529, ErrorType: "e", ErrorMessage: "m", Headers: map[string]string{"retry-after": "1"}, Times: 2},
+			{DelayMS: 6, ChunkDelayMS: 7, MidStream: true, CutAfter: 8},
+			{Hang: true},
+		},
+		Side: &Turn{Text: "title"}, SideRE: "x", After: AfterError, PerConversation: true,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestParseFaults(t *testing.T) {
+	cases := []struct {
+		name, text, want string
+	}{
+		{"no JSON", `turns:`, "parse script: invalid character"},
+		{"unknown key", `{"turns":[{"txt":"x"}]}`, `unknown field "txt"`},
+		{"rest", `{"turns":[{}]} {}`, "text after the end"},
+		{"no turns", `{}`, "script: turns: at least one is needed"},
+		{"after", `{"turns":[{}],"after":"stop"}`, `script: after: "stop" is neither "last" nor "error"`},
+		{"side pattern", `{"turns":[{}],"side_re":"("}`, "script: side_re: error parsing regexp"},
+		{"side turn", `{"turns":[{}],"side":{"status":200}}`, "script: side: status 200"},
+		{"capture pattern", `{"turns":[{}],"captures":{"a":"["}}`, "script: captures.a: error parsing regexp"},
+		{"capture group", `{"turns":[{}],"captures":{"a":"x"}}`, "script: captures.a: pattern \"x\" needs exactly one group"},
+		{"same name", `{"turns":[{}],"vars":{"a":""},"captures":{"a":"(x)"}}`, "script: captures.a: vars has the same name"},
+		{"unknown variable", `{"turns":[{"tool_calls":[{"name":"W","input":{"p":["{{cwd}}"]}}]}]}`, "turns[0]: variable cwd is not declared"},
+		{"unknown variable in expect", `{"turns":[{"expect":{"prompt":"{{x}}"}}]}`, "turns[0]: variable x is not declared"},
+		{"expect pattern", `{"turns":[{"expect":{"tool_result":"("}}]}`, "turns[0]: expect.tool_result: error parsing regexp"},
+		{"tool name", `{"turns":[{"tool_calls":[{}]}]}`, "turns[0]: tool_calls[0]: name is missing"},
+		{"tool input", `{"turns":[{"tool_calls":[{"name":"W","input":[1]}]}]}`, "tool_calls[0]: input [1] is not an object"},
+		{"status", `{"turns":[{"status":302}]}`, "turns[0]: status 302 is not from 400 to 599"},
+		{"negative", `{"turns":[{"delay_ms":-1}]}`, "cannot be negative"},
+		{"two endings", `{"turns":[{"status":500,"hang":true}]}`, "only one of"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse([]byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestParseReportsEveryFault(t *testing.T) {
+	_, err := Parse([]byte(`{"turns":[{"status":1},{"times":-1}],"after":"x"}`))
+	if got := len(strings.Split(err.Error(), "\n")); got != 3 {
+		t.Errorf("got %d faults, want 3: %v", got, err)
+	}
+}
+
+func TestInputThatIsNoJSON(t *testing.T) {
+	err := Script{Turns: []Turn{{ToolCalls: []ToolCall{{Name: "W", Input: make(chan int)}}}}}.Validate()
+	if err == nil || !strings.Contains(err.Error(), "tool_calls[0]: input: json: unsupported type") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// FuzzParse: a script that is accepted can be played to its end, whatever is asked.
+func FuzzParse(f *testing.F) {
+	seeds, err := filepath.Glob("testdata/*.script.json")
+	if err != nil || len(seeds) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, seed := range seeds {
+		text, err := os.ReadFile(seed)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, "RESULT=/r")
+	}
+	f.Fuzz(func(t *testing.T, text []byte, prompt string) {
+		script, err := Parse(text)
+		if err != nil {
+			return
+		}
+		program, err := compile(script)
+		if err != nil {
+			t.Fatalf("accepted by Parse, refused by compile: %v", err)
+		}
+		for i, turn := range append(program.Turns, program.side) {
+			in := inbound{prompt: prompt, offersTools: true}
+			values := program.values(in.prompt)
+			_ = turn.Expect.check(in, values)
+			expanded, err := turn.expand(values)
+			if err != nil {
+				continue // a capture without a match
+			}
+			message := answer{number: i, turn: expanded}
+			mustMarshal(anthropic{}.whole(message))
+			for _, frame := range (anthropic{}).stream(message) {
+				mustMarshal(frame.data)
+			}
+		}
+	})
+}

@@ -1,0 +1,276 @@
+package stubmodel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOnlyLoopback(t *testing.T) {
+	for _, addr := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "localhost:0", "[::]:0"} {
+		server, err := New(addr)
+		if err == nil {
+			_ = server.Close()
+			t.Errorf("New(%q) listens on %s", addr, server.URL())
+		}
+	}
+}
+
+func TestCloseTwice(t *testing.T) {
+	server, err := New("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := server.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
+	cases := []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/", "", 200, ""},
+		{"HEAD", "/s/it", "", 200, ""},
+		{"GET", "/s/it/", "", 200, ""},
+		{"GET", "/s/it/v1/models?limit=9", "", 200, `{"data":[],"models":[],"object":"list"}`},
+		{"POST", "/s/it/v1/messages/count_tokens?beta=true", `{"messages":[{}]}`, 200, `{"input_tokens":4}`},
+		{"POST", "/s/none/v1/messages", question(false, "x"), 404, `no script \"none\" is loaded`},
+		{"POST", "/v1/messages", question(false, "x"), 404, `no script \"default\" is loaded`},
+		{"POST", "/s/it/v1/messages", `{"model":1}`, 400, "request body: json"},
+		{"POST", "/s/it/v1/messages", `no json`, 400, "request body: invalid character"},
+		{"GET", "/s/it/v1/messages", "", 404, "unexpected request GET /v1/messages"},
+		{"POST", "/api/event_logging", "{}", 404, "unexpected request POST /api/event_logging"},
+		{"GET", "/__stub/nothing", "", 404, "404 page not found"},
+	}
+	for _, c := range cases {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			got := client.do(t, c.method, server.URL()+c.path, c.body)
+			if got.Err != nil || got.Status != c.status || !strings.Contains(got.Body, c.want) {
+				t.Errorf("got %+v, want status %d with %s", got, c.status, c.want)
+			}
+		})
+	}
+	wantFaults := []string{
+		`request 6, POST /s/none/v1/messages: no script "none" is loaded`,
+		`request 7, POST /v1/messages: no script "default" is loaded`,
+		"request 8, POST /s/it/v1/messages: request body: json: cannot unmarshal number into Go struct field anthropicRequest.model of type string",
+		"request 9, POST /s/it/v1/messages: request body: invalid character 'o' in literal null (expecting 'u')",
+		"request 10, GET /s/it/v1/messages: unexpected request GET /v1/messages",
+		"request 11, POST /api/event_logging: unexpected request POST /api/event_logging",
+	}
+	if diff := cmp.Diff(wantFaults, server.Faults("")); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+func TestControlRoutes(t *testing.T) {
+	server, client := Start(t), newClient(t)
+	put := func(name, text string) reply {
+		return client.do(t, http.MethodPut, server.URL()+"/__stub/script/"+name, text)
+	}
+	if got := put("default", `{"turns":[{"text":"one"},{"text":"two"}]}`); got.Status != 204 {
+		t.Fatalf("load: %+v", got)
+	}
+	if got := said(t, client.ask(t, server.URL(), question(false, "x"))); got != "one" {
+		t.Errorf("got %q", got)
+	}
+	if got := put("default", `{"turns":[{"text":"anew"}]}`); got.Status != 204 {
+		t.Fatalf("load again: %+v", got)
+	}
+	if got := said(t, client.ask(t, server.URL(), question(false, "x"))); got != "anew" {
+		t.Errorf("got %q after the script was replaced", got)
+	}
+	if got := put("bad", `{}`); got.Status != 400 || !strings.Contains(got.Body, "at least one") {
+		t.Errorf("bad script: %+v", got)
+	}
+	if got := put("a%20b", `{"turns":[{}]}`); got.Status != 400 || !strings.Contains(got.Body, "only letters") {
+		t.Errorf("bad name: %+v", got)
+	}
+	var listed []Request
+	got := client.do(t, http.MethodGet, server.URL()+"/__stub/requests?script=default", "")
+	if err := json.Unmarshal([]byte(got.Body), &listed); err != nil {
+		t.Fatalf("%v in %s", err, got.Body)
+	}
+	if len(listed) != 2 || listed[1].Prompt != "x" {
+		t.Errorf("listed %+v", listed)
+	}
+	if got := client.do(t, http.MethodPost, server.URL()+"/__stub/reset", ""); got.Status != 204 {
+		t.Errorf("reset: %+v", got)
+	}
+	if got := client.do(t, http.MethodGet, server.URL()+"/__stub/requests", ""); got.Body != "[]" {
+		t.Errorf("after the reset: %s", got.Body)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
+	body := question(true, "what is recorded?", "a tool result")
+	client.ask(t, server.Base("it"), body, "X-Api-Key", "dummy", conversationHeader, "c1")
+	client.do(t, http.MethodPost, server.Base("it")+"/odd", "no json")
+	got := server.Requests("it")
+	want := []Request{
+		{
+			N: 1, Script: "it", Method: "POST", Path: "/s/it/v1/messages?beta=true", API: "anthropic", Model: "claude-test",
+			Conversation: "c1", Prompt: "what is recorded?", Turn: 1, Status: 200, Body: json.RawMessage(body),
+		},
+		{
+			N: 2, Script: "it", Method: "POST", Path: "/s/it/odd", Status: 404,
+			Fault: "unexpected request POST /odd", Body: json.RawMessage(`"no json"`),
+		},
+	}
+	if key := got[0].Headers.Get("X-Api-Key"); key != "dummy" {
+		t.Errorf("recorded key %q", key)
+	}
+	for i := range got {
+		if got[i].MS < 0 || got[i].At.IsZero() {
+			t.Errorf("request %d: took %d ms at %s", i, got[i].MS, got[i].At)
+		}
+		got[i].Headers, got[i].At, got[i].MS = nil, time.Time{}, 0
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBrokenAnswers(t *testing.T) {
+	long := strings.Repeat("a long answer ", 20)
+	cases := []struct {
+		name   string
+		stream bool
+		turn   Turn
+		check  func(t *testing.T, got reply)
+	}{
+		{"stream cut", true, Turn{Text: long, CutAfter: 3}, func(t *testing.T, got reply) {
+			if events := strings.Count(got.Body, "event: "); got.Err == nil || events != 3 {
+				t.Errorf("got %d events and error %v, want 3 and an error", events, got.Err)
+			}
+		}},
+		{"stream cut after its end", true, Turn{Text: "x", CutAfter: 99}, func(t *testing.T, got reply) {
+			if got.Err == nil || !strings.Contains(got.Body, "message_stop") {
+				t.Errorf("got %q, error %v", got.Body, got.Err)
+			}
+		}},
+		{"body cut", false, Turn{Text: long, CutAfter: 3}, func(t *testing.T, got reply) {
+			if got.Err == nil || got.Body == "" || json.Valid([]byte(got.Body)) {
+				t.Errorf("got %q, error %v; want half a body and an error", got.Body, got.Err)
+			}
+		}},
+		{"error instead of a body", false, Turn{Text: long, MidStream: true, ErrorType: "overloaded_error"}, func(t *testing.T, got reply) {
+			if got.Err != nil || got.Status != 500 || !strings.Contains(got.Body, "overloaded_error") {
+				t.Errorf("got %+v", got)
+			}
+		}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			server, client := load(t, Script{Turns: []Turn{c.turn}})
+			c.check(t, client.ask(t, server.Base("it"), question(c.stream, "go")))
+		})
+	}
+}
+
+func TestHangEndsWithTheServer(t *testing.T) {
+	server, client := load(t, Script{Turns: []Turn{{Hang: true}}})
+	var got reply
+	var asking sync.WaitGroup
+	asking.Go(func() { got = client.ask(t, server.Base("it"), question(true, "go")) })
+	if _, err := server.Wait(t.Context(), "it", 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	asking.Wait()
+	if got.Body != "" {
+		t.Errorf("got %q", got.Body)
+	}
+	if got := server.Requests("it")[0]; got.ClientGone {
+		t.Errorf("recorded that the client went: %+v", got)
+	}
+}
+
+func TestClientThatLeaves(t *testing.T) {
+	for name, turn := range map[string]Turn{
+		"while it hangs":     {Hang: true},
+		"before the headers": {DelayMS: int(time.Hour.Milliseconds())},
+		"between events":     {Text: "x", ChunkDelayMS: int(time.Hour.Milliseconds())},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, client := load(t, Script{Turns: []Turn{turn}})
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.Base("it")+"/v1/messages",
+				strings.NewReader(question(true, "go")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var asking sync.WaitGroup
+			asking.Go(func() {
+				if response, err := client.http.Do(request); err == nil {
+					<-ctx.Done()
+					response.Body.Close()
+				}
+			})
+			if _, err := server.Wait(t.Context(), "it", 1); err != nil {
+				t.Fatal(err)
+			}
+			leave()
+			asking.Wait()
+			server.handlers.Wait()
+			if got := server.Requests("it")[0]; !got.ClientGone {
+				t.Errorf("not recorded: %+v", got)
+			}
+		})
+	}
+}
+
+func TestSleep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if !sleep(t.Context(), 1500) || time.Since(began) != 1500*time.Millisecond {
+			t.Errorf("slept %s", time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if sleep(ctx, 5000) || time.Since(began) != 2500*time.Millisecond {
+			t.Errorf("cancelled sleep ended after %s", time.Since(began))
+		}
+		if sleep(ctx, 0) {
+			t.Error("goes on though the request is over")
+		}
+	})
+}
+
+func TestWaitFails(t *testing.T) {
+	server := Start(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cause := errors.New("no more time")
+	cancel(cause)
+	if _, err := server.Wait(ctx, "it", 1); !errors.Is(err, cause) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSetScriptRefuses(t *testing.T) {
+	server := Start(t)
+	if err := server.SetScript("a/b", Script{Turns: []Turn{{}}}); err == nil {
+		t.Error("accepted a name that cannot be in a path")
+	}
+	if err := server.SetScript("a", Script{}); err == nil || !strings.Contains(err.Error(), `script "a"`) {
+		t.Errorf("got %v", err)
+	}
+}
