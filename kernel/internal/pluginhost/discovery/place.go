@@ -1,0 +1,87 @@
+package discovery
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// DirVariable holds a list of directories, separated as in PATH.
+const DirVariable = "AGENT_PIPELINES_PLUGIN_DIR"
+
+// Source says who named a directory.
+type Source string
+
+// The sources, in the order in which they are searched.
+const (
+	FromFlag        Source = "--plugin-dir"
+	FromEnvironment Source = DirVariable
+	FromConfig      Source = "user configuration"
+	FromExecutable  Source = "beside the program"
+)
+
+// Place is a directory to search.
+type Place struct {
+	// Dir is the directory, absolute unless the working directory is unknown.
+	Dir string `json:"dir"`
+	// Source says who named it.
+	Source Source `json:"source"`
+}
+
+// Origin is where the places come from.
+type Origin struct {
+	// Flags are the values of --plugin-dir, in order.
+	Flags []string
+	// List is the value of [DirVariable].
+	List string
+	// ConfigDir is the user's configuration directory (~/.config/agent-pipelines), "" for none.
+	ConfigDir string
+	// Executable is the path of the running program, "" for none. Symbolic links are followed.
+	Executable string
+}
+
+// Places are the directories in the order of the search, without repetitions.
+func Places(o Origin) []Place {
+	var places []Place
+	seen := map[string]bool{}
+	add := func(source Source, dirs ...string) {
+		for _, dir := range dirs {
+			if dir == "" {
+				continue
+			}
+			if abs, err := filepath.Abs(dir); err == nil {
+				dir = abs
+			}
+			if !seen[dir] {
+				seen[dir] = true
+				places = append(places, Place{Dir: dir, Source: source})
+			}
+		}
+	}
+	add(FromFlag, o.Flags...)
+	add(FromEnvironment, filepath.SplitList(o.List)...)
+	if o.ConfigDir != "" {
+		add(FromConfig, filepath.Join(o.ConfigDir, "plugins"))
+	}
+	if o.Executable != "" {
+		exe := o.Executable
+		if target, err := filepath.EvalSymlinks(exe); err == nil {
+			exe = target
+		}
+		dir := filepath.Dir(exe)
+		add(FromExecutable, filepath.Join(dir, "plugins"), filepath.Join(dir, "..", "lib", "agent-pipelines", "plugins"))
+	}
+	return places
+}
+
+// ConfigDir is the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines
+// where that is an absolute path, else ~/.config/agent-pipelines.
+func ConfigDir() (string, error) {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "agent-pipelines"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, ".config", "agent-pipelines"), nil
+}

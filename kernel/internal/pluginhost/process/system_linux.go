@@ -1,0 +1,116 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Limits says what this operating system cannot do for plugin processes; empty on Linux.
+func Limits() []string { return nil }
+
+// attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from
+// it, and bind its life to the host's.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// executable names the open file itself, as descriptor 3 of the child. Scripts go by their path: the
+// interpreter opens them again by name, and they find their own neighbours by it.
+func executable(spec Spec) (name string, extra []*os.File) {
+	if spec.Binary == nil || isScript(spec.Binary) {
+		return spec.Path, nil
+	}
+	return "/proc/self/fd/3", []*os.File{spec.Binary}
+}
+
+func isScript(f *os.File) bool {
+	var head [2]byte
+	_, err := f.ReadAt(head[:], 0)
+	return err == nil && bytes.Equal(head[:], []byte("#!"))
+}
+
+// awaitExit returns when the process has ended but is not reaped, so that its number is still its own;
+// the function that it returns reaps.
+func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
+	for {
+		err := unix.Waitid(unix.P_PID, p.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return p.Wait
+		}
+	}
+}
+
+// AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that
+// what a plugin started does not slip away to init while the host lives. The setting belongs to the
+// whole process; restore puts back what was there.
+func AdoptOrphans() (restore func(), err error) {
+	var before int32
+	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("read child subreaper: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("set child subreaper: %w", err)
+	}
+	return func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, uintptr(before), 0, 0, 0) }, nil
+}
+
+func peerUID(conn *net.UnixConn) (uid int, known bool, err error) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return 0, false, err
+	}
+	var cred *unix.Ucred
+	var fault error
+	err = raw.Control(func(fd uintptr) {
+		cred, fault = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err := errors.Join(err, fault); err != nil {
+		return 0, false, err
+	}
+	return int(cred.Uid), true, nil
+}
+
+// startTime is field 22 of /proc/<pid>/stat, in clock ticks since boot.
+func startTime(pid int) (uint64, bool) {
+	fields, ok := stat(pid)
+	if !ok {
+		return 0, false
+	}
+	t, err := strconv.ParseUint(fields[startField], 10, 64)
+	return t, err == nil
+}
+
+// Fields of /proc/<pid>/stat (proc(5)), counted from the state, which follows the name in brackets.
+const (
+	stateField  = 0
+	parentField = 1
+	startField  = 19
+)
+
+func stat(pid int) ([]string, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, false
+	}
+	i := bytes.LastIndexByte(b, ')')
+	if i < 0 {
+		return nil, false
+	}
+	fields := bytes.Fields(b[i+1:])
+	if len(fields) <= startField {
+		return nil, false
+	}
+	out := make([]string, len(fields))
+	for i, f := range fields {
+		out[i] = string(f)
+	}
+	return out, true
+}

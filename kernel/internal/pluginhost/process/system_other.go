@@ -1,0 +1,36 @@
+//go:build !linux
+
+package process
+
+import (
+	"net"
+	"os"
+	"syscall"
+)
+
+// Limits says what this operating system cannot do for plugin processes.
+func Limits() []string {
+	return []string{
+		"no parent-death signal: a plugin ends with a killed kernel only if it watches its stdin, as the SDK does",
+		"no search for survivors: processes that left their group are not found at the next start",
+		"plugins are executed by path, not through the verified file",
+		"the owner of a plugin's socket is not checked; its directory is private",
+	}
+}
+
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func executable(spec Spec) (name string, extra []*os.File) { return spec.Path, nil }
+
+// awaitExit reaps at once: this system has no portable way to wait without it.
+func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
+	state, err := p.Wait()
+	return func() (*os.ProcessState, error) { return state, err }
+}
+
+// AdoptOrphans does nothing on this system.
+func AdoptOrphans() (restore func(), err error) { return func() {}, nil }
+
+func peerUID(*net.UnixConn) (uid int, known bool, err error) { return 0, false, nil }
+
+func startTime(int) (uint64, bool) { return 0, false }

@@ -1,0 +1,98 @@
+package trust
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+)
+
+// lockVersion is the version of plugins.lock that this program writes and reads.
+const lockVersion = 1
+
+// Lock holds the digests that plugins must have: name of the binary, then platform ("linux/amd64"),
+// then SHA-256 in lower-case hex. The zero value locks nothing. It is not safe for concurrent change.
+type Lock struct {
+	Plugins map[string]map[string]string
+}
+
+type lockFile struct {
+	Version int                          `json:"version"`
+	Plugins map[string]map[string]string `json:"plugins"`
+}
+
+// Digest is what the plugin must have on the platform; ok is false when nothing is locked.
+func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
+	sha256, ok = l.Plugins[plugin][platform]
+	return sha256, ok
+}
+
+// With returns a copy in which the plugin is locked to the digest.
+func (l Lock) With(plugin, platform, sha256 string) Lock {
+	c := l.clone()
+	if c.Plugins[plugin] == nil {
+		c.Plugins[plugin] = map[string]string{}
+	}
+	c.Plugins[plugin][platform] = sha256
+	return c
+}
+
+// Without returns a copy in which nothing is locked for the plugin.
+func (l Lock) Without(plugin string) Lock {
+	c := l.clone()
+	delete(c.Plugins, plugin)
+	return c
+}
+
+// Plus returns a copy with the entries of a project's lock added where l has none for the plugin and
+// platform: a project may only add.
+func (l Lock) Plus(project Lock) Lock {
+	c := l
+	for plugin, digests := range project.Plugins {
+		for platform, sum := range digests {
+			if _, ok := l.Digest(plugin, platform); !ok {
+				c = c.With(plugin, platform, sum)
+			}
+		}
+	}
+	return c
+}
+
+func (l Lock) clone() Lock {
+	c := Lock{Plugins: make(map[string]map[string]string, len(l.Plugins))}
+	for plugin, digests := range l.Plugins {
+		c.Plugins[plugin] = maps.Clone(digests)
+	}
+	return c
+}
+
+// ParseLock reads plugins.lock. Members that it does not know are ignored, a newer version is refused:
+// a lock that cannot be understood must not be taken for an empty one.
+func ParseLock(b []byte) (Lock, error) {
+	var f lockFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return Lock{}, err
+	}
+	if f.Version != lockVersion {
+		return Lock{}, fmt.Errorf("version %d is not understood, this program reads version %d", f.Version, lockVersion)
+	}
+	hex := regexp.MustCompile(`^[0-9a-f]{64}$`)
+	for plugin, digests := range f.Plugins {
+		for platform, sum := range digests {
+			if !hex.MatchString(sum) {
+				return Lock{}, fmt.Errorf("%s, %s: %q is no sha-256 in lower-case hex", plugin, platform, sum)
+			}
+		}
+	}
+	return Lock{Plugins: f.Plugins}, nil
+}
+
+// Marshal is the content of plugins.lock.
+func (l Lock) Marshal() ([]byte, error) {
+	plugins := l.Plugins
+	if plugins == nil {
+		plugins = map[string]map[string]string{}
+	}
+	b, err := json.MarshalIndent(lockFile{Version: lockVersion, Plugins: plugins}, "", "  ")
+	return append(b, '\n'), err
+}

@@ -1,0 +1,187 @@
+package trust
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// The files in the user's configuration directory.
+const (
+	LockFile    = "plugins.lock"
+	TrustedFile = "trusted.json"
+)
+
+// Store is the user's configuration directory as far as trust goes. It keeps nothing in memory;
+// several programs may use one directory at the same time.
+type Store struct {
+	// Dir is the directory, usually ~/.config/agent-pipelines. It is made on the first write.
+	Dir string
+}
+
+type trustedFile struct {
+	Version     int      `json:"version"`
+	Directories []string `json:"directories"`
+}
+
+// LockPath is the path of plugins.lock.
+func (s Store) LockPath() string { return filepath.Join(s.Dir, LockFile) }
+
+// Lock reads plugins.lock; no file locks nothing. A damaged file is an error of kind plugin_untrusted.
+func (s Store) Lock() (Lock, error) {
+	b, err := os.ReadFile(s.LockPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return Lock{}, nil
+	}
+	if err != nil {
+		return Lock{}, s.damaged(LockFile, err)
+	}
+	l, err := ParseLock(b)
+	if err != nil {
+		return Lock{}, s.damaged(LockFile, err)
+	}
+	return l, nil
+}
+
+// ChangeLock replaces plugins.lock by what change makes of it; no other program can write between.
+func (s Store) ChangeLock(change func(Lock) Lock) error {
+	return s.exclusively(func() error {
+		l, err := s.Lock()
+		if err != nil {
+			return err
+		}
+		b, err := change(l).Marshal()
+		if err != nil {
+			return err
+		}
+		return replace(s.LockPath(), b)
+	})
+}
+
+// Trusted lists the directories that the user trusts, sorted; no file trusts nothing.
+func (s Store) Trusted() ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(s.Dir, TrustedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.damaged(TrustedFile, err)
+	}
+	var f trustedFile
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, s.damaged(TrustedFile, err)
+	}
+	if f.Version != 1 {
+		return nil, s.damaged(TrustedFile, fmt.Errorf("version %d is not understood", f.Version))
+	}
+	return f.Directories, nil
+}
+
+// Trust remembers that the user trusts dir and everything below it.
+func (s Store) Trust(dir string) error {
+	return s.changeTrusted(dir, func(dirs []string, place string) []string { return append(dirs, place) })
+}
+
+// Distrust forgets dir; a directory above it that is trusted still covers it.
+func (s Store) Distrust(dir string) error {
+	return s.changeTrusted(dir, func(dirs []string, place string) []string {
+		return slices.DeleteFunc(dirs, func(d string) bool { return d == place })
+	})
+}
+
+// IsTrusted reports whether dir or a directory above it is trusted. Symbolic links are followed first.
+func (s Store) IsTrusted(dir string) (bool, error) {
+	dirs, err := s.Trusted()
+	if err != nil {
+		return false, err
+	}
+	place, err := Real(dir)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(dirs, func(d string) bool { return Within(place, d) }), nil
+}
+
+func (s Store) changeTrusted(dir string, change func(dirs []string, place string) []string) error {
+	place, err := Real(dir)
+	if err != nil {
+		return err
+	}
+	return s.exclusively(func() error {
+		dirs, err := s.Trusted()
+		if err != nil {
+			return err
+		}
+		dirs = change(dirs, place)
+		slices.Sort(dirs)
+		b, err := json.MarshalIndent(trustedFile{Version: 1, Directories: slices.Compact(dirs)}, "", "  ")
+		if err != nil {
+			return err
+		}
+		return replace(filepath.Join(s.Dir, TrustedFile), append(b, '\n'))
+	})
+}
+
+func (s Store) damaged(name string, err error) error {
+	path := filepath.Join(s.Dir, name)
+	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
+		WithHint("repair the file, or remove it and say again what it should hold")
+}
+
+// exclusively holds a file lock beside the files while f reads and writes them.
+func (s Store) exclusively(f func() error) error {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return fmt.Errorf("make the configuration directory: %w", err)
+	}
+	guard, err := os.OpenFile(filepath.Join(s.Dir, ".trust.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the guard of the trust files: %w", err)
+	}
+	defer guard.Close()
+	if err := syscall.Flock(int(guard.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", guard.Name(), err)
+	}
+	return f()
+}
+
+// replace writes a private file so that a reader sees the old or the new content and nothing else.
+func replace(path string, content []byte) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(tmp.Name())
+			err = fmt.Errorf("write %s: %w", path, err)
+		}
+	}()
+	_, err = tmp.Write(content)
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+// Real is the absolute path of an existing file or directory with all symbolic links followed.
+func Real(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// Within reports whether path is dir or lies below it; both are real, absolute paths.
+func Within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
