@@ -1,0 +1,154 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// farewell is how long the client waits for the plugin to close the stream after its result.
+const farewell = time.Second
+
+// attempt is the client's side of one attempt's conversation. One goroutine sends, one receives, one
+// waits for each verdict; run owns them and waits for all of them.
+type attempt struct {
+	what     string
+	exchange sdk.Exchange
+	stream   pb.Provider_ExecuteClient
+	idle     time.Duration // the longest silence
+	patience time.Duration // from cancel to tear-down
+
+	out     chan *pb.ExecuteInput // to the sender
+	events  chan received         // from the receiver
+	faults  chan error            // from the exchange; the first one counts
+	done    chan struct{}         // closed when the sender should close our side
+	torn    <-chan struct{}       // closed when the stream was torn down
+	workers sync.WaitGroup
+}
+
+// received is one message of the plugin or the end of the stream.
+type received struct {
+	event *pb.ExecuteEvent
+	err   error
+}
+
+// run converses until the attempt is over and everything it started has ended.
+func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.ExecuteResult, error) {
+	calls, endCalls := context.WithCancel(ctx)
+	defer a.workers.Wait()
+	defer tearDown()
+	defer endCalls()
+	a.workers.Go(a.send)
+	a.workers.Go(a.receive)
+
+	result, err := a.converse(ctx, calls)
+	if result == nil {
+		return sdk.ExecuteResult{}, err
+	}
+	endCalls()
+	a.sayGoodbye()
+	r := wire.FromResult(result)
+	if err == nil && r.Error != nil {
+		err = caused(ctx, r.Error)
+	}
+	return r, err
+}
+
+// converse handles the plugin's messages until the result or until there is no hope of one. An error
+// beside a result comes from the exchange.
+func (a *attempt) converse(ctx, calls context.Context) (*pb.ExecuteResult, error) {
+	idle := time.NewTimer(a.idle)
+	defer idle.Stop()
+	var fault error
+	var giveUp <-chan time.Time
+	cancelled := ctx.Done()
+	cancel := func(reason error) {
+		cancelled = nil
+		if giveUp == nil {
+			giveUp = time.After(a.patience)
+			a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Cancel{Cancel: &pb.Cancel{Reason: reason.Error()}}})
+		}
+	}
+	for {
+		select {
+		case r := <-a.events:
+			if r.err != nil {
+				return nil, errors.Join(fault, a.ended(ctx, r.err))
+			}
+			if result := r.event.GetResult(); result != nil {
+				return result, fault
+			}
+			a.dispatch(calls, r.event)
+			idle.Reset(a.idle)
+		case err := <-a.faults:
+			if ctx.Err() == nil {
+				fault = err
+				cancel(err)
+			}
+		case <-cancelled:
+			cancel(context.Cause(ctx))
+		case <-idle.C:
+			return nil, a.silent(ctx)
+		case <-giveUp:
+			return nil, errors.Join(fault, a.stubborn(ctx))
+		}
+	}
+}
+
+// dispatch passes one message on to the exchange. Messages that it does not know are ignored.
+func (a *attempt) dispatch(calls context.Context, m *pb.ExecuteEvent) {
+	switch e := m.GetEvent().(type) {
+	case *pb.ExecuteEvent_Output:
+		a.exchange.Output(wire.FromOutput(e.Output))
+	case *pb.ExecuteEvent_Progress:
+		a.exchange.Progress(wire.FromProgress(e.Progress))
+	case *pb.ExecuteEvent_ObservedCall:
+		a.exchange.Observe(wire.FromCall(e.ObservedCall))
+	case *pb.ExecuteEvent_ToolResult:
+		if result, observed := wire.FromToolResult(e.ToolResult); observed {
+			a.exchange.ObserveResult(result)
+		} else {
+			a.exchange.Result(result)
+		}
+	case *pb.ExecuteEvent_Usage:
+		a.exchange.Usage(wire.FromUsage(e.Usage))
+	case *pb.ExecuteEvent_ToolCall:
+		a.workers.Go(func() { a.judge(calls, wire.FromCall(e.ToolCall)) })
+	case *pb.ExecuteEvent_Checkpoint:
+		a.store(calls, e.Checkpoint)
+	}
+}
+
+// judge gets the verdict on one gated call.
+func (a *attempt) judge(calls context.Context, call sdk.ToolCall) {
+	verdict, err := a.exchange.Call(calls, call)
+	if err != nil {
+		a.fail(err)
+		return
+	}
+	verdict.CallID = call.CallID
+	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_Verdict{Verdict: wire.VerdictPB(verdict)}})
+}
+
+// store saves a checkpoint, in order with everything else that the plugin reports.
+func (a *attempt) store(calls context.Context, m *pb.Checkpoint) {
+	if err := a.exchange.Checkpoint(calls, wire.FromCheckpoint(m)); err != nil {
+		a.fail(err)
+		return
+	}
+	stored := &pb.CheckpointStored{Turn: m.GetTurn()}
+	a.post(&pb.ExecuteInput{Input: &pb.ExecuteInput_CheckpointStored{CheckpointStored: stored}})
+}
+
+// fail notes the first error of the exchange.
+func (a *attempt) fail(err error) {
+	select {
+	case a.faults <- err:
+	default:
+	}
+}

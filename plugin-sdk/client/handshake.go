@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"errors"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+)
+
+// Handshake is the cookie of all plugins, in every protocol version.
+func Handshake() goplugin.HandshakeConfig {
+	return goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue}
+}
+
+// PluginSets are the protocol majors that this client speaks, for ClientConfig.VersionedPlugins.
+func PluginSets() map[int]goplugin.PluginSet {
+	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}
+}
+
+// DialOptions set the protocol's message limit of 64 MiB, for ClientConfig.GRPCDialOptions.
+func DialOptions() []grpc.DialOption {
+	return []grpc.DialOption{grpc.WithDefaultCallOptions(
+		grpc.MaxCallRecvMsgSize(wire.MaxMessage),
+		grpc.MaxCallSendMsgSize(wire.MaxMessage),
+	)}
+}
+
+// grpcPlugin hands the bare connection through go-plugin.
+type grpcPlugin struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+// GRPCServer is not used at this end.
+func (*grpcPlugin) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("package client serves no plugin; use package serve")
+}
+
+// GRPCClient gives the connection to [New].
+func (*grpcPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return conn, nil
+}

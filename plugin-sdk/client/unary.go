@@ -1,0 +1,81 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+)
+
+// errLimit is the cause of a context that one of our own limits ended.
+var errLimit = errors.New("the plugin's time for the call is over")
+
+// unary makes one call with a deadline of its own; limit 0 leaves it to the caller's context.
+func unary[Req proto.Message, Res any](
+	ctx context.Context, what string, limit time.Duration,
+	call func(context.Context, Req, ...grpc.CallOption) (Res, error), request Req,
+) (Res, error) {
+	var none Res
+	if err := checkSize(what, request); err != nil {
+		return none, err
+	}
+	callCtx := ctx
+	if limit > 0 {
+		var cancel context.CancelFunc
+		callCtx, cancel = context.WithTimeoutCause(ctx, limit, errLimit)
+		defer cancel()
+	}
+	response, err := call(callCtx, request)
+	switch {
+	case err == nil:
+		return response, nil
+	case ctx.Err() != nil:
+		return none, fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	case context.Cause(callCtx) == errLimit: //nolint:errorlint // the very value, set above
+		return none, failure.New(failure.ProviderTimeout, "the plugin did not answer %s within %s", what, limit).
+			WithHint("a plugin that hangs is replaced by the next attempt; its log may say why it does")
+	default:
+		return none, broken(what, err)
+	}
+}
+
+// checkSize refuses what the other side would not accept, with the limit's name.
+func checkSize(what string, m proto.Message) error {
+	size := proto.Size(m)
+	if size <= wire.MaxMessage {
+		return nil
+	}
+	f := failure.New(failure.ProviderFailed, "%s: the request has %d bytes and the plugin protocol's limit is %d MiB",
+		what, size, wire.MaxMessage>>20)
+	f.Retryable = false
+	return f.WithHint("hand over large material as a file and name it in the prompt")
+}
+
+// broken explains a gRPC error, which always means that the connection or the protocol broke:
+// failures of components travel inside responses.
+func broken(what string, err error) *failure.Error {
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.ResourceExhausted:
+		return failure.New(failure.PluginInvalid, "%s: a message of the plugin is over the protocol's limit of %d MiB: %s",
+			what, wire.MaxMessage>>20, s.Message()).WithHint("the plugin must hand over large material as a file")
+	case codes.Unimplemented:
+		return failure.New(failure.PluginInvalid, "%s: the plugin does not serve this call: %s", what, s.Message()).
+			WithHint("the plugin may be built for another protocol version; `agent-pipelines plugins info` shows it")
+	case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition, codes.PermissionDenied, codes.Unauthenticated:
+		return failure.New(failure.PluginInvalid, "%s: the plugin refused the call: %s", what, s.Message())
+	default:
+		f := failure.New(failure.ProviderCrashed, "%s: the connection to the plugin broke: %s", what, s.Message()).
+			WithHint("the plugin process ended or failed inside; its log says more")
+		f.Cause = err
+		return f
+	}
+}

@@ -1,0 +1,141 @@
+package describe
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+)
+
+// SDK names this kit and its version in descriptions.
+const SDK = "go/0.1.0"
+
+// Of is the description of p: kinds filled in, defaults written out, ordered by kind and name.
+func Of(p sdk.Plugin) (sdk.Description, error) {
+	d := sdk.Description{
+		Name:      p.Name,
+		Version:   p.Version,
+		Protocols: []int{wire.Protocol},
+		SDK:       SDK,
+		MTLS:      true,
+	}
+	for _, c := range p.Providers {
+		d.Components = append(d.Components, complete(c.Describe(), sdk.KindProvider))
+	}
+	for _, c := range p.Terminations {
+		d.Components = append(d.Components, complete(c.Describe(), sdk.KindTermination))
+	}
+	for _, c := range p.HookActions {
+		d.Components = append(d.Components, complete(c.Describe(), sdk.KindHookAction))
+	}
+	slices.SortStableFunc(d.Components, func(a, b sdk.Component) int {
+		return cmp.Or(cmp.Compare(rank(a.Kind), rank(b.Kind)), cmp.Compare(a.Name, b.Name))
+	})
+	return d, Check(d)
+}
+
+// complete fills in the kind and the defaults, so that every reader sees them.
+func complete(c sdk.Component, kind sdk.Kind) sdk.Component {
+	c.Kind = kind
+	c.Concurrency = cmp.Or(c.Concurrency, sdk.ConcurrencySafe)
+	if kind != sdk.KindProvider {
+		return c
+	}
+	traits := sdk.ProviderTraits{}
+	if c.Provider != nil {
+		traits = *c.Provider
+	}
+	traits.Locality = cmp.Or(traits.Locality, sdk.LocalityRemote)
+	c.Provider = &traits
+	return c
+}
+
+func rank(k sdk.Kind) int {
+	return slices.Index([]sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction}, k)
+}
+
+// Check says everything that is wrong with a description, or nil.
+func Check(d sdk.Description) error {
+	var faults []error
+	if !validName(d.Name) {
+		faults = append(faults, fmt.Errorf("plugin name %q: %s", d.Name, nameRule))
+	}
+	if !validVersion(d.Version) {
+		faults = append(faults, fmt.Errorf("plugin version %q: want a semantic version such as 1.0.0", d.Version))
+	}
+	if len(d.Components) == 0 {
+		faults = append(faults, errors.New("the plugin has no component; give it a provider, a termination or a hook action"))
+	}
+	taken := map[wire.Ref]bool{}
+	for _, c := range d.Components {
+		faults = append(faults, checkComponent(c, taken)...)
+	}
+	return errors.Join(faults...)
+}
+
+// checkComponent notes the names that c takes in taken.
+func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
+	var faults []error
+	fault := func(format string, args ...any) {
+		faults = append(faults, fmt.Errorf("%s %q: "+format, append([]any{c.Kind, c.Name}, args...)...))
+	}
+	for _, name := range append([]string{c.Name}, c.Aliases...) {
+		if !validName(name) {
+			fault("name %q: %s", name, nameRule)
+		}
+		if taken[wire.Ref{Kind: c.Kind, Name: name}] {
+			fault("the name %q is taken by another %s", name, c.Kind)
+		}
+		taken[wire.Ref{Kind: c.Kind, Name: name}] = true
+	}
+	if rank(c.Kind) < 0 {
+		fault("unknown kind")
+	}
+	if len(c.ConfigSchema) > 0 && !validSchema(c.ConfigSchema) {
+		fault("config_schema is no JSON Schema; it must be a JSON object or a boolean")
+	}
+	if !slices.Contains([]sdk.Concurrency{"", sdk.ConcurrencySafe, sdk.ConcurrencySerial}, c.Concurrency) {
+		fault("concurrency %q; want safe or serial", c.Concurrency)
+	}
+	if c.Provider == nil {
+		return faults
+	}
+	if c.Kind != sdk.KindProvider {
+		fault("only providers have provider traits")
+	}
+	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote}, c.Provider.Locality) {
+		fault("locality %q; want local or remote", c.Provider.Locality)
+	}
+	return faults
+}
+
+const nameRule = "want lower case letters, digits, '-' and '_', beginning with a letter or digit, at most 64"
+
+func validName(s string) bool {
+	return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`).MatchString(s)
+}
+
+// validVersion follows semver.org 2.0.0 without looking for leading zeros.
+func validVersion(s string) bool {
+	return regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(s)
+}
+
+// validSchema checks the form alone: draft 2020-12 allows an object or a boolean. The kernel compiles
+// the schema before it uses it.
+func validSchema(raw json.RawMessage) bool {
+	var schema any
+	if json.Unmarshal(raw, &schema) != nil {
+		return false
+	}
+	switch schema.(type) {
+	case map[string]any, bool:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,127 @@
+package wire
+
+import (
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// Ref names the component that a request is for.
+type Ref struct {
+	Kind sdk.Kind
+	Name string
+}
+
+// RefPB sends a reference.
+func RefPB(r Ref) *pb.ComponentRef {
+	return &pb.ComponentRef{Kind: enumOf(r.Kind, kindPairs()), Name: text(r.Name)}
+}
+
+// FromRef reads a reference; an unknown kind is "", which no component has.
+func FromRef(m *pb.ComponentRef) Ref {
+	return Ref{Kind: wordOf(m.GetKind(), kindPairs(), ""), Name: m.GetName()}
+}
+
+// DescriptionPB sends a plugin's description.
+func DescriptionPB(d sdk.Description) *pb.DescribeResponse {
+	return &pb.DescribeResponse{
+		Name:       text(d.Name),
+		Version:    text(d.Version),
+		Protocols:  mapAll(d.Protocols, int32of),
+		Sdk:        text(d.SDK),
+		Mtls:       d.MTLS,
+		Components: mapAll(d.Components, componentPB),
+	}
+}
+
+// FromDescription reads a description and leaves out components of kinds that it does not know.
+func FromDescription(m *pb.DescribeResponse) sdk.Description {
+	d := sdk.Description{
+		Name:      m.GetName(),
+		Version:   m.GetVersion(),
+		Protocols: mapAll(m.GetProtocols(), func(n int32) int { return int(n) }),
+		SDK:       m.GetSdk(),
+		MTLS:      m.GetMtls(),
+	}
+	for _, c := range m.GetComponents() {
+		if component := fromComponent(c); component.Kind != "" {
+			d.Components = append(d.Components, component)
+		}
+	}
+	return d
+}
+
+func componentPB(c sdk.Component) *pb.Component {
+	return &pb.Component{
+		Kind:         enumOf(c.Kind, kindPairs()),
+		Name:         text(c.Name),
+		Aliases:      texts(c.Aliases),
+		Summary:      text(c.Summary),
+		ConfigSchema: jsonBytes(c.ConfigSchema),
+		Capabilities: texts(c.Capabilities),
+		Concurrency:  enumOf(c.Concurrency, concurrencyPairs()),
+		Provider:     traitsPB(c.Provider),
+	}
+}
+
+func fromComponent(m *pb.Component) sdk.Component {
+	return sdk.Component{
+		Kind:         wordOf(m.GetKind(), kindPairs(), ""),
+		Name:         m.GetName(),
+		Aliases:      m.GetAliases(),
+		Summary:      m.GetSummary(),
+		ConfigSchema: fromJSON(m.GetConfigSchema()),
+		Capabilities: m.GetCapabilities(),
+		Concurrency:  wordOf(m.GetConcurrency(), concurrencyPairs(), sdk.ConcurrencySafe),
+		Provider:     fromTraits(m.GetProvider()),
+	}
+}
+
+func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
+	if t == nil {
+		return nil
+	}
+	return &pb.ProviderTraits{
+		Models:          texts(t.Models),
+		DefaultModel:    text(t.DefaultModel),
+		Locality:        enumOf(t.Locality, localityPairs()),
+		GatedTools:      t.GatedTools,
+		ReasoningEffort: t.ReasoningEffort,
+		RequiresSandbox: t.RequiresSandbox,
+		NestedSandbox:   t.NestedSandbox,
+	}
+}
+
+func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
+	if m == nil {
+		return nil
+	}
+	return &sdk.ProviderTraits{
+		Models:          m.GetModels(),
+		DefaultModel:    m.GetDefaultModel(),
+		Locality:        wordOf(m.GetLocality(), localityPairs(), sdk.LocalityRemote),
+		GatedTools:      m.GetGatedTools(),
+		ReasoningEffort: m.GetReasoningEffort(),
+		RequiresSandbox: m.GetRequiresSandbox(),
+		NestedSandbox:   m.GetNestedSandbox(),
+	}
+}
+
+// InitPB sends what Init says.
+func InitPB(ref Ref, r sdk.InitRequest) *pb.InitRequest {
+	return &pb.InitRequest{Component: RefPB(ref), WorkDir: text(r.WorkDir), RunMarker: text(r.RunMarker)}
+}
+
+// FromInit reads what Init says.
+func FromInit(m *pb.InitRequest) sdk.InitRequest {
+	return sdk.InitRequest{WorkDir: m.GetWorkDir(), RunMarker: m.GetRunMarker()}
+}
+
+// ValidatePB sends what Validate asks.
+func ValidatePB(ref Ref, r sdk.ValidateRequest) *pb.ValidateRequest {
+	return &pb.ValidateRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config)}
+}
+
+// FromValidate reads what Validate asks.
+func FromValidate(m *pb.ValidateRequest) sdk.ValidateRequest {
+	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig())}
+}

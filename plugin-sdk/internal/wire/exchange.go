@@ -1,0 +1,157 @@
+package wire
+
+import (
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// OutputPB sends a piece of output, byte for byte.
+func OutputPB(c sdk.OutputChunk) *pb.OutputChunk {
+	return &pb.OutputChunk{Stream: enumOf(c.Stream, streamPairs()), Data: []byte(c.Text)}
+}
+
+// FromOutput reads a piece of output.
+func FromOutput(m *pb.OutputChunk) sdk.OutputChunk {
+	return sdk.OutputChunk{Stream: wordOf(m.GetStream(), streamPairs(), sdk.StreamText), Text: string(m.GetData())}
+}
+
+// ProgressPB sends a snapshot.
+func ProgressPB(p sdk.Progress) *pb.Progress {
+	return &pb.Progress{Message: text(p.Message), Turn: int32of(p.Turn), Tool: text(p.Tool)}
+}
+
+// FromProgress reads a snapshot.
+func FromProgress(m *pb.Progress) sdk.Progress {
+	return sdk.Progress{Message: m.GetMessage(), Turn: int(m.GetTurn()), Tool: m.GetTool()}
+}
+
+// CallPB sends a tool call.
+func CallPB(c sdk.ToolCall) *pb.ToolCall {
+	return &pb.ToolCall{
+		CallId: text(c.CallID),
+		Tool:   text(c.Tool),
+		Args:   jsonBytes(c.Args),
+		Effect: enumOf(c.Effect, effectPairs()),
+	}
+}
+
+// FromCall reads a tool call.
+func FromCall(m *pb.ToolCall) sdk.ToolCall {
+	return sdk.ToolCall{
+		CallID: m.GetCallId(),
+		Tool:   m.GetTool(),
+		Args:   fromJSON(m.GetArgs()),
+		Effect: wordOf(m.GetEffect(), effectPairs(), sdk.EffectOnce),
+	}
+}
+
+// ToolResultPB sends the end of a tool call; observed tells a reported call from a gated one.
+func ToolResultPB(r sdk.ToolResult, observed bool) *pb.ToolResult {
+	return &pb.ToolResult{
+		CallId:   text(r.CallID),
+		Status:   enumOf(r.Status, toolStatusPairs()),
+		Result:   jsonBytes(r.Result),
+		Observed: observed,
+	}
+}
+
+// FromToolResult reads the end of a tool call and whether it was only observed.
+func FromToolResult(m *pb.ToolResult) (sdk.ToolResult, bool) {
+	return sdk.ToolResult{
+		CallID: m.GetCallId(),
+		Status: wordOf(m.GetStatus(), toolStatusPairs(), sdk.ToolError),
+		Result: fromJSON(m.GetResult()),
+	}, m.GetObserved()
+}
+
+func resultPtrPB(r *sdk.ToolResult) *pb.ToolResult {
+	if r == nil {
+		return nil
+	}
+	return ToolResultPB(*r, false)
+}
+
+func fromResultPtr(m *pb.ToolResult) *sdk.ToolResult {
+	if m == nil {
+		return nil
+	}
+	r, _ := FromToolResult(m)
+	return &r
+}
+
+// VerdictPB sends the answer to a gated call.
+func VerdictPB(v sdk.Verdict) *pb.ToolVerdict {
+	return &pb.ToolVerdict{
+		CallId: text(v.CallID),
+		Action: enumOf(v.Action, verdictPairs()),
+		Reason: text(v.Reason),
+		Result: resultPtrPB(v.Result),
+	}
+}
+
+// FromVerdict reads the answer to a gated call. Use without a result denies, as an unknown action does.
+func FromVerdict(m *pb.ToolVerdict) sdk.Verdict {
+	v := sdk.Verdict{
+		CallID: m.GetCallId(),
+		Action: wordOf(m.GetAction(), verdictPairs(), sdk.VerdictDeny),
+		Reason: m.GetReason(),
+		Result: fromResultPtr(m.GetResult()),
+	}
+	if v.Action == sdk.VerdictUse && v.Result == nil {
+		v.Action, v.Reason = sdk.VerdictDeny, "the kernel said use and gave no result"
+	}
+	return v
+}
+
+// CheckpointPB sends what an attempt saves.
+func CheckpointPB(c sdk.Checkpoint) *pb.Checkpoint {
+	return &pb.Checkpoint{Turn: int32of(c.Turn), Blob: c.Blob}
+}
+
+// FromCheckpoint reads what an attempt saves.
+func FromCheckpoint(m *pb.Checkpoint) sdk.Checkpoint {
+	return sdk.Checkpoint{Turn: int(m.GetTurn()), Blob: m.GetBlob()}
+}
+
+// UsagePB sends the totals so far.
+func UsagePB(u sdk.Usage) *pb.Usage {
+	return &pb.Usage{
+		InputTokens:      u.InputTokens,
+		OutputTokens:     u.OutputTokens,
+		CacheReadTokens:  u.CacheReadTokens,
+		CacheWriteTokens: u.CacheWriteTokens,
+		ReasoningTokens:  u.ReasoningTokens,
+		CostUsd:          u.CostUSD,
+	}
+}
+
+// FromUsage reads the totals so far; a cost that is no number JSON can hold is unknown.
+func FromUsage(m *pb.Usage) sdk.Usage {
+	u := sdk.Usage{
+		InputTokens:      m.InputTokens,
+		OutputTokens:     m.OutputTokens,
+		CacheReadTokens:  m.CacheReadTokens,
+		CacheWriteTokens: m.CacheWriteTokens,
+		ReasoningTokens:  m.ReasoningTokens,
+		CostUSD:          m.CostUsd,
+	}
+	if u.CostUSD != nil && finite(*u.CostUSD) != *u.CostUSD {
+		u.CostUSD = nil
+	}
+	return u
+}
+
+func usagePtrPB(u *sdk.Usage) *pb.Usage {
+	if u == nil {
+		return nil
+	}
+	return UsagePB(*u)
+}
+
+func fromUsagePtr(m *pb.Usage) *sdk.Usage {
+	if m == nil {
+		return nil
+	}
+	u := FromUsage(m)
+	return &u
+}

@@ -1,0 +1,139 @@
+package wire
+
+import (
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// StartPB sends the request of an attempt.
+func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
+	return &pb.ExecuteStart{
+		Component:     RefPB(ref),
+		Key:           text(r.Key),
+		Epoch:         int64(r.Epoch),
+		Session:       text(r.Session),
+		Node:          text(r.Node),
+		Stage:         text(r.Stage),
+		Iteration:     int32of(r.Iteration),
+		Attempt:       int32of(r.Attempt),
+		Visit:         int32of(r.Visit),
+		Purpose:       enumOf(r.Purpose, purposePairs()),
+		Prompt:        text(r.Prompt),
+		Model:         text(r.Model),
+		Config:        jsonBytes(r.Config),
+		WorkDir:       text(r.WorkDir),
+		Environment:   textMap(r.Environment),
+		Paths:         pathsPB(r.Paths),
+		TimeoutMs:     millis(r.Timeout),
+		IdleTimeoutMs: millis(r.IdleTimeout),
+		GraceMs:       millis(r.Grace),
+		Resume:        resumePB(r.Resume),
+	}
+}
+
+// FromStart reads the request of an attempt.
+func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
+	r := sdk.ExecuteRequest{
+		Key:         m.GetKey(),
+		Epoch:       int(m.GetEpoch()),
+		Session:     m.GetSession(),
+		Node:        m.GetNode(),
+		Stage:       m.GetStage(),
+		Iteration:   int(m.GetIteration()),
+		Attempt:     int(m.GetAttempt()),
+		Visit:       int(m.GetVisit()),
+		Purpose:     wordOf(m.GetPurpose(), purposePairs(), sdk.PurposeWork),
+		Prompt:      m.GetPrompt(),
+		Model:       m.GetModel(),
+		Config:      fromJSON(m.GetConfig()),
+		WorkDir:     m.GetWorkDir(),
+		Environment: m.GetEnvironment(),
+		Paths:       fromPaths(m.GetPaths()),
+		Timeout:     fromMillis(m.GetTimeoutMs()),
+		IdleTimeout: fromMillis(m.GetIdleTimeoutMs()),
+		Grace:       fromMillis(m.GetGraceMs()),
+		Resume:      fromResume(m.GetResume()),
+	}
+	return r
+}
+
+func pathsPB(p sdk.Paths) *pb.Paths {
+	return &pb.Paths{
+		Context:  text(p.Context),
+		Status:   text(p.Status),
+		Result:   text(p.Result),
+		Progress: text(p.Progress),
+		Output:   text(p.Output),
+		Attempt:  text(p.Attempt),
+	}
+}
+
+func fromPaths(m *pb.Paths) sdk.Paths {
+	return sdk.Paths{
+		Context:  m.GetContext(),
+		Status:   m.GetStatus(),
+		Result:   m.GetResult(),
+		Progress: m.GetProgress(),
+		Output:   m.GetOutput(),
+		Attempt:  m.GetAttempt(),
+	}
+}
+
+func resumePB(r *sdk.Resume) *pb.Resume {
+	if r == nil {
+		return nil
+	}
+	return &pb.Resume{
+		Checkpoint: CheckpointPB(r.Checkpoint),
+		Calls: mapAll(r.Calls, func(c sdk.ResumedCall) *pb.ResumedCall {
+			return &pb.ResumedCall{Call: CallPB(c.Call), Result: resultPtrPB(c.Result)}
+		}),
+	}
+}
+
+func fromResume(m *pb.Resume) *sdk.Resume {
+	if m == nil {
+		return nil
+	}
+	return &sdk.Resume{
+		Checkpoint: FromCheckpoint(m.GetCheckpoint()),
+		Calls: mapAll(m.GetCalls(), func(c *pb.ResumedCall) sdk.ResumedCall {
+			return sdk.ResumedCall{Call: FromCall(c.GetCall()), Result: fromResultPtr(c.GetResult())}
+		}),
+	}
+}
+
+// ResultPB sends the end of an attempt.
+func ResultPB(r sdk.ExecuteResult) *pb.ExecuteResult {
+	return &pb.ExecuteResult{
+		Output:       []byte(r.Output),
+		Outcome:      enumOf(r.Outcome, outcomePairs()),
+		ExitCode:     int32of(r.ExitCode),
+		DurationMs:   millis(r.Duration),
+		Usage:        usagePtrPB(r.Usage),
+		Model:        text(r.Model),
+		AgentVersion: text(r.AgentVersion),
+		Conversation: text(r.Conversation),
+		Failure:      FailurePB(r.Error),
+	}
+}
+
+// FromResult reads the end of an attempt. An outcome that is not set follows from the failure; one
+// that is unknown is failed, because success is never guessed.
+func FromResult(m *pb.ExecuteResult) sdk.ExecuteResult {
+	r := sdk.ExecuteResult{
+		Output:       string(m.GetOutput()),
+		Outcome:      wordOf(m.GetOutcome(), outcomePairs(), sdk.OutcomeFailed),
+		ExitCode:     int(m.GetExitCode()),
+		Duration:     fromMillis(m.GetDurationMs()),
+		Usage:        fromUsagePtr(m.GetUsage()),
+		Model:        m.GetModel(),
+		AgentVersion: m.GetAgentVersion(),
+		Conversation: m.GetConversation(),
+		Error:        FromFailure(m.GetFailure()),
+	}
+	if m.GetOutcome() == pb.Outcome_OUTCOME_UNSPECIFIED && r.Error == nil {
+		r.Outcome = sdk.OutcomeSucceeded
+	}
+	return r
+}

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// HookPB sends one firing of a hook.
+func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
+	return &pb.HookRequest{
+		Component: RefPB(ref),
+		Key:       text(r.Key),
+		Point:     text(string(r.Point)),
+		Session:   text(r.Session),
+		Node:      text(r.Node),
+		Stage:     text(r.Stage),
+		Iteration: int32of(r.Iteration),
+		Provider:  text(r.Provider),
+		Status:    text(r.Status),
+		Config:    jsonBytes(r.Config),
+		Summary:   text(r.Summary),
+		Result:    jsonBytes(r.Result),
+		Artifact:  text(r.Artifact),
+		Context:   text(r.Context),
+		WorkDir:   text(r.WorkDir),
+	}
+}
+
+// FromHook reads one firing of a hook.
+func FromHook(m *pb.HookRequest) sdk.HookRequest {
+	return sdk.HookRequest{
+		Key:       m.GetKey(),
+		Point:     sdk.HookPoint(m.GetPoint()),
+		Session:   m.GetSession(),
+		Node:      m.GetNode(),
+		Stage:     m.GetStage(),
+		Iteration: int(m.GetIteration()),
+		Provider:  m.GetProvider(),
+		Status:    m.GetStatus(),
+		Config:    fromJSON(m.GetConfig()),
+		Summary:   m.GetSummary(),
+		Result:    fromJSON(m.GetResult()),
+		Artifact:  m.GetArtifact(),
+		Context:   m.GetContext(),
+		WorkDir:   m.GetWorkDir(),
+	}
+}
+
+// AnswerPB sends a hook's reply; the failure travels beside it.
+func AnswerPB(a sdk.HookAnswer) *pb.HookResponse {
+	return &pb.HookResponse{
+		Action:  text(string(a.Action)),
+		Reason:  text(a.Reason),
+		Context: text(a.Context),
+		Facts:   jsonBytes(a.Facts),
+		Outcome: text(a.Outcome),
+	}
+}
+
+// FromAnswer reads a hook's reply; an action that is not known continues.
+func FromAnswer(m *pb.HookResponse) sdk.HookAnswer {
+	return sdk.HookAnswer{
+		Action:  knownAction(m.GetAction()),
+		Reason:  m.GetReason(),
+		Context: m.GetContext(),
+		Facts:   fromJSON(m.GetFacts()),
+		Outcome: m.GetOutcome(),
+	}
+}
+
+func knownAction(word string) sdk.Action {
+	switch a := sdk.Action(word); a {
+	case sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext:
+		return a
+	default:
+		return sdk.ActionContinue
+	}
+}

@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// component is one component with the walls around it.
+type component struct {
+	ref  wire.Ref
+	impl any
+	turn chan struct{} // holds one token while a serial component works; nil for safe ones
+}
+
+// call makes one call on the component: in turn if it is serial, and with panics caught.
+func (c *component) call(ctx context.Context, work func() error) error {
+	if c.turn != nil {
+		select {
+		case c.turn <- struct{}{}:
+			defer func() { <-c.turn }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return c.guard(work)
+}
+
+// guard turns a panic into a failure, so that one attempt fails and not the whole process. A panic in
+// a goroutine that the component started cannot be caught by anybody.
+func (c *component) guard(work func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = failure.New(failure.Internal, "%s %s panicked: %v", c.ref.Kind, c.ref.Name, p).
+				WithHint("this is a bug in the plugin; report it to its author with the detail").
+				WithDetail(string(debug.Stack()))
+		}
+	}()
+	return work()
+}
+
+// failureOf gives any error of the component the structure that crosses the wire. Errors that are no
+// failure.Error get the kind that belongs to the component.
+func (c *component) failureOf(err error) *failure.Error {
+	return failureOr(err, c.ownKind())
+}
+
+func (c *component) ownKind() failure.Kind {
+	switch c.ref.Kind {
+	case sdk.KindTermination:
+		return failure.StrategyFailed
+	case sdk.KindHookAction:
+		return failure.HookFailed
+	default:
+		return failure.ProviderFailed
+	}
+}
+
+// failureOr is nil for nil, the failure in err's chain, or a new one of the given kind. A failure that
+// was wrapped keeps the words around it.
+func failureOr(err error, kind failure.Kind) *failure.Error {
+	var f *failure.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &f):
+		return failure.New(kind, "%w", err)
+	case f.Message == err.Error():
+		return f
+	default:
+		wrapped := *f
+		wrapped.Message = err.Error()
+		return &wrapped
+	}
+}
+
+// unknownComponent is the answer to a request for something that the plugin does not serve.
+func unknownComponent(plugin string, m *pb.ComponentRef) error {
+	what := fmt.Sprintf("%s %q", wire.FromRef(m).Kind, m.GetName())
+	return failure.New(failure.PluginInvalid, "plugin %s serves no %s", plugin, what).
+		WithHint("compare with `agent-plugin-%s describe`", plugin)
+}

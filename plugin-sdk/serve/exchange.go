@@ -1,0 +1,190 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// chunkBytes is the largest piece of output in one message.
+const chunkBytes = 1 << 20
+
+// exchange is the plugin's side of one attempt's conversation.
+type exchange struct {
+	stream pb.Provider_ExecuteServer
+	cancel context.CancelCauseFunc // of the attempt
+
+	sending  sync.Mutex // one message at a time
+	finished bool       // guarded by sending: the result was sent, nothing may follow
+
+	mu       sync.Mutex
+	closed   bool                        // the kernel says nothing more
+	verdicts map[string]chan sdk.Verdict // calls that wait, by id
+	stored   map[int32][]chan struct{}   // checkpoints that wait, by turn, oldest first
+}
+
+var _ sdk.Exchange = (*exchange)(nil)
+
+func newExchange(stream pb.Provider_ExecuteServer, cancel context.CancelCauseFunc) *exchange {
+	return &exchange{
+		stream:   stream,
+		cancel:   cancel,
+		verdicts: map[string]chan sdk.Verdict{},
+		stored:   map[int32][]chan struct{}{},
+	}
+}
+
+// Output implements sdk.Exchange; long text goes in pieces.
+func (x *exchange) Output(chunk sdk.OutputChunk) {
+	for text := chunk.Text; text != ""; {
+		n := min(len(text), chunkBytes)
+		piece := wire.OutputPB(sdk.OutputChunk{Stream: chunk.Stream, Text: text[:n]})
+		x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Output{Output: piece}})
+		text = text[n:]
+	}
+}
+
+// Progress implements sdk.Exchange.
+func (x *exchange) Progress(p sdk.Progress) {
+	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Progress{Progress: wire.ProgressPB(p)}})
+}
+
+// Observe implements sdk.Exchange; arguments that no message can hold are left out.
+func (x *exchange) Observe(call sdk.ToolCall) {
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ObservedCall{ObservedCall: wire.CallPB(call)}}
+	if size := proto.Size(event); size > wire.MaxMessage {
+		event.GetObservedCall().Args = leftOut("arguments", size)
+	}
+	x.report(event)
+}
+
+// ObserveResult implements sdk.Exchange.
+func (x *exchange) ObserveResult(result sdk.ToolResult) { x.reportResult(result, true) }
+
+// Result implements sdk.Exchange.
+func (x *exchange) Result(result sdk.ToolResult) { x.reportResult(result, false) }
+
+func (x *exchange) reportResult(result sdk.ToolResult, observed bool) {
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ToolResult{ToolResult: wire.ToolResultPB(result, observed)}}
+	if size := proto.Size(event); size > wire.MaxMessage {
+		event.GetToolResult().Result = leftOut("result", size)
+	}
+	x.report(event)
+}
+
+// Usage implements sdk.Exchange.
+func (x *exchange) Usage(u sdk.Usage) {
+	x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Usage{Usage: wire.UsagePB(u)}})
+}
+
+// Call implements sdk.Exchange.
+func (x *exchange) Call(ctx context.Context, call sdk.ToolCall) (sdk.Verdict, error) {
+	verdict, err := x.expectVerdict(call.CallID)
+	if err != nil {
+		return sdk.Verdict{}, err
+	}
+	defer x.forgetVerdict(call.CallID)
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_ToolCall{ToolCall: wire.CallPB(call)}}
+	if size := proto.Size(event); size > wire.MaxMessage {
+		return sdk.Verdict{}, tooLarge("tool call "+call.CallID, size)
+	}
+	if err := x.send(event); err != nil {
+		return sdk.Verdict{}, err
+	}
+	select {
+	case v, ok := <-verdict:
+		if !ok {
+			return sdk.Verdict{}, errClosed
+		}
+		return v, nil
+	case <-ctx.Done():
+		return sdk.Verdict{}, context.Cause(ctx)
+	case <-x.stream.Context().Done():
+		return sdk.Verdict{}, context.Cause(x.stream.Context())
+	}
+}
+
+// Checkpoint implements sdk.Exchange.
+func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
+	message := wire.CheckpointPB(c)
+	event := &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Checkpoint{Checkpoint: message}}
+	if size := proto.Size(event); size > wire.MaxMessage {
+		return tooLarge("the checkpoint", size)
+	}
+	stored, err := x.expectStored(message.GetTurn())
+	if err != nil {
+		return err
+	}
+	if err := x.send(event); err != nil {
+		return err
+	}
+	select {
+	case _, ok := <-stored:
+		if !ok {
+			return errClosed
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-x.stream.Context().Done():
+		return context.Cause(x.stream.Context())
+	}
+}
+
+// leftOut stands for JSON that no message can hold.
+func leftOut(what string, size int) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`{"left_out":"%s of about %d bytes, over the protocol's limit of %d MiB"}`,
+		what, size, wire.MaxMessage>>20))
+}
+
+// report sends and forgets: a connection that is lost cancels the attempt.
+func (x *exchange) report(event *pb.ExecuteEvent) { _ = x.send(event) }
+
+// send waits while the kernel is slow. After the result it does nothing.
+func (x *exchange) send(event *pb.ExecuteEvent) error {
+	x.sending.Lock()
+	defer x.sending.Unlock()
+	if x.finished {
+		return errClosed
+	}
+	if err := x.stream.Send(event); err != nil {
+		x.cancel(fmt.Errorf("the connection to the kernel is lost: %w", err))
+		return err
+	}
+	return nil
+}
+
+// finish sends the result, after which nothing may follow.
+func (x *exchange) finish(result *pb.ExecuteResult) error {
+	x.sending.Lock()
+	defer x.sending.Unlock()
+	x.finished = true
+	return x.stream.Send(resultEvent(result))
+}
+
+// beat sends a heartbeat now and then until stop is called, which waits for the last one.
+func (x *exchange) beat(every time.Duration) (stop func()) {
+	var beating sync.WaitGroup
+	done := make(chan struct{})
+	beating.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				x.report(&pb.ExecuteEvent{Event: &pb.ExecuteEvent_Heartbeat{Heartbeat: &pb.Heartbeat{}}})
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); beating.Wait() }
+}
