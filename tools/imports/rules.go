@@ -62,7 +62,7 @@ var Rules = []Rule{
 		Name:   "clock",
 		Room:   "kernel/*",
 		Reason: pureReason + "; time arrives inside events",
-		find: each(func(f File, n ast.Node) string {
+		find: each(func(_ File, n ast.Node) string {
 			call := callOf(n, "time.Now", "time.Since", "time.Until", "time.Sleep", "time.After", "time.AfterFunc",
 				"time.NewTimer", "time.NewTicker", "time.Tick")
 			if call == "" {

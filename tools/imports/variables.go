@@ -57,7 +57,7 @@ func reportShared(decl ast.Decl, report func(*ast.Ident)) {
 		return
 	}
 	for _, spec := range gen.Specs {
-		v := spec.(*ast.ValueSpec) //nolint:errcheck // a var declaration holds nothing else
+		v := spec.(*ast.ValueSpec)
 		shared := v.Type != nil && mentions(v.Type, "sync", "atomic")
 		for _, value := range v.Values {
 			lit, ok := value.(*ast.CompositeLit)
