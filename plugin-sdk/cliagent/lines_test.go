@@ -1,0 +1,81 @@
+package cliagent
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSplitter(t *testing.T) {
+	tests := []struct {
+		name   string
+		chunks []string
+		want   []string
+	}{
+		{"nothing", nil, nil},
+		{"one line", []string{"a\n"}, []string{"a\n"}},
+		{"no newline at the end", []string{"a\nb"}, []string{"a\n", "b"}},
+		{"line in pieces", []string{"a", "b", "c\nd", "\n"}, []string{"abc\n", "d\n"}},
+		{"empty lines", []string{"\n\n"}, []string{"\n", "\n"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			s := &splitter{emit: func(line []byte) { got = append(got, string(line)) }}
+			for _, c := range tt.chunks {
+				s.write([]byte(c))
+			}
+			s.flush()
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzSplitter: however a text arrives, its lines are the same and nothing is lost.
+func FuzzSplitter(f *testing.F) {
+	f.Add("a\nb\n\nc", uint8(2))
+	f.Fuzz(func(t *testing.T, text string, size uint8) {
+		want := strings.SplitAfter(text, "\n")
+		if want[len(want)-1] == "" {
+			want = want[:len(want)-1]
+		}
+		got := []string{}
+		s := &splitter{emit: func(line []byte) { got = append(got, string(line)) }}
+		for rest, n := text, int(size)+1; rest != ""; {
+			n = min(n, len(rest))
+			s.write([]byte(rest[:n]))
+			rest = rest[n:]
+		}
+		s.flush()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("lines (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestTail(t *testing.T) {
+	tests := []struct {
+		name   string
+		chunks []string
+		want   string
+	}{
+		{"short", []string{"a\n", "b\n"}, "a\nb"},
+		{"cut at a line", []string{"0123456789\n", "abc\n", "def\n"}, "abc\ndef"},
+		{"one long line", []string{strings.Repeat("x", 50)}, strings.Repeat("x", 12)},
+		{"broken character", []string{"ok \xff"}, "ok �"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tl := &tail{max: 12}
+			for _, c := range tt.chunks {
+				tl.write([]byte(c))
+			}
+			if diff := cmp.Diff(tt.want, tl.String()); diff != "" {
+				t.Errorf("tail (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

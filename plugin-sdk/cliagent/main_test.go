@@ -1,0 +1,112 @@
+package cliagent
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// fakeVariable makes the test binary play another program.
+const fakeVariable = "CLIAGENT_TEST_FAKE"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(fakeVariable) {
+	case "":
+		goleak.VerifyTestMain(m)
+	case "escape":
+		escape()
+	case "host":
+		host()
+	}
+}
+
+// escape starts what the arguments say in a session of its own, tells its id and ends at once.
+func escape() {
+	cmd := exec.Command(os.Args[1], os.Args[2:]...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr // keeps the agent's pipes open
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Println(cmd.Process.Pid)
+}
+
+// host is a plugin with an agent that tells its id and hangs.
+func host() {
+	c := shell(`echo $$; exec sleep 600`)
+	c.Line = func(line []byte) bool {
+		_, _ = os.Stdout.Write(line)
+		return false
+	}
+	_, _ = Run(context.Background(), c)
+}
+
+// shell is an agent that runs a script; $0 is the test binary.
+func shell(script string) Command {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return Command{
+		Name: "fake", Path: "/bin/sh", Args: []string{"-c", script, self}, Dir: os.TempDir(),
+		Env: Environ(os.Environ(), map[string]string{"GORACE": "atexit_sleep_ms=0"}), Grace: 20 * time.Second, Timeout: time.Minute,
+	}
+}
+
+// run runs c to its end and returns the lines that it wrote, too.
+func run(ctx context.Context, t *testing.T, c Command) (End, []string) {
+	t.Helper()
+	var lines []string
+	next := c.Line
+	c.Line = func(line []byte) bool {
+		lines = append(lines, string(line))
+		return next != nil && next(line)
+	}
+	end, err := Run(ctx, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end.Survivors != 0 {
+		t.Errorf("%d processes survived", end.Survivors)
+	}
+	return end, lines
+}
+
+// streams is an exchange that records output.
+type streams struct {
+	sdk.Exchange
+
+	mu   sync.Mutex
+	text map[sdk.Stream]*strings.Builder
+}
+
+func (s *streams) Output(c sdk.OutputChunk) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text == nil {
+		s.text = map[sdk.Stream]*strings.Builder{}
+	}
+	if s.text[c.Stream] == nil {
+		s.text[c.Stream] = &strings.Builder{}
+	}
+	s.text[c.Stream].WriteString(c.Text)
+}
+
+func (s *streams) of(name sdk.Stream) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.text[name] == nil {
+		return ""
+	}
+	return s.text[name].String()
+}

@@ -1,0 +1,160 @@
+package cliagent
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// ownGroup starts a child as the leader of a process group, so that it can be ended with its children
+// and a Ctrl-C at the terminal reaches the kernel alone. If the plugin itself is killed, the system
+// sends SIGTERM: on SIGKILL agents would leave the tools running that they had put into sessions of
+// their own, on SIGTERM they end them.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// proc is a line of the process table.
+type proc struct {
+	pid, parent, group, session int
+	start                       uint64 // clock ticks since boot
+}
+
+// begin makes the process with this id the root.
+func (f *family) begin(pid int) {
+	f.root, f.known = pid, map[int]uint64{}
+	if p, ok := readProc(pid); ok {
+		f.known[pid] = p.start
+	}
+}
+
+// note remembers the members of this moment.
+func (f *family) note() { f.members() }
+
+// signal sends sig to every living member, or nothing if it is 0, and returns how many there are.
+func (f *family) signal(sig syscall.Signal) int {
+	members := f.members()
+	for _, m := range members {
+		if sig != 0 {
+			m.signal(sig)
+		}
+	}
+	return len(members)
+}
+
+// members finds and remembers the living members.
+func (f *family) members() []proc {
+	table := processTable()
+	var found []proc
+	for grown := true; grown; {
+		grown = false
+		for pid, p := range table {
+			if !f.owns(p, table) {
+				continue
+			}
+			f.known[pid] = p.start
+			found = append(found, p)
+			delete(table, pid)
+			grown = true
+		}
+	}
+	return found
+}
+
+// owns says whether p is a member: known, in the group or a session of a known member, the child of
+// one, or marked. The group's id counts only while no stranger has it as process id.
+func (f *family) owns(p proc, table map[int]proc) bool {
+	if p.pid == os.Getpid() {
+		return false
+	}
+	if start, ok := f.known[p.pid]; ok {
+		return start == p.start
+	}
+	if leader, reused := table[f.root]; p.group == f.root && (!reused || leader.start == f.known[f.root]) {
+		return true
+	}
+	if _, ok := f.known[p.parent]; ok {
+		return true
+	}
+	if _, ok := f.known[p.session]; ok {
+		return true
+	}
+	return hasEnv(p.pid, f.mark)
+}
+
+// signal sends sig to the process, and to no other that took over its id: the handle is made before
+// the start time is compared.
+func (p proc) signal(sig syscall.Signal) {
+	handle, err := os.FindProcess(p.pid)
+	if err != nil {
+		return
+	}
+	defer func() { _ = handle.Release() }()
+	if now, ok := readProc(p.pid); ok && now.start == p.start {
+		_ = handle.Signal(sig)
+	}
+}
+
+// processTable lists the processes that are alive, by id.
+func processTable() map[int]proc {
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	table := make(map[int]proc, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(filepath.Base(name))
+		if err != nil {
+			continue
+		}
+		if p, ok := readProc(pid); ok {
+			table[pid] = p
+		}
+	}
+	return table
+}
+
+// readProc reads /proc/<pid>/stat, see proc_pid_stat(5). Zombies count as dead.
+func readProc(pid int) (proc, bool) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return proc{}, false
+	}
+	return parseStat(pid, b)
+}
+
+// parseStat reads the fields after the command's name, which is in parentheses and may hold any.
+func parseStat(pid int, stat []byte) (proc, bool) {
+	const state, parent, group, session, start, count = 0, 1, 2, 3, 19, 20
+	f := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(f) < count || bytes.ContainsAny(f[state], "ZX") {
+		return proc{}, false
+	}
+	p := proc{pid: pid}
+	var errs [4]error
+	p.parent, errs[0] = strconv.Atoi(string(f[parent]))
+	p.group, errs[1] = strconv.Atoi(string(f[group]))
+	p.session, errs[2] = strconv.Atoi(string(f[session]))
+	p.start, errs[3] = strconv.ParseUint(string(f[start]), 10, 64)
+	for _, err := range errs {
+		if err != nil {
+			return proc{}, false
+		}
+	}
+	return p, true
+}
+
+// hasEnv says whether the process was started with the entry in its environment. That of another
+// user's process cannot be read and counts as different.
+func hasEnv(pid int, entry string) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	for kv := range bytes.SplitSeq(b, []byte{0}) {
+		if string(kv) == entry {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,24 @@
+//go:build !linux
+
+package cliagent
+
+import "syscall"
+
+// ownGroup starts a child as the leader of a process group, so that it can be ended with its children
+// and a Ctrl-C at the terminal reaches the kernel alone.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// begin makes the process with this id the root.
+func (f *family) begin(pid int) { f.root = pid }
+
+// note does nothing: without /proc only the group can be reached. Agents end their tools themselves
+// when they get SIGTERM, so only a killed agent can leave some behind.
+func (f *family) note() {}
+
+// signal sends sig to the group and returns 1 while it has living members, else 0.
+func (f *family) signal(sig syscall.Signal) int {
+	if syscall.Kill(-f.root, sig) != nil {
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,70 @@
+package cliagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Run starts the command, sees it through, and returns when nothing of it is left: the process has
+// ended, its descendants have ended, both streams are read to their end. An error means that it could
+// not be started; however a started process ended is told by the [End].
+//
+// A cancelled ctx ends the process as a deadline does. Run is safe for concurrent use.
+func Run(ctx context.Context, c Command) (End, error) {
+	if err := ctx.Err(); err != nil {
+		return End{}, interrupted(c.Name, err)
+	}
+	begin := time.Now()
+	p, err := start(c)
+	if err != nil {
+		return End{}, err
+	}
+	end := End{name: c.Name, Cut: p.watch(ctx, c)}
+	if end.Cut != CutNone {
+		end.cause = context.Cause(ctx)
+		end.limit = c.limit(end.Cut)
+		end.Killed = p.stop(c.grace())
+	}
+	<-p.exited
+	end.Survivors = p.sweep()
+	p.drain()
+	p.owned.Wait()
+	if end.Survivors > 0 {
+		report(c.Exchange, sdk.StreamStderr, fmt.Appendf(nil, "%d processes of %s could not be ended\n", end.Survivors, c.Name))
+	}
+
+	end.Duration = time.Since(begin)
+	end.Stderr = p.stderr.String()
+	end.Final = p.isFinal()
+	end.ExitCode, end.Signal = exitOf(p.waitErr)
+	return end, nil
+}
+
+// exitOf reads exit code and signal from what Wait returned.
+func exitOf(err error) (int, syscall.Signal) {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		if err != nil {
+			return -1, 0
+		}
+		return 0, 0
+	}
+	if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return -1, ws.Signal()
+	}
+	return exit.ExitCode(), 0
+}
+
+func interrupted(name string, cause error) *failure.Error {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return failure.New(failure.ProviderTimeout, "%s passed the deadline of the attempt: %w", name, cause)
+	}
+	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", name, cause)
+}

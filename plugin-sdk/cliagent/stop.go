@@ -1,0 +1,56 @@
+package cliagent
+
+import (
+	"syscall"
+	"time"
+)
+
+const (
+	// sweepGrace is what processes get between SIGTERM and SIGKILL that outlived the agent itself.
+	sweepGrace = time.Second
+	// killWait is how long a killed process may take to disappear.
+	killWait = 5 * time.Second
+)
+
+// stop ends the process: politely, because an agent that gets SIGTERM ends its tools, and after the
+// grace by force. It reports whether force was needed. Descendants are noted before each signal, for
+// once their parent is dead nobody knows whose children they were.
+func (p *process) stop(grace time.Duration) (killed bool) {
+	p.family.note()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case <-p.exited:
+		return false
+	case <-late.C:
+	}
+	p.family.note()
+	_ = p.cmd.Process.Kill()
+	return true
+}
+
+// sweep ends what the agent left behind and returns how many processes could not be ended.
+func (p *process) sweep() int {
+	if left := p.family.signal(syscall.SIGTERM); left == 0 {
+		return 0
+	}
+	if p.family.wait(sweepGrace, 0) == 0 {
+		return 0
+	}
+	return p.family.wait(killWait, syscall.SIGKILL)
+}
+
+// wait looks until nobody is left or the time is over, each time sending sig unless it is 0, so that
+// children made meanwhile are caught too. It returns how many are left.
+func (f *family) wait(limit time.Duration, sig syscall.Signal) int {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(limit); ; {
+		left := f.signal(sig)
+		if left == 0 || !time.Now().Before(end) {
+			return left
+		}
+		<-time.After(pause)
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+}

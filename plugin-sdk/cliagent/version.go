@@ -1,0 +1,79 @@
+package cliagent
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// versionTimeout bounds a call with --version; agents answer within 0.2 s.
+const versionTimeout = 5 * time.Second
+
+// Versions asks agent executables for their version, once for each file as long as it stays the same.
+// The zero value is ready; it is safe for concurrent use.
+type Versions struct {
+	mu    sync.Mutex
+	known map[versionKey]string
+}
+
+// versionKey changes when the program is updated in place.
+type versionKey struct {
+	path  string
+	size  int64
+	mtime time.Time
+}
+
+// Of runs c.Path with --version in c's surroundings and returns the version that it prints, "" if
+// there is none. Only an answer is remembered, not its absence.
+func (v *Versions) Of(ctx context.Context, c Command) string {
+	info, err := os.Stat(c.Path)
+	if err != nil {
+		return ""
+	}
+	key := versionKey{c.Path, info.Size(), info.ModTime()}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if version := v.known[key]; version != "" {
+		return version
+	}
+	version := askVersion(ctx, c)
+	if version != "" {
+		if v.known == nil {
+			v.known = map[versionKey]string{}
+		}
+		v.known[key] = version
+	}
+	return version
+}
+
+func askVersion(ctx context.Context, c Command) string {
+	version := ""
+	ask := Command{
+		Name: c.Name, Path: c.Path, Args: []string{"--version"}, Dir: c.Dir, Env: c.Env,
+		Timeout: versionTimeout, Grace: time.Second,
+		Line: func(line []byte) bool {
+			if version == "" {
+				version = findVersion(string(line))
+			}
+			return false
+		},
+	}
+	if end, err := Run(ctx, ask); err != nil || !end.Clean() {
+		return ""
+	}
+	return version
+}
+
+// findVersion finds 1.2.3 in "2.1.329 (Claude Code)" or "codex-cli 0.169.0-alpha.1".
+func findVersion(line string) string {
+	number := regexp.MustCompile(`^v?(\d+\.\d+[\w.+-]*)$`)
+	for _, word := range strings.Fields(line) {
+		if m := number.FindStringSubmatch(word); m != nil {
+			return m[1]
+		}
+	}
+	return ""
+}
