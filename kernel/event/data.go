@@ -114,8 +114,9 @@ type Usage struct {
 // from it, so it repeats the parts of the result that history shows.
 type IterationCompleteData struct {
 	ResultFile     string   `json:"result_file,omitempty"` // absolute; the journal's writer adds it
-	Decision       string   `json:"decision"`              // continue, stop, error
+	Decision       string   `json:"decision"`              // continue, stop, error: for people
 	Reason         string   `json:"reason"`
+	Ask            string   `json:"ask,omitempty"` // the same words, when the agent said so itself
 	Stage          string   `json:"stage,omitempty"`
 	Summary        string   `json:"summary"`
 	FilesTouched   []string `json:"files_touched,omitempty"`

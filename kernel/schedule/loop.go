@@ -198,9 +198,9 @@ func attemptDone(l state.Loop, now event.Place, e event.Event) (state.Loop, erro
 	}
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, d.Decision, &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, d.Ask, &result
 		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure = 0, 0, nil, nil
-		if d.Decision == "error" {
+		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
 			return
 		}

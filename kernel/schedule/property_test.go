@@ -109,7 +109,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 			if done[at] {
 				t.Fatalf("%v completed twice", at)
 			}
-			done[at] = d.Decision != "error"
+			done[at] = d.Ask != "error"
 		}
 	})
 }

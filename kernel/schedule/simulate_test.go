@@ -119,7 +119,7 @@ func (s *simulation) finish() {
 
 func (s *simulation) finishAttempt(c schedule.Command) {
 	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key,
-		event.IterationCompleteData{Decision: rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")})
+		event.IterationCompleteData{Ask: rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")})
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
 		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
 			ErrorType: "provider_crashed", Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),

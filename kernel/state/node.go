@@ -84,7 +84,8 @@ type Loop struct {
 	Spared int `json:"spared,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
-	// Hint and Result are the last iteration's decision hint and normalized result.
+	// Hint is what the agent of the last iteration asked for in so many words, Result its normalized
+	// result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
 	// Decisions are the last [MaxDecisions], oldest first.

@@ -1,0 +1,72 @@
+// Package output collects what an agent says and makes of it the text of output.md: no escape
+// sequences, valid UTF-8, at most 1 MiB cut at a line, one newline at the end (REQUIREMENTS U098).
+package output
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Limit is the size of the cleaned text in bytes, the notice not counted.
+const Limit = 1 << 20
+
+// Notice is the last line of a text that was cut.
+const Notice = "[output truncated at 1MB]"
+
+// kept is how much raw text a Buffer holds: escape sequences may take up as much as the text.
+const kept = 2*Limit + 1
+
+// Buffer collects chunks up to what [Clean] can use and counts the rest. The zero value is ready.
+// It is safe for concurrent use.
+type Buffer struct {
+	mu      sync.Mutex
+	text    strings.Builder
+	dropped int64
+}
+
+// Add appends a chunk.
+func (b *Buffer) Add(chunk string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	room := kept - b.text.Len()
+	if len(chunk) > room {
+		b.dropped += int64(len(chunk) - room)
+		chunk = chunk[:room]
+	}
+	b.text.WriteString(chunk)
+}
+
+// Text is what was kept, as it came, and the number of bytes dropped after it.
+func (b *Buffer) Text() (text string, dropped int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String(), b.dropped
+}
+
+// Clean returns the text for output.md and whether it was cut. Text that is empty, or nothing but
+// newlines, gives "".
+func Clean(raw string) (text string, cut bool) {
+	text = ansi.Strip(strings.ToValidUTF8(raw, "\uFFFD"))
+	if len(text) > Limit {
+		text, cut = cutAtLine(text[:Limit]), true
+	}
+	text = strings.TrimRight(text, "\n")
+	if cut {
+		return text + "\n" + Notice + "\n", true
+	}
+	if text == "" {
+		return "", false
+	}
+	return text + "\n", false
+}
+
+// cutAtLine drops the last, unfinished line; a single line longer than the limit is cut between
+// characters.
+func cutAtLine(text string) string {
+	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
+		return text[:i]
+	}
+	return strings.ToValidUTF8(text, "")
+}

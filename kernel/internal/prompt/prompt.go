@@ -1,0 +1,43 @@
+// Package prompt turns a stage's prompt template into the text for the agent.
+//
+// Variables are replaced as plain text in one pass, so a value that looks like a variable stays as
+// it is (REQUIREMENTS U093, D31). It reads no files: start with [Resolve].
+package prompt
+
+import "strings"
+
+// Vars are the values of the template variables. An empty value replaces its variable by nothing.
+type Vars struct {
+	Context   string // ${CTX}: path of context.json
+	Status    string // ${STATUS}: path of status.json
+	Result    string // ${RESULT}: path of result.json
+	Session   string // ${SESSION}, ${SESSION_NAME}
+	Iteration string // ${ITERATION}, from 1
+	Index     string // ${INDEX}, from 0
+	Output    string // ${OUTPUT}: path of the agent's output
+	// OutputPath is ${OUTPUT_PATH}: where the stage's declared output goes.
+	OutputPath string
+	Progress   string // ${PROGRESS}, ${PROGRESS_FILE}: path of the progress file
+	Text       string // ${CONTEXT}: the text of the context option
+}
+
+// Resolve replaces the variables of the template and drops its trailing newlines, as the agent's
+// standard input ends without one. Unknown variables and $NAME without braces stay.
+func Resolve(template string, v Vars) string {
+	text := strings.NewReplacer(
+		"${CTX}", v.Context,
+		"${STATUS}", v.Status,
+		"${RESULT}", v.Result,
+		"${SESSION}", v.Session,
+		"${SESSION_NAME}", v.Session,
+		"${ITERATION}", v.Iteration,
+		"${INDEX}", v.Index,
+		"${PERSPECTIVE}", "", // never had a value
+		"${OUTPUT}", v.Output,
+		"${OUTPUT_PATH}", v.OutputPath,
+		"${PROGRESS}", v.Progress,
+		"${PROGRESS_FILE}", v.Progress,
+		"${CONTEXT}", v.Text,
+	).Replace(template)
+	return strings.TrimRight(text, "\n")
+}

@@ -1,0 +1,198 @@
+package result
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// MaxBytes bounds the files that are read; an agent's result is a few kilobytes.
+const MaxBytes = 10 << 20
+
+// Result is the normal form of result.json, keys in the file's order.
+type Result struct {
+	Summary   string    `json:"summary"`
+	Work      Work      `json:"work"`
+	Artifacts Artifacts `json:"artifacts"`
+	Signals   Signals   `json:"signals"`
+}
+
+// Work is what was done. The lists are never nil in JSON.
+type Work struct {
+	ItemsCompleted []string `json:"items_completed"`
+	FilesTouched   []string `json:"files_touched"`
+}
+
+// Artifacts are what was produced, as the agent wrote it.
+type Artifacts struct {
+	Outputs []json.RawMessage `json:"outputs"`
+	Paths   []json.RawMessage `json:"paths"`
+}
+
+// Signals are the agent's hints.
+type Signals struct {
+	PlateauSuspected bool   `json:"plateau_suspected"`
+	Risk             string `json:"risk"` // low unless the agent says otherwise
+	Notes            string `json:"notes"`
+}
+
+// Reading is a result with what the agent asks of the run.
+type Reading struct {
+	Result Result
+	// Ask is what the agent told the engine in so many words: continue, stop or error; "" if it
+	// said nothing. Only this steers (REQUIREMENTS K17).
+	Ask string
+	// Decision is the word that history and events show: Ask, else stop for a suspected plateau,
+	// else continue.
+	Decision string
+	// Reason goes with Decision.
+	Reason string
+}
+
+// Normalize makes the reading of an iteration: resultJSON if it is there, else statusJSON. A nil
+// slice is a file that does not exist. The errors are result_missing and result_invalid failures.
+func Normalize(resultJSON, statusJSON []byte) (Reading, error) {
+	switch {
+	case resultJSON != nil:
+		m, err := object(resultJSON, "result.json")
+		if err != nil {
+			return Reading{}, err
+		}
+		return fromResult(m)
+	case statusJSON != nil:
+		m, err := object(statusJSON, "status.json")
+		if err != nil {
+			return Reading{}, err
+		}
+		return fromStatus(m), nil
+	default:
+		return Reading{}, failure.New(failure.ResultMissing, "agent did not write result.json").
+			WithHint("the prompt has to tell the agent to write its result to ${RESULT}")
+	}
+}
+
+func object(data []byte, name string) (map[string]any, error) {
+	if len(data) > MaxBytes {
+		return nil, invalid("agent wrote %s of %d bytes, the limit is %d", name, len(data), MaxBytes)
+	}
+	var m map[string]any
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, invalid("agent wrote invalid %s: %w", name, err)
+	}
+	if m == nil {
+		return nil, invalid("agent wrote invalid %s: it is null, not an object", name)
+	}
+	return m, nil
+}
+
+func invalid(format string, args ...any) error {
+	return failure.New(failure.ResultInvalid, format, args...).
+		WithHint("docs/run-files.md shows the form of result.json; the agent's file was left as it is")
+}
+
+func fromResult(m map[string]any) (Reading, error) {
+	summary, ok := m["summary"].(string)
+	if !ok {
+		return Reading{}, invalid("agent wrote invalid result.json: summary is not a string")
+	}
+	signals := member(m, "signals")
+	r := Result{
+		Summary: summary, Work: work(m),
+		Artifacts: Artifacts{Outputs: values(member(m, "artifacts"), "outputs"), Paths: values(member(m, "artifacts"), "paths")},
+		Signals:   Signals{PlateauSuspected: signals["plateau_suspected"] == true, Risk: text(signals, "risk", "low"), Notes: text(signals, "notes", "")},
+	}
+	return read(r, ask(m), r.Signals.Notes), nil
+}
+
+// fromStatus converts the older form: the decision becomes what the agent asks, the reason or the
+// first error its notes. The file itself is kept beside the result.
+func fromStatus(m map[string]any) Reading {
+	errs := strs(m, "errors")
+	r := Result{
+		Summary: text(m, "summary", ""), Work: work(m), Artifacts: Artifacts{Outputs: []json.RawMessage{}, Paths: []json.RawMessage{}},
+		Signals: Signals{Risk: "low", Notes: text(m, "reason", "")},
+	}
+	if r.Signals.Notes == "" && len(errs) > 0 {
+		r.Signals.Notes = errs[0]
+	}
+	if ask(m) == "error" || len(errs) > 0 {
+		r.Signals.Risk = "high"
+	}
+	return read(r, ask(m), r.Signals.Notes)
+}
+
+func read(r Result, ask, reason string) Reading {
+	decision := ask
+	switch {
+	case ask != "":
+	case r.Signals.PlateauSuspected:
+		decision = "stop"
+	default:
+		decision = "continue"
+	}
+	return Reading{Result: r, Ask: ask, Decision: decision, Reason: reason}
+}
+
+func ask(m map[string]any) string {
+	switch d := text(m, "decision", ""); d {
+	case "continue", "stop", "error":
+		return d
+	default:
+		return ""
+	}
+}
+
+func work(m map[string]any) Work {
+	w := member(m, "work")
+	return Work{ItemsCompleted: strs(w, "items_completed"), FilesTouched: strs(w, "files_touched")}
+}
+
+func member(m map[string]any, key string) map[string]any {
+	v, _ := m[key].(map[string]any)
+	return v
+}
+
+func text(m map[string]any, key, def string) string {
+	if s, ok := m[key].(string); ok {
+		return s
+	}
+	return def
+}
+
+// strs reads a list of strings; other elements are rendered as JSON, another type is an empty list.
+func strs(m map[string]any, key string) []string {
+	list, _ := m[key].([]any)
+	out := make([]string, 0, len(list))
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+			continue
+		}
+		out = append(out, strings.TrimSpace(string(rendered(v))))
+	}
+	return out
+}
+
+func values(m map[string]any, key string) []json.RawMessage {
+	list, _ := m[key].([]any)
+	out := make([]json.RawMessage, 0, len(list))
+	for _, v := range list {
+		out = append(out, rendered(v))
+	}
+	return out
+}
+
+func rendered(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil { // v came out of json.Unmarshal
+		panic(fmt.Sprintf("render %v: %v", v, err))
+	}
+	return b
+}
+
+// JSON is the normal form as the file has it: compact, one line.
+func (r Result) JSON() []byte {
+	return append(rendered(r), '\n')
+}

@@ -1,0 +1,116 @@
+package result
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+const empty = `"work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]}`
+
+// U097, BASH-BEHAVIOUR 4.5 to 4.7.
+func TestNormalize(t *testing.T) {
+	tests := []struct {
+		name, result, status, want, ask, decision, reason string
+	}{
+		{
+			name:   "whole",
+			result: `{"extra":1,"signals":{"notes":"n","risk":"medium"},"summary":"s","work":{"files_touched":["a"],"items_completed":["b"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]}}`,
+			want:   `{"summary":"s","work":{"items_completed":["b"],"files_touched":["a"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]},"signals":{"plateau_suspected":false,"risk":"medium","notes":"n"}}`,
+			ask:    "", decision: "continue", reason: "n",
+		},
+		{name: "wrong types become defaults", result: `{"summary":"s","work":7,"artifacts":{"outputs":{}},"signals":{"risk":1,"plateau_suspected":"yes"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue"},
+		{name: "plateau shows as stop but asks nothing", result: `{"summary":"","signals":{"plateau_suspected":true}}`,
+			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":true,"risk":"low","notes":""}}`, decision: "stop"},
+		{name: "high risk alone does not stop", result: `{"summary":"s","signals":{"risk":"high"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":""}}`, decision: "continue"},
+		{name: "explicit decision", result: `{"summary":"s","decision":"error","signals":{"notes":"broken"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"broken"}}`, ask: "error", decision: "error", reason: "broken"},
+		{name: "result wins over status", result: `{"summary":"r"}`, status: `{"summary":"st","decision":"stop"}`,
+			want: `{"summary":"r",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue"},
+		{name: "status stop", status: `{"decision":"stop","reason":"all done","summary":"s"}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"all done"}}`, ask: "stop", decision: "stop", reason: "all done"},
+		{name: "status errors", status: `{"decision":"continue","errors":["e1","e2"]}`,
+			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":"e1"}}`, ask: "continue", decision: "continue", reason: "e1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want+"\n", string(got.Result.JSON())); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{tt.ask, tt.decision, tt.reason}, []string{got.Ask, got.Decision, got.Reason}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// D02: what the agent did not deliver is a typed error.
+func TestNormalizeRefuses(t *testing.T) {
+	tests := []struct {
+		name, result, status string
+		kind                 failure.Kind
+	}{
+		{"nothing", "", "", failure.ResultMissing},
+		{"no JSON", "{", "", failure.ResultInvalid},
+		{"an array", `[1]`, "", failure.ResultInvalid},
+		{"null", `null`, "", failure.ResultInvalid},
+		{"no summary", `{"work":{}}`, "", failure.ResultInvalid},
+		{"summary is a number", `{"summary":1}`, "", failure.ResultInvalid},
+		{"broken status", "", "nonsense", failure.ResultInvalid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status))
+			if got := failure.KindOf(err); got != tt.kind {
+				t.Errorf("kind %q, want %q (%v)", got, tt.kind, err)
+			}
+		})
+	}
+}
+
+func bytesOrNil(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+// The normal form is a fixed point, and whatever the agent writes is either it or a typed error.
+func FuzzNormalize(f *testing.F) {
+	f.Add([]byte(`{"summary":"s","work":{"items_completed":[1,null]}}`))
+	f.Add([]byte(`{"summary":"s","decision":"stop","artifacts":{"paths":[{}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, status := range []bool{false, true} {
+			r, s := data, []byte(nil)
+			if status {
+				r, s = nil, data
+			}
+			got, err := Normalize(r, s)
+			if err != nil {
+				if k := failure.KindOf(err); k != failure.ResultInvalid && k != failure.ResultMissing {
+					t.Fatalf("kind %q", k)
+				}
+				continue
+			}
+			if !json.Valid(got.Result.JSON()) {
+				t.Fatalf("%q is no JSON", got.Result.JSON())
+			}
+			again, err := Normalize(got.Result.JSON(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(got.Result.JSON()), string(again.Result.JSON())); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+	})
+}
