@@ -31,6 +31,9 @@ type Node struct {
 	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} still in it
 	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
 
+	// Commands are the stage's own; a reader wants [Plan.CommandsOf].
+	Commands map[string]string `json:"commands,omitempty"`
+
 	// Parallel blocks.
 	Providers   []BlockProvider `json:"providers,omitempty"`
 	Stages      []Node          `json:"stages,omitempty"`

@@ -24,8 +24,8 @@ type Source struct {
 // Session is the session that the plan was compiled for.
 type Session struct {
 	Name      string   `json:"name"`
-	CreatedAt string   `json:"created_at"`       // UTC, seconds, RFC 3339
-	Inputs    []string `json:"inputs,omitempty"` // absolute paths of the initial inputs
+	CreatedAt string   `json:"created_at"`      // UTC, seconds, RFC 3339
+	Inputs    []string `json:"inputs,omitzero"` // absolute paths of the initial inputs, sorted; nil: none were asked for
 }
 
 // Pipeline repeats the head of the pipeline file.
@@ -34,11 +34,12 @@ type Pipeline struct {
 	Description string            `json:"description,omitempty"`
 	Inputs      []string          `json:"inputs,omitempty"` // as written: paths, globs, directories
 	Commands    map[string]string `json:"commands,omitempty"`
-	Overrides   *Overrides        `json:"overrides,omitempty"` // nil unless the command line gave some
+	Overrides   *Overrides        `json:"overrides,omitempty"` // nil unless something was said over the file
 	Policy      *Policy           `json:"policy,omitempty"`    // nil unless the file has the key
 }
 
-// Overrides are what the command line said over the file.
+// Overrides are what the command line, or else the environment, said over the file. Provider and model
+// are in effect in the nodes already; for the others see [Plan.ContextOf] and [Plan.CommandsOf].
 type Overrides struct {
 	Provider string            `json:"provider,omitempty"`
 	Model    string            `json:"model,omitempty"`
