@@ -22,7 +22,9 @@ TAGGED   = $(shell git describe --tags --dirty --match 'cmd/agent-pipelines/v*' 
 COMMIT   = $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)
 VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
 
-STATIC = CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+# The version above says which commit it is; Go need not ask git, which may refuse a checkout of another owner.
+BUILD  = $(GO) build -buildvcs=false
+STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 # The race detector otherwise sleeps one second at the end of every plugin process.
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test -race
@@ -88,7 +90,7 @@ bench: ## run the benchmarks
 
 # Only packages that define -update have golden files; the flag is an error elsewhere.
 golden: ## rewrite the golden files; review the diff
-	$(GO) test $(call with_tests,flag\.Bool\("update") -update
+	$(GO) test $(call with_tests,flag[.]Bool."update") -update
 
 parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
 	python3 $(PARITY_DIR)/check.py --bin $(BIN)/agent-pipelines --parity $(PARITY_DIR) -j 2
@@ -101,7 +103,7 @@ proof-python: ## run a provider written in Python (needs python3 with grpcio)
 
 ## Checking
 
-check: export FUZZTIME = 3s
+check: export FUZZTIME = 5s
 check: ## everything that must hold before a push; stops at the first failure
 	@for step in $(CHECKS); do \
 		echo "==> $$step"; start=$$(date +%s); \
@@ -134,11 +136,11 @@ tidy: ## check go.mod and go.sum of each module
 	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) mod tidy -diff) || { echo "in $$m: run GOWORK=off go mod tidy"; exit 1; }; done
 
 modules: ## build and vet each module outside the workspace
-	@for m in $(MODULES); do (cd $$m && GOWORK=off $(GO) build ./... && GOWORK=off $(GO) vet ./...) || { echo "in $$m"; exit 1; }; done
+	@for m in $(MODULES); do (cd $$m && GOWORK=off $(BUILD) ./... && GOWORK=off $(GO) vet ./...) || { echo "in $$m"; exit 1; }; done
 
 darwin: ## build and vet for macOS on both architectures
 	@for arch in amd64 arm64; do \
-		GOOS=darwin GOARCH=$$arch CGO_ENABLED=0 $(GO) build work && \
+		GOOS=darwin GOARCH=$$arch CGO_ENABLED=0 $(BUILD) work && \
 		GOOS=darwin GOARCH=$$arch CGO_ENABLED=0 $(GO) vet work || { echo "on darwin/$$arch"; exit 1; }; \
 	done
 

@@ -65,6 +65,8 @@ func TestCheck(t *testing.T) {
 		{"a noun takes nothing else from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk"`, []string{"kernel/plan/x.go: imports plugin-sdk"}},
 		{"a room does not import the kernel", "kernel/internal/run/x.go", `package run; import _ "~kernel"`, []string{"kernel/internal/run/x.go: imports kernel"}},
 		{"a room imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
+		{"one room speaks to plugins", "kernel/internal/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
+		{"the other rooms do not", "kernel/internal/run/x.go", `package run; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/internal/run/x.go: imports github.com/hashicorp/go-plugin"}},
 		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
 		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
 		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},

@@ -14,7 +14,7 @@ import (
 var homes = regexp.MustCompile(`/(?:home|Users)/([A-Za-z0-9._-]+)`)
 
 // persons are whom examples and fixtures may send home.
-var persons = []string{"user", "users", "you", "me", "alice", "bob", "dev", "runner", "x", "u"}
+var persons = []string{"user", "users", "you", "me", "alice", "bob", "dev", "runner", "somebody", "x", "u"}
 
 // CheckPlaces reports text files below root that name a place of one machine: a home directory, or
 // one of the paths given (where the workspace lies, say). Paths of a single element are too common to tell.
