@@ -33,6 +33,8 @@ RACE   = GORACE='atexit_sleep_ms=0' $(GO) test -race
 CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash demo darwin fuzz e2e-real
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
+# Every build tag of ours, so that vet also reads what ordinary builds leave out.
+TAGS = $(CRASH_TAG),e2ereal,proofpython
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test race crash fuzz bench golden proto parity e2e-real proof-python install clean fmt \
@@ -121,8 +123,9 @@ gofmt: ## check that all Go files are formatted
 walls: ## check the walls between the rooms
 	$(GO) test -count=1 ./tools/imports
 
-vet: ## go vet
+vet: ## go vet, also of what stands behind build tags
 	$(GO) vet work
+	$(GO) vet -tags '$(TAGS)' work
 
 lint: $(LINT) ## golangci-lint at the pinned version, installed into the user's cache on first use
 	'$(LINT)' run $(PACKAGES)
