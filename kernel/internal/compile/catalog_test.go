@@ -1,0 +1,26 @@
+package compile_test
+
+import "slices"
+
+// catalog is a fixed set of components, with the facts of the shipped ones.
+type catalog struct{}
+
+var providerFacts = map[string]struct{ name, model string }{
+	"claude":      {"claude", "opus"},
+	"claude-code": {"claude", "opus"},
+	"anthropic":   {"claude", "opus"},
+	"codex":       {"codex", "gpt-5.2-codex"},
+	"openai":      {"codex", "gpt-5.2-codex"},
+	"mock":        {"mock", ""},
+}
+
+func (catalog) Provider(name string) (canonical, model string, ok bool) {
+	p, ok := providerFacts[name]
+	return p.name, p.model, ok
+}
+
+func (catalog) Providers() []string { return []string{"claude", "codex", "mock"} }
+
+func (c catalog) Termination(name string) bool { return slices.Contains(c.Terminations(), name) }
+
+func (catalog) Terminations() []string { return []string{"fixed", "judgment", "queue"} }

@@ -1,0 +1,108 @@
+package compile
+
+import (
+	"path/filepath"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Request is what a compilation starts from.
+type Request struct {
+	Roots
+	// File is the pipeline file; a relative path is taken from the project. Stage ignores it.
+	File string
+	// Session is the name of the session that the plan is for.
+	Session string
+	// Now becomes compiled_at and created_at.
+	Now time.Time
+	// Overrides are the settings of the command line; they win over everything.
+	Overrides Overrides
+	// Env are the settings of the environment; they win over the files.
+	Env Env
+	// DefaultProvider is used where nobody names a provider. Empty makes that a fault.
+	DefaultProvider string
+	// Catalog knows the installed components. It must not be nil.
+	Catalog Catalog
+}
+
+// Overrides are what the command line says over the files. Zero values say nothing.
+type Overrides struct {
+	Provider string
+	Model    string
+	Context  string
+	Inputs   []string          // paths, globs and directories, after those of the pipeline
+	Commands map[string]string // key by key over those of stage and pipeline
+}
+
+// Env holds the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and _CONTEXT, as the caller read them.
+type Env struct {
+	Provider string
+	Model    string
+	Context  string
+}
+
+// Catalog knows the components that a plan may name.
+type Catalog interface {
+	// Provider resolves a name or an alias to the canonical name and the provider's default model,
+	// which may be empty.
+	Provider(name string) (canonical, defaultModel string, ok bool)
+	// Providers lists the canonical names, sorted.
+	Providers() []string
+	// Termination says whether a termination strategy of that name exists.
+	Termination(name string) bool
+	// Terminations lists the names, sorted.
+	Terminations() []string
+}
+
+// Result is a successful compilation.
+type Result struct {
+	Plan *plan.Plan
+	// Warnings are what the author should know, sorted by position.
+	Warnings Diagnostics
+	// Library lists the stage directories of the library that the plan uses ("stages/idea-wizard"),
+	// sorted. The plan's prompt paths point to copies of them below [LibraryDir]; who starts the run
+	// makes the copies.
+	Library []string
+}
+
+// LibraryDir is where the copies of library stages of a session lie, relative to the project.
+func LibraryDir(session string) string {
+	return filepath.Join(".claude", "pipeline-runs", session, "library")
+}
+
+// Pipeline compiles a pipeline file. The error is a [Diagnostics] that holds every fault and warning
+// found.
+func Pipeline(req Request) (*Result, error) {
+	file := req.File
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(req.Project, file)
+	}
+	c := newCompiler(req)
+	data, problem := readFile(file)
+	if problem != "" {
+		c.document(c.display(file)).errorf(start, CodeRead, "", "%s", problem)
+		return nil, c.diagnostics.sorted()
+	}
+	return c.pipeline(file, data)
+}
+
+// Loop is a stage that runs alone.
+type Loop struct {
+	Stage string // the stage's name
+	Max   int    // the most iterations, 0 for [DefaultLoopMax]
+}
+
+// DefaultLoopMax is the number of iterations of a loop whose command gives none.
+const DefaultLoopMax = 25
+
+// Stage compiles a stage that runs alone, as a loop, to a plan with one node. The stage's own
+// termination.max is not used, as in the Bash engine. The error is a [*NotFoundError] if there is no
+// such stage, else a [Diagnostics].
+func Stage(req Request, loop Loop) (*Result, error) {
+	dir, err := req.FindStage(loop.Stage, "")
+	if err != nil {
+		return nil, err
+	}
+	return newCompiler(req).loop(dir, loop)
+}

@@ -1,0 +1,201 @@
+package compile
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// Roots are the places where pipelines and stages are looked up. The zero value finds nothing.
+type Roots struct {
+	// Project is the absolute path of the project that the run works on.
+	Project string
+	// Engine is $AGENT_PIPELINES_ROOT: a folder with scripts/pipelines and scripts/stages. A
+	// relative path is taken from the project; may be empty.
+	Engine string
+	// Library holds the shipped stages as stages/<name>/stage.yaml; may be nil.
+	Library fs.FS
+}
+
+// NotFoundError says that a pipeline or stage is in none of the places.
+type NotFoundError struct {
+	What     string   // "pipeline" or "stage"
+	Name     string   // as asked for
+	Searched []string // the paths that were tried, in order
+	Nearest  string   // the most similar name that exists, may be empty
+}
+
+// Error says what was not found and where it was looked for.
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("%s %q not found", e.What, e.Name)
+}
+
+// Hint is the nearest name and the places that were searched.
+func (e *NotFoundError) Hint() string {
+	var hints []string
+	if e.Nearest != "" {
+		hints = append(hints, fmt.Sprintf("did you mean %q?", e.Nearest))
+	}
+	if len(e.Searched) > 0 {
+		hints = append(hints, "searched "+strings.Join(e.Searched, ", "))
+	} else {
+		hints = append(hints, "a "+e.What+"'s name is not empty and holds no slash")
+	}
+	return strings.Join(hints, " ")
+}
+
+// FindPipeline returns the absolute path of a pipeline file, given its path or its name. The first
+// of these wins, each as it is and with .yaml behind it (a path only as it is): the path itself from
+// the project, .claude/pipelines, $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines. The
+// error is a [*NotFoundError].
+func (r Roots) FindPipeline(name string) (string, error) {
+	missing := &NotFoundError{What: "pipeline", Name: name}
+	if name != "" {
+		for _, file := range r.pipelineFiles(name) {
+			if isFile(file) {
+				return file, nil
+			}
+			missing.Searched = append(missing.Searched, r.display(file))
+		}
+	}
+	missing.Nearest = nearest(strings.TrimSuffix(name, ".yaml"), r.Pipelines())
+	return "", missing
+}
+
+func (r Roots) pipelineFiles(name string) []string {
+	if filepath.IsAbs(name) {
+		return []string{filepath.Clean(name)}
+	}
+	files := []string{filepath.Join(r.Project, name)}
+	for _, dir := range r.pipelineDirs() {
+		files = append(files, filepath.Join(dir, name), filepath.Join(dir, name+".yaml"))
+	}
+	return files
+}
+
+// Pipelines lists the names of the pipelines in the lookup folders, sorted.
+func (r Roots) Pipelines() []string {
+	var names []string
+	for _, dir := range r.pipelineDirs() {
+		entries, _ := os.ReadDir(dir) // a folder that does not exist holds no pipelines
+		for _, e := range entries {
+			if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !e.IsDir() {
+				names = append(names, name)
+			}
+		}
+	}
+	return sortedUnique(names)
+}
+
+func (r Roots) pipelineDirs() []string {
+	dirs := []string{filepath.Join(r.Project, ".claude", "pipelines")}
+	for _, scripts := range r.scripts() {
+		dirs = append(dirs, filepath.Join(scripts, "pipelines"))
+	}
+	return dirs
+}
+
+// scripts are the scripts folders of the engine and the project, once if they are the same.
+func (r Roots) scripts() []string {
+	own := filepath.Join(r.Project, "scripts")
+	if r.Engine == "" {
+		return []string{own}
+	}
+	engine := r.Engine
+	if !filepath.IsAbs(engine) {
+		engine = filepath.Join(r.Project, engine)
+	}
+	if engine = filepath.Join(engine, "scripts"); engine != own {
+		return []string{engine, own}
+	}
+	return []string{own}
+}
+
+// StageDir is where a stage lies: a folder on disk or in the library.
+type StageDir struct {
+	Name    string
+	Path    string // absolute on disk, slash-separated from the root of the library
+	Library bool
+}
+
+// FindStage returns the folder that holds a stage's stage.yaml. The first of these wins:
+// .claude/stages/<name>, stages/<name> beside the pipeline (not for pipelineDir ""),
+// $AGENT_PIPELINES_ROOT/scripts/stages/<name>, scripts/stages/<name>, the library. The error is a
+// [*NotFoundError].
+func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
+	missing := &NotFoundError{What: "stage", Name: name}
+	if validName(name) == "" {
+		for _, parent := range r.stageDirs(pipelineDir) {
+			file := filepath.Join(parent, name, "stage.yaml")
+			if isFile(file) {
+				return StageDir{Name: name, Path: filepath.Dir(file)}, nil
+			}
+			missing.Searched = append(missing.Searched, r.display(file))
+		}
+		if r.Library != nil {
+			file := path.Join("stages", name, "stage.yaml")
+			if isLibraryFile(r.Library, file) {
+				return StageDir{Name: name, Path: path.Dir(file), Library: true}, nil
+			}
+			missing.Searched = append(missing.Searched, "the shipped stages")
+		}
+	}
+	missing.Nearest = nearest(name, r.Stages(pipelineDir))
+	return StageDir{}, missing
+}
+
+// Stages lists the names of the stages that [Roots.FindStage] finds, sorted.
+func (r Roots) Stages(pipelineDir string) []string {
+	var names []string
+	for _, parent := range r.stageDirs(pipelineDir) {
+		entries, _ := os.ReadDir(parent) // a folder that does not exist holds no stages
+		for _, e := range entries {
+			if isFile(filepath.Join(parent, e.Name(), "stage.yaml")) {
+				names = append(names, e.Name())
+			}
+		}
+	}
+	if r.Library != nil {
+		entries, _ := fs.ReadDir(r.Library, "stages") // a library without stages has none
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+	}
+	return sortedUnique(names)
+}
+
+func (r Roots) stageDirs(pipelineDir string) []string {
+	dirs := []string{filepath.Join(r.Project, ".claude", "stages")}
+	if pipelineDir != "" {
+		dirs = append(dirs, filepath.Join(pipelineDir, "stages"))
+	}
+	for _, scripts := range r.scripts() {
+		dirs = append(dirs, filepath.Join(scripts, "stages"))
+	}
+	return dirs
+}
+
+// display is a path as it stands in plans and messages: relative to the project, with slashes, where
+// it lies inside it.
+func (r Roots) display(file string) string {
+	if relative, err := filepath.Rel(r.Project, file); err == nil && filepath.IsLocal(relative) {
+		return filepath.ToSlash(relative)
+	}
+	return file
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+func isLibraryFile(library fs.FS, name string) bool {
+	if !fs.ValidPath(name) {
+		return false
+	}
+	info, err := fs.Stat(library, name)
+	return err == nil && info.Mode().IsRegular()
+}

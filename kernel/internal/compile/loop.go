@@ -1,0 +1,55 @@
+package compile
+
+import (
+	"maps"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// loop compiles a stage that runs alone.
+func (c *compiler) loop(dir StageDir, loop Loop) (*Result, error) {
+	s := c.load(dir)
+	if s == nil {
+		return c.finish(nil)
+	}
+	p := c.head(s.document.name, s.data)
+	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
+	p.Session.Inputs = c.initialInputs(c.flagPatterns())
+	p.Dependencies.Tmux = !s.noTmux
+	p.Nodes = append(p.Nodes, plan.Node{
+		Path:        "0",
+		ID:          dir.Name,
+		Kind:        plan.KindStage,
+		Ref:         dir.Name,
+		Termination: c.loopTermination(s, loop),
+		Description: s.description,
+		Provider:    c.provider(settings{mapping: s.mapping}, s.settings, settings{}),
+		PromptPath:  c.promptOf(s),
+		Context:     s.context,
+		OutputPath:  s.outputPath,
+		Delay:       s.delay,
+		Commands:    s.commands,
+	})
+	return c.finish(p)
+}
+
+// loopTermination is the stage's termination with the command's maximum. check_before, which only
+// loops know, travels with it.
+func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
+	own := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
+	delete(own.values, "max")
+	delete(own.values, "iterations")
+	if loop.Max < 0 {
+		c.outside("max").errorf(CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+	}
+	count := loop.Max
+	if count == 0 {
+		count = DefaultLoopMax
+	}
+	t := mergeTermination(own, termination{}, runs{count: count})
+	if s.checkBefore {
+		t["check_before"] = true
+	}
+	c.checkTermination(t, own, termination{})
+	return t
+}

@@ -1,0 +1,28 @@
+package compile
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxNameBytes leaves room for the prefix "parallel-NN-" within the 255 bytes of a file name.
+const maxNameBytes = 128
+
+// validName says what is wrong with a name that becomes part of a directory name, "" if nothing is.
+// Letters of any script are allowed.
+func validName(name string) string {
+	switch {
+	case name == "":
+		return "is empty"
+	case name == "." || name == "..":
+		return "is no name of a directory"
+	case len(name) > maxNameBytes:
+		return "is too long"
+	case strings.ContainsAny(name, `/\`):
+		return "holds a slash"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return "holds a control character"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,146 @@
+package compile
+
+import (
+	"path/filepath"
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+var (
+	pipelineKeys = []string{
+		"name", "description", "inputs", "commands", "defaults", "nodes", "stages", "guardrails", "policy", "tmux",
+		"hooks", "supervised", "exit_after",
+	}
+	pipelineNotYet = []string{"hooks", "supervised", "exit_after"}
+	defaultsKeys   = []string{"provider", "model"}
+)
+
+// pipeline compiles the bytes of a pipeline file.
+func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
+	c.pipelineDir = filepath.Dir(file)
+	p := c.head(c.display(file), data)
+	m, ok := c.document(p.Source.Path).parse(data)
+	if !ok {
+		return c.finish(p)
+	}
+	m.unknown(pipelineKeys)
+	m.notYet(pipelineNotYet)
+	m.guardrails()
+	p.Pipeline.Name = m.required("name")
+	p.Pipeline.Description, _ = m.text("description")
+	p.Pipeline.Commands = m.texts("commands")
+	p.Pipeline.Policy = m.policy()
+	p.Dependencies.Tmux = !m.noTmux()
+	patterns := m.initialPatterns()
+	for _, pattern := range patterns {
+		p.Pipeline.Inputs = append(p.Pipeline.Inputs, pattern.text)
+	}
+	p.Session.Inputs = c.initialInputs(append(patterns, c.flagPatterns()...))
+	p.Nodes = c.nodes(m, m.defaults())
+	return c.finish(p)
+}
+
+// required returns a text that must be there.
+func (m mapping) required(key string) string {
+	text, at := m.text(key)
+	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamltree.Text) {
+		m.errorf(m.node.Pos, CodeMissing, "add "+key+":", "%s has no %s", m.what, key)
+	}
+	return text
+}
+
+// guardrails warns: the key is known but nothing reads it yet.
+func (m mapping) guardrails() { m.noEffect("guardrails") }
+
+func (m mapping) defaults() settings {
+	inner, ok := m.mapping("defaults")
+	if !ok {
+		return settings{}
+	}
+	inner.unknown(defaultsKeys)
+	s := settings{mapping: inner}
+	provider, at := inner.text("provider")
+	s.provider, s.providerAt = provider, inner.place(at)
+	s.model, _ = inner.text("model")
+	return s
+}
+
+func (m mapping) initialPatterns() []pattern {
+	items, _ := m.list("inputs")
+	var patterns []pattern
+	for _, item := range items {
+		if item.Kind == yamltree.List || item.Kind == yamltree.Map || item.Kind == yamltree.Null {
+			m.wrongType(value{item, "an initial input"}, "text")
+			continue
+		}
+		patterns = append(patterns, pattern{item.Source, place{m.document, item.Pos}})
+	}
+	return patterns
+}
+
+func (c *compiler) flagPatterns() []pattern {
+	var patterns []pattern
+	for _, text := range c.Overrides.Inputs {
+		patterns = append(patterns, pattern{text, c.outside("--input")})
+	}
+	return patterns
+}
+
+// nodes compiles the list of nodes, in list order.
+func (c *compiler) nodes(m mapping, defaults settings) []plan.Node {
+	nodes := []plan.Node{}
+	items, ok := m.nodeList()
+	if !ok {
+		return nodes
+	}
+	authored := make([]authored, 0, len(items))
+	for _, item := range items {
+		if item.Kind != yamltree.Map {
+			m.wrongType(value{item, "a node"}, "a map")
+			continue
+		}
+		authored = append(authored, newAuthored(m.document, item, len(authored)))
+	}
+	checkRepeated(authored)
+	for i, a := range authored {
+		if node := c.node(a, around(authored, i), defaults); node != nil {
+			node.Path = strconv.Itoa(i)
+			nodes = append(nodes, *node)
+		}
+	}
+	return nodes
+}
+
+// nodeList returns the items of nodes, or of its old name stages.
+func (m mapping) nodeList() ([]*yamltree.Node, bool) {
+	key := "nodes"
+	if old := m.key("stages"); old.Line > 0 {
+		if !m.has("nodes") && m.node.Get("nodes") == nil {
+			key = "stages"
+			name, _ := m.text("name")
+			m.warnf(old, CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
+		} else {
+			m.warnf(old, CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
+		}
+	}
+	items, ok := m.list(key)
+	switch {
+	case !ok && !m.has(key):
+		m.errorf(m.node.Pos, CodeMissing, "add nodes:", "%s has no nodes", m.what)
+	case ok && len(items) == 0:
+		m.warnf(m.get(key).Pos, CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
+	}
+	return items, ok
+}
+
+// key is the place of a key itself, the zero place if it is absent.
+func (m mapping) key(key string) yamltree.Pos {
+	for _, e := range m.node.Entries {
+		if e.Key == key {
+			return e.KeyPos
+		}
+	}
+	return yamltree.Pos{}
+}

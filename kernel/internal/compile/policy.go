@@ -1,0 +1,101 @@
+package compile
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+var (
+	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env"}
+	policyNotYet = []string{
+		"mode", "cycles", "budget", "context", "cost", "escalation", "feedback", "approvals", "sandbox", "tools", "secrets", "required",
+	}
+	retryKeys     = []string{"attempts", "backoff"}
+	retryNotYet   = []string{"step", "stage", "on_stage_retry"}
+	recoveryWords = []string{string(plan.RecoveryAsk), string(plan.RecoveryFail), string(plan.RecoveryRerun)}
+	envWords      = []string{"inherit", "minimal"}
+	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// policy reads the policy of a pipeline or a node, nil if there is none.
+func (m mapping) policy() *plan.Policy {
+	inner, ok := m.mapping("policy")
+	if !ok {
+		return nil
+	}
+	inner.unknown(slices.Concat(policyKeys, policyNotYet))
+	inner.notYet(policyNotYet)
+	p := &plan.Policy{
+		Timeout:      inner.seconds("timeout"),
+		StageTimeout: inner.seconds("stage_timeout"),
+		IdleTimeout:  inner.seconds("idle_timeout"),
+		Retry:        inner.retry(),
+	}
+	if word, at := inner.text("recovery"); at.Node != nil {
+		if !slices.Contains(recoveryWords, word) {
+			inner.errorf(at.Pos, CodeWord, didYouMean(word, recoveryWords), "unknown recovery %q", word)
+		}
+		p.Recovery = plan.Recovery(word)
+	}
+	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
+		p.Env = raw(v.Node)
+	}
+	return p
+}
+
+// seconds returns a duration above 0, 0 if there is none.
+func (m mapping) seconds(key string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.errorf(at.Pos, CodeRange, "leave the key out for no limit", "%s must be more than 0 seconds, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+func (m mapping) retry() *plan.Retry {
+	inner, ok := m.mapping("retry")
+	if !ok {
+		return nil
+	}
+	inner.unknown(slices.Concat(retryKeys, retryNotYet))
+	inner.notYet(retryNotYet)
+	r := &plan.Retry{}
+	r.Attempts, _ = inner.count("attempts")
+	pauses, _ := inner.list("backoff")
+	for _, pause := range pauses {
+		n, ok := numeric(pause)
+		switch {
+		case !ok:
+			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
+		case n < 0:
+			inner.errorf(pause.Pos, CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
+		}
+		r.Backoff = append(r.Backoff, n)
+	}
+	return r
+}
+
+// checkEnv accepts inherit, minimal or a list of names of variables.
+func (m mapping) checkEnv(v value) bool {
+	switch {
+	case v.Kind == yamltree.Text && slices.Contains(envWords, v.Source):
+		return true
+	case v.Kind == yamltree.Text:
+		m.errorf(v.Pos, CodeWord, didYouMean(v.Source, envWords)+", or a list of names", "unknown env %q", v.Source)
+		return false
+	case v.Kind != yamltree.List:
+		m.wrongType(v, "inherit, minimal or a list of names")
+		return false
+	}
+	for _, name := range v.Items {
+		if name.Kind != yamltree.Text || !variableName.MatchString(name.Source) {
+			m.errorf(name.Pos, CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
+			return false
+		}
+	}
+	return true
+}

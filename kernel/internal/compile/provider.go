@@ -1,0 +1,88 @@
+package compile
+
+import (
+	"cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// choice is a provider and a model before they are resolved. An empty model means the provider's
+// default.
+type choice struct {
+	provider, model string
+	at              place // where the provider was named
+}
+
+// provider resolves the provider and model of a node. Of the files, the node beats its stage, which
+// beats the pipeline's defaults; the environment beats the files, the command line everything.
+func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
+	chosen := c.fromFiles(node, stage, defaults)
+	chosen = c.overridden(chosen, choice{c.Env.Provider, c.Env.Model, c.outside("CLAUDE_PIPELINE_PROVIDER")})
+	chosen = c.overridden(chosen, choice{c.Overrides.Provider, c.Overrides.Model, c.outside("--provider")})
+	name, model, ok := c.Catalog.Provider(chosen.provider)
+	switch {
+	case ok:
+		return &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
+	case chosen.provider == "":
+		chosen.at.errorf(CodeProvider, "name one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is named")
+	default:
+		chosen.at.errorf(CodeProvider, didYouMean(chosen.provider, c.Catalog.Providers()), "unknown provider %q", chosen.provider)
+	}
+	return nil
+}
+
+// fromFiles follows the Bash engine: a node or stage that names a provider but no model gets that
+// provider's default model, not the pipeline's.
+func (c *compiler) fromFiles(node, stage, defaults settings) choice {
+	chosen := choice{model: cmp.Or(node.model, stage.model)}
+	for _, s := range []settings{node, stage, defaults} {
+		if s.provider != "" {
+			chosen.provider, chosen.at = s.provider, s.providerAt
+			break
+		}
+	}
+	if node.provider == "" && stage.provider == "" {
+		chosen.model = cmp.Or(chosen.model, defaults.model)
+	}
+	if chosen.provider == "" {
+		chosen.provider, chosen.at = c.DefaultProvider, node.place(value{})
+	}
+	return chosen
+}
+
+// overridden lays an override over a choice. A provider that differs from the chosen one brings its
+// own model: a model that was meant for another provider would be refused by it.
+func (c *compiler) overridden(chosen, over choice) choice {
+	if over.provider != "" && c.canonical(over.provider) != c.canonical(chosen.provider) {
+		return over
+	}
+	chosen.model = cmp.Or(over.model, chosen.model)
+	return chosen
+}
+
+func (c *compiler) canonical(provider string) string {
+	if name, _, ok := c.Catalog.Provider(provider); ok {
+		return name
+	}
+	return provider
+}
+
+// outside is the place of a value that came from no file.
+func (c *compiler) outside(name string) place { return place{document: c.document(name)} }
+
+// overrides is what the plan records of them: the command line's word, else the environment's; nil
+// if neither said anything.
+func (c *compiler) overrides() *plan.Overrides {
+	o := c.Overrides
+	said := plan.Overrides{
+		Provider: cmp.Or(o.Provider, c.Env.Provider),
+		Model:    cmp.Or(o.Model, c.Env.Model),
+		Context:  cmp.Or(o.Context, c.Env.Context),
+		Inputs:   o.Inputs,
+		Commands: o.Commands,
+	}
+	if said.Provider == "" && said.Model == "" && said.Context == "" && len(said.Inputs) == 0 && len(said.Commands) == 0 {
+		return nil
+	}
+	return &said
+}

@@ -1,0 +1,161 @@
+package compile
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+)
+
+var (
+	stageKeys = []string{
+		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
+		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
+		"artifact",
+	}
+	stageNoEffect = []string{"output_parse", "items", "guardrails"}
+	stageNotYet   = []string{"artifact"}
+)
+
+// settings are the keys that a node and a stage.yaml share; a node's win.
+type settings struct {
+	mapping
+	description string
+	provider    string
+	providerAt  place
+	model       string
+	context     string
+	outputPath  string
+	delay       *float64
+	termination termination
+}
+
+// stage is one stage.yaml.
+type stage struct {
+	settings
+	dir         StageDir
+	name        string // the stage's own name, its folder's unless it says another
+	prompt      string // as written, may be empty
+	promptAt    place
+	commands    map[string]string
+	checkBefore bool
+	noTmux      bool
+	data        []byte
+
+	promptPath string // as the plan has it, set by the first node that needs it
+}
+
+func (m mapping) settings() settings {
+	s := settings{mapping: m}
+	s.description, _ = m.text("description")
+	provider, at := m.text("provider")
+	s.provider, s.providerAt = provider, m.place(at)
+	s.model, _ = m.text("model")
+	s.context, _ = m.text("context")
+	s.outputPath, _ = m.text("output_path")
+	if seconds, at := m.atLeast(0, "delay"); at.Node != nil {
+		s.delay = &seconds
+	}
+	s.termination = m.termination()
+	return s
+}
+
+func (c *compiler) readSettings(dir StageDir, m mapping, data []byte) *stage {
+	m.unknown(stageKeys)
+	m.noEffect(stageNoEffect...)
+	m.notYet(stageNotYet)
+	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
+	if s.name, _ = m.text("name"); s.name == "" {
+		s.name = dir.Name
+	}
+	prompt, at := m.text("prompt")
+	s.prompt, s.promptAt = prompt, m.place(at)
+	s.checkBefore = m.flag("check_before")
+	return s
+}
+
+// flag returns a boolean, false if absent.
+func (m mapping) flag(key string) bool {
+	v := m.get(key)
+	if v.Node == nil {
+		return false
+	}
+	if v.Kind != yamltree.Bool {
+		m.wrongType(v, "true or false")
+	}
+	return v.Source == "true"
+}
+
+// noTmux says whether tmux: false stands anywhere below m.
+func (m mapping) noTmux() bool { return deniesTmux(m.node) }
+
+func deniesTmux(n *yamltree.Node) bool {
+	if v := n.Get("tmux"); v != nil && v.Any() == false {
+		return true
+	}
+	return slices.ContainsFunc(n.Items, deniesTmux) ||
+		slices.ContainsFunc(n.Entries, func(e yamltree.Entry) bool { return deniesTmux(e.Value) })
+}
+
+// promptOf finds a stage's prompt file and returns its path for the plan, "" if there is none, which
+// is reported once for each stage.
+func (c *compiler) promptOf(s *stage) string {
+	if s.promptPath != "" {
+		return s.promptPath
+	}
+	wanted := promptFiles(s.prompt)
+	for i, file := range slices.Concat(wanted, []string{"prompts/prompt.md", "prompt.md"}) {
+		if found := c.stagePath(s.dir, file); found != "" {
+			if s.prompt != "" && i >= len(wanted) {
+				s.promptAt.warnf(s.promptAt.at, CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+			}
+			s.promptPath = found
+			return found
+		}
+	}
+	s.promptAt.errorf(CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
+		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(slices.Concat(wanted, []string{"prompts/prompt.md", "prompt.md"}), ", "))
+	return ""
+}
+
+// promptFiles are the files that prompt: may mean, in order. A bare name also looks into prompts/;
+// the extension may be left out.
+func promptFiles(prompt string) []string {
+	if prompt == "" {
+		return nil
+	}
+	if filepath.IsAbs(prompt) {
+		return []string{prompt}
+	}
+	name := strings.TrimPrefix(prompt, "./")
+	files := []string{name}
+	if !strings.HasSuffix(name, ".md") {
+		files = []string{name + ".md", name}
+	}
+	if !strings.Contains(name, "/") {
+		files = slices.Concat(files, []string{path.Join("prompts", files[0])})
+	}
+	return files
+}
+
+// stagePath is the plan's path of a file of a stage, "" if there is no such file.
+func (c *compiler) stagePath(dir StageDir, file string) string {
+	switch {
+	case filepath.IsAbs(file) && isFile(file):
+		return c.display(file)
+	case filepath.IsAbs(file):
+		return ""
+	case !dir.Library:
+		if file = filepath.Join(dir.Path, file); isFile(file) {
+			return c.display(file)
+		}
+		return ""
+	}
+	if file = path.Join(dir.Path, file); isLibraryFile(c.Library, file) && strings.HasPrefix(file, dir.Path+"/") {
+		c.library = append(c.library, dir.Path)
+		return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), file))
+	}
+	return ""
+}
