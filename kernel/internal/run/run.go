@@ -1,0 +1,279 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// SignalGrace is how long a running iteration may go on after the first signal (REQUIREMENTS U102).
+const SignalGrace = 30 * time.Second
+
+// Journal commits events in order. Append returns them with sequence, time, run and epoch filled in,
+// once those that change state are durable. It is safe for concurrent use.
+type Journal interface {
+	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
+}
+
+// Effects performs commands. Each method returns the event that ends the effect, with the command's
+// key; it returns soon after ctx is cancelled and says so in the event by the kind of the
+// cancellation's cause, a [failure.Error].
+type Effects interface {
+	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
+	Strategy(ctx context.Context, w Work) event.Event // decision
+	Question(ctx context.Context, w Work) event.Event // judge_complete
+}
+
+// Work is a command with the node it is for and the state in which it was given.
+type Work struct {
+	Command schedule.Command
+	Node    *plan.Node
+	State   state.State
+}
+
+// Config is what a run works with. Journal and Effects are needed, the rest may be zero.
+type Config struct {
+	Plan    *plan.Plan
+	Journal Journal
+	Effects Effects
+	// Observe is called with every event applied and the state after it, in order, from one goroutine.
+	Observe func(event.Event, state.State)
+	// Control delivers control events (pause, abort) from outside.
+	Control <-chan event.Event
+	// Grace replaces [SignalGrace] when it is not zero.
+	Grace time.Duration
+}
+
+// Run drives the session from st until it has ended or paused and nothing is under way any more, and
+// returns the last state. Cancelling ctx stops at once: what is under way is cancelled and the
+// session paused, resumable. An error means that the journal could not be written; the session is
+// then as the journal has it.
+func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
+	r := &runner{cfg: cfg, st: st, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), gone: make(chan struct{})}
+	err := r.loop(ctx)
+	r.cancelAll(failure.New(failure.SignalInterrupt, "the run has ended"))
+	close(r.gone)
+	r.effects.Wait()
+	return r.st, err
+}
+
+type runner struct {
+	cfg     Config
+	st      state.State
+	under   map[event.Key]context.CancelCauseFunc // effects under way
+	done    chan end
+	gone    chan struct{} // closed when nobody receives from done any more
+	effects sync.WaitGroup
+	grace   <-chan time.Time // runs out some time after a signal
+}
+
+// end is what an effect came to.
+type end struct {
+	key   event.Key // the command's
+	event event.Event
+}
+
+func (r *runner) loop(ctx context.Context) error {
+	for {
+		moved, err := r.performDue(ctx)
+		if err != nil {
+			return err
+		}
+		if moved {
+			continue
+		}
+		if len(r.under) == 0 && r.st.Status != state.Running {
+			return nil
+		}
+		if err := r.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// performDue performs the first command that is not under way yet and reports whether there was one:
+// its event has changed the state, so the scheduler is asked again.
+func (r *runner) performDue(ctx context.Context) (bool, error) {
+	for _, c := range schedule.Decide(r.cfg.Plan, r.st) {
+		cancel, busy := r.under[c.Key]
+		switch {
+		case c.Kind == schedule.Cancel && busy:
+			cancel(failure.New(failure.Aborted, "the run was aborted"))
+		case c.Kind == schedule.Cancel || busy && c.Key != "":
+		default:
+			return true, r.perform(ctx, c)
+		}
+	}
+	return false, nil
+}
+
+func (r *runner) perform(ctx context.Context, c schedule.Command) error {
+	if c.Event != nil {
+		if err := r.commit(ctx, *c.Event); err != nil {
+			return err
+		}
+	}
+	crash.Point("run.committed." + string(c.Kind))
+	w := Work{Command: c, Node: r.cfg.Plan.Find(c.Place.Node), State: r.st}
+	switch c.Kind {
+	case schedule.Record:
+		return nil
+	case schedule.Attempt:
+		r.start(ctx, w, r.cfg.Effects.Attempt)
+	case schedule.Strategy:
+		r.start(ctx, w, r.cfg.Effects.Strategy)
+	case schedule.Question:
+		r.start(ctx, w, r.cfg.Effects.Question)
+	default:
+		return fmt.Errorf("perform %s: this version has no such effect", c.Kind)
+	}
+	return nil
+}
+
+// start runs an effect in a goroutine that Run waits for.
+func (r *runner) start(ctx context.Context, w Work, effect func(context.Context, Work) event.Event) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	r.under[w.Command.Key] = cancel
+	r.effects.Go(func() {
+		e := effect(ctx, w)
+		select {
+		case r.done <- end{w.Command.Key, e}:
+		case <-r.gone: // the journal cannot be written: the work will be asked for again
+		}
+	})
+}
+
+// wait lets one thing happen: an effect ends, a timer is due, somebody asks for something, or ctx is
+// cancelled.
+func (r *runner) wait(ctx context.Context) error {
+	key, timer := r.nextTimer()
+	stopped := ctx.Done()
+	if r.st.Stop != nil && r.grace == nil && r.st.Stop.Kind == state.PauseSignal {
+		r.grace = time.After(r.signalGrace())
+	}
+	if len(r.under) == 0 && timer == nil && r.st.Stop == nil {
+		return failure.New(failure.Internal, "session %s is running but nothing is under way (event %d)", r.st.Session, r.st.Seq)
+	}
+	select {
+	case e := <-r.done:
+		return r.finish(ctx, e)
+	case <-timer:
+		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: cursorOf(key)})
+	case e, open := <-r.cfg.Control:
+		if !open {
+			r.cfg.Control = nil
+			return nil
+		}
+		return r.control(ctx, e)
+	case <-r.grace:
+		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.signalGrace()))
+		r.grace = nil
+		return r.drainOne(ctx)
+	case <-stopped:
+		return r.stopNow(ctx)
+	}
+}
+
+// stopNow serves a cancelled context: everything is cancelled, and the session pauses.
+func (r *runner) stopNow(ctx context.Context) error {
+	cause := failure.New(failure.SignalInterrupt, "stopped: %v", context.Cause(ctx))
+	if r.st.Stop == nil {
+		pause := event.New(event.Control, nil, "", event.ControlData{Action: "pause", Kind: string(state.PauseSignal), Reason: context.Cause(ctx).Error()})
+		if err := r.commit(ctx, pause); err != nil {
+			return err
+		}
+	}
+	r.cancelAll(cause)
+	if len(r.under) == 0 {
+		return nil
+	}
+	return r.drainOne(ctx)
+}
+
+func (r *runner) drainOne(ctx context.Context) error {
+	if len(r.under) == 0 {
+		return nil
+	}
+	return r.finish(ctx, <-r.done)
+}
+
+// control commits what somebody asked for; a message applied before is dropped.
+func (r *runner) control(ctx context.Context, e event.Event) error {
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrMisfit) {
+		return nil
+	}
+	return r.commit(ctx, e)
+}
+
+// finish commits the end of an effect. What the state does not wait for any more is recorded as a
+// late delivery and changes nothing.
+func (r *runner) finish(ctx context.Context, done end) error {
+	r.under[done.key](nil)
+	delete(r.under, done.key)
+	e := done.event
+	crash.Point("run.effect-ended")
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
+		e = event.Event{Type: event.LateDelivery, Key: e.Key, Cursor: e.Cursor, Attempt: e.Attempt, Data: e.Data}
+	}
+	return r.commit(ctx, e)
+}
+
+// commit makes the event durable and applies it.
+func (r *runner) commit(ctx context.Context, e event.Event) error {
+	stamped, err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e)
+	if err != nil {
+		return err
+	}
+	for _, e := range stamped {
+		next, err := schedule.Apply(r.cfg.Plan, r.st, e)
+		if err != nil {
+			return failure.New(failure.Internal, "apply committed event: %w", err)
+		}
+		r.st = next
+		if r.cfg.Observe != nil {
+			r.cfg.Observe(e, next)
+		}
+	}
+	return nil
+}
+
+func (r *runner) cancelAll(cause error) {
+	for _, cancel := range r.under {
+		cancel(cause)
+	}
+}
+
+// nextTimer is the armed timer that is due first, by time and key.
+func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
+	var first event.Key
+	for key, t := range r.st.Timers {
+		if f, ok := r.st.Timers[first]; !ok || t.Due.Before(f.Due) || t.Due.Equal(f.Due) && key < first {
+			first = key
+		}
+	}
+	if first == "" {
+		return "", nil
+	}
+	return first, time.After(time.Until(r.st.Timers[first].Due))
+}
+
+func cursorOf(key event.Key) *event.Cursor {
+	_, at, _, _ := key.Parse()
+	return at.Cursor()
+}
+
+func (r *runner) signalGrace() time.Duration {
+	if r.cfg.Grace > 0 {
+		return r.cfg.Grace
+	}
+	return SignalGrace
+}
