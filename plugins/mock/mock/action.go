@@ -1,0 +1,96 @@
+package mock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// HookRecord is one line of the action's record file.
+type HookRecord struct {
+	Key       string          `json:"key"`
+	Point     sdk.HookPoint   `json:"point"`
+	Session   string          `json:"session"`
+	Node      string          `json:"node"`
+	Stage     string          `json:"stage"`
+	Iteration int             `json:"iteration"`
+	Provider  string          `json:"provider"`
+	Status    string          `json:"status"`
+	Summary   string          `json:"summary,omitempty"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Artifact  string          `json:"artifact,omitempty"`
+	Context   string          `json:"context,omitempty"`
+	WorkDir   string          `json:"work_dir"`
+}
+
+// Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
+type Action struct{ process process }
+
+// NewAction returns a hook action.
+func NewAction() *Action { return &Action{process: thisProcess()} }
+
+// Describe implements [sdk.HookAction].
+func (a *Action) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "mock",
+		Summary:      "gives a configured answer",
+		ConfigSchema: schema("hook_action"),
+		Concurrency:  sdk.ConcurrencySafe,
+	}
+}
+
+// Validate implements [sdk.Validator].
+func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	_, err := decodeAction(req.Config)
+	return err
+}
+
+// Run gives the configured answer. Its errors are the configured ones and those of a configuration that
+// cannot be used.
+func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	c, err := decodeAction(req.Config)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	if c.Record != "" {
+		if err := recordHook(req, absolute(req.WorkDir, c.Record)); err != nil {
+			return sdk.HookAnswer{}, err
+		}
+	}
+	answer := c.answer(req)
+	if err := a.process.strike(ctx, answer.Fault, failure.HookFailed); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	if answer.Answer == "" {
+		answer.Answer = sdk.ActionContinue
+	}
+	return sdk.HookAnswer{
+		Action: answer.Answer, Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
+	}, nil
+}
+
+// answer finds the answer for the firing.
+func (c ActionConfig) answer(req sdk.HookRequest) Answer {
+	for _, m := range c.Answers {
+		if same(m.Point, req.Point) && same(m.Node, req.Node) && same(m.Stage, req.Stage) && same(m.Iteration, req.Iteration) &&
+			same(m.Provider, req.Provider) && same(m.Status, req.Status) {
+			return m.Answer
+		}
+	}
+	return c.Answer
+}
+
+func recordHook(req sdk.HookRequest, file string) error {
+	line, err := json.Marshal(HookRecord{
+		Key: req.Key, Point: req.Point, Session: req.Session, Node: req.Node, Stage: req.Stage, Iteration: req.Iteration,
+		Provider: req.Provider, Status: req.Status, Summary: req.Summary, Result: req.Result, Artifact: req.Artifact,
+		Context: req.Context, WorkDir: req.WorkDir,
+	})
+	if err != nil {
+		return fmt.Errorf("mock: record request: %w", err)
+	}
+	return appendLine(file, string(line))
+}

@@ -1,0 +1,78 @@
+package mock
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
+)
+
+// ActionConfig is the configuration of the hook action. Its own [Answer] holds where none of Answers
+// matches.
+type ActionConfig struct {
+	Answer
+	// Answers are tried in their order; the first that matches is given.
+	Answers []MatchedAnswer `json:"answers,omitempty"`
+	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
+	Record string `json:"record,omitempty"`
+
+	// The members of every hook, read by the kernel.
+	Action    json.RawMessage `json:"action,omitempty"`
+	Type      json.RawMessage `json:"type,omitempty"`
+	ID        json.RawMessage `json:"id,omitempty"`
+	Name      json.RawMessage `json:"name,omitempty"`
+	Stage     json.RawMessage `json:"stage,omitempty"`
+	Condition json.RawMessage `json:"condition,omitempty"`
+	Message   json.RawMessage `json:"message,omitempty"`
+	Timeout   json.RawMessage `json:"timeout,omitempty"`
+	OnTimeout json.RawMessage `json:"on_timeout,omitempty"`
+	OnError   json.RawMessage `json:"on_error,omitempty"`
+}
+
+// Answer is a configured reply of the hook action. The zero value continues.
+type Answer struct {
+	Fault
+	// Answer is continue (default), pause, abort, restart_stage or modify_context.
+	Answer  sdk.Action `json:"answer,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+	Context string     `json:"context,omitempty"`
+	// Facts are what a check would have measured, an object.
+	Facts   json.RawMessage `json:"facts,omitempty"`
+	Outcome string          `json:"outcome,omitempty"`
+}
+
+// MatchedAnswer is an answer for some firings. Unset members match everything.
+type MatchedAnswer struct {
+	Answer
+	Point     sdk.HookPoint `json:"point,omitempty"`
+	Node      string        `json:"node,omitempty"`
+	Stage     string        `json:"stage,omitempty"`
+	Iteration int           `json:"iteration,omitempty"`
+	Provider  string        `json:"provider,omitempty"`
+	Status    string        `json:"status,omitempty"`
+}
+
+// decodeAction reads and checks a configuration.
+func decodeAction(raw json.RawMessage) (ActionConfig, error) {
+	var c ActionConfig
+	if err := config.Decode(raw, &c); err != nil {
+		return ActionConfig{}, err
+	}
+	problems := c.Answer.check()
+	for i, answer := range c.Answers {
+		for _, problem := range answer.check() {
+			problems = append(problems, fmt.Sprintf("answers[%d]: %s", i, problem))
+		}
+	}
+	return c, invalid(problems)
+}
+
+func (a Answer) check() []string {
+	problems := append(a.Fault.check(), oneOf("answer", a.Answer,
+		sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext)...)
+	if a.Facts != nil && !isObject(a.Facts) {
+		problems = append(problems, "facts must be an object")
+	}
+	return problems
+}

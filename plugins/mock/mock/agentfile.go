@@ -1,0 +1,85 @@
+package mock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// write leaves what the agent leaves: a line in the progress file and its result or status.
+func (p *play) write(context.Context) error {
+	if p.reply.Progress != "" {
+		if p.req.Paths.Progress == "" {
+			return unplaced("progress")
+		}
+		if err := appendText(p.req.Paths.Progress, p.reply.Progress); err != nil {
+			return err
+		}
+	}
+	switch r := p.reply; {
+	case r.Result != nil:
+		return p.writeResult(r.Result)
+	case r.Status != nil:
+		return p.writeStatus(r.Status)
+	case r.RawResult != nil:
+		return p.writeResult([]byte(*r.RawResult))
+	case r.NoResult || !r.succeeds() || p.req.Purpose == sdk.PurposeQuestion:
+		return nil
+	default:
+		return p.writeFixture()
+	}
+}
+
+// writeFixture leaves the fixture of the iteration or the built-in result.
+func (p *play) writeFixture() error {
+	text, isStatus, err := p.script.fixtures.file(p.req.Iteration)
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.req.Paths.Result == "" && (!isStatus || p.req.Paths.Status == ""):
+		return nil // nobody asked for a file, and nothing but the surroundings offers one
+	case isStatus:
+		return p.writeStatus(text)
+	case text != nil:
+		return p.writeResult(text)
+	}
+	if text, err = json.Marshal(builtinResult(p.req.Iteration)); err != nil {
+		return fmt.Errorf("mock: %w", err)
+	}
+	return p.writeResult(text)
+}
+
+func (p *play) writeResult(text []byte) error {
+	if p.req.Paths.Result == "" {
+		return unplaced("result")
+	}
+	return writeFile(p.req.Paths.Result, text)
+}
+
+// writeStatus writes the status; if there is only a path for a result, what the status amounts to.
+func (p *play) writeStatus(text []byte) error {
+	if p.req.Paths.Status != "" {
+		return writeFile(p.req.Paths.Status, text)
+	}
+	converted, err := convert(text)
+	if err != nil {
+		return err
+	}
+	return p.writeResult(converted)
+}
+
+func writeFile(path string, text []byte) error {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		return fmt.Errorf("mock: %w", err)
+	}
+	return nil
+}
+
+func unplaced(what string) error {
+	return failure.New(failure.ConfigInvalid, "mock: the reply has a %s, but the request has no path for it", what)
+}

@@ -1,0 +1,39 @@
+package mock
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// checkCrash complains about a crash that is none of endProcess's.
+func checkCrash(how string) []string { return oneOf("crash", how, "exit", "panic", "kill") }
+
+// oneOf complains when value is set and none of the words.
+func oneOf[T ~string](key string, value T, words ...T) []string {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	known := make([]string, len(words))
+	for i, word := range words {
+		known[i] = string(word)
+	}
+	return []string{fmt.Sprintf("%s is %q, want one of %s", key, value, strings.Join(known, ", "))}
+}
+
+// invalid makes one config_invalid error of a component's problems, nil of none.
+func invalid(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "config: %s", strings.Join(problems, "; "))
+}
+
+// isObject reports whether raw is a JSON object.
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
+}

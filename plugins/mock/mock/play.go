@@ -1,0 +1,146 @@
+package mock
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// play is the performance of one reply.
+type play struct {
+	process process
+	req     sdk.ExecuteRequest
+	x       sdk.Exchange
+	script  script
+	reply   Reply
+	begun   time.Time
+	said    strings.Builder
+}
+
+func newPlay(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script, reply Reply) *play {
+	return &play{process: p, req: req, x: x, script: s, reply: reply, begun: time.Now()}
+}
+
+// run performs the reply from its beginning to its end. Whatever was said until an error is part of
+// the result.
+func (p *play) run(ctx context.Context) (sdk.ExecuteResult, error) {
+	acts := []func(context.Context) error{
+		p.interrupt(atStart), p.spawn, p.wait, p.narrate, p.tools, p.speak,
+		p.interrupt(atBeforeResult), p.write, p.interrupt(atAfterResult),
+	}
+	for _, act := range acts {
+		if err := act(ctx); err != nil {
+			return p.result(), err
+		}
+	}
+	return p.finish()
+}
+
+// interrupt crashes or hangs if this is the moment for it.
+func (p *play) interrupt(moment string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		at := p.reply.At
+		if at == "" {
+			at = atBeforeResult
+		}
+		if at != moment {
+			return nil
+		}
+		if p.reply.Hang {
+			return p.hang(ctx)
+		}
+		return p.process.crash(p.reply.Crash, p.reply.ExitCode)
+	}
+}
+
+func (p *play) spawn(context.Context) error { return p.reply.Spawn.start(p.req.WorkDir) }
+
+// wait takes the time that the agent takes.
+func (p *play) wait(ctx context.Context) error {
+	d := p.script.delay
+	if p.reply.DelayMS != nil {
+		d = milliseconds(*p.reply.DelayMS)
+	}
+	return p.pause(ctx, d)
+}
+
+// pause is a silence of the agent, which the request may limit.
+func (p *play) pause(ctx context.Context, d time.Duration) error {
+	idle := p.req.IdleTimeout
+	if p.reply.IgnoreCancel || idle == 0 || d <= idle {
+		return p.reply.pause(ctx, d)
+	}
+	if err := p.reply.pause(ctx, idle); err != nil {
+		return err
+	}
+	return p.silent()
+}
+
+func (p *play) hang(ctx context.Context) error {
+	idle := p.req.IdleTimeout
+	if p.reply.IgnoreCancel || idle == 0 {
+		return p.reply.hang(ctx)
+	}
+	if err := p.reply.pause(ctx, idle); err != nil {
+		return err
+	}
+	return p.silent()
+}
+
+func (p *play) silent() error {
+	return failure.New(failure.ProviderTimeout, "mock: silent for longer than %s", p.req.IdleTimeout)
+}
+
+// narrate shows what stands beside the output: diagnostics, logs, the live view, usage.
+func (p *play) narrate(context.Context) error {
+	if p.reply.Stderr != "" {
+		p.x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: p.reply.Stderr})
+	}
+	for i, message := range p.reply.Messages {
+		p.x.Progress(sdk.Progress{Message: message, Turn: i + 1})
+	}
+	if p.reply.Usage != nil {
+		p.x.Usage(*p.reply.Usage)
+	}
+	return p.process.log(p.reply.Log)
+}
+
+// speak says the output.
+func (p *play) speak(ctx context.Context) error {
+	chunks, err := p.chunks()
+	if err != nil {
+		return err
+	}
+	for i, chunk := range chunks {
+		if i > 0 {
+			if err := p.pause(ctx, milliseconds(p.reply.ChunkDelayMS)); err != nil {
+				return err
+			}
+		}
+		p.x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: chunk})
+		p.said.WriteString(chunk)
+	}
+	return nil
+}
+
+func (p *play) chunks() ([]string, error) {
+	if p.reply.OutputChunks != nil {
+		return p.reply.OutputChunks, nil
+	}
+	var text string
+	if p.reply.Output != nil {
+		text = *p.reply.Output
+	} else {
+		var err error
+		if text, err = p.script.fixtures.text(p.req.Iteration); err != nil {
+			return nil, err
+		}
+	}
+	if text == "" {
+		return nil, nil
+	}
+	return []string{strings.Repeat(text, max(p.reply.OutputRepeat, 1))}, nil
+}

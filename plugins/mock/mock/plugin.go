@@ -1,0 +1,16 @@
+package mock
+
+import (
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Plugin is the plugin agent-plugin-mock. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{
+		Name:         "mock",
+		Version:      version,
+		Providers:    []sdk.Provider{NewProvider()},
+		Terminations: []sdk.Termination{NewStrategy()},
+		HookActions:  []sdk.HookAction{NewAction()},
+	}
+}

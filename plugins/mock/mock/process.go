@@ -1,0 +1,87 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// errCrash stands for the end of the process where a test has taken the place of the real one.
+var errCrash = errors.New("mock: the process has ended")
+
+// process is what a component does to the plugin process it lives in.
+type process struct {
+	getenv func(string) string
+	stderr io.Writer
+	end    func(how string, code int)
+}
+
+func thisProcess() process {
+	return process{getenv: os.Getenv, stderr: os.Stderr, end: endProcess}
+}
+
+// endProcess does not return. The panic happens outside the call, because the SDK makes failures of
+// the panics inside.
+func endProcess(how string, code int) {
+	switch how {
+	case "panic":
+		var outside sync.WaitGroup
+		outside.Go(func() { panic("mock: configured panic") })
+		outside.Wait()
+	case "kill":
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail for a process's own id
+		select {}
+	default:
+		os.Exit(max(code, 1))
+	}
+}
+
+// crash ends the process if how says so.
+func (p process) crash(how string, code int) error {
+	if how == "" {
+		return nil
+	}
+	p.end(how, code)
+	return errCrash
+}
+
+// log writes a line for whoever reads the plugin's standard error.
+func (p process) log(line string) error {
+	if line == "" {
+		return nil
+	}
+	if _, err := fmt.Fprintln(p.stderr, line); err != nil {
+		return fmt.Errorf("mock: write log: %w", err)
+	}
+	return nil
+}
+
+// strike lets the fault happen to a call that has nothing else to show: log, delay, hang, crash, failure.
+func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
+	if err := p.log(f.Log); err != nil {
+		return err
+	}
+	if f.DelayMS != nil {
+		if err := f.pause(ctx, milliseconds(*f.DelayMS)); err != nil {
+			return err
+		}
+	}
+	if f.Hang {
+		if err := f.hang(ctx); err != nil {
+			return err
+		}
+	}
+	if err := p.crash(f.Crash, 0); err != nil {
+		return err
+	}
+	if f.Failure != nil {
+		return f.Failure.err(kind)
+	}
+	return nil
+}

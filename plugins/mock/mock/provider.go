@@ -1,0 +1,60 @@
+package mock
+
+import (
+	"context"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Provider is the provider mock: an agent that says and does what its configuration says. Use
+// [NewProvider]. It is safe for concurrent use.
+type Provider struct {
+	process process
+	uses    uses
+}
+
+// NewProvider returns a provider whose replies with a limit have not been used yet.
+func NewProvider() *Provider { return &Provider{process: thisProcess()} }
+
+// Describe implements [sdk.Provider].
+func (p *Provider) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "mock",
+		Summary:      "replies from configuration or fixtures, for tests and trials",
+		ConfigSchema: schema("provider"),
+		Concurrency:  sdk.ConcurrencySafe,
+		Provider:     &sdk.ProviderTraits{Locality: sdk.LocalityLocal, GatedTools: true},
+	}
+}
+
+// Validate implements [sdk.Validator]: it refuses unknown keys and values that contradict each other.
+// Any model is accepted.
+func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	_, err := decodeConfig(req.Config)
+	return err
+}
+
+// Execute plays the reply that is configured for the request. Its errors are the configured ones, those
+// of a configuration that cannot be used, and provider_timeout when the request's own limits pass.
+func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	env := environment{request: req.Environment, getenv: p.process.getenv}
+	completed, err := env.complete(req)
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	s, err := load(completed, env)
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	if err := record(req, s.records(req.WorkDir)); err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	if req.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: passed the timeout of %s", req.Timeout))
+		defer cancel()
+	}
+	reply := p.uses.choose(s, completed, env.get(envProvider))
+	return newPlay(p.process, completed, x, s, reply).run(ctx)
+}

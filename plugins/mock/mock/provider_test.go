@@ -1,0 +1,349 @@
+package mock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var timing = cmpopts.IgnoreFields(sdk.ExecuteResult{}, "Duration")
+
+func TestReply(t *testing.T) {
+	type files struct{ Result, Status, Progress string }
+	ok := func(output string) sdk.ExecuteResult {
+		return sdk.ExecuteResult{Output: output, Outcome: sdk.OutcomeSucceeded, Model: "small"}
+	}
+	failed := func(outcome sdk.Outcome, e *failure.Error) sdk.ExecuteResult {
+		return sdk.ExecuteResult{Output: bashText, Outcome: outcome, Model: "small", Error: e}
+	}
+	tests := []struct {
+		name  string
+		reply string
+		want  sdk.ExecuteResult
+		heard heard
+		files files
+		log   string
+	}{
+		{"nothing configured", `{}`, ok(bashText), heard{Text: bashText}, files{Result: bashResult}, ""},
+		{"output", `{"output":"hello"}`, ok("hello"), heard{Text: "hello"}, files{Result: bashResult}, ""},
+		{"no output", `{"output":""}`, ok(""), heard{}, files{Result: bashResult}, ""},
+		{"repeated", `{"output":"ab","output_repeat":3}`, ok("ababab"), heard{Text: "ababab"}, files{Result: bashResult}, ""},
+		{"chunks", `{"output_chunks":["a","b"]}`, ok("ab"), heard{Text: "ab"}, files{Result: bashResult}, ""},
+		{"result", `{"result":{"summary":"s"}}`, ok(bashText), heard{Text: bashText}, files{Result: `{"summary":"s"}`}, ""},
+		{"status", `{"status":{"decision":"stop"}}`, ok(bashText), heard{Text: bashText}, files{Status: `{"decision":"stop"}`}, ""},
+		{"raw result", `{"raw_result":"{oops"}`, ok(bashText), heard{Text: bashText}, files{Result: "{oops"}, ""},
+		{"progress", `{"progress":"- learnt\n","no_result":true}`, ok(bashText), heard{Text: bashText}, files{Progress: "- learnt\n"}, ""},
+		{"beside the output", `{"output":"x","stderr":"warn","messages":["reading","writing"],"log":"a log line"}`, ok("x"),
+			heard{Text: "x", Stderr: "warn", Progress: []sdk.Progress{{Message: "reading", Turn: 1}, {Message: "writing", Turn: 2}}},
+			files{Result: bashResult}, "a log line\n"},
+		{"usage and versions", `{"output":"x","usage":{"input_tokens":5,"cost_usd":0.5},"model":"big","agent_version":"9","conversation":"c"}`,
+			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, Model: "big", AgentVersion: "9", Conversation: "c",
+				Usage: &sdk.Usage{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}},
+			heard{Text: "x", Usage: []sdk.Usage{{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}}}, files{Result: bashResult}, ""},
+		{"exit code with a result", `{"exit_code":3,"result":{"summary":"done all the same"}}`,
+			sdk.ExecuteResult{Output: bashText, Outcome: sdk.OutcomeFailed, ExitCode: 3, Model: "small",
+				Error: &failure.Error{Kind: failure.ProviderCrashed, Message: "mock: the agent ended with exit code 3", Retryable: true}},
+			heard{Text: bashText}, files{Result: `{"summary":"done all the same"}`}, ""},
+		{"exit code that means nothing", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
+			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, ExitCode: 3, Model: "small"}, heard{Text: "x"}, files{}, ""},
+		{"outcome that may pass", `{"outcome":"rate_limited"}`,
+			failed(sdk.OutcomeRateLimited, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome rate_limited", Retryable: true}),
+			heard{Text: bashText}, files{}, ""},
+		{"outcome that stays", `{"outcome":"needs_person"}`,
+			failed(sdk.OutcomeNeedsPerson, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome needs_person"}),
+			heard{Text: bashText}, files{}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			got, err := tr.execute(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got, timing); diff != "" {
+				t.Errorf("result (-want +got)\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.heard, tr.heard); diff != "" {
+				t.Errorf("heard (-want +got)\n%s", diff)
+			}
+			wrote := files{tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "progress.md")}
+			if diff := cmp.Diff(tt.files, wrote); diff != "" {
+				t.Errorf("files (-want +got)\n%s", diff)
+			}
+			if tr.log.String() != tt.log {
+				t.Errorf("log %q, want %q", tr.log.String(), tt.log)
+			}
+		})
+	}
+}
+
+func TestConfiguredFailure(t *testing.T) {
+	tests := []struct {
+		name  string
+		reply string
+		want  failure.Error
+		out   sdk.Outcome
+	}{
+		{"defaults", `{"failure":{}}`, failure.Error{Kind: failure.ProviderFailed, Message: "mock: configured failure", Retryable: true}, sdk.OutcomeFailed},
+		{"all members", `{"outcome":"rate_limited","failure":{"kind":"provider_timeout","message":"too slow","hint":"wait","retryable":false,"retry_after_seconds":30,"detail":"log"}}`,
+			failure.Error{Kind: failure.ProviderTimeout, Message: "too slow", Hint: "wait", RetryAfterSeconds: 30, Detail: "log"}, sdk.OutcomeRateLimited},
+		{"a kind of the future", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			result, err := tr.execute(t.Context())
+			var got *failure.Error
+			if !errors.As(err, &got) {
+				t.Fatalf("got %v", err)
+			}
+			if diff := cmp.Diff(tt.want, *got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if result.Outcome != tt.out || result.Output != bashText {
+				t.Errorf("beside the error: %+v", result)
+			}
+		})
+	}
+}
+
+func TestFilesWithoutAPath(t *testing.T) {
+	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"raw_result":""}`, `{"progress":"x"}`} {
+		tr := newTrial(t, `{"replies":[`+reply+`]}`)
+		tr.req.Paths = sdk.Paths{}
+		if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ConfigInvalid {
+			t.Errorf("%s: got %v", reply, err)
+		}
+	}
+}
+
+func TestFilesThatCannotBeWritten(t *testing.T) {
+	for _, reply := range []string{`{"result":{}}`, `{"progress":"x"}`} {
+		tr := newTrial(t, `{"replies":[`+reply+`]}`)
+		tr.req.Paths.Result, tr.req.Paths.Progress = tr.dir, tr.dir
+		if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), tr.dir) {
+			t.Errorf("%s: got %v", reply, err)
+		}
+	}
+}
+
+func TestDelays(t *testing.T) {
+	tests := []struct {
+		name   string
+		config string
+		env    string
+		want   time.Duration
+	}{
+		{"none", `{}`, "", 0},
+		{"environment", `{}`, "1.5", 1500 * time.Millisecond},
+		{"configuration", `{"delay_ms":20}`, "9", 20 * time.Millisecond},
+		{"reply", `{"delay_ms":20,"replies":[{"delay_ms":40}]}`, "9", 40 * time.Millisecond},
+		{"reply without", `{"delay_ms":20,"replies":[{"delay_ms":0}]}`, "9", 0},
+		{"chunks", `{"replies":[{"output_chunks":["a","b","c"],"chunk_delay_ms":5}]}`, "", 10 * time.Millisecond},
+		{"tools", `{"replies":[{"tool_calls":[{"tool":"t","delay_ms":7}]}]}`, "", 7 * time.Millisecond},
+		{"deaf", `{"replies":[{"delay_ms":3000,"ignore_cancel":true}]}`, "", 3 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := newTrial(t, tt.config)
+				tr.env[envDelay] = tt.env
+				if strings.Contains(tt.config, "ignore_cancel") {
+					tr.req.Timeout, tr.req.IdleTimeout = time.Second, time.Second
+				}
+				result, err := tr.execute(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if result.Duration != tt.want {
+					t.Errorf("took %s, want %s", result.Duration, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	tests := []struct {
+		name    string
+		reply   string
+		timeout time.Duration
+		idle    time.Duration
+		cancel  time.Duration
+		want    failure.Kind
+		after   time.Duration
+	}{
+		{name: "hang, cancelled", reply: `{"hang":true}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "hang, timeout", reply: `{"hang":true}`, timeout: time.Second, want: failure.ProviderTimeout, after: time.Second},
+		{name: "hang, silence", reply: `{"hang":true}`, timeout: time.Minute, idle: time.Second, want: failure.ProviderTimeout, after: time.Second},
+		{name: "hang, cancelled in silence", reply: `{"hang":true}`, idle: time.Minute, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "delay, cancelled", reply: `{"delay_ms":60000}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "delay, silence", reply: `{"delay_ms":60000}`, idle: time.Second, want: failure.ProviderTimeout, after: time.Second},
+		{name: "delay, cancelled in silence", reply: `{"delay_ms":60000}`, idle: 10 * time.Second, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "chunks, cancelled", reply: `{"output_chunks":["a","b"],"chunk_delay_ms":5000}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+		{name: "tool, cancelled", reply: `{"tool_calls":[{"tool":"t","delay_ms":5000}]}`, cancel: time.Second, want: failure.SignalInterrupt, after: time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+				tr.req.Timeout, tr.req.IdleTimeout = tt.timeout, tt.idle
+				ctx := t.Context()
+				if tt.cancel > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, tt.cancel)
+					defer cancel()
+				}
+				result, err := tr.execute(ctx)
+				if failure.KindOf(err) != tt.want {
+					t.Errorf("got %v, want kind %s", err, tt.want)
+				}
+				if result.Duration != tt.after {
+					t.Errorf("after %s, want %s", result.Duration, tt.after)
+				}
+			})
+		})
+	}
+}
+
+func TestCrash(t *testing.T) {
+	type seen struct {
+		Ends   []ended
+		Text   string
+		Result bool
+	}
+	tests := []struct {
+		name  string
+		reply string
+		want  seen
+	}{
+		{"by default before the result", `{"output":"x","crash":"panic"}`, seen{[]ended{{"panic", 0}}, "x", false}},
+		{"at the start", `{"output":"x","crash":"kill","at":"start"}`, seen{[]ended{{"kill", 0}}, "", false}},
+		{"after the result", `{"output":"x","crash":"exit","exit_code":9,"at":"after_result","result":{}}`, seen{[]ended{{"exit", 9}}, "x", true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			if _, err := tr.execute(t.Context()); !errors.Is(err, errCrash) {
+				t.Fatalf("got %v", err)
+			}
+			got := seen{tr.ends, tr.heard.Text, tr.file(t, "result.json") != ""}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	tr := newTrial(t, "")
+	other := filepath.Join(tr.dir, "elsewhere.json")
+	tr.req.Iteration, tr.req.Paths = 0, sdk.Paths{}
+	tr.env[envResultFile] = filepath.Join(tr.dir, "ignored.json")
+	tr.req.Environment = map[string]string{envIteration: "4", envResultFile: other}
+	if _, err := tr.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tr.file(t, "elsewhere.json"); !strings.Contains(got, "Mock iteration 4 completed") {
+		t.Errorf("wrote %q", got)
+	}
+
+	tr.req.Environment[envStatusFile] = filepath.Join(tr.dir, "s.json")
+	tr.req.Config = []byte(`{"replies":[{"status":{"decision":"stop"}}]}`)
+	if _, err := tr.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := tr.file(t, "s.json"); got != `{"decision":"stop"}` {
+		t.Errorf("wrote %q", got)
+	}
+}
+
+func TestUnusableEnvironment(t *testing.T) {
+	tests := []struct{ name, value string }{
+		{envDelay, "soon"}, {envDelay, "-1"}, {envDelay, "NaN"}, {envDelay, "1e300"},
+		{envIteration, "first"}, {envIteration, "0"},
+		{envConfig, "missing.json"},
+	}
+	for _, tt := range tests {
+		tr := newTrial(t, "")
+		tr.req.Iteration = 0
+		tr.env[tt.name] = tt.value
+		_, err := tr.execute(t.Context())
+		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), tt.name) {
+			t.Errorf("%s=%s: got %v", tt.name, tt.value, err)
+		}
+	}
+}
+
+func TestRecord(t *testing.T) {
+	tr := newTrial(t, `{"record":"requests.jsonl"}`)
+	tr.write(t, "c.json", `{"record":"`+filepath.Join(tr.dir, "also.jsonl")+`"}`)
+	tr.env[envConfig] = "c.json"
+	tr.req.Environment = map[string]string{"TOKEN": "secret", "A": "b"}
+	tr.req.Timeout = time.Minute
+	tr.req.Resume = &sdk.Resume{
+		Checkpoint: sdk.Checkpoint{Turn: 2, Blob: []byte(`{"next_call":1}`)},
+		Calls:      []sdk.ResumedCall{{Call: sdk.ToolCall{CallID: "call-2", Tool: "t"}, Result: &sdk.ToolResult{}}},
+	}
+	for range 2 {
+		if _, err := tr.execute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(tr.file(t, "requests.jsonl"), "\n"), "\n")
+	if len(lines) != 2 || lines[0] != lines[1] {
+		t.Fatalf("lines: %q", lines)
+	}
+	if tr.file(t, "also.jsonl") != tr.file(t, "requests.jsonl") {
+		t.Error("the second file has other lines")
+	}
+	var got Record
+	if err := json.Unmarshal([]byte(lines[0]), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := Record{
+		Key: tr.req.Key, Epoch: 1, Session: "demo", Node: "plan", Stage: "planner", Iteration: 1, Attempt: 1, Visit: 1,
+		Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
+		Environment: []string{"A", "TOKEN"}, Paths: RecordedPaths(tr.req.Paths), TimeoutMS: 60000, PID: os.Getpid(),
+		Resume: &RecordedResume{Turn: 2, Blob: `{"next_call":1}`, Calls: []RecordedCall{{CallID: "call-2", Tool: "t", Finished: true}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestRecordThatCannotBeWritten(t *testing.T) {
+	tr := newTrial(t, `{"record":"."}`)
+	if _, err := tr.execute(t.Context()); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	p := Plugin("1.2.3")
+	if p.Name != "mock" || p.Version != "1.2.3" {
+		t.Errorf("plugin %s %s", p.Name, p.Version)
+	}
+	for _, c := range []sdk.Component{p.Providers[0].Describe(), p.Terminations[0].Describe(), p.HookActions[0].Describe()} {
+		if c.Name != "mock" || c.Summary == "" || !json.Valid(c.ConfigSchema) || c.Concurrency != sdk.ConcurrencySafe {
+			t.Errorf("component %+v", c)
+		}
+	}
+	if traits := p.Providers[0].Describe().Provider; !traits.GatedTools || traits.Locality != sdk.LocalityLocal {
+		t.Errorf("traits %+v", traits)
+	}
+}

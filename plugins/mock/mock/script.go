@@ -1,0 +1,147 @@
+package mock
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// script is everything that is configured for one request.
+type script struct {
+	sources  []source
+	fixtures fixtures
+	delay    time.Duration
+}
+
+// source is one configuration and what tells it from others.
+type source struct {
+	digest [sha256.Size]byte
+	config Config
+}
+
+// load reads the configurations that hold for the request, in the order in which they are asked.
+func load(req sdk.ExecuteRequest, env environment) (script, error) {
+	delay, err := env.delay()
+	if err != nil {
+		return script{}, err
+	}
+	s := script{delay: delay, fixtures: fixtures(absolute(req.WorkDir, env.get(envFixtures)))}
+	if err := s.add(req.Config); err != nil {
+		return script{}, err
+	}
+	if path := env.get(envConfig); path != "" {
+		if err := s.addFile(absolute(req.WorkDir, path), true); err != nil {
+			return script{}, err
+		}
+	}
+	for _, source := range s.sources {
+		if source.config.FixturesDir != "" {
+			s.fixtures = fixtures(absolute(req.WorkDir, source.config.FixturesDir))
+			break
+		}
+	}
+	if err := s.fixtures.check(); err != nil {
+		return script{}, err
+	}
+	if s.fixtures != "" {
+		if err := s.addFile(filepath.Join(string(s.fixtures), "mock.json"), false); err != nil {
+			return script{}, err
+		}
+	}
+	for _, source := range s.sources {
+		if source.config.DelayMS != nil {
+			s.delay = milliseconds(*source.config.DelayMS)
+			break
+		}
+	}
+	return s, nil
+}
+
+func (s *script) addFile(path string, required bool) error {
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !required {
+		return nil
+	}
+	if err != nil {
+		return failure.New(failure.ConfigInvalid, "read %s: %w", envConfig, err)
+	}
+	if err := s.add(raw); err != nil {
+		e := *failure.From(err)
+		e.Message = path + ": " + e.Message
+		return &e
+	}
+	return nil
+}
+
+func (s *script) add(raw json.RawMessage) error {
+	c, err := decodeConfig(raw)
+	if err != nil {
+		return err
+	}
+	s.sources = append(s.sources, source{digest: sha256.Sum256(raw), config: c})
+	return nil
+}
+
+// records are the files to which the request is to be appended.
+func (s script) records(workDir string) []string {
+	var files []string
+	for _, source := range s.sources {
+		if source.config.Record != "" {
+			files = append(files, absolute(workDir, source.config.Record))
+		}
+	}
+	return files
+}
+
+// uses counts how often the replies with a limit were used in this process. It is safe for
+// concurrent use.
+type uses struct {
+	mu    sync.Mutex
+	count map[string]int
+}
+
+// choose finds the reply for the request and counts its use; the zero Reply if none matches.
+func (u *uses) choose(s script, req sdk.ExecuteRequest, standsFor string) Reply {
+	for _, source := range s.sources {
+		for i, reply := range source.config.Replies {
+			if reply.matches(req, standsFor) && u.take(fmt.Sprintf("%x/%d", source.digest, i), reply.Times) {
+				return reply
+			}
+		}
+	}
+	return Reply{}
+}
+
+// take uses something up; it reports false when nothing is left of it.
+func (u *uses) take(key string, limit int) bool {
+	if limit == 0 {
+		return true
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.count[key] >= limit {
+		return false
+	}
+	if u.count == nil {
+		u.count = make(map[string]int)
+	}
+	u.count[key]++
+	return true
+}
+
+// absolute is path relative to dir; "" stays "".
+func absolute(dir, path string) string {
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}

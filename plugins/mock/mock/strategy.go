@@ -1,0 +1,129 @@
+package mock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Strategy is the termination strategy mock. Use [NewStrategy]. It is safe for concurrent use.
+type Strategy struct{ process process }
+
+// NewStrategy returns a strategy.
+func NewStrategy() *Strategy { return &Strategy{process: thisProcess()} }
+
+// Describe implements [sdk.Termination].
+func (s *Strategy) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "mock",
+		Summary:      "decides by iteration from a configured list",
+		ConfigSchema: schema("termination"),
+		Concurrency:  sdk.ConcurrencySafe,
+	}
+}
+
+// Validate implements [sdk.Validator].
+func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	_, err := decodeStrategy(req.Config)
+	return err
+}
+
+// Decide makes the configured decision of the iteration. Its errors are the configured ones and those
+// of a configuration that cannot be used.
+func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+	c, err := decodeStrategy(req.Config)
+	if err != nil {
+		return sdk.Decision{}, err
+	}
+	d := c.at(req.Iteration)
+	if err := s.process.strike(ctx, d.Fault, failure.StrategyFailed); err != nil {
+		return sdk.Decision{}, err
+	}
+	return d.decide(req)
+}
+
+// Release implements [sdk.Releaser]: it appends the session to the file that MOCK_RELEASE_FILE names, an
+// absolute path; without the variable it does nothing.
+func (s *Strategy) Release(_ context.Context, session string) error {
+	if path := s.process.getenv(envReleaseFile); path != "" {
+		return appendLine(path, session)
+	}
+	return nil
+}
+
+// at is the decision for an iteration.
+func (c StrategyConfig) at(iteration int) StrategyDecision {
+	switch {
+	case iteration == 0 && c.Before != nil:
+		return *c.Before
+	case iteration == 0 || len(c.Decisions) == 0:
+		return StrategyDecision{}
+	default:
+		return c.Decisions[min(iteration, len(c.Decisions))-1]
+	}
+}
+
+// decide answers the request as configured.
+func (d StrategyDecision) decide(req sdk.DecideRequest) (sdk.Decision, error) {
+	state, record, err := d.remember(req)
+	if err != nil {
+		return sdk.Decision{}, err
+	}
+	decision := sdk.Decision{Action: d.Action, Reason: d.Reason, Confidence: d.Confidence, State: state, Record: record}
+	switch {
+	case d.Action == "":
+		decision.Action = sdk.DecisionContinue
+	case d.Action == sdk.DecisionAsk && req.Round < max(d.Ask.Times, 1):
+		decision.Question = &sdk.Question{Prompt: d.Ask.Prompt, Provider: d.Ask.Provider, Model: d.Ask.Model}
+	case d.Action == sdk.DecisionAsk:
+		decision.Action = d.Ask.conclude(req.Answer)
+	}
+	return decision, nil
+}
+
+// conclude turns the last answer into a decision.
+func (a *Ask) conclude(answer *sdk.Answer) sdk.DecisionAction {
+	action := a.Then
+	switch {
+	case answer == nil || answer.Error != "":
+		action = a.OnError
+	case a.StopIfContains != "" && strings.Contains(answer.Output, a.StopIfContains):
+		action = sdk.DecisionStop
+	}
+	if action == "" {
+		return sdk.DecisionContinue
+	}
+	return action
+}
+
+// remember returns the state and the record of the decision.
+func (d StrategyDecision) remember(req sdk.DecideRequest) (state, record json.RawMessage, err error) {
+	var counted StrategyState
+	if d.State == nil && len(req.State) > 0 {
+		if err := json.Unmarshal(req.State, &counted); err != nil {
+			return nil, nil, failure.New(failure.StrategyFailed, "mock: the state is not one of the mock's: %w", err)
+		}
+	}
+	counted.Calls++
+	r := StrategyRecord{Iteration: req.Iteration, Round: req.Round, Calls: counted.Calls, Hint: req.Hint}
+	if req.Answer != nil {
+		r.Answer = req.Answer.Output
+	}
+	if state, err = json.Marshal(counted); err != nil {
+		return nil, nil, fmt.Errorf("mock: %w", err)
+	}
+	if record, err = json.Marshal(r); err != nil {
+		return nil, nil, fmt.Errorf("mock: %w", err)
+	}
+	if d.State != nil {
+		state = d.State
+	}
+	if d.Record != nil {
+		record = d.Record
+	}
+	return state, record, nil
+}

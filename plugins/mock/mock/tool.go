@@ -1,0 +1,83 @@
+package mock
+
+import (
+	"encoding/json"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// ToolCall is a configured use of a tool. The tools do nothing but what is said here.
+type ToolCall struct {
+	Tool string `json:"tool"`
+	// CallID is unique in the attempt. Default call-1, call-2 and so on.
+	CallID string          `json:"call_id,omitempty"`
+	Args   json.RawMessage `json:"args,omitempty"`
+	// Effect is what the call does to the world: none, idempotent or once (default).
+	Effect sdk.Effect `json:"effect,omitempty"`
+	// Gated calls are made after the kernel's verdict, the others are only reported.
+	Gated bool `json:"gated,omitempty"`
+	// CountFile gets one line each time that the call is really made, which makes doubled effects
+	// visible. Relative to the work directory.
+	CountFile string `json:"count_file,omitempty"`
+	// Result is any JSON value, Status success (default), error, timeout or denied.
+	Result json.RawMessage `json:"result,omitempty"`
+	Status sdk.ToolStatus  `json:"status,omitempty"`
+	// OnDeny is what a denied call means: "continue" (default) or "fail".
+	OnDeny string `json:"on_deny,omitempty"`
+	// DelayMS is how long the call takes.
+	DelayMS int `json:"delay_ms,omitempty"`
+	// Checkpoint is saved after the call: a resumed attempt begins with the next one.
+	Checkpoint bool `json:"checkpoint,omitempty"`
+	// Crash ends the plugin process as in [Fault], at CrashAt: "before_effect", "before_report" (default:
+	// the effect is done and nobody knows) or "after_report".
+	Crash   string `json:"crash,omitempty"`
+	CrashAt string `json:"crash_at,omitempty"`
+}
+
+// The moments of a tool call's crash.
+const (
+	crashBeforeEffect = "before_effect"
+	crashBeforeReport = "before_report"
+	crashAfterReport  = "after_report"
+)
+
+const (
+	denyContinue = "continue"
+	denyFail     = "fail"
+)
+
+func (c ToolCall) check() []string {
+	problems := checkCrash(c.Crash)
+	problems = append(problems, oneOf("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
+	problems = append(problems, oneOf("on_deny", c.OnDeny, denyContinue, denyFail)...)
+	problems = append(problems, oneOf("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
+	problems = append(problems, oneOf("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
+	if c.Tool == "" {
+		problems = append(problems, "tool is missing")
+	}
+	if c.DelayMS < 0 {
+		problems = append(problems, "delay_ms must not be negative")
+	}
+	if c.Args != nil && !isObject(c.Args) {
+		problems = append(problems, "args must be an object")
+	}
+	return problems
+}
+
+// call is the request of the tool call.
+func (c ToolCall) call() sdk.ToolCall {
+	effect := c.Effect
+	if effect == "" {
+		effect = sdk.EffectOnce
+	}
+	return sdk.ToolCall{CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: effect}
+}
+
+// result is the end of the tool call.
+func (c ToolCall) result() sdk.ToolResult {
+	status := c.Status
+	if status == "" {
+		status = sdk.ToolSuccess
+	}
+	return sdk.ToolResult{CallID: c.CallID, Status: status, Result: c.Result}
+}

@@ -1,0 +1,153 @@
+package mock
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// saved is the blob of the mock's checkpoints.
+type saved struct {
+	// NextCall is the index of the first tool call that follows the checkpoint.
+	NextCall int    `json:"next_call"`
+	Blob     string `json:"blob,omitempty"`
+}
+
+// tools makes the tool calls. A resumed attempt leaves out those before its checkpoint and those that
+// are known to be finished; it asks again about one that was cut off.
+func (p *play) tools(ctx context.Context) error {
+	if err := p.openingCheckpoint(ctx); err != nil {
+		return err
+	}
+	first, finished, err := p.resumed()
+	if err != nil {
+		return err
+	}
+	for i, call := range p.reply.ToolCalls {
+		if call.CallID == "" {
+			call.CallID = fmt.Sprintf("call-%d", i+1)
+		}
+		if i < first || finished[call.CallID] {
+			continue
+		}
+		if err := p.use(ctx, call); err != nil {
+			return err
+		}
+		if call.Checkpoint {
+			if err := p.checkpoint(ctx, i+1, saved{NextCall: i + 1}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openingCheckpoint saves the configured checkpoint, unless the attempt goes on from one.
+func (p *play) openingCheckpoint(ctx context.Context) error {
+	c := p.reply.Checkpoint
+	if c == nil || p.req.Resume != nil {
+		return nil
+	}
+	return p.checkpoint(ctx, c.Turn, saved{Blob: c.Blob})
+}
+
+func (p *play) checkpoint(ctx context.Context, turn int, s saved) error {
+	blob, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("mock: checkpoint: %w", err)
+	}
+	return p.x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: blob})
+}
+
+// resumed is the index of the first call to be made and the ids of later calls that are finished.
+func (p *play) resumed() (first int, finished map[string]bool, err error) {
+	if p.req.Resume == nil {
+		return 0, nil, nil
+	}
+	var s saved
+	if blob := p.req.Resume.Checkpoint.Blob; len(blob) > 0 {
+		if err := json.Unmarshal(blob, &s); err != nil {
+			return 0, nil, failure.New(failure.ProviderFailed, "mock: the checkpoint is not one of the mock's: %w", err)
+		}
+	}
+	finished = make(map[string]bool)
+	for _, c := range p.req.Resume.Calls {
+		finished[c.Call.CallID] = c.Result != nil
+	}
+	return s.NextCall, finished, nil
+}
+
+// use makes one call: on its own authority, or after the verdict that it asks for.
+func (p *play) use(ctx context.Context, call ToolCall) error {
+	if !call.Gated {
+		p.x.Observe(call.call())
+		return p.perform(ctx, call, p.x.ObserveResult)
+	}
+	verdict, err := p.x.Call(ctx, call.call())
+	if err != nil {
+		return fmt.Errorf("mock: tool call %s: %w", call.CallID, err)
+	}
+	if err := p.note(call, verdict); err != nil {
+		return err
+	}
+	switch {
+	case verdict.Action == sdk.VerdictRun:
+		return p.perform(ctx, call, p.x.Result)
+	case verdict.Action == sdk.VerdictDeny && call.OnDeny == denyFail:
+		e := failure.New(failure.ProviderFailed, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
+		e.Retryable = false
+		return e
+	default:
+		return nil
+	}
+}
+
+// perform has the effect and reports it.
+func (p *play) perform(ctx context.Context, call ToolCall, report func(sdk.ToolResult)) error {
+	if err := p.crashIn(call, crashBeforeEffect); err != nil {
+		return err
+	}
+	if err := p.pause(ctx, milliseconds(call.DelayMS)); err != nil {
+		return err
+	}
+	if call.CountFile != "" {
+		if err := appendLine(absolute(p.req.WorkDir, call.CountFile), p.req.Key+" "+call.CallID); err != nil {
+			return err
+		}
+	}
+	if err := p.crashIn(call, crashBeforeReport); err != nil {
+		return err
+	}
+	report(call.result())
+	return p.crashIn(call, crashAfterReport)
+}
+
+func (p *play) crashIn(call ToolCall, moment string) error {
+	at := call.CrashAt
+	if at == "" {
+		at = crashBeforeReport
+	}
+	if at != moment {
+		return nil
+	}
+	return p.process.crash(call.Crash, p.reply.ExitCode)
+}
+
+// note puts the verdict into the raw stream, where a test finds what the provider was told.
+func (p *play) note(call ToolCall, v sdk.Verdict) error {
+	line, err := json.Marshal(struct {
+		Type   string            `json:"type"`
+		CallID string            `json:"call_id"`
+		Tool   string            `json:"tool"`
+		Action sdk.VerdictAction `json:"action"`
+		Reason string            `json:"reason,omitempty"`
+	}{"tool_verdict", call.CallID, call.Tool, v.Action, v.Reason})
+	if err != nil {
+		return fmt.Errorf("mock: %w", err)
+	}
+	p.x.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: string(line) + "\n"})
+	return nil
+}

@@ -1,0 +1,48 @@
+package mock
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// pause waits for d, or for less if the call is cancelled, which is an error.
+func (f Fault) pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if f.IgnoreCancel {
+		time.Sleep(d)
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx)
+	}
+}
+
+// hang waits for the end of the call; with IgnoreCancel it never returns.
+func (f Fault) hang(ctx context.Context) error {
+	if f.IgnoreCancel {
+		select {}
+	}
+	<-ctx.Done()
+	return cancelled(ctx)
+}
+
+// cancelled says why a call ended early: by a deadline of ours (a failure.Error given as cause), or
+// because the kernel wanted it.
+func cancelled(ctx context.Context) error {
+	if cause := new(failure.Error); errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return failure.New(failure.SignalInterrupt, "mock: cancelled: %w", ctx.Err())
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
