@@ -47,7 +47,7 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 		Model:       m.GetModel(),
 		Config:      fromJSON(m.GetConfig()),
 		WorkDir:     m.GetWorkDir(),
-		Environment: m.GetEnvironment(),
+		Environment: textMap(m.GetEnvironment()),
 		Paths:       fromPaths(m.GetPaths()),
 		Timeout:     fromMillis(m.GetTimeoutMs()),
 		IdleTimeout: fromMillis(m.GetIdleTimeoutMs()),

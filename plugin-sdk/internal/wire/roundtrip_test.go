@@ -1,0 +1,280 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// testRef is the component of every request in these tests.
+func testRef() Ref { return Ref{Kind: sdk.KindTermination, Name: "name"} }
+
+// A conversion is one pair of functions, closed over so that all pairs fit in one table.
+type conversion struct {
+	name string
+	// native is a pointer to the SDK's type, there and back again go through the wire.
+	native any
+	there  func(native any) proto.Message
+	back   func(m proto.Message) any
+}
+
+func pairOf[S any, M proto.Message](name string, there func(S) M, back func(M) S) conversion {
+	return conversion{
+		name:   name,
+		native: new(S),
+		there:  func(v any) proto.Message { return there(v.(S)) },
+		back:   func(m proto.Message) any { return back(m.(M)) },
+	}
+}
+
+func conversions() []conversion {
+	return []conversion{
+		pairOf("ref", RefPB, FromRef),
+		pairOf("description", DescriptionPB, FromDescription),
+		pairOf("init", func(r sdk.InitRequest) *pb.InitRequest { return InitPB(testRef(), r) }, FromInit),
+		pairOf("validate", func(r sdk.ValidateRequest) *pb.ValidateRequest { return ValidatePB(testRef(), r) }, FromValidate),
+		pairOf("failure", func(f failure.Error) *pb.Failure { return FailurePB(&f) },
+			func(m *pb.Failure) failure.Error { return *FromFailure(m) }),
+		pairOf("start", func(r sdk.ExecuteRequest) *pb.ExecuteStart { return StartPB(testRef(), r) }, FromStart),
+		pairOf("result", ResultPB, FromResult),
+		pairOf("output", OutputPB, FromOutput),
+		pairOf("progress", ProgressPB, FromProgress),
+		pairOf("call", CallPB, FromCall),
+		pairOf("tool result", func(r sdk.ToolResult) *pb.ToolResult { return ToolResultPB(r, true) },
+			func(m *pb.ToolResult) sdk.ToolResult { r, _ := FromToolResult(m); return r }),
+		pairOf("verdict", VerdictPB, FromVerdict),
+		pairOf("checkpoint", CheckpointPB, FromCheckpoint),
+		pairOf("usage", UsagePB, FromUsage),
+		pairOf("decide", func(r sdk.DecideRequest) *pb.DecideRequest { return DecidePB(testRef(), r) }, FromDecide),
+		pairOf("decision", DecisionPB, FromDecision),
+		pairOf("hook", func(r sdk.HookRequest) *pb.HookRequest { return HookPB(testRef(), r) }, FromHook),
+		pairOf("answer", AnswerPB, FromAnswer),
+	}
+}
+
+// TestNativeRoundTrip fills every field of every SDK type, so that one which a conversion forgets shows.
+func TestNativeRoundTrip(t *testing.T) {
+	for _, c := range conversions() {
+		t.Run(c.name, func(t *testing.T) {
+			filler := &filler{t: t}
+			filler.native(reflect.ValueOf(c.native).Elem())
+			want := reflect.ValueOf(c.native).Elem().Interface()
+			wired, err := proto.Marshal(c.there(want))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := c.there(want).ProtoReflect().New().Interface()
+			if err := proto.Unmarshal(wired, m); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, c.back(m)); diff != "" {
+				t.Errorf("a field is lost on the wire (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWireRoundTrip fills every field of every message, so that one which nothing reads shows.
+func TestWireRoundTrip(t *testing.T) {
+	for _, c := range conversions() {
+		t.Run(c.name, func(t *testing.T) {
+			want := c.there(newNative(c)).ProtoReflect().New()
+			filler := &filler{t: t}
+			filler.message(want)
+			got := c.there(c.back(want.Interface()))
+			if diff := cmp.Diff(want.Interface(), got, protocmp.Transform()); diff != "" {
+				t.Errorf("a field of the message is not converted (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEveryMessageIsConverted keeps the table above complete: a message of the protocol is either in
+// it, inside one that is, or named here with the reason.
+func TestEveryMessageIsConverted(t *testing.T) {
+	seen := map[protoreflect.FullName]bool{}
+	for _, m := range []proto.Message{
+		// No fields of their own beside the component, the session or a failure.
+		&pb.DescribeRequest{}, &pb.InitResponse{}, &pb.ValidateResponse{}, &pb.HealthRequest{}, &pb.HealthResponse{},
+		&pb.ShutdownRequest{}, &pb.ShutdownResponse{}, &pb.ReleaseRequest{}, &pb.ReleaseResponse{}, &pb.Heartbeat{},
+		// Handled where the stream is: one field each, and the two unions.
+		&pb.Cancel{}, &pb.CheckpointStored{}, &pb.ExecuteInput{}, &pb.ExecuteEvent{},
+	} {
+		seen[m.ProtoReflect().Descriptor().FullName()] = true
+	}
+	for _, c := range conversions() {
+		note(seen, c.there(newNative(c)).ProtoReflect().Descriptor())
+	}
+	messages := pb.File_agentpipelines_plugin_v1_plugin_proto.Messages()
+	for i := range messages.Len() {
+		if name := messages.Get(i).FullName(); !seen[name] {
+			t.Errorf("message %s has no conversion in the table", name)
+		}
+	}
+}
+
+func note(seen map[protoreflect.FullName]bool, d protoreflect.MessageDescriptor) {
+	if seen[d.FullName()] {
+		return
+	}
+	seen[d.FullName()] = true
+	for i := range d.Fields().Len() {
+		if m := d.Fields().Get(i).Message(); m != nil {
+			note(seen, m)
+		}
+	}
+}
+
+// filler gives every field a value of its own that is not zero.
+type filler struct {
+	t *testing.T
+	n int64
+}
+
+func (f *filler) next() int64 { f.n++; return f.n }
+
+// native fills a value of an SDK type.
+func (f *filler) native(v reflect.Value) {
+	n := f.next()
+	switch v.Interface().(type) {
+	case json.RawMessage:
+		v.SetBytes(fmt.Appendf(nil, `{"n":%d}`, n))
+		return
+	case time.Duration:
+		v.SetInt(n * int64(time.Millisecond))
+		return
+	}
+	if word, ok := f.word(v.Interface()); ok {
+		v.SetString(word)
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", n))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		v.SetInt(n)
+	case reflect.Float64:
+		v.SetFloat(1 / float64(n))
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		f.native(v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			f.native(v.Index(i))
+		}
+	case reflect.Uint8:
+		v.SetUint(uint64(n % 200))
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]string{"KEY": fmt.Sprint(n), "OTHER": "value"}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type() == reflect.TypeFor[failure.Error]() && v.Type().Field(i).Name == "Cause" {
+				continue // stays at home
+			}
+			f.native(v.Field(i))
+		}
+	default:
+		f.t.Fatalf("the filler does not know %s; teach it", v.Type())
+	}
+}
+
+// word chooses one of the words of an enumeration, never the one that unknown values fall back to.
+func (f *filler) word(v any) (string, bool) {
+	switch v.(type) {
+	case sdk.Kind:
+		return string(sdk.KindHookAction), true
+	case sdk.Concurrency:
+		return string(sdk.ConcurrencySerial), true
+	case sdk.Locality:
+		return string(sdk.LocalityLocal), true
+	case sdk.Purpose:
+		return string(sdk.PurposeQuestion), true
+	case sdk.Stream:
+		return string(sdk.StreamRaw), true
+	case sdk.Effect:
+		return string(sdk.EffectNone), true
+	case sdk.ToolStatus:
+		return string(sdk.ToolTimeout), true
+	case sdk.VerdictAction:
+		return string(sdk.VerdictUse), true
+	case sdk.Outcome:
+		return string(sdk.OutcomeEmpty), true
+	case sdk.DecisionAction:
+		return string(sdk.DecisionAsk), true
+	case sdk.Action:
+		return string(sdk.ActionPause), true
+	}
+	return "", false
+}
+
+// message fills a message of the wire.
+func (f *filler) message(m protoreflect.Message) {
+	if m.Descriptor().FullName() == "agentpipelines.plugin.v1.ComponentRef" {
+		proto.Merge(m.Interface(), RefPB(testRef()))
+		return
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		d := fields.Get(i)
+		switch {
+		case d.Name() == "failure" && m.Descriptor().Name() != "ExecuteResult":
+			// Beside the answer, set by package serve.
+		case d.IsMap():
+			m.Mutable(d).Map().Set(protoreflect.ValueOfString("KEY").MapKey(), protoreflect.ValueOfString("value"))
+		case d.IsList() && d.Message() != nil:
+			f.message(m.Mutable(d).List().AppendMutable().Message())
+		case d.IsList():
+			m.Mutable(d).List().Append(f.scalar(d))
+		case d.Message() != nil:
+			f.message(m.Mutable(d).Message())
+		default:
+			m.Set(d, f.scalar(d))
+		}
+	}
+}
+
+// scalar is a value that is not zero. Observed stays as the table's closures set it.
+func (f *filler) scalar(d protoreflect.FieldDescriptor) protoreflect.Value {
+	n := f.next()
+	switch {
+	case d.FullName() == "agentpipelines.plugin.v1.ToolResult.observed":
+		top := f.t.Name() == "TestWireRoundTrip/tool_result"
+		return protoreflect.ValueOfBool(top)
+	case d.FullName() == "agentpipelines.plugin.v1.HookResponse.action":
+		return protoreflect.ValueOfString(string(sdk.ActionAbort))
+	}
+	switch d.Kind() {
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString(fmt.Sprintf("text %d", n))
+	case protoreflect.BytesKind:
+		return protoreflect.ValueOfBytes(fmt.Appendf(nil, `[%d]`, n))
+	case protoreflect.BoolKind:
+		return protoreflect.ValueOfBool(true)
+	case protoreflect.Int32Kind:
+		return protoreflect.ValueOfInt32(int32(n)) //nolint:gosec // small
+	case protoreflect.Int64Kind:
+		return protoreflect.ValueOfInt64(n)
+	case protoreflect.DoubleKind:
+		return protoreflect.ValueOfFloat64(1 / float64(n))
+	case protoreflect.EnumKind:
+		values := d.Enum().Values()
+		return protoreflect.ValueOfEnum(values.Get(values.Len() - 1).Number())
+	default:
+		f.t.Fatalf("the filler does not know %s; teach it", d.Kind())
+		return protoreflect.Value{}
+	}
+}

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// TestUnknownEnumValues holds the readings that stand beside the enums in the .proto.
+func TestUnknownEnumValues(t *testing.T) {
+	result := func(o pb.Outcome, f *pb.Failure) sdk.Outcome {
+		return FromResult(&pb.ExecuteResult{Outcome: o, Failure: f}).Outcome
+	}
+	tests := []struct {
+		name string
+		want any
+		got  func(value int32) any
+	}{
+		{"concurrency", sdk.ConcurrencySafe, func(v int32) any {
+			return fromComponent(&pb.Component{Concurrency: pb.Concurrency(v)}).Concurrency
+		}},
+		{"locality", sdk.LocalityRemote, func(v int32) any {
+			return fromTraits(&pb.ProviderTraits{Locality: pb.Locality(v)}).Locality
+		}},
+		{"purpose", sdk.PurposeWork, func(v int32) any { return FromStart(&pb.ExecuteStart{Purpose: pb.Purpose(v)}).Purpose }},
+		{"stream", sdk.StreamText, func(v int32) any { return FromOutput(&pb.OutputChunk{Stream: pb.Stream(v)}).Stream }},
+		{"effect", sdk.EffectOnce, func(v int32) any { return FromCall(&pb.ToolCall{Effect: pb.Effect(v)}).Effect }},
+		{"tool status", sdk.ToolError, func(v int32) any {
+			r, _ := FromToolResult(&pb.ToolResult{Status: pb.ToolStatus(v)})
+			return r.Status
+		}},
+		{"verdict", sdk.VerdictDeny, func(v int32) any { return FromVerdict(&pb.ToolVerdict{Action: pb.VerdictAction(v)}).Action }},
+		{"decision", sdk.DecisionContinue, func(v int32) any {
+			return FromDecision(&pb.DecideResponse{Action: pb.DecisionAction(v)}).Action
+		}},
+		{"outcome with a failure", sdk.OutcomeFailed, func(v int32) any { return result(pb.Outcome(v), &pb.Failure{}) }},
+		{"kind is left out", 0, func(v int32) any {
+			d := FromDescription(&pb.DescribeResponse{Components: []*pb.Component{{Kind: pb.Kind(v), Name: "x"}}})
+			return len(d.Components)
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, value := range []int32{0, 99, -1} {
+				if diff := cmp.Diff(tt.want, tt.got(value)); diff != "" {
+					t.Errorf("value %d (-want +got):\n%s", value, diff)
+				}
+			}
+		})
+	}
+	if got := result(pb.Outcome_OUTCOME_UNSPECIFIED, nil); got != sdk.OutcomeSucceeded {
+		t.Errorf("unset outcome without a failure: got %s, want succeeded", got)
+	}
+	if got := result(99, nil); got != sdk.OutcomeFailed {
+		t.Errorf("unknown outcome without a failure: got %s, want failed", got)
+	}
+}
+
+func TestUseWithoutResultDenies(t *testing.T) {
+	got := FromVerdict(&pb.ToolVerdict{CallId: "1", Action: pb.VerdictAction_VERDICT_ACTION_USE})
+	if got.Action != sdk.VerdictDeny || got.Reason == "" {
+		t.Errorf("got %+v, want a denial with a reason", got)
+	}
+}
+
+func TestUnknownHookActionContinues(t *testing.T) {
+	for _, word := range []string{"", "continue", "dance"} {
+		if got := FromAnswer(&pb.HookResponse{Action: word}).Action; got != sdk.ActionContinue {
+			t.Errorf("%q: got %s, want continue", word, got)
+		}
+	}
+}
+
+// TestStringsBecomeUTF8 sends what protobuf refuses to encode.
+func TestStringsBecomeUTF8(t *testing.T) {
+	m := StartPB(testRef(), sdk.ExecuteRequest{Prompt: "a\xffb", Environment: map[string]string{"K\xff": "v\xff"}})
+	if _, err := proto.Marshal(m); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("a\uFFFDb", m.GetPrompt()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestOutputKeepsBytes: a chunk may end inside a character.
+func TestOutputKeepsBytes(t *testing.T) {
+	want := sdk.OutputChunk{Stream: sdk.StreamText, Text: "\xe2\x82"}
+	if diff := cmp.Diff(want, FromOutput(OutputPB(want))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFromJSON(t *testing.T) {
+	tests := map[string]struct {
+		in   string
+		want json.RawMessage
+	}{
+		"empty":     {"", nil},
+		"blank":     {" \n", nil},
+		"object":    {`{"a": 1}`, json.RawMessage(`{"a": 1}`)},
+		"no JSON":   {`{"a":`, json.RawMessage(`"{\"a\":"`)},
+		"not UTF-8": {"\xff", json.RawMessage("\"\uFFFD\"")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, fromJSON([]byte(tt.in))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestMillis(t *testing.T) {
+	tests := []struct {
+		in   time.Duration
+		want int64
+	}{
+		{0, 0}, {-time.Second, 0}, {1, 1}, {time.Millisecond, 1}, {time.Millisecond + 1, 2}, {math.MaxInt64, 9223372036855},
+	}
+	for _, tt := range tests {
+		if got := millis(tt.in); got != tt.want {
+			t.Errorf("millis(%d) = %d, want %d", tt.in, got, tt.want)
+		}
+	}
+	if got := fromMillis(math.MaxInt64); got != math.MaxInt64 {
+		t.Errorf("an overlong time is held at the largest, got %d", got)
+	}
+	if got := fromMillis(-5); got != 0 {
+		t.Errorf("a negative time is none, got %d", got)
+	}
+}
+
+func TestCountsAreHeldWithin32Bits(t *testing.T) {
+	if got := int32of(math.MaxInt); got != math.MaxInt32 {
+		t.Errorf("got %d", got)
+	}
+	if got := int32of(math.MinInt); got != math.MinInt32 {
+		t.Errorf("got %d", got)
+	}
+}
+
+// TestNumbersThatJSONCannotHold are dropped when they are read.
+func TestNumbersThatJSONCannotHold(t *testing.T) {
+	nan := math.NaN()
+	if got := FromUsage(&pb.Usage{CostUsd: &nan}).CostUSD; got != nil {
+		t.Errorf("cost NaN: got %v, want unknown", *got)
+	}
+	if got := FromFailure(&pb.Failure{RetryAfterSeconds: math.Inf(1)}).RetryAfterSeconds; got != 0 {
+		t.Errorf("wait: got %v, want 0", got)
+	}
+	if got := FromDecision(&pb.DecideResponse{Confidence: 7}).Confidence; got != 1 {
+		t.Errorf("confidence: got %v, want 1", got)
+	}
+}
+
+// TestFailureWithoutWords still says something, on both ways.
+func TestFailureWithoutWords(t *testing.T) {
+	got := FromFailure(&pb.Failure{})
+	if got.Kind != failure.Internal || got.Message == "" {
+		t.Errorf("got %+v", got)
+	}
+	if got := FailurePB(&failure.Error{Message: "m"}).GetKind(); got != string(failure.Internal) {
+		t.Errorf("got kind %q", got)
+	}
+	if FailurePB(nil) != nil || FromFailure(nil) != nil {
+		t.Error("no failure became one")
+	}
+}
+
+// FuzzDecode reads arbitrary bytes as every message and converts what comes out, both ways.
+func FuzzDecode(f *testing.F) {
+	table := conversions()
+	f.Add(uint8(0), []byte{})
+	f.Add(uint8(5), []byte("\x0a\x06\x08\x01\x12\x02ab\x58\x01"))
+	f.Fuzz(func(t *testing.T, which uint8, data []byte) {
+		c := table[int(which)%len(table)]
+		m := c.there(newNative(c)).ProtoReflect().New().Interface()
+		if proto.Unmarshal(data, m) != nil {
+			return
+		}
+		first := c.back(m)
+		again, err := proto.Marshal(c.there(first))
+		if err != nil {
+			t.Fatalf("%s: what was read cannot be sent: %v", c.name, err)
+		}
+		back := m.ProtoReflect().New().Interface()
+		if err := proto.Unmarshal(again, back); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first, c.back(back)); diff != "" {
+			t.Fatalf("%s: reading twice differs (-first +second):\n%s", c.name, diff)
+		}
+		if _, err := json.Marshal(first); err != nil {
+			t.Fatalf("%s: what was read does not fit into a journal: %v", c.name, err)
+		}
+	})
+}
+
+func newNative(c conversion) any {
+	return reflect.New(reflect.TypeOf(c.native).Elem()).Elem().Interface()
+}
