@@ -60,9 +60,11 @@ func question(stream bool, prompt string, toolResults ...string) string {
 		id := fmt.Sprintf("toolu_%d", i)
 		messages = append(messages,
 			map[string]any{"role": "assistant", "content": []any{
-				map[string]any{"type": "tool_use", "id": id, "name": "Write", "input": map[string]any{}}}},
+				map[string]any{"type": "tool_use", "id": id, "name": "Write", "input": map[string]any{}},
+			}},
 			map[string]any{"role": "user", "content": []any{
-				map[string]any{"type": "tool_result", "tool_use_id": id, "content": result}}})
+				map[string]any{"type": "tool_result", "tool_use_id": id, "content": result},
+			}})
 	}
 	text, err := json.Marshal(map[string]any{
 		"model": "claude-test", "stream": stream, "system": "Be brief.",

@@ -1,7 +1,6 @@
 package stubmodel
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,7 +10,7 @@ import (
 // play performs a turn: the message, or the way in which it goes wrong.
 func (v *visit) play(a api, message answer, stream bool) {
 	turn := message.turn
-	if !sleep(v.r.Context(), turn.DelayMS) {
+	if !v.sleep(turn.DelayMS) {
 		return
 	}
 	for name, value := range turn.Headers {
@@ -45,7 +44,7 @@ func (v *visit) stream(a api, message answer) {
 	}
 	v.begin(true)
 	for i, f := range frames {
-		if i > 0 && !sleep(v.r.Context(), turn.ChunkDelayMS) {
+		if i > 0 && !v.sleep(turn.ChunkDelayMS) {
 			return
 		}
 		if v.send(f) != nil {
@@ -84,7 +83,10 @@ func (v *visit) whole(a api, message answer) {
 func (v *visit) hang(stream bool) {
 	v.begin(stream)
 	_ = http.NewResponseController(v.w).Flush()
-	<-v.r.Context().Done()
+	select {
+	case <-v.r.Context().Done():
+	case <-v.server.stopping:
+	}
 }
 
 // begin sends the headers of a good answer.
@@ -121,17 +123,16 @@ func (t Turn) fault(status int) fault {
 	return fault{status: status, kind: t.ErrorType, message: message}
 }
 
-// sleep waits and reports whether it may go on: the client is there and the server is open.
-func sleep(ctx context.Context, ms int) bool {
-	if ms == 0 {
-		return ctx.Err() == nil
-	}
+// sleep waits and reports whether the answer may go on: the client is there and the server is open.
+func (v *visit) sleep(ms int) bool {
 	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return true
-	case <-ctx.Done():
+		return v.r.Context().Err() == nil && !v.server.isClosing()
+	case <-v.r.Context().Done():
+		return false
+	case <-v.server.stopping:
 		return false
 	}
 }

@@ -1,7 +1,6 @@
 package stubmodel
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -35,14 +34,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // closing: the connection goes anyway
 	}
 	defer s.handlers.Done()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.stopping, cancel)()
 	if strings.HasPrefix(r.URL.Path, controlPrefix) {
 		s.control.ServeHTTP(w, r)
 		return
 	}
-	s.receive(w, r.WithContext(ctx))
+	s.receive(w, r)
 }
 
 // receive records a request for a model service and answers it.
@@ -56,7 +52,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 		Headers: r.Header.Clone(), Body: asJSON(body),
 	})
 	defer func() {
-		gone := r.Context().Err() != nil && s.stopping.Err() == nil
+		gone := r.Context().Err() != nil && !s.isClosing()
 		v.note(func(e *Request) {
 			e.MS, e.Status, e.ClientGone = time.Since(began).Milliseconds(), v.w.status, gone
 		})

@@ -1,7 +1,6 @@
 package stubmodel
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -17,8 +16,7 @@ type Server struct {
 	control  http.Handler
 	url      string
 	ledger   *ledger
-	stopping context.Context // ends every answer that waits
-	stop     context.CancelFunc
+	stopping chan struct{}  // closed by Close: ends every answer that waits
 	serving  sync.WaitGroup // the accept loop
 
 	mu       sync.Mutex
@@ -30,7 +28,7 @@ type Server struct {
 // TB is the part of testing.TB that [Start] uses.
 type TB interface {
 	Helper()
-	Cleanup(close func())
+	Cleanup(atEnd func())
 	Fatalf(format string, args ...any)
 }
 
@@ -59,11 +57,11 @@ func New(addr string) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		url:     "http://" + listener.Addr().String(),
-		ledger:  newLedger(),
-		scripts: map[string]*conversation{},
+		url:      "http://" + listener.Addr().String(),
+		ledger:   newLedger(),
+		stopping: make(chan struct{}),
+		scripts:  map[string]*conversation{},
 	}
-	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.control = s.controls()
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	s.serving.Go(func() { _ = s.http.Serve(listener) }) // always ErrServerClosed
@@ -105,10 +103,7 @@ func (s *Server) script(name string) (*conversation, error) {
 // Close ends every answer, also one that hangs, and returns when nothing of the server runs any
 // more. A second call does nothing.
 func (s *Server) Close() error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	s.stop()
+	s.refuseMore()
 	err := s.http.Close()
 	s.handlers.Wait()
 	s.serving.Wait()
@@ -116,6 +111,26 @@ func (s *Server) Close() error {
 		return nil
 	}
 	return err
+}
+
+// refuseMore lets no further request in and tells those inside to end.
+func (s *Server) refuseMore() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.stopping)
+	}
+}
+
+// isClosing reports whether Close was called.
+func (s *Server) isClosing() bool {
+	select {
+	case <-s.stopping:
+		return true
+	default:
+		return false
+	}
 }
 
 // enter counts a request in, unless the server is being closed.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -240,17 +241,26 @@ func TestClientThatLeaves(t *testing.T) {
 
 func TestSleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2500*time.Millisecond)
+		defer cancel()
+		v := &visit{
+			server: &Server{stopping: make(chan struct{})},
+			r:      httptest.NewRequestWithContext(ctx, http.MethodGet, "/", http.NoBody),
+		}
 		began := time.Now()
-		if !sleep(t.Context(), 1500) || time.Since(began) != 1500*time.Millisecond {
+		if !v.sleep(1500) || time.Since(began) != 1500*time.Millisecond {
 			t.Errorf("slept %s", time.Since(began))
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if sleep(ctx, 5000) || time.Since(began) != 2500*time.Millisecond {
+		if v.sleep(5000) || time.Since(began) != 2500*time.Millisecond {
 			t.Errorf("cancelled sleep ended after %s", time.Since(began))
 		}
-		if sleep(ctx, 0) {
+		if v.sleep(0) {
 			t.Error("goes on though the request is over")
+		}
+		v.server.refuseMore()
+		v.r = v.r.WithContext(t.Context())
+		if v.sleep(5000) || v.sleep(0) || time.Since(began) != 2500*time.Millisecond {
+			t.Error("goes on though the server is being closed")
 		}
 	})
 }

@@ -1,0 +1,311 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
+)
+
+var record = flag.String("record", "", "write the scrubbed stream of each run of the CLI into this `directory`")
+
+// event is the part of a stream's line that the tests look at.
+type event struct {
+	Type             string  `json:"type"`
+	Subtype          string  `json:"subtype"`
+	Error            string  `json:"error"`
+	ErrorStatus      int     `json:"error_status"`
+	IsError          bool    `json:"is_error"`
+	APIErrorStatus   int     `json:"api_error_status"`
+	TerminalReason   string  `json:"terminal_reason"`
+	Result           string  `json:"result"`
+	TotalCostUSD     float64 `json:"total_cost_usd"`
+	StructuredOutput any     `json:"structured_output"`
+	Usage            struct {
+		Input      int `json:"input_tokens"`
+		Output     int `json:"output_tokens"`
+		CacheRead  int `json:"cache_read_input_tokens"`
+		CacheWrite int `json:"cache_creation_input_tokens"`
+	} `json:"usage"`
+}
+
+// ending is what a run of the CLI came to, as its stream says.
+type ending struct {
+	Code           int
+	Subtype        string // of the result event; "" when there was none
+	IsError        bool
+	APIErrorStatus int
+	TerminalReason string
+	Retries        []string // of each api_retry event: its error
+	Errors         []string // of each assistant event that reports one
+}
+
+// claudeCase is one way in which a run of the CLI can go.
+type claudeCase struct {
+	name   string
+	script stubmodel.Script
+	args   []string       // beside the usual ones
+	signal syscall.Signal // sent when the first request has come
+	want   ending
+	check  func(t *testing.T, w world, events []event, asked []stubmodel.Request)
+}
+
+var done = stubmodel.Turn{Text: "All done.", Usage: stubmodel.Usage{Input: 1200, Output: 20}}
+
+func write(path, content string) stubmodel.ToolCall {
+	return stubmodel.ToolCall{Name: "Write", Input: map[string]any{"file_path": path, "content": content}}
+}
+
+func shell(command string) stubmodel.ToolCall {
+	return stubmodel.ToolCall{Name: "Bash", Input: map[string]any{"command": command, "description": "Run a command"}}
+}
+
+func script(turns ...stubmodel.Turn) stubmodel.Script {
+	return stubmodel.Script{Vars: map[string]string{"project": ""}, Turns: turns, After: stubmodel.AfterError}
+}
+
+const longText = "half of this is lost on its way to the agent"
+
+// toolTurns are a conversation with a file written, a command run, and everything counted.
+var toolTurns = []stubmodel.Turn{
+	{
+		Thinking: "A file is wanted.", Text: "I will write it.",
+		ToolCalls: []stubmodel.ToolCall{write("{{project}}/a.txt", "x & <y>\n")},
+		Usage:     stubmodel.Usage{Input: 1000, Output: 50, CacheRead: 200, CacheWrite: 30, Reasoning: 7},
+	},
+	{
+		Expect:    &stubmodel.Expect{ToolResult: "created successfully"},
+		Text:      "Now a command.",
+		ToolCalls: []stubmodel.ToolCall{shell("cat a.txt > b.txt && cat b.txt")},
+		Usage:     stubmodel.Usage{Input: 1100, Output: 40},
+	},
+	{Expect: &stubmodel.Expect{ToolResult: "^x & <y>$"}, Text: "All done.", Usage: stubmodel.Usage{Input: 1200, Output: 20}},
+}
+
+var success = ending{Subtype: "success", TerminalReason: "completed"}
+
+func apiError(status int, word string, retries ...string) ending {
+	return ending{
+		Code: 1, Subtype: "success", IsError: true, APIErrorStatus: status, TerminalReason: "api_error",
+		Retries: retries, Errors: []string{word},
+	}
+}
+
+var claudeCases = []claudeCase{
+	{
+		name: "tools", script: script(toolTurns...), want: success,
+		check: func(t *testing.T, w world, events []event, asked []stubmodel.Request) {
+			w.assertFile(t, "a.txt", "x & <y>\n")
+			w.assertFile(t, "b.txt", "x & <y>\n")
+			last := events[len(events)-1]
+			want := [4]int{3300, 110, 200, 30}
+			got := [4]int{last.Usage.Input, last.Usage.Output, last.Usage.CacheRead, last.Usage.CacheWrite}
+			if got != want || last.TotalCostUSD <= 0 || last.Result != "All done." {
+				t.Errorf("the result event has usage %v, cost %v, text %q; want %v, a cost, the last text", got, last.TotalCostUSD, last.Result, want)
+			}
+			for _, r := range asked {
+				if !strings.HasPrefix(r.Model, "claude-sonnet-") || r.Headers.Get("X-Api-Key") != apiKey {
+					t.Errorf("request %d: model %q, key %q", r.N, r.Model, r.Headers.Get("X-Api-Key"))
+				}
+			}
+		},
+	},
+	{name: "partial-messages", script: script(toolTurns...), args: []string{"--include-partial-messages"}, want: success},
+	{
+		name: "two-tools-at-once", want: success,
+		script: script(stubmodel.Turn{ToolCalls: []stubmodel.ToolCall{
+			write("{{project}}/a.txt", "a"), write("{{project}}/b.txt", "b"),
+		}}, done),
+		check: func(t *testing.T, w world, _ []event, _ []stubmodel.Request) {
+			w.assertFile(t, "a.txt", "a")
+			w.assertFile(t, "b.txt", "b")
+		},
+	},
+	{
+		name: "tool-fails", want: success,
+		script: script(stubmodel.Turn{ToolCalls: []stubmodel.ToolCall{shell("echo no such luck >&2; exit 3")}},
+			stubmodel.Turn{Expect: &stubmodel.Expect{ToolResult: "no such luck", ToolError: new(true)}, Text: "It failed."}),
+	},
+	{
+		name: "structured-output", want: success,
+		args: []string{"--json-schema", `{"type":"object","required":["stop"],"properties":{"stop":{"type":"boolean"}}}`},
+		script: script(stubmodel.Turn{ToolCalls: []stubmodel.ToolCall{
+			{Name: "StructuredOutput", Input: map[string]any{"stop": true}},
+		}}),
+		check: func(t *testing.T, _ world, events []event, _ []stubmodel.Request) {
+			if diff := cmp.Diff(any(map[string]any{"stop": true}), events[len(events)-1].StructuredOutput); diff != "" {
+				t.Errorf("structured output (-want +got):\n%s", diff)
+			}
+		},
+	},
+	{
+		name: "overloaded-then-success", script: script(stubmodel.Turn{Status: 529}, done),
+		want: ending{Subtype: "success", TerminalReason: "completed", Retries: []string{"overloaded"}},
+	},
+	{name: "overloaded", script: script(stubmodel.Turn{Status: 529, Times: 2}), want: apiError(529, "server_error", "overloaded")},
+	{name: "server-error", script: script(stubmodel.Turn{Status: 500, Times: 2}), want: apiError(500, "server_error", "server_error")},
+	{name: "unauthorized", script: script(stubmodel.Turn{Status: 401, Times: 2}), want: apiError(401, "authentication_failed", "authentication_failed")},
+	{name: "model-not-found", script: script(stubmodel.Turn{Status: 404, Times: 9}), want: apiError(404, "model_not_found")},
+	{
+		name: "rate-limited", want: apiError(429, "rate_limit"),
+		script: script(stubmodel.Turn{Status: 429, Headers: map[string]string{"retry-after": "3600"}}),
+	},
+	{
+		name: "cut-connection", script: script(stubmodel.Turn{Text: longText, CutAfter: 4}, done),
+		want:  ending{Subtype: "success", TerminalReason: "completed", Retries: []string{"unknown"}},
+		check: assertStreamed(true, true),
+	},
+	{
+		name: "cut-connection-for-good", script: script(stubmodel.Turn{Text: longText, CutAfter: 4, Times: 99}),
+		want: apiError(0, "server_error", "unknown"),
+	},
+	{
+		name: "mid-stream-error", want: success,
+		script: script(stubmodel.Turn{Text: longText, MidStream: true, CutAfter: 4, ErrorType: "overloaded_error"}, done),
+		check:  assertStreamed(true, false), // it asks again, but for the answer in one piece
+	},
+	{
+		name: "max-turns", args: []string{"--max-turns", "1"}, script: script(toolTurns...),
+		want: ending{Code: 1, Subtype: "error_max_turns", IsError: true, TerminalReason: "max_turns"},
+	},
+	{
+		name: "budget", args: []string{"--max-budget-usd", "0.0001"}, script: script(toolTurns...),
+		want: ending{Code: 1, Subtype: "error_max_budget_usd", IsError: true, TerminalReason: "budget_exhausted"},
+	},
+	{
+		name: "sigterm", script: script(stubmodel.Turn{Hang: true}), signal: syscall.SIGTERM,
+		want: ending{Code: 143},
+	},
+	{
+		name: "sigint", script: script(stubmodel.Turn{Hang: true}), signal: syscall.SIGINT,
+		want: ending{Subtype: "error_during_execution", IsError: true, TerminalReason: "aborted_streaming"},
+	},
+}
+
+// assertStreamed says of each request whether it asked for a stream.
+func assertStreamed(want ...bool) func(*testing.T, world, []event, []stubmodel.Request) {
+	return func(t *testing.T, _ world, _ []event, asked []stubmodel.Request) {
+		t.Helper()
+		var got []bool
+		for _, r := range asked {
+			got = append(got, bytes.Contains(r.Body, []byte(`"stream":true`)))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("streamed requests (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRealClaude holds the pinned CLI to what plugins/claude relies on.
+func TestRealClaude(t *testing.T) {
+	for _, c := range claudeCases {
+		t.Run(c.name, func(t *testing.T) {
+			w, stub := newWorld(t), stubmodel.Start(t)
+			if c.script.Vars != nil {
+				c.script.Vars = map[string]string{"project": w.project}
+			}
+			if err := stub.SetScript(c.name, c.script); err != nil {
+				t.Fatal(err)
+			}
+			got := w.runClaude(t, stub, c)
+			events := parse(t, got.stdout)
+			if diff := cmp.Diff(c.want, endingOf(got.code, events)); diff != "" {
+				t.Errorf("(-want +got):\n%s\nstdout:\n%s\nstderr:\n%s", diff, got.stdout, got.stderr)
+			}
+			if faults := stub.Faults(""); faults != nil {
+				t.Errorf("unexpected requests:\n%s", strings.Join(faults, "\n"))
+			}
+			if c.check != nil {
+				c.check(t, w, events, stub.Requests(c.name))
+			}
+			w.assertNoProcess(t)
+			save(t, c.name, w, stub, got.stdout)
+		})
+	}
+}
+
+func (w world) runClaude(t *testing.T, stub *stubmodel.Server, c claudeCase) outcome {
+	t.Helper()
+	args := []string{"--print", "--dangerously-skip-permissions", "--model", "sonnet", "--output-format", "stream-json", "--verbose"}
+	run := command{
+		path: w.claude, args: append(args, c.args...), stdin: "Do it.\n",
+		env: w.environment(stub.Base(c.name)), limit: time.Minute,
+	}
+	if c.signal != 0 {
+		run.started = func(process *os.Process) {
+			if _, err := stub.Wait(t.Context(), c.name, 1); err != nil {
+				t.Error(err)
+			}
+			if err := process.Signal(c.signal); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	return w.run(t, run)
+}
+
+func parse(t *testing.T, stdout string) []event {
+	t.Helper()
+	var events []event
+	for line := range strings.Lines(stdout) {
+		var e event
+		// error and result are of other types in events that do not matter here
+		if err := json.Unmarshal([]byte(line), &e); err != nil && e.Type == "" {
+			t.Fatalf("%v in %s", err, line)
+		}
+		events = append(events, e)
+	}
+	if len(events) == 0 {
+		t.Fatal("the stream is empty")
+	}
+	return events
+}
+
+func endingOf(code int, events []event) ending {
+	end := ending{Code: code}
+	for _, e := range events {
+		switch {
+		case e.Type == "system" && e.Subtype == "api_retry":
+			end.Retries = append(end.Retries, e.Error)
+		case e.Type == "assistant" && e.Error != "":
+			end.Errors = append(end.Errors, e.Error)
+		case e.Type == "result":
+			end.Subtype, end.IsError = e.Subtype, e.IsError
+			end.APIErrorStatus, end.TerminalReason = e.APIErrorStatus, e.TerminalReason
+		}
+	}
+	return end
+}
+
+// save writes the scrubbed stream when that was asked for.
+func save(t *testing.T, name string, w world, stub *stubmodel.Server, stream string) {
+	t.Helper()
+	if *record == "" {
+		return
+	}
+	// The CLI names folders after paths with every slash a dash.
+	dashed := func(path string) string { return strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) }
+	names := slices.Concat(
+		[]string{w.project, "/project", dashed(w.project), "-project", w.home, "/home/user"},
+		[]string{w.root, "/root", filepath.Dir(w.claude), "/opt/claude", stub.URL(), "http://127.0.0.1:8080"},
+	)
+	text := NewScrubber(names...).Stream([]byte(stream))
+	if err := os.MkdirAll(*record, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(*record, name+".jsonl"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

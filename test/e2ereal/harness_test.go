@@ -1,0 +1,149 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// apiKey is what the CLI sends; a value that occurs nowhere else, so that it can be looked for.
+const apiKey = "stub-key-7c1d0f"
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is all that one run may touch: a root with a home and a project in it.
+type world struct {
+	root, home, project string
+	claude              string // the CLI
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	cache, err := CacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	claude, err := Install(ctx, cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir()) // as a process sees its own directory
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := world{root: root, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"), claude: claude}
+	for _, dir := range []string{w.home, w.project} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// environment is complete: nothing of the caller's reaches the run. IS_SANDBOX=1 lets the CLI skip
+// permissions as root, which containers are; that is right here because the script says what runs.
+func (w world) environment(baseURL string) []string {
+	return []string{
+		"HOME=" + w.home,
+		"PATH=" + filepath.Dir(w.claude) + ":/usr/local/bin:/usr/bin:/bin",
+		"LANG=C.UTF-8",
+		"TERM=dumb",
+		"ANTHROPIC_BASE_URL=" + baseURL,
+		"ANTHROPIC_API_KEY=" + apiKey,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_MAX_RETRIES=1",
+		"IS_SANDBOX=1",
+	}
+}
+
+// outcome is how a process ended. Code is -1 when a signal ended it.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// command is a process to be run in the project.
+type command struct {
+	path  string
+	args  []string
+	stdin string
+	env   []string
+	limit time.Duration
+	// started, if set, is called beside the running process and ends before run returns.
+	started func(*os.Process)
+}
+
+// run waits for the end of the process, which gets SIGTERM and then SIGKILL after the limit.
+func (w world) run(t *testing.T, c command) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.path, c.args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = w.project, c.env, strings.NewReader(c.stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if c.started != nil {
+		c.started(cmd.Process)
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("%s did not end within %s: %v\nstdout:\n%s\nstderr:\n%s", c.path, c.limit, err, &stdout, &stderr)
+	}
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// assertNoProcess fails the test when something of the run is still there; what was told to end has
+// two seconds to be gone.
+func (w world) assertNoProcess(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Second)
+	for {
+		left, err := Processes(w.root)
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Log("processes that outlive the run are looked for on Linux only")
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("processes left behind:\n%s", strings.Join(left, "\n"))
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (w world) assertFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(w.project, path))
+	if err != nil || string(got) != want {
+		t.Errorf("%s: got %q, error %v; want %q", path, got, err, want)
+	}
+}

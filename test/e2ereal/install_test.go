@@ -1,0 +1,186 @@
+package e2ereal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"github.com/google/go-cmp/cmp"
+)
+
+// Fake installations: a shell script stands for npm, another for the CLI that it installs. $3 is
+// the --prefix directory.
+const (
+	nativeOnly = `bin="$3/node_modules/@anthropic-ai/claude-code-linux-x64"`
+	wrapper    = `bin="$3/node_modules/.bin"`
+	writeCLI   = `
+mkdir -p "$bin"
+printf '#!/bin/sh\necho "%s (Claude Code)"\n' "$FAKE_VERSION" > "$bin/claude"
+chmod +x "$bin/claude"
+`
+)
+
+// fakeNPM puts an npm on PATH that logs its calls; it returns the log's path.
+func fakeNPM(t *testing.T, body string) string {
+	t.Helper()
+	dir := t.TempDir()
+	log := filepath.Join(dir, "log")
+	script := "#!/bin/sh\necho \"$@\" >> '" + log + "'\n" + body
+	if err := os.WriteFile(filepath.Join(dir, "npm"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":/usr/bin:/bin")
+	t.Setenv("FAKE_VERSION", Version)
+	return log
+}
+
+func calls(t *testing.T, log string) int {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(text), "\n")
+}
+
+// names lists a directory.
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
+}
+
+func TestInstall(t *testing.T) {
+	for name, where := range map[string]string{"native binary": nativeOnly, "wrapper": wrapper} {
+		t.Run(name, func(t *testing.T) {
+			log := fakeNPM(t, where+writeCLI)
+			cache := filepath.Join(t.TempDir(), "not", "there", "yet")
+			first, err := Install(t.Context(), cache)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := Install(t.Context(), cache)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if first != again || filepath.Base(first) != "claude" || !strings.HasPrefix(first, cache+"/claude-code-"+Version) {
+				t.Errorf("got %s, then %s", first, again)
+			}
+			if n := calls(t, log); n != 1 {
+				t.Errorf("npm ran %d times, want once", n)
+			}
+			want := []string{".lock", "claude-code-" + Version}
+			if diff := cmp.Diff(want, names(t, cache)); diff != "" {
+				t.Errorf("the cache (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInstallReplacesBrokenCache(t *testing.T) {
+	fakeNPM(t, nativeOnly+writeCLI)
+	cache := t.TempDir()
+	broken := filepath.Join(cache, "claude-code-"+Version, "node_modules", ".bin")
+	if err := os.MkdirAll(broken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Install(t.Context(), cache); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(broken); !os.IsNotExist(err) {
+		t.Errorf("the broken installation is still there: %v", err)
+	}
+}
+
+func TestInstallConcurrently(t *testing.T) {
+	log := fakeNPM(t, nativeOnly+writeCLI)
+	cache := t.TempDir()
+	errs := make([]error, 4)
+	var installing sync.WaitGroup
+	for i := range errs {
+		installing.Go(func() { _, errs[i] = Install(t.Context(), cache) })
+	}
+	installing.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := calls(t, log); n != 1 {
+		t.Errorf("npm ran %d times, want once", n)
+	}
+}
+
+func TestInstallGivesUpWaiting(t *testing.T) {
+	fakeNPM(t, nativeOnly+writeCLI)
+	cache := t.TempDir()
+	other := flock.New(filepath.Join(cache, ".lock"))
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Install(ctx, cache); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestInstallFailures(t *testing.T) {
+	cases := []struct {
+		name, npm, version string
+		want               string
+	}{
+		{"npm fails", "echo 'no network' >&2; exit 7", Version, "exit status 7\nno network"},
+		{"nothing installed", "true", Version, "no working @anthropic-ai/claude-code " + Version},
+		{"another version", nativeOnly + writeCLI, "1.0.0", `is version "1.0.0", not ` + Version},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			fakeNPM(t, c.npm)
+			t.Setenv("FAKE_VERSION", c.version)
+			cache := t.TempDir()
+			_, err := Install(t.Context(), cache)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if diff := cmp.Diff([]string{".lock"}, names(t, cache)); diff != "" {
+				t.Errorf("the cache (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInstallWithoutNPM(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Install(t.Context(), t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "npm is needed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCacheDir(t *testing.T) {
+	t.Setenv("E2E_CACHE", "/some/cache")
+	got, err := CacheDir()
+	if diff := cmp.Diff("/some/cache", got); err != nil || diff != "" {
+		t.Errorf("error %v (-want +got):\n%s", err, diff)
+	}
+	t.Setenv("E2E_CACHE", "")
+	t.Setenv("HOME", "/home/somebody")
+	got, err = CacheDir()
+	if err != nil || !strings.HasPrefix(got, "/home/somebody/") || !strings.HasSuffix(got, "/agent-pipelines/e2e") {
+		t.Errorf("got %q, error %v", got, err)
+	}
+}

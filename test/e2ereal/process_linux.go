@@ -1,0 +1,39 @@
+package e2ereal
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Processes lists the processes, other than this one, that work in root or below it or name it in
+// their environment, each as "pid command line". A test that gives a root of its own to all that it
+// starts so finds everything that it left behind, whatever its group or session.
+func Processes(root string) ([]string, error) {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, dir := range dirs {
+		pid := filepath.Base(dir)
+		if pid == strconv.Itoa(os.Getpid()) || !belongs(dir, root) {
+			continue
+		}
+		command, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err != nil || len(command) == 0 {
+			continue // it ended just now
+		}
+		found = append(found, pid+" "+strings.TrimSpace(string(bytes.ReplaceAll(command, []byte{0}, []byte{' '}))))
+	}
+	return found, nil
+}
+
+// belongs reads what the kernel tells of a process; of other users' processes it tells nothing.
+func belongs(dir, root string) bool {
+	cwd, _ := os.Readlink(filepath.Join(dir, "cwd"))
+	environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+	return cwd == root || strings.HasPrefix(cwd, root+"/") || bytes.Contains(environ, []byte(root))
+}

@@ -1,0 +1,86 @@
+package e2ereal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Scrubber makes a recorded stream the same on every machine and every day: ids are numbered,
+// times and durations fixed, paths renamed. One scrubber serves one stream, so that an id that
+// occurs twice stays the same. Not for concurrent use.
+type Scrubber struct {
+	names *strings.Replacer
+	ids   map[string]string
+}
+
+var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// NewScrubber renames texts given in pairs, old and new; earlier pairs win.
+func NewScrubber(oldnew ...string) *Scrubber {
+	return &Scrubber{names: strings.NewReplacer(oldnew...), ids: map[string]string{}}
+}
+
+// Stream scrubs a stream of JSON lines. A line that is no JSON is scrubbed as text.
+func (s *Scrubber) Stream(text []byte) []byte {
+	var out bytes.Buffer
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		out.Write(s.line(line))
+		out.WriteByte('\n')
+	}
+	return out.Bytes()
+}
+
+func (s *Scrubber) line(line []byte) []byte {
+	var value any
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil || decoder.More() {
+		return []byte(s.text(string(line)))
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(s.value("", value)); err != nil {
+		panic(err) // it was JSON before
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// value scrubs what stands under a key.
+func (s *Scrubber) value(key string, value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) { // so that ids are numbered the same way each time
+			v[k] = s.value(k, v[k])
+		}
+	case []any:
+		for i, member := range v {
+			v[i] = s.value(key, member)
+		}
+	case string:
+		if key == "timestamp" {
+			return "2026-01-01T00:00:00.000Z"
+		}
+		return s.text(v)
+	case json.Number:
+		if strings.HasSuffix(key, "_ms") {
+			return 1
+		}
+	}
+	return value
+}
+
+func (s *Scrubber) text(text string) string {
+	return uuid.ReplaceAllStringFunc(s.names.Replace(text), func(id string) string {
+		if s.ids[id] == "" {
+			s.ids[id] = fmt.Sprintf("00000000-0000-4000-8000-%012d", len(s.ids)+1)
+		}
+		return s.ids[id]
+	})
+}
