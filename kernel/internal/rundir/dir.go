@@ -1,0 +1,32 @@
+package rundir
+
+// The names of a session that belong to no node.
+const (
+	StateFile    = "state.json"
+	EventsFile   = "events.jsonl"
+	EventsLock   = EventsFile + ".lock" // locked while the journal is appended to; stays, empty
+	PlanFile     = "plan.json"
+	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
+	MetricsFile  = "metrics.json"
+	QuestionsDir = "questions"
+	InboxDir     = "inbox"
+	BadInboxDir  = InboxDir + "/bad" // messages nobody could read
+	LibraryDir   = "library"         // copies of the shipped stages that the run uses
+	ArtifactsDir = "artifacts"
+)
+
+// QuestionFile is the name of a question to a person.
+func QuestionFile(id string) string { return QuestionsDir + "/" + element(id) + ".json" }
+
+// ProgressFile is the name of a loop's progress file.
+func ProgressFile(session string) string { return "progress-" + session + ".md" }
+
+// Dir is the directory of one session. Its methods may be called from several goroutines. Once the
+// directory is removed from outside, all of them fail and say so.
+type Dir struct {
+	*Store
+	session string
+}
+
+// Session is the session's name.
+func (d *Dir) Session() string { return d.session }

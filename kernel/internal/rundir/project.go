@@ -1,0 +1,111 @@
+package rundir
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// The names of a project that belong to no single session.
+const (
+	RunsDir         = ".claude/pipeline-runs"
+	LocksDir        = ".claude/locks"
+	CompletionsFile = ".claude/loop-completions.json" // finished loops, see package view
+	CompletionsLock = CompletionsFile + ".lock"
+)
+
+// LockFile is the name of a session's lock.
+func LockFile(session string) string { return LocksDir + "/" + session + ".lock" }
+
+// Project is the working directory whose .claude folder holds the sessions. Its methods may be
+// called from several goroutines.
+type Project struct{ *Store }
+
+// OpenProject opens the project in dir, which has to exist. The caller closes it.
+func OpenProject(dir string) (*Project, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open project %s: %w", dir, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	return &Project{&Store{root: root, path: abs, what: "project directory"}}, nil
+}
+
+// Create opens the session's directory and makes it if it is not there. The caller closes it.
+func (p *Project) Create(session string) (*Dir, error) {
+	if err := CheckSession(session); err != nil {
+		return nil, err
+	}
+	if err := p.mkdirAll(path.Join(RunsDir, session), dirMode); err != nil {
+		return nil, p.explain("create session "+session, err)
+	}
+	return p.Open(session)
+}
+
+// Open opens the directory of a session that exists. The error wraps [ErrNoSession] if it does not.
+// The caller closes it.
+func (p *Project) Open(session string) (*Dir, error) {
+	if err := CheckSession(session); err != nil {
+		return nil, err
+	}
+	name := path.Join(RunsDir, session)
+	root, err := p.root.OpenRoot(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, failure.New(failure.ConfigInvalid, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
+			WithHint("agent-pipelines list shows the sessions of this directory")
+	}
+	if err != nil {
+		return nil, p.explain("open session "+session, err)
+	}
+	store := &Store{root: root, path: p.Abs(name), what: "session directory"}
+	return &Dir{Store: store, session: session}, nil
+}
+
+// Entry is one session of a project as its directory tells it.
+type Entry struct {
+	Session  string
+	Modified time.Time // of state.json, else of the directory
+}
+
+// Sessions lists the sessions, the most recently changed first. A project that never ran anything
+// has none.
+func (p *Project) Sessions() ([]Entry, error) {
+	dirs, err := p.Entries(RunsDir)
+	if err != nil {
+		return nil, err
+	}
+	var found []Entry
+	for _, d := range dirs {
+		if !d.IsDir() || CheckSession(d.Name()) != nil {
+			continue
+		}
+		if at, ok := p.modified(d.Name()); ok {
+			found = append(found, Entry{Session: d.Name(), Modified: at})
+		}
+	}
+	slices.SortFunc(found, func(a, b Entry) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.Session, b.Session))
+	})
+	return found, nil
+}
+
+// modified is false for a session that was removed meanwhile.
+func (p *Project) modified(session string) (time.Time, bool) {
+	for _, name := range []string{path.Join(RunsDir, session, StateFile), path.Join(RunsDir, session)} {
+		if info, err := p.Stat(name); err == nil {
+			return info.ModTime(), true
+		}
+	}
+	return time.Time{}, false
+}
