@@ -64,11 +64,11 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err := a.process.strike(ctx, answer.Fault, failure.HookFailed); err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	if answer.Answer == "" {
-		answer.Answer = sdk.ActionContinue
+	if answer.Reply == "" {
+		answer.Reply = sdk.ActionContinue
 	}
 	return sdk.HookAnswer{
-		Action: answer.Answer, Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
+		Action: answer.Reply, Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
 	}, nil
 }
 

@@ -33,8 +33,8 @@ type ActionConfig struct {
 // Answer is a configured reply of the hook action. The zero value continues.
 type Answer struct {
 	Fault
-	// Answer is continue (default), pause, abort, restart_stage or modify_context.
-	Answer  sdk.Action `json:"answer,omitempty"`
+	// Reply is continue (default), pause, abort, restart_stage or modify_context.
+	Reply   sdk.Action `json:"answer,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 	Context string     `json:"context,omitempty"`
 	// Facts are what a check would have measured, an object.
@@ -69,7 +69,7 @@ func decodeAction(raw json.RawMessage) (ActionConfig, error) {
 }
 
 func (a Answer) check() []string {
-	problems := append(a.Fault.check(), oneOf("answer", a.Answer,
+	problems := append(a.Fault.check(), oneOf("answer", a.Reply,
 		sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext)...)
 	if a.Facts != nil && !isObject(a.Facts) {
 		problems = append(problems, "facts must be an object")

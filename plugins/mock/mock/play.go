@@ -32,6 +32,9 @@ func (p *play) run(ctx context.Context) (sdk.ExecuteResult, error) {
 		p.interrupt(atBeforeResult), p.write, p.interrupt(atAfterResult),
 	}
 	for _, act := range acts {
+		if ctx.Err() != nil && !p.reply.IgnoreCancel {
+			return p.result(), cancelled(ctx)
+		}
 		if err := act(ctx); err != nil {
 			return p.result(), err
 		}

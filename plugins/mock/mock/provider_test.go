@@ -220,6 +220,15 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
+func TestCancelledBeforeTheStart(t *testing.T) {
+	tr := newTrial(t, "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tr.execute(ctx); !errors.Is(err, context.Canceled) || tr.heard.Text != "" {
+		t.Errorf("got %v, said %q", err, tr.heard.Text)
+	}
+}
+
 func TestCrash(t *testing.T) {
 	type seen struct {
 		Ends   []ended

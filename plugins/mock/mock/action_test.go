@@ -1,0 +1,108 @@
+package mock
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestAnswers(t *testing.T) {
+	firing := sdk.HookRequest{Point: sdk.StageEnd, Node: "plan", Stage: "planner", Iteration: 2, Provider: "claude", Status: "success"}
+	const other = `{"answer":"pause","reason":"mine","answers":[{`
+	mine, general := sdk.HookAnswer{Action: sdk.ActionAbort}, sdk.HookAnswer{Action: sdk.ActionPause, Reason: "mine"}
+	tests := []struct {
+		config string
+		want   sdk.HookAnswer
+	}{
+		{``, sdk.HookAnswer{Action: sdk.ActionContinue}},
+		{`{"action":"mock","stage":"planner","condition":"true","timeout":5,"on_error":"continue"}`, sdk.HookAnswer{Action: sdk.ActionContinue}},
+		{`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
+			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"}},
+		{other + `"answer":"abort"}]}`, mine},
+		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, mine},
+		{other + `"answer":"abort","point":"stage_start"}]}`, general},
+		{other + `"answer":"abort","node":"x"}]}`, general},
+		{other + `"answer":"abort","stage":"x"}]}`, general},
+		{other + `"answer":"abort","iteration":1}]}`, general},
+		{other + `"answer":"abort","provider":"x"}]}`, general},
+		{other + `"answer":"abort","status":"x"}]}`, general},
+	}
+	for _, tt := range tests {
+		req := firing
+		req.Config = json.RawMessage(tt.config)
+		got, err := NewAction().Run(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.config, diff)
+		}
+	}
+}
+
+func TestActionRecords(t *testing.T) {
+	dir := t.TempDir()
+	req := sdk.HookRequest{
+		Key: "hook:1", Point: sdk.IterationEnd, Session: "s", Node: "n", Stage: "st", Iteration: 3, Provider: "p", Status: "running",
+		Summary: "sum", Result: json.RawMessage(`{"a":1}`), Artifact: "art", Context: "ctx", WorkDir: dir, Config: json.RawMessage(`{"record":"hooks.jsonl"}`),
+	}
+	if _, err := NewAction().Run(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	line, err := os.ReadFile(filepath.Join(dir, "hooks.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got HookRecord
+	if err := json.Unmarshal(line, &got); err != nil {
+		t.Fatal(err)
+	}
+	want := HookRecord{
+		Key: "hook:1", Point: sdk.IterationEnd, Session: "s", Node: "n", Stage: "st", Iteration: 3, Provider: "p", Status: "running",
+		Summary: "sum", Result: json.RawMessage(`{"a":1}`), Artifact: "art", Context: "ctx", WorkDir: dir,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	req.Config = json.RawMessage(`{"record":"."}`)
+	if _, err := NewAction().Run(t.Context(), req); err == nil {
+		t.Error("a record that cannot be written: no error")
+	}
+}
+
+func TestActionFaults(t *testing.T) {
+	var ends []ended
+	a := &Action{process: process{end: func(how string, code int) { ends = append(ends, ended{how, code}) }}}
+	_, err := a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"failure":{}}`)})
+	if failure.KindOf(err) != failure.HookFailed {
+		t.Errorf("failure: %v", err)
+	}
+	_, err = a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"answers":[{"crash":"panic"}]}`)})
+	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (ended{"panic", 0}) {
+		t.Errorf("crash: %v, %v", err, ends)
+	}
+}
+
+func TestUnusableAction(t *testing.T) {
+	tests := []struct{ config, want string }{
+		{`{"anwser":"pause"}`, `config: unknown key "anwser", did you mean "answer"?`},
+		{`{"answer":"halt"}`, `config: answer is "halt", want one of continue, pause, abort, restart_stage, modify_context`},
+		{`{"answers":[{},{"facts":1}]}`, `config: answers[1]: facts must be an object`},
+	}
+	for _, tt := range tests {
+		err := NewAction().Validate(t.Context(), sdk.ValidateRequest{Config: json.RawMessage(tt.config)})
+		if err == nil || err.Error() != tt.want {
+			t.Errorf("%s: got %v, want %s", tt.config, err, tt.want)
+		}
+		if _, err := NewAction().Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(tt.config)}); err == nil || err.Error() != tt.want {
+			t.Errorf("%s: Run: got %v", tt.config, err)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package mock
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestEndProcess(t *testing.T) {
+	tests := []struct {
+		how    string
+		code   int
+		signal syscall.Signal
+		stderr string
+	}{
+		{"exit", 7, -1, ""},
+		{"panic", 2, -1, "panic: mock: configured panic"},
+		{"kill", -1, syscall.SIGKILL, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.how, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0])
+			cmd.Env = append(os.Environ(), envCrash+"="+tt.how)
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			var exit *exec.ExitError
+			if err := cmd.Run(); !errors.As(err, &exit) {
+				t.Fatalf("ended with %v", err)
+			}
+			status, ok := exit.Sys().(syscall.WaitStatus)
+			if !ok || exit.ExitCode() != tt.code || status.Signaled() && status.Signal() != tt.signal {
+				t.Errorf("ended with %v", exit)
+			}
+			if !strings.HasPrefix(stderr.String(), tt.stderr) {
+				t.Errorf("stderr %q", stderr.String())
+			}
+		})
+	}
+}
+
+func TestSpawn(t *testing.T) {
+	for _, kind := range []string{"", spawnPlain, spawnSetsid} {
+		t.Run(kind, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[{"spawn":{"kind":"`+kind+`","pid_file":"pid"}}]}`)
+			if _, err := tr.execute(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			pid, err := strconv.Atoi(strings.TrimSuffix(tr.file(t, "pid"), "\n"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_, _ = syscall.Wait4(pid, nil, 0, nil)
+			})
+			group, err := syscall.Getpgid(pid)
+			if err != nil {
+				t.Fatalf("the process does not live: %v", err)
+			}
+			if apart := group == pid; apart != (kind == spawnSetsid) {
+				t.Errorf("process %d is in group %d", pid, group)
+			}
+		})
+	}
+}
+
+func TestSpawnThatFails(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"spawn":{"seconds":1,"pid_file":"missing/pid"}}]}`)
+	if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), "missing/pid") {
+		t.Errorf("got %v", err)
+	}
+	t.Setenv("PATH", "")
+	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
+		t.Errorf("without sleep: %v", err)
+	}
+}

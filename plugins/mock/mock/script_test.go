@@ -1,0 +1,196 @@
+package mock
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestMatch(t *testing.T) {
+	tests := []struct {
+		match string
+		want  bool
+	}{
+		{`{}`, true},
+		{`{"node":"plan"}`, true}, {`{"node":"other"}`, false},
+		{`{"stage":"planner"}`, true}, {`{"stage":"other"}`, false},
+		{`{"session":"demo"}`, true}, {`{"session":"other"}`, false},
+		{`{"iteration":1}`, true}, {`{"iteration":2}`, false},
+		{`{"attempt":1}`, true}, {`{"attempt":2}`, false},
+		{`{"visit":1}`, true}, {`{"visit":2}`, false},
+		{`{"epoch":1}`, true}, {`{"epoch":2}`, false},
+		{`{"purpose":"work"}`, true}, {`{"purpose":"question"}`, false},
+		{`{"prompt_contains":"a plan"}`, true}, {`{"prompt_contains":"a poem"}`, false},
+		{`{"provider":"claude"}`, true}, {`{"provider":"codex"}`, false},
+		{`{"resumed":false}`, true}, {`{"resumed":true}`, false},
+		{`{"node":"plan","iteration":1,"attempt":1}`, true}, {`{"node":"plan","iteration":1,"attempt":2}`, false},
+	}
+	for _, tt := range tests {
+		tr := newTrial(t, `{"replies":[`+strings.TrimSuffix(tt.match, "}")+comma(tt.match)+`"output":"mine"}]}`)
+		tr.env[envProvider] = "claude"
+		tr.req.Purpose = ""
+		result, err := tr.execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.Output == "mine"; got != tt.want {
+			t.Errorf("%s matches: %t, want %t", tt.match, got, tt.want)
+		}
+	}
+}
+
+func comma(object string) string {
+	if object == "{}" {
+		return ""
+	}
+	return ","
+}
+
+func TestSourcesAreAskedInOrder(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"iteration":1,"output":"pipeline"}]}`)
+	tr.write(t, "mine.json", `{"replies":[{"iteration":2,"output":"file"},{"iteration":1,"output":"never"}]}`)
+	tr.write(t, "fixtures/mock.json", `{"replies":[{"iteration":3,"output":"fixtures"},{"iteration":2,"output":"never"}]}`)
+	tr.write(t, "fixtures/default.txt", "text")
+	tr.env[envConfig], tr.env[envFixtures] = "mine.json", "fixtures"
+	var got []string
+	for tr.req.Iteration = 1; tr.req.Iteration <= 4; tr.req.Iteration++ {
+		result, err := tr.execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, result.Output)
+	}
+	if diff := cmp.Diff([]string{"pipeline", "file", "fixtures", "text"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"times":2,"output":"early"},{"output":"late"}]}`)
+	var got []string
+	for range 4 {
+		result, err := tr.execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, result.Output)
+	}
+	if diff := cmp.Diff([]string{"early", "early", "late", "late"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	tr.req.Config = []byte(`{"replies":[{"times":1,"output":"another configuration"}]}`)
+	if result, err := tr.execute(t.Context()); err != nil || result.Output != "another configuration" {
+		t.Errorf("got %q, %v", result.Output, err)
+	}
+}
+
+func TestTimesHoldForConcurrentCalls(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"times":10,"output":"limited"},{"output":"free"}]}`)
+	var mu sync.Mutex
+	got := map[string]int{}
+	var calls sync.WaitGroup
+	for range 40 {
+		calls.Go(func() {
+			result, err := tr.provider.Execute(t.Context(), tr.req, exchange{heard: &heard{}})
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			got[result.Output]++
+		})
+	}
+	calls.Wait()
+	if diff := cmp.Diff(map[string]int{"limited": 10, "free": 30}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestUnusableConfig(t *testing.T) {
+	tests := []struct{ name, config, want string }{
+		{"unknown key", `{"replies":[{"outptu":"x"}]}`, `config: unknown key "outptu" in replies[0], did you mean "output"?`},
+		{"unknown key in a call", `{"replies":[{"tool_calls":[{"tool":"t","arg":{}}]}]}`, `config: unknown key "arg" in replies[0].tool_calls[0], did you mean "args"?`},
+		{"delay", `{"delay_ms":-1}`, `config: delay_ms must not be negative`},
+		{"reply's delay", `{"replies":[{"delay_ms":-1}]}`, `config: replies[0]: delay_ms must not be negative`},
+		{"numbers", `{"replies":[{"times":-1}]}`, `config: replies[0]: chunk_delay_ms, output_repeat and times must not be negative`},
+		{"two outputs", `{"replies":[{"output":"","output_chunks":[]}]}`, `config: replies[0]: output and output_chunks exclude each other`},
+		{"two files", `{"replies":[{"result":{},"status":{}}]}`, `config: replies[0]: result and status exclude each other`},
+		{"all files", `{"replies":[{"result":{},"status":{},"raw_result":"","no_result":true}]}`,
+			`config: replies[0]: result and status and raw_result and no_result exclude each other`},
+		{"result", `{"replies":[{"result":[]}]}`, `config: replies[0]: result must be an object (raw_result writes any text)`},
+		{"status", `{"replies":[{"status":"x"}]}`, `config: replies[0]: status must be an object`},
+		{"words", `{"replies":[{},{"crash":"burn","at":"noon","purpose":"fun","outcome":"good","spawn":{"kind":"fish"}}]}`,
+			`config: replies[1]: crash is "burn", want one of exit, panic, kill; ` +
+				`replies[1]: at is "noon", want one of start, before_result, after_result; ` +
+				`replies[1]: purpose is "fun", want one of work, question; ` +
+				`replies[1]: outcome is "good", want one of succeeded, failed, empty, permission_denied, rate_limited, needs_person, infrastructure; ` +
+				`replies[1]: spawn.kind is "fish", want one of plain, setsid`},
+		{"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"crash":"x","crash_at":"x","on_deny":"x","effect":"x","status":"x","delay_ms":-1}]}]}`,
+			`config: replies[0]: tool_calls[0]: crash is "x", want one of exit, panic, kill; ` +
+				`replies[0]: tool_calls[0]: crash_at is "x", want one of before_effect, before_report, after_report; ` +
+				`replies[0]: tool_calls[0]: on_deny is "x", want one of continue, fail; ` +
+				`replies[0]: tool_calls[0]: effect is "x", want one of none, idempotent, once; ` +
+				`replies[0]: tool_calls[0]: status is "x", want one of success, error, timeout, denied; ` +
+				`replies[0]: tool_calls[0]: tool is missing; ` +
+				`replies[0]: tool_calls[0]: delay_ms must not be negative; ` +
+				`replies[0]: tool_calls[0]: args must be an object`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, tt.config)
+			_, err := tr.execute(t.Context())
+			if err == nil || failure.KindOf(err) != failure.ConfigInvalid {
+				t.Fatalf("got %v", err)
+			}
+			if diff := cmp.Diff(tt.want, err.Error()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			validation := tr.provider.Validate(t.Context(), sdk.ValidateRequest{Config: json.RawMessage(tt.config)})
+			if validation == nil || validation.Error() != tt.want {
+				t.Errorf("Validate: %v", validation)
+			}
+		})
+	}
+}
+
+func TestConfigFilesAreNamedInErrors(t *testing.T) {
+	for _, name := range []string{envConfig, envFixtures} {
+		tr := newTrial(t, "")
+		tr.write(t, "f/mock.json", `{"replys":[]}`)
+		tr.env[name] = map[string]string{envConfig: "f/mock.json", envFixtures: "f"}[name]
+		_, err := tr.execute(t.Context())
+		if err == nil || !strings.HasSuffix(err.Error(), `f/mock.json: config: unknown key "replys", did you mean "replies"?`) || failure.KindOf(err) != failure.ConfigInvalid {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestValidateAccepts(t *testing.T) {
+	for _, config := range []string{``, `null`, `{}`, `{"replies":[{"crash":"kill"}],"fixtures_dir":"f","record":"r","delay_ms":3}`} {
+		if err := NewProvider().Validate(t.Context(), sdk.ValidateRequest{Model: "any", Config: json.RawMessage(config)}); err != nil {
+			t.Errorf("%q: %v", config, err)
+		}
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte(`{"replies":[{"node":"a","output":"b","tool_calls":[{"tool":"t","args":{}}],"delay_ms":1}]}`))
+	f.Add([]byte(`{"decisions":["continue",{"action":"ask","ask":{"prompt":"?"}}]}`))
+	f.Add([]byte(`{"answer":"pause","answers":[{"point":"stage_end","facts":{}}]}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		_, provider := decodeConfig(raw)
+		_, strategy := decodeStrategy(raw)
+		_, action := decodeAction(raw)
+		for _, err := range []error{provider, strategy, action} {
+			if err != nil && failure.KindOf(err) != failure.ConfigInvalid {
+				t.Errorf("kind of %v is %q", err, failure.KindOf(err))
+			}
+		}
+	})
+}
