@@ -98,7 +98,7 @@ parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR
 	python3 $(PARITY_DIR)/check.py --bin $(BIN)/agent-pipelines --parity $(PARITY_DIR) -j 2
 
 e2e-real: build ## drive the real agent CLI from npm against a local stub model (needs npm and network)
-	AGENT_PIPELINES_BIN='$(abspath $(BIN))/agent-pipelines' $(GO) test -count=1 -tags e2ereal -run '^TestReal' ./test/e2ereal
+	AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test -count=1 -tags e2ereal -run '^TestReal' ./test/e2ereal
 
 proof-python: ## run a provider written in Python (needs python3 with grpcio)
 	$(GO) test -count=1 -tags proofpython ./test/python
