@@ -35,6 +35,9 @@ type Event struct {
 	Attempt int
 	// Must: a reader that does not know the type has to stop instead of skipping the line.
 	Must bool
+	// Volatile: losing the event with a crash changes nothing that happens next, whatever its type.
+	// It is not written down.
+	Volatile bool
 }
 
 // Cursor is Bash's place of an event, with our additions at the end.
@@ -47,6 +50,9 @@ type Cursor struct {
 	Visit     int    `json:"visit,omitempty"` // only from the second visit on
 	Phase     string `json:"phase,omitempty"`
 }
+
+// Informative reports whether the event needs no sync of its own; see [Type.Informative].
+func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 
 // New returns an event with its data marshalled. The data must be one of this package's plain
 // structs; those always marshal, so a failure is a programmer's error and panics.

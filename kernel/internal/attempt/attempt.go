@@ -1,0 +1,142 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Providers finds providers by name; the error says what exists.
+type Providers interface {
+	Provider(ctx context.Context, name string) (sdk.Provider, error)
+}
+
+// Recorder commits events that happen during an attempt.
+type Recorder interface {
+	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
+}
+
+// Maker makes the attempts of one run. All fields but Live and Spared are needed. It is safe for concurrent use.
+type Maker struct {
+	Plan      *plan.Plan
+	Project   *rundir.Project
+	Dir       *rundir.Dir
+	Providers Providers
+	Recorder  Recorder
+	Log       hclog.Logger
+	// Spared reports whether an error means that the attempt fell with another call's process.
+	Spared func(error) bool
+	// Live is called with what the agent reports, for views; it has to return soon.
+	Live func(Report)
+}
+
+// Report is what an agent reported last, for live views.
+type Report struct {
+	Node      string
+	Iteration int
+	Attempt   int
+	Progress  sdk.Progress
+	Usage     *sdk.Usage
+	Text      string // output as it comes
+}
+
+// Make makes the attempt that the command asks for and returns the event that ends it:
+// iteration_complete or error, with the command's key.
+func (m *Maker) Make(ctx context.Context, c schedule.Command, n *plan.Node, st state.State) event.Event {
+	a := &attempt{Maker: m, command: c, node: n, state: st, started: time.Now()}
+	a.log = m.Log.With("session", st.Session, "stage", n.ID, "iteration", c.Place.Iteration, "attempt", c.Attempt)
+	done, err := a.make(ctx)
+	if err != nil {
+		return a.failed(ctx, err)
+	}
+	return done
+}
+
+type attempt struct {
+	*Maker
+	command schedule.Command
+	node    *plan.Node
+	state   state.State
+	started time.Time
+	log     hclog.Logger
+
+	dir       rundir.Node
+	iteration rundir.Iteration
+	exchange  *exchange
+	result    sdk.ExecuteResult
+}
+
+// make reads like its specification: prepare, execute, take what the agent left.
+func (a *attempt) make(ctx context.Context) (event.Event, error) {
+	req, err := a.prepare()
+	if err != nil {
+		return event.Event{}, err
+	}
+	if err := a.recordStart(); err != nil {
+		return event.Event{}, err
+	}
+	crash.Point("attempt.prepared")
+	execErr := a.execute(ctx, req)
+	crash.Point("attempt.executed")
+	output, err := a.keepOutput(execErr != nil)
+	if err := errors.Join(execErr, err); err != nil {
+		return event.Event{}, err
+	}
+	return a.settle(output)
+}
+
+// execute calls the provider under the attempt's deadline. Whatever it returns beside an error is
+// kept: usage and output of a failed attempt count too.
+func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
+	provider, err := a.Providers.Provider(ctx, a.node.Provider.Type)
+	if err != nil {
+		return err
+	}
+	if req.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, timedOut(req.Timeout))
+		defer cancel()
+	}
+	a.exchange = &exchange{attempt: a}
+	a.result, err = provider.Execute(ctx, req, a.exchange)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause // whatever the provider made of it, this is why
+	}
+	if err != nil {
+		return err
+	}
+	return outcomeError(a.result)
+}
+
+func timedOut(limit time.Duration) error {
+	e := failure.New(failure.IterationTimeout, "the attempt did not end within %s", limit)
+	e.Retryable = true
+	return e.WithHint("policy.timeout of the node, or policy.stage_timeout of the pipeline, sets the limit in seconds")
+}
+
+// outcomeError turns an outcome that is no success into an error. An empty outcome is left to the
+// result: an agent that wrote its result and said nothing has done its work.
+func outcomeError(r sdk.ExecuteResult) error {
+	switch r.Outcome {
+	case "", sdk.OutcomeSucceeded, sdk.OutcomeEmpty:
+		return nil
+	}
+	if r.Error != nil {
+		return r.Error
+	}
+	e := failure.New(failure.ProviderFailed, "the agent ended as %s (exit code %d)", r.Outcome, r.ExitCode)
+	e.Retryable = r.Outcome != sdk.OutcomePermissionDenied && r.Outcome != sdk.OutcomeNeedsPerson
+	return e
+}

@@ -1,0 +1,153 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
+)
+
+// maxInline is the largest part of a tool call that stands in the journal; the rest is a file.
+const maxInline = 8 << 10
+
+// exchange is the kernel's side of an attempt's conversation. It is safe for concurrent use.
+type exchange struct {
+	attempt *attempt
+	text    output.Buffer
+	raw     output.Buffer
+	stderr  output.Buffer
+
+	mu    sync.Mutex
+	last  Report
+	usage *sdk.Usage
+	files int // blobs written so far
+}
+
+// Output implements sdk.Exchange.
+func (x *exchange) Output(c sdk.OutputChunk) {
+	switch c.Stream {
+	case sdk.StreamRaw:
+		x.raw.Add(c.Text)
+	case sdk.StreamStderr:
+		x.stderr.Add(c.Text)
+	default:
+		x.text.Add(c.Text)
+		x.live(func(r *Report) { r.Text = c.Text })
+	}
+}
+
+// Progress implements sdk.Exchange.
+func (x *exchange) Progress(p sdk.Progress) {
+	x.live(func(r *Report) { r.Progress = p })
+}
+
+// Usage implements sdk.Exchange.
+func (x *exchange) Usage(u sdk.Usage) {
+	x.live(func(r *Report) { r.Usage = &u; x.usage = &u })
+}
+
+// Observe implements sdk.Exchange.
+func (x *exchange) Observe(c sdk.ToolCall) {
+	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
+	x.report(x.call(c, event.ToolCallData{Observed: true}))
+}
+
+// ObserveResult implements sdk.Exchange.
+func (x *exchange) ObserveResult(r sdk.ToolResult) {
+	x.report(x.end(r, true))
+}
+
+// Call implements sdk.Exchange. The intent is on disk before the verdict is given. Nothing in this
+// version denies a call: policies, approvals and replay come with the nodes that declare them.
+func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
+	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
+	e, err := x.call(c, event.ToolCallData{Verdict: string(sdk.VerdictRun)})
+	if err == nil {
+		_, err = x.attempt.Recorder.Append(ctx, e)
+	}
+	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictRun}, err
+}
+
+// Result implements sdk.Exchange.
+func (x *exchange) Result(r sdk.ToolResult) {
+	e, err := x.end(r, false)
+	if err == nil {
+		_, err = x.attempt.Recorder.Append(context.Background(), e)
+	}
+	if err != nil {
+		x.attempt.log.Error("record tool result", "error", err)
+	}
+}
+
+// Checkpoint implements sdk.Exchange: the blob is a file of the attempt, the journal refers to it.
+func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
+	ref, err := x.attempt.Dir.Write(fmt.Sprintf("%s/checkpoint-%d", x.attempt.private(), c.Turn), c.Blob)
+	if err != nil {
+		return err
+	}
+	_, err = x.attempt.Recorder.Append(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref}))
+	return err
+}
+
+// report commits an event that only informs; losing it is logged, not fatal.
+func (x *exchange) report(e event.Event, err error) {
+	if err == nil {
+		e.Volatile = true
+		_, err = x.attempt.Recorder.Append(context.Background(), e)
+	}
+	if err != nil {
+		x.attempt.log.Warn("record observed tool call", "error", err)
+	}
+}
+
+func (x *exchange) call(c sdk.ToolCall, d event.ToolCallData) (event.Event, error) {
+	d.CallID, d.Tool, d.Effect = c.CallID, c.Tool, string(c.Effect)
+	var err error
+	d.Args, d.ArgsRef, err = x.inline(c.Args, "args")
+	return x.event(event.ToolCall, d), err
+}
+
+func (x *exchange) end(r sdk.ToolResult, observed bool) (event.Event, error) {
+	d := event.ToolResultData{CallID: r.CallID, Status: string(r.Status), Observed: observed}
+	var err error
+	d.Result, d.ResultRef, err = x.inline(r.Result, "result")
+	return x.event(event.ToolResult, d), err
+}
+
+// inline keeps small JSON as it is and puts the rest into a file of the attempt.
+func (x *exchange) inline(raw json.RawMessage, what string) (json.RawMessage, *event.Ref, error) {
+	if len(raw) == 0 {
+		return nil, nil, nil
+	}
+	if len(raw) <= maxInline && json.Valid(raw) {
+		return raw, nil, nil
+	}
+	x.mu.Lock()
+	x.files++
+	name := fmt.Sprintf("%s/%s-%04d.json", x.attempt.private(), what, x.files)
+	x.mu.Unlock()
+	ref, err := x.attempt.Dir.Write(name, raw)
+	return nil, &ref, err
+}
+
+func (x *exchange) event(t event.Type, data any) event.Event {
+	e := event.New(t, x.attempt.command.Place.Cursor(), x.attempt.command.Key, data)
+	e.Attempt = x.attempt.command.Attempt
+	return e
+}
+
+func (x *exchange) live(change func(*Report)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	c := x.attempt.command
+	x.last.Node, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Place.Iteration, c.Attempt, ""
+	change(&x.last)
+	if x.attempt.Live != nil {
+		x.attempt.Live(x.last)
+	}
+}

@@ -1,0 +1,190 @@
+package attempt
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
+// the same iteration left as its result is moved aside: it would be taken for this one's.
+func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
+	var err error
+	if a.dir, err = rundir.At(a.Plan, a.command.Place); err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	a.iteration = a.dir.Iteration(a.command.Place.Iteration)
+	if err := a.Dir.MkdirPrivate(a.private()); err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	for _, name := range []string{a.iteration.Result(), a.iteration.Status()} {
+		if err := a.setAside(name); err != nil {
+			return sdk.ExecuteRequest{}, err
+		}
+	}
+	progress, err := a.ensureProgress()
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	c, err := inputs.Build(a.Dir, a.Plan, a.state, a.node, a.command.Place, progress)
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	if _, err := inputs.Write(a.Dir, a.iteration, c); err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	return a.request(c.Paths)
+}
+
+// private is the directory that only this attempt writes to.
+func (a *attempt) private() string { return a.iteration.Attempt(a.command.Attempt) }
+
+func (a *attempt) setAside(name string) error {
+	if _, err := a.Dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return a.Dir.Rename(name, a.private()+"/superseded-"+filepath.Base(name))
+}
+
+func (a *attempt) ensureProgress() (string, error) {
+	if a.state.Mode == "loop" {
+		return a.Dir.EnsureSessionProgress()
+	}
+	return a.Dir.EnsureStageProgress(a.dir)
+}
+
+func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
+	output, err := a.declaredOutput()
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	text, err := a.prompt(paths, output)
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	at := a.command.Place
+	return sdk.ExecuteRequest{
+		Key: string(a.command.Key), Epoch: a.state.Epoch,
+		Session: a.state.Session, Node: a.node.ID, Stage: a.node.Ref,
+		Iteration: at.Iteration, Attempt: a.command.Attempt, Visit: at.Visit,
+		Purpose: sdk.PurposeWork, Prompt: text, Model: a.node.Provider.Model,
+		WorkDir: a.Project.Path(), Environment: a.environment(paths),
+		Paths: sdk.Paths{
+			Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
+			Progress: paths.Progress, Output: output, Attempt: a.Dir.Abs(a.private()),
+		},
+		Timeout: a.limit(func(p *plan.Policy) float64 { return orElse(p.Timeout, p.StageTimeout) },
+			func(p *plan.Policy) float64 { return p.StageTimeout }),
+		IdleTimeout: a.limit(func(p *plan.Policy) float64 { return p.IdleTimeout },
+			func(p *plan.Policy) float64 { return p.IdleTimeout }),
+	}, nil
+}
+
+// limit is a node's limit, else the pipeline's, as a duration; zero is none.
+func (a *attempt) limit(own, pipeline func(*plan.Policy) float64) time.Duration {
+	var s float64
+	if a.node.Policy != nil {
+		s = own(a.node.Policy)
+	}
+	if s == 0 && a.Plan.Pipeline.Policy != nil {
+		s = pipeline(a.Plan.Pipeline.Policy)
+	}
+	return time.Duration(s * float64(time.Second))
+}
+
+func orElse(a, b float64) float64 {
+	if a != 0 {
+		return a
+	}
+	return b
+}
+
+func (a *attempt) prompt(paths inputs.Paths, output string) (string, error) {
+	template := a.node.Prompt
+	if template == "" {
+		file := a.node.PromptPath
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(a.Project.Path(), file)
+		}
+		b, err := os.ReadFile(file)
+		if err != nil {
+			return "", failure.New(failure.ConfigInvalid, "read prompt of %s: %w", a.node.ID, err).
+				WithHint("the plan names this file; put it back, or start a new session to compile again")
+		}
+		template = string(b)
+	}
+	at := a.command.Place
+	v := prompt.Vars{
+		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
+		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
+		OutputPath: output, Progress: paths.Progress, Text: a.text(),
+	}
+	if a.state.Mode != "loop" {
+		v.Output = a.Dir.Abs(a.dir.Output(at.Iteration, a.node.Termination.Max()))
+	}
+	return prompt.Resolve(template, v), nil
+}
+
+// text is ${CONTEXT}: what the plan says, then what was given on resume.
+func (a *attempt) text() string {
+	return strings.Join(nonEmpty(a.Plan.ContextOf(a.node), a.state.Context), "\n")
+}
+
+func nonEmpty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// declaredOutput is the absolute path of the node's output_path, "" without one. Its directory is
+// made, inside the project only.
+func (a *attempt) declaredOutput() (string, error) {
+	name := a.outputName()
+	if name == "" {
+		return "", nil
+	}
+	if err := a.Project.Mkdir(filepath.Dir(name)); err != nil {
+		return "", failure.New(failure.ConfigInvalid, "make the directory of output_path %s: %w", name, err).
+			WithHint("output_path has to lie inside the project")
+	}
+	return a.Project.Abs(name), nil
+}
+
+func (a *attempt) outputName() string {
+	return strings.NewReplacer("${SESSION}", a.state.Session, "${SESSION_NAME}", a.state.Session).Replace(a.node.OutputPath)
+}
+
+// environment is what the Bash engine gave its agents (BASH-BEHAVIOUR 6).
+func (a *attempt) environment(paths inputs.Paths) map[string]string {
+	t := a.node.Termination
+	env := map[string]string{
+		"CLAUDE_PIPELINE_AGENT": "1",
+		"MAX_ITERATIONS":        strconv.Itoa(t.Max()),
+		"MIN_ITERATIONS":        strconv.Itoa(t.MinIterations()),
+		"CONSENSUS":             strconv.Itoa(t.Consensus()),
+		"CODEX_STATUS_FILE":     paths.Status,
+		"MOCK_STATUS_FILE":      paths.Status,
+		"MOCK_RESULT_FILE":      paths.Result,
+		"MOCK_ITERATION":        strconv.Itoa(a.command.Place.Iteration),
+	}
+	if a.state.Mode == "loop" {
+		env["CLAUDE_PIPELINE_SESSION"], env["CLAUDE_PIPELINE_TYPE"] = a.state.Session, a.node.Ref
+	}
+	return env
+}
