@@ -143,6 +143,13 @@ func (i Iteration) Judge() string { return i.file("judge.json") }
 // JudgeLog is the judge's raw answer.
 func (i Iteration) JudgeLog() string { return i.file("judge.log") }
 
+// Question is the prompt of the n-th question that the termination strategy asked about the iteration,
+// counted from 1, and Answer what a provider said to it.
+func (i Iteration) Question(n int) string { return i.file(fmt.Sprintf("question-%d.md", n)) }
+
+// Answer is what a provider said to the n-th question.
+func (i Iteration) Answer(n int) string { return i.file(fmt.Sprintf("answer-%d.md", n)) }
+
 // Attempt is the private directory of an attempt, counted from 1: checkpoints and whatever is too
 // large for a message. Make it with [Store.MkdirPrivate].
 func (i Iteration) Attempt(n int) string { return i.file(fmt.Sprintf("attempts/%02d", n)) }

@@ -1,0 +1,176 @@
+package strategy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Strategies finds termination strategies by type; the error says what exists.
+type Strategies interface {
+	Termination(ctx context.Context, name string) (sdk.Termination, error)
+}
+
+// Asker asks the strategies of one run. All fields are needed. It is safe for concurrent use.
+type Asker struct {
+	Plan       *plan.Plan
+	Project    *rundir.Project
+	Dir        *rundir.Dir
+	Strategies Strategies
+	Log        hclog.Logger
+}
+
+// maxAnswer bounds the text of an answer that is handed to a strategy, in bytes.
+const maxAnswer = 4 << 20
+
+// Ask asks the node's strategy about the iteration just completed and returns the decision event,
+// with the command's key. A strategy that fails is a decision of action error.
+func (a *Asker) Ask(ctx context.Context, c schedule.Command, n *plan.Node, st state.State) event.Event {
+	d := event.DecisionData{Strategy: n.Termination.Type(), Round: c.Round}
+	if err := a.decide(ctx, c, n, st, &d); err != nil {
+		f := failure.From(err)
+		kind := f.Kind
+		if kind == failure.Internal || kind == "" {
+			kind = failure.StrategyFailed
+		}
+		d.Action = string(sdk.DecisionError)
+		d.Failure = &event.FailureData{
+			Code: kind.Code(), ErrorType: string(kind), Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message),
+			Node: n.ID, Stage: n.ID, Iteration: c.Place.Iteration, Detail: f.Detail, Remedy: f.Hint,
+			ResumeCommand: "agent-pipelines resume " + st.Session,
+		}
+	}
+	return event.New(event.Decision, c.Place.Cursor(), c.Key, d)
+}
+
+func (a *Asker) decide(ctx context.Context, c schedule.Command, n *plan.Node, st state.State, d *event.DecisionData) error {
+	t, err := a.Strategies.Termination(ctx, n.Termination.Type())
+	if err != nil {
+		return err
+	}
+	req, err := a.request(c, n, st)
+	if err != nil {
+		return err
+	}
+	answer, err := t.Decide(ctx, req)
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if err != nil {
+		return err
+	}
+	node, err := rundir.At(a.Plan, c.Place)
+	if err != nil {
+		return err
+	}
+	it := node.Iteration(c.Place.Iteration)
+	if len(answer.Record) > 0 {
+		if err := a.Dir.Replace(it.Judge(), append(answer.Record, '\n')); err != nil {
+			return err
+		}
+	}
+	d.Action, d.Reason, d.Confidence, d.State = string(answer.Action), answer.Reason, answer.Confidence, answer.State
+	if answer.Action == sdk.DecisionAsk {
+		return a.question(it, n, answer, c.Round, d)
+	}
+	return nil
+}
+
+// question keeps the prompt of a question in a file, for its size and for the reader.
+func (a *Asker) question(it rundir.Iteration, n *plan.Node, answer sdk.Decision, round int, d *event.DecisionData) error {
+	q := answer.Question
+	if q == nil {
+		return failure.New(failure.StrategyFailed, "it asks without a question")
+	}
+	ref, err := a.Dir.Write(it.Question(round+1), []byte(q.Prompt))
+	if err != nil {
+		return err
+	}
+	d.Question = &event.QuestionData{Prompt: ref, Provider: q.Provider, Model: q.Model}
+	if q.Provider == "" && n.Provider != nil {
+		d.Question.Provider, d.Question.Model = n.Provider.Type, n.Provider.Model
+	}
+	return nil
+}
+
+func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.DecideRequest, error) {
+	l := st.Nodes[n.Path].Loop
+	config, err := json.Marshal(n.Termination)
+	if err != nil {
+		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
+	}
+	req := sdk.DecideRequest{
+		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.Completed, Max: n.Termination.Max(),
+		Config: config, Hint: l.Hint, History: history(l.Decisions), State: l.Strategy,
+		Round: c.Round, WorkDir: a.Project.Path(),
+	}
+	if l.Result != nil {
+		if req.Result, err = a.Dir.ReadRef(*l.Result); err != nil {
+			return req, err
+		}
+	}
+	if req.Answer, err = a.answer(l.Answer); err != nil {
+		return req, err
+	}
+	if req.Progress, err = a.progress(c.Place, st); err != nil {
+		return req, err
+	}
+	req.Outputs, err = a.outputs(c.Place, l.Completed)
+	return req, err
+}
+
+func (a *Asker) outputs(at event.Place, last int) ([]sdk.FileRef, error) {
+	paths, err := inputs.Outputs(a.Dir, a.Plan, at, last)
+	refs := make([]sdk.FileRef, len(paths))
+	for i, p := range paths {
+		refs[i] = sdk.FileRef{Path: p}
+	}
+	return refs, err
+}
+
+func (a *Asker) progress(at event.Place, st state.State) (sdk.FileRef, error) {
+	if st.Mode == "loop" {
+		return sdk.FileRef{Path: a.Dir.Abs(rundir.ProgressFile(st.Session))}, nil
+	}
+	node, err := rundir.At(a.Plan, at)
+	if err != nil {
+		return sdk.FileRef{}, err
+	}
+	return sdk.FileRef{Path: a.Dir.Abs(node.Progress())}, nil
+}
+
+func (a *Asker) answer(d *event.JudgeCompleteData) (*sdk.Answer, error) {
+	if d == nil {
+		return nil, nil //nolint:nilnil // no answer yet
+	}
+	answer := &sdk.Answer{}
+	if d.Status != "success" {
+		answer.Error = d.Reason
+	}
+	if d.Answer == nil {
+		return answer, nil
+	}
+	text, err := a.Dir.Read(d.Answer.Path, maxAnswer)
+	answer.Output = string(text)
+	return answer, err
+}
+
+func history(decisions []state.Decision) []sdk.PastDecision {
+	past := make([]sdk.PastDecision, len(decisions))
+	for i, d := range decisions {
+		past[i] = sdk.PastDecision{Iteration: d.Iteration, Hint: d.Hint, Action: sdk.DecisionAction(d.Action), Reason: d.Reason}
+	}
+	return past
+}

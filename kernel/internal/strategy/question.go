@@ -1,0 +1,119 @@
+package strategy
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// AnswerLimit is how long a provider may take for a strategy's question.
+const AnswerLimit = 10 * time.Minute
+
+// Providers finds providers by name; the error says what exists.
+type Providers interface {
+	Provider(ctx context.Context, name string) (sdk.Provider, error)
+}
+
+// Put puts the strategy's open question to its provider and returns the judge_complete event, with
+// the command's key. A provider that fails gives an answer too: the strategy is told and decides.
+func (a *Asker) Put(ctx context.Context, c schedule.Command, _ *plan.Node, st state.State, providers Providers) event.Event {
+	d := event.JudgeCompleteData{Status: "success", Round: c.Round}
+	text, err := a.put(ctx, c, st, providers)
+	if err == nil {
+		d.Answer, err = a.keepAnswer(c, text)
+	}
+	if err != nil {
+		d.Status, d.Reason = "failed", failure.From(err).Message
+		if cause := context.Cause(ctx); cause != nil {
+			d.Reason = string(failure.KindOf(cause)) // the scheduler asks again after a stop
+		}
+		a.Log.Warn("the strategy's question was not answered", "session", st.Session, "error", err)
+	}
+	return event.New(event.JudgeComplete, c.Place.Cursor(), c.Key, d)
+}
+
+func (a *Asker) put(ctx context.Context, c schedule.Command, st state.State, providers Providers) (string, error) {
+	l := st.Nodes[c.Place.Node].Loop
+	if l.Question == nil {
+		return "", failure.New(failure.Internal, "there is no question to put")
+	}
+	prompt, err := a.Dir.ReadRef(l.Question.Prompt)
+	if err != nil {
+		return "", err
+	}
+	provider, err := providers.Provider(ctx, l.Question.Provider)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
+	defer cancel()
+	x := &listener{}
+	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
+		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: a.Plan.Find(c.Place.Node).ID,
+		Iteration: c.Place.Iteration, Attempt: 1, Visit: c.Place.Visit, Purpose: sdk.PurposeQuestion,
+		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit,
+	}, x)
+	if err == nil && r.Error != nil {
+		err = r.Error
+	}
+	return cmp.Or(r.Output, x.text()), err
+}
+
+// keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
+// look for it.
+func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) {
+	node, err := rundir.At(a.Plan, c.Place)
+	if err != nil {
+		return nil, err
+	}
+	it := node.Iteration(c.Place.Iteration)
+	if err := a.Dir.Replace(it.JudgeLog(), []byte(text)); err != nil {
+		return nil, err
+	}
+	ref, err := a.Dir.Write(it.Answer(c.Round+1), []byte(text))
+	return &ref, err
+}
+
+// listener is the exchange of a question: it collects text and lets no tool be used.
+type listener struct {
+	mu  sync.Mutex
+	out strings.Builder
+}
+
+func (x *listener) text() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.out.String()
+}
+
+func (x *listener) Output(c sdk.OutputChunk) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if (c.Stream == sdk.StreamText || c.Stream == "") && x.out.Len() < maxAnswer {
+		x.out.WriteString(c.Text)
+	}
+}
+
+func (x *listener) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
+	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictDeny, Reason: "a question is answered without tools"}, nil
+}
+
+func (x *listener) Progress(sdk.Progress)                            {}
+func (x *listener) Observe(sdk.ToolCall)                             {}
+func (x *listener) ObserveResult(sdk.ToolResult)                     {}
+func (x *listener) Result(sdk.ToolResult)                            {}
+func (x *listener) Usage(sdk.Usage)                                  {}
+func (x *listener) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
+
+var _ sdk.Exchange = (*listener)(nil)
