@@ -1,0 +1,17 @@
+package event
+
+// Known reports whether this version knows the type. A reader that meets an unknown one skips it,
+// unless the event says must.
+func (t Type) Known() bool {
+	switch t {
+	case SessionStart, SessionComplete, NodeStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
+		ParallelProviderStart, ParallelProviderComplete, Error, JudgeStart, JudgeComplete,
+		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, Retry, Decision, TimerSet, TimerFired,
+		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, CheckResult, CycleStart,
+		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,
+		ArtifactWritten, ArtifactInvalid, ArtifactHealed:
+		return true
+	default:
+		return t.Informative()
+	}
+}
