@@ -3,7 +3,6 @@
 package e2ereal
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -97,8 +96,9 @@ func (w world) run(t *testing.T, c command) outcome {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// Files, not pipes: with these Wait would also wait for whoever outlives the process.
+	stdout, stderr := filepath.Join(w.root, "stdout"), filepath.Join(w.root, "stderr")
+	cmd.Stdout, cmd.Stderr = create(t, stdout), create(t, stderr)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -107,12 +107,32 @@ func (w world) run(t *testing.T, c command) outcome {
 	}
 	err := cmd.Wait()
 	if ctx.Err() != nil {
-		t.Fatalf("%s did not end within %s: %v\nstdout:\n%s\nstderr:\n%s", c.path, c.limit, err, &stdout, &stderr)
+		t.Fatalf("%s did not end within %s: %v\nstdout:\n%s\nstderr:\n%s", c.path, c.limit, err, content(t, stdout), content(t, stderr))
 	}
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return outcome{code: cmd.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+	return outcome{code: cmd.ProcessState.ExitCode(), stdout: content(t, stdout), stderr: content(t, stderr)}
+}
+
+// create opens a new file until the test ends.
+func create(t *testing.T, path string) *os.File {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // assertNoProcess fails the test when something of the run is still there; what was told to end has

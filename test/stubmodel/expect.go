@@ -86,11 +86,12 @@ func (e *Expect) validate(knows func(string) bool) error {
 	return errors.Join(append(faults, checkNames(e, knows))...)
 }
 
-// excerpt quotes the beginning of a text for an error message.
+// excerpt quotes both ends of a text for an error message: agents put their own text before the
+// user's.
 func excerpt(text string) string {
-	const most = 200
-	if len(text) <= most {
+	const end = 150
+	if len(text) <= 2*end {
 		return fmt.Sprintf("%q", text)
 	}
-	return fmt.Sprintf("%q and %d bytes more", text[:most], len(text)-most)
+	return fmt.Sprintf("%q, %d bytes more, %q", text[:end], len(text)-2*end, text[len(text)-end:])
 }
