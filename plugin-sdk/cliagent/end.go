@@ -62,6 +62,11 @@ func (e End) Clean() bool {
 	return e.Cut == CutLinger || (e.Cut == CutNone && e.ExitCode == 0)
 }
 
+// Interrupted reports whether a deadline or the caller ended the agent before its last word.
+func (e End) Interrupted() bool {
+	return e.Cut == CutCanceled || e.Cut == CutTimeout || e.Cut == CutIdle
+}
+
 // Failure is the failure that the end of the process alone amounts to, nil where it is [End.Clean].
 // Stderr is its detail.
 func (e End) Failure() *failure.Error {

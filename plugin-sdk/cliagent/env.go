@@ -16,8 +16,9 @@ func newCall() string { return rand.Text() }
 // Environ builds an agent's environment: base (usually os.Environ()) without the variables of the
 // plugin handshake, then added, which wins. The result is sorted and holds each name once.
 //
-// Left out are PLUGIN_*, which go-plugin hands to a plugin, and [HandshakeCookie]: an agent that
-// starts an agent-pipelines plugin or another go-plugin program would confuse it with them.
+// Left out are PLUGIN_*, which go-plugin hands to a plugin, and the cookie by which a plugin knows its
+// kernel: an agent that starts an agent-pipelines plugin or another go-plugin program would confuse it
+// with them.
 func Environ(base []string, added map[string]string) []string {
 	vars := make(map[string]string, len(base)+len(added))
 	for _, kv := range base {
@@ -39,11 +40,12 @@ func Environ(base []string, added map[string]string) []string {
 }
 
 func ofHandshake(name string) bool {
-	return strings.HasPrefix(name, "PLUGIN_") || name == HandshakeCookie || name == CallVariable
+	return strings.HasPrefix(name, "PLUGIN_") || name == handshakeCookie || name == CallVariable
 }
 
-// HandshakeCookie is the name of the variable by which a plugin knows that a kernel started it.
-const HandshakeCookie = "AGENT_PIPELINES_PLUGIN"
+// handshakeCookie is wire.CookieKey, written out so that providers which are not served over gRPC do
+// not link it.
+const handshakeCookie = "AGENT_PIPELINES_PLUGIN_COOKIE"
 
 // Getenv is the value of a variable in an environment of the form that [Environ] returns, "" if it is
 // not set.

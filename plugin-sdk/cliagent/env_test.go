@@ -4,12 +4,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
 func TestEnviron(t *testing.T) {
 	base := []string{
 		"PATH=/bin", "HOME=/old", "HOME=/h", "EMPTY=", "broken", "PLUGIN_MIN_PORT=1", "PLUGIN_CLIENT_CERT=x",
-		HandshakeCookie + "=secret", CallVariable + "=outer", "WITH=a=b", "PLUGINS=kept",
+		wire.CookieKey + "=secret", CallVariable + "=outer", "WITH=a=b", "PLUGINS=kept",
 	}
 	got := Environ(base, map[string]string{"HOME": "/mine", "NEW": "1", "PLUGIN_UNIX_SOCKET_DIR": "/x"})
 	want := []string{"EMPTY=", "HOME=/mine", "NEW=1", "PATH=/bin", "PLUGINS=kept", "WITH=a=b"}

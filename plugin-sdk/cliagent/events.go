@@ -59,7 +59,7 @@ func eventType(line []byte) (string, bool) {
 }
 
 // TranscriptBytes is how much a [Transcript] keeps. The kernel cuts an output at 1 MiB.
-const TranscriptBytes = 4 << 20
+const TranscriptBytes = 16 << 20
 
 // Transcript gathers the text that a person reads and shows it on the exchange at the same time. It
 // keeps the first [TranscriptBytes]; shown is everything. It is not safe for concurrent use.

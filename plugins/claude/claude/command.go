@@ -1,0 +1,79 @@
+package claude
+
+import (
+	"strconv"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+)
+
+const defaultModel = "opus"
+
+// shortNames are the models that the Bash engine wrote in other ways; all other names are passed on as
+// they are (REQUIREMENTS K39).
+var shortNames = map[string]string{
+	"claude-opus": "opus", "opus-4": "opus", "opus-4.5": "opus",
+	"claude-sonnet": "sonnet", "sonnet-4": "sonnet",
+	"claude-haiku": "haiku",
+}
+
+// modelName is what the command line is told.
+func modelName(model string) string {
+	if model == "" {
+		return defaultModel
+	}
+	if short, ok := shortNames[model]; ok {
+		return short
+	}
+	return model
+}
+
+// arguments is the command line. stream-json needs --verbose in print mode. The prompt is no argument:
+// one of more than 128 KiB could not be started.
+func arguments(cfg Config, model string) []string {
+	args := []string{"--print"}
+	if cfg.PermissionMode == bypass {
+		args = append(args, "--dangerously-skip-permissions")
+	} else {
+		args = append(args, "--permission-mode", cfg.PermissionMode)
+	}
+	args = append(args, "--model", modelName(model), "--output-format", "stream-json", "--verbose")
+	if cfg.MaxTurns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(cfg.MaxTurns))
+	}
+	if cfg.MaxBudgetUSD > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(cfg.MaxBudgetUSD, 'f', -1, 64))
+	}
+	if cfg.AppendSystemPrompt != "" {
+		args = append(args, "--append-system-prompt", cfg.AppendSystemPrompt)
+	}
+	return append(args, cfg.Args...)
+}
+
+const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
+
+// environment is the agent's. Claude Code retries a failing service ten times by itself, which takes
+// minutes; the kernel retries attempts, so once is enough unless the user says otherwise.
+func environment(base []string, added map[string]string, cfg Config) []string {
+	env := cliagent.Environ(base, added)
+	if cliagent.Getenv(env, retriesVariable) == "" {
+		env = cliagent.Environ(env, map[string]string{retriesVariable: "1"})
+	}
+	if cfg.IsSandbox {
+		env = cliagent.Environ(env, map[string]string{"IS_SANDBOX": "1"})
+	}
+	return env
+}
+
+// command puts an attempt's command line together.
+func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, error) {
+	env := environment(p.environ(), req.Environment, cfg)
+	path, err := cliagent.Lookup(name, cfg.Command, install, env)
+	if err != nil {
+		return cliagent.Command{}, err
+	}
+	return cliagent.Command{
+		Name: name, Path: path, Args: arguments(cfg, req.Model), Dir: req.WorkDir, Env: env, Stdin: req.Prompt,
+		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace,
+	}, nil
+}

@@ -1,0 +1,105 @@
+package claude
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// The events of --output-format stream-json, one JSON object a line, as far as they are used here.
+
+// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
+// events change between releases.
+func read(raw []byte, into any) bool {
+	err := json.Unmarshal(raw, into)
+	var mismatch *json.UnmarshalTypeError
+	return err == nil || errors.As(err, &mismatch)
+}
+
+// anyEvent is what all events have.
+type anyEvent struct {
+	Subtype   string `json:"subtype"`
+	SessionID string `json:"session_id"`
+}
+
+// initEvent is system/init, the first event.
+type initEvent struct {
+	Model   string `json:"model"`
+	Version string `json:"claude_code_version"`
+}
+
+// retryEvent is system/api_retry: the command line tries a failed request again.
+type retryEvent struct {
+	RetryDelayMS float64 `json:"retry_delay_ms"`
+	ErrorStatus  int     `json:"error_status"`
+	Error        string  `json:"error"`
+}
+
+// deniedEvent is system/permission_denied: a tool call was not made.
+type deniedEvent struct {
+	ToolUseID string `json:"tool_use_id"`
+}
+
+// messageEvent is an assistant or user event. Assistant events carry one content block each; those of
+// one reply share the message's id.
+type messageEvent struct {
+	Message struct {
+		ID      string          `json:"id"`
+		Model   string          `json:"model"`
+		Content json.RawMessage `json:"content"` // a string, or an array of blocks
+		Usage   *usage          `json:"usage"`
+	} `json:"message"`
+	ParentToolUseID string `json:"parent_tool_use_id"` // set for what a sub-agent says
+	Error           string `json:"error"`              // a class of errors; the content is its message then
+}
+
+// block is a piece of content.
+type block struct {
+	Type      string          `json:"type"` // text, thinking, tool_use, tool_result
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   json.RawMessage `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// resultEvent is the agent's last word.
+type resultEvent struct {
+	Subtype           string               `json:"subtype"` // success, error_max_turns, error_max_budget_usd, error_during_execution
+	IsError           bool                 `json:"is_error"`
+	APIErrorStatus    int                  `json:"api_error_status"`
+	APIError          string               `json:"api_error"`
+	Result            string               `json:"result"`
+	Errors            []string             `json:"errors"`
+	TerminalReason    string               `json:"terminal_reason"`
+	TotalCostUSD      *float64             `json:"total_cost_usd"`
+	PermissionDenials []denial             `json:"permission_denials"`
+	Usage             *usage               `json:"usage"`
+	ModelUsage        map[string]modelCost `json:"modelUsage"`
+}
+
+// denial is a tool call that was refused.
+type denial struct {
+	ToolName string `json:"tool_name"`
+}
+
+// modelCost is what one model was used for in the whole run, sub-agents included.
+type modelCost struct {
+	CostUSD          float64 `json:"costUSD"`
+	InputTokens      int64   `json:"inputTokens"`
+	OutputTokens     int64   `json:"outputTokens"`
+	CacheReadTokens  int64   `json:"cacheReadInputTokens"`
+	CacheWriteTokens int64   `json:"cacheCreationInputTokens"`
+}
+
+// usage counts as Anthropic's API does: cache reads and writes are not part of the input.
+type usage struct {
+	Input      *int64 `json:"input_tokens"`
+	CacheWrite *int64 `json:"cache_creation_input_tokens"`
+	CacheRead  *int64 `json:"cache_read_input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	Details    *struct {
+		Thinking *int64 `json:"thinking_tokens"`
+	} `json:"output_tokens_details"`
+}

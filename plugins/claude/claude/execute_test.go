@@ -1,0 +1,244 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+)
+
+func TestCommandIsCalledAsDocumented(t *testing.T) {
+	dir := t.TempDir()
+	req := request(t, map[string]string{"FAKE_DIR": dir, "MORE": "yes"})
+	req.Prompt = "  first line\nlast line"
+	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	want := "--print\n--dangerously-skip-permissions\n--model\nopus\n--output-format\nstream-json\n--verbose\n"
+	if diff := cmp.Diff(want, read("args")); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if got := read("prompt"); got != req.Prompt {
+		t.Errorf("prompt = %q, want %q", got, req.Prompt)
+	}
+	if got := strings.TrimSpace(read("pwd")); got != req.WorkDir {
+		t.Errorf("working directory = %q, want %q", got, req.WorkDir)
+	}
+	env := strings.Split(read("env"), "\n")
+	for _, want := range []string{"MORE=yes", "CLAUDE_CODE_MAX_RETRIES=1"} {
+		if !slices.Contains(env, want) {
+			t.Errorf("the environment lacks %s", want)
+		}
+	}
+	for _, kv := range env {
+		if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, "IS_SANDBOX=") {
+			t.Errorf("the environment has %s", kv)
+		}
+	}
+}
+
+func TestPlainTextCommands(t *testing.T) {
+	tests := []struct {
+		name    string
+		env     map[string]string
+		output  string
+		outcome sdk.Outcome
+		kind    failure.Kind
+		hint    string
+	}{
+		{"answers", map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, "  two\nlines\n\n", sdk.OutcomeSucceeded, "", ""},
+		{"answers in JSON", map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"}, "{\"stop\": true}\n", sdk.OutcomeSucceeded, "", ""},
+		{"says nothing, may have written files", nil, "", sdk.OutcomeSucceeded, "", ""},
+		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+		{
+			"has no login",
+			map[string]string{"FAKE_STDOUT": "Not logged in · Please run /login\n", "FAKE_EXIT": "1"},
+			"Not logged in · Please run /login\n", sdk.OutcomeNeedsPerson, failure.ProviderFailed, "ANTHROPIC_API_KEY",
+		},
+		{
+			"reports the service",
+			map[string]string{"FAKE_STDOUT": "API Error: 529 Overloaded", "FAKE_EXIT": "1"},
+			"API Error: 529 Overloaded", sdk.OutcomeInfrastructure, failure.ProviderFailed, "network",
+		},
+		{
+			"reports a limit",
+			map[string]string{"FAKE_STDOUT": "Claude usage limit reached.", "FAKE_EXIT": "1"},
+			"Claude usage limit reached.", sdk.OutcomeRateLimited, failure.ProviderFailed, "wait",
+		},
+		{
+			"refuses root",
+			map[string]string{"FAKE_STDERR": "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "FAKE_EXIT": "1"},
+			"", sdk.OutcomeNeedsPerson, failure.ConfigInvalid, "is_sandbox: true",
+		},
+		{
+			"does not know a flag",
+			map[string]string{"FAKE_STDERR": "some warning\nerror: unknown option '--frobnicate'", "FAKE_EXIT": "1"},
+			"", sdk.OutcomeFailed, failure.ConfigInvalid, "npm install -g @anthropic-ai/claude-code",
+		},
+		{
+			"wants a prompt",
+			map[string]string{"FAKE_STDERR": "Error: Input must be provided either through stdin or as a prompt argument when using --print", "FAKE_EXIT": "1"},
+			"", sdk.OutcomeFailed, failure.ConfigInvalid, "prompt is empty",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := &plugintest.Exchange{}
+			result, err := fake(t).Execute(t.Context(), request(t, tt.env), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Output != tt.output || x.Record().Text(sdk.StreamText) != tt.output {
+				t.Errorf("output = %q, shown %q, want %q", result.Output, x.Record().Text(sdk.StreamText), tt.output)
+			}
+			if result.Outcome != tt.outcome {
+				t.Errorf("outcome = %q, want %q (%+v)", result.Outcome, tt.outcome, result.Error)
+			}
+			if result.AgentVersion != "9.8.7" {
+				t.Errorf("version = %q", result.AgentVersion)
+			}
+			explains(t, result.Error, tt.kind, tt.hint)
+		})
+	}
+}
+
+// explains demands a failure of a kind whose hint holds a text; none at all for the empty kind.
+func explains(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
+	t.Helper()
+	if got == nil {
+		if kind != "" {
+			t.Errorf("no failure, want %q", kind)
+		}
+		return
+	}
+	if got.Kind != kind || !strings.Contains(got.Hint, hint) {
+		t.Errorf("failure %+v, want kind %q and a hint with %q", got, kind, hint)
+	}
+}
+
+func TestQuestionsGetTheAnswerAlone(t *testing.T) {
+	stream, err := filepath.Abs("testdata/tools.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(t, map[string]string{"FAKE_STREAM": stream})
+	req.Purpose = sdk.PurposeQuestion
+	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Done: a.txt is written."; result.Output != want {
+		t.Errorf("output = %q, want %q", result.Output, want)
+	}
+}
+
+func TestAttemptsThatAreEnded(t *testing.T) {
+	stream, err := filepath.Abs("testdata/cut.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		change func(req *sdk.ExecuteRequest)
+		cancel bool
+		want   failure.Kind
+	}{
+		{"time limit", func(r *sdk.ExecuteRequest) { r.Timeout = 300 * time.Millisecond }, false, failure.ProviderTimeout},
+		{"idle limit", func(r *sdk.ExecuteRequest) { r.IdleTimeout = 300 * time.Millisecond }, false, failure.ProviderTimeout},
+		{"cancelled", func(*sdk.ExecuteRequest) {}, true, failure.SignalInterrupt},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			req := request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_HANG": "1"})
+			tt.change(&req)
+			x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) {
+				if tt.cancel {
+					cancel()
+				}
+			}}
+			result, err := fake(t).Execute(ctx, req, x)
+			if got := failure.KindOf(err); got != tt.want {
+				t.Errorf("kind = %q (%v), want %q", got, err, tt.want)
+			}
+			if result.Outcome != sdk.OutcomeInfrastructure {
+				t.Errorf("outcome = %q", result.Outcome)
+			}
+		})
+	}
+}
+
+func TestExecuteDoesNotStart(t *testing.T) {
+	tests := []struct {
+		name   string
+		config string
+		env    map[string]string
+		want   failure.Kind
+		hint   string
+	}{
+		{"missing command", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
+		{"missing path", `{"command": "/nowhere/claude"}`, nil, failure.ProviderMissing, install},
+		{"unknown key", `{"comand": "claude"}`, nil, failure.ConfigInvalid, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := request(t, tt.env)
+			req.Config = json.RawMessage(tt.config)
+			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
+			explains(t, failure.From(err), tt.want, tt.hint)
+		})
+	}
+}
+
+func TestVerdictNeedsBothWords(t *testing.T) {
+	good := &resultEvent{Subtype: "success", Result: "done"}
+	tests := []struct {
+		name  string
+		final *resultEvent
+		end   cliagent.End
+		want  sdk.Outcome
+	}{
+		{"both well", good, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
+		{"put away after its last word", good, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded},
+		{"success, but another exit code", good, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure},
+		{"exit code 0 without a result", nil, cliagent.End{}, sdk.OutcomeInfrastructure},
+		{
+			"exit code 0 after an interrupt",
+			&resultEvent{Subtype: "error_during_execution", IsError: true, TerminalReason: "aborted_tools"},
+			cliagent.End{Final: true},
+			sdk.OutcomeFailed,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStream(&plugintest.Exchange{})
+			s.events.Line([]byte(`{"type":"system","subtype":"init"}`))
+			s.final = tt.final
+			got, f := verdict(s, tt.end)
+			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
+				t.Errorf("verdict = %q, %v; want %q", got, f, tt.want)
+			}
+		})
+	}
+}

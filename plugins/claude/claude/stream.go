@@ -1,0 +1,214 @@
+package claude
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+)
+
+// stream turns the agent's events into reports on the exchange and remembers what the result needs.
+// It belongs to one attempt and is not safe for concurrent use.
+type stream struct {
+	x      sdk.Exchange
+	events *cliagent.Events
+	said   cliagent.Transcript // what the agent said
+
+	session string
+	version string
+	named   string // the model of system/init
+	replies map[string]bool
+	tools   int
+	denied  map[string]bool // calls that were refused
+	usage   *sdk.Usage
+	failed  string      // the class of the last error message
+	retry   *retryEvent // the last one
+	final   *resultEvent
+}
+
+func newStream(x sdk.Exchange) *stream {
+	s := &stream{x: x, said: cliagent.Transcript{X: x}, replies: map[string]bool{}, denied: map[string]bool{}}
+	s.events = &cliagent.Events{Begins: begins, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
+	return s
+}
+
+// begins lists the types that a stream may begin with.
+func begins(kind string) bool {
+	return slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "rate_limit_event"}, kind)
+}
+
+// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+func (s *stream) handle(kind string, raw []byte) (final bool) {
+	var e anyEvent
+	if !read(raw, &e) {
+		return false
+	}
+	s.session = cmp.Or(e.SessionID, s.session)
+	switch kind {
+	case "system":
+		s.system(e.Subtype, raw)
+	case "assistant":
+		s.assistant(raw)
+	case "user":
+		s.user(raw)
+	case "result":
+		return s.result(raw)
+	}
+	return false
+}
+
+func (s *stream) system(subtype string, raw []byte) {
+	switch subtype {
+	case "init":
+		var e initEvent
+		if read(raw, &e) {
+			s.named, s.version = cmp.Or(e.Model, s.named), cmp.Or(e.Version, s.version)
+		}
+	case "permission_denied":
+		var e deniedEvent
+		if read(raw, &e) {
+			s.denied[e.ToolUseID] = true
+		}
+	case "api_retry":
+		var e retryEvent
+		if read(raw, &e) {
+			s.retry = &e
+			s.progress("the service failed ("+cmp.Or(e.Error, "unknown")+"), trying again", "")
+		}
+	}
+}
+
+func (s *stream) assistant(raw []byte) {
+	var e messageEvent
+	if !read(raw, &e) {
+		return
+	}
+	if e.Error != "" {
+		s.failed = e.Error
+		return
+	}
+	s.reply(e)
+	for _, b := range blocks(e.Message.Content) {
+		switch b.Type {
+		case "text":
+			if e.ParentToolUseID == "" {
+				s.said.Paragraph(b.Text)
+				s.progress(b.Text, "")
+			}
+		case "tool_use":
+			s.tools++
+			s.x.Observe(sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: effect(b.Name)})
+			s.progress(activity(b), b.Name)
+		}
+	}
+}
+
+// reply counts a reply of the model once, though each of its blocks is an event. The input is known
+// from its beginning, the output only from the result.
+func (s *stream) reply(e messageEvent) {
+	if s.replies[e.Message.ID] {
+		return
+	}
+	s.replies[e.Message.ID] = true
+	if u := e.Message.Usage; u != nil {
+		s.usage = addInput(s.usage, *u)
+		s.x.Usage(*s.usage)
+	}
+}
+
+func (s *stream) user(raw []byte) {
+	var e messageEvent
+	if !read(raw, &e) {
+		return
+	}
+	for _, b := range blocks(e.Message.Content) {
+		if b.Type != "tool_result" {
+			continue
+		}
+		s.x.ObserveResult(sdk.ToolResult{CallID: b.ToolUseID, Status: s.status(b), Result: b.Content})
+	}
+}
+
+func (s *stream) status(b block) sdk.ToolStatus {
+	switch {
+	case s.denied[b.ToolUseID]:
+		return sdk.ToolDenied
+	case b.IsError:
+		return sdk.ToolError
+	default:
+		return sdk.ToolSuccess
+	}
+}
+
+func (s *stream) result(raw []byte) (final bool) {
+	var e resultEvent
+	if !read(raw, &e) {
+		return false
+	}
+	s.final = &e
+	if u := totals(e); u != nil {
+		s.usage = u
+		s.x.Usage(*u)
+	}
+	return true
+}
+
+func (s *stream) progress(message, tool string) {
+	s.x.Progress(sdk.Progress{Message: oneLine(message), Turn: len(s.replies), Tool: tool})
+}
+
+// output is described at Execute.
+func (s *stream) output(purpose sdk.Purpose) string {
+	switch said := s.said.String(); {
+	case !s.events.Seen():
+		return s.events.Plain.String()
+	case s.final != nil && !s.final.IsError && (purpose == sdk.PurposeQuestion || said == ""):
+		return s.final.Result
+	default:
+		return said
+	}
+}
+
+// model is what really ran: the command line maps names, and may use a second model for side tasks.
+func (s *stream) model() string {
+	if s.final == nil || len(s.final.ModelUsage) == 0 {
+		return s.named
+	}
+	used := s.final.ModelUsage
+	if _, ok := used[s.named]; ok {
+		return s.named
+	}
+	return slices.MaxFunc(slices.Sorted(maps.Keys(used)), func(a, b string) int {
+		return cmp.Or(cmp.Compare(used[a].CostUSD, used[b].CostUSD), cmp.Compare(used[a].OutputTokens, used[b].OutputTokens))
+	})
+}
+
+// blocks reads content; a string is one text.
+func blocks(content json.RawMessage) []block {
+	var list []block
+	if read(content, &list); list != nil {
+		return list
+	}
+	var text string
+	if read(content, &text); text != "" {
+		return []block{{Type: "text", Text: text}}
+	}
+	return nil
+}
+
+// oneLine shortens text for a live view.
+func oneLine(text string) string {
+	const limit = 120
+	text = strings.TrimSpace(text)
+	if line, _, more := strings.Cut(text, "\n"); more {
+		text = strings.TrimSpace(line)
+	}
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,53 @@
+package claude
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+)
+
+// FuzzStream: whatever an agent prints, the stream is read to its end, a verdict comes with a failure
+// unless it is success, and nobody succeeds who reported an error.
+func FuzzStream(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		x := &plugintest.Exchange{}
+		s := newStream(x)
+		final := false
+		for line := range strings.Lines(text) {
+			final = s.events.Line([]byte(line)) || final
+		}
+		if final != (s.final != nil) {
+			t.Errorf("final = %t, result %+v", final, s.final)
+		}
+		outcome, failure := verdict(s, cliagent.End{Final: final})
+		if (outcome == sdk.OutcomeSucceeded) != (failure == nil) {
+			t.Errorf("outcome %q with failure %v", outcome, failure)
+		}
+		if s.final != nil && s.final.IsError && outcome == sdk.OutcomeSucceeded {
+			t.Error("success in spite of an error")
+		}
+		for _, p := range x.Record().Progress {
+			if strings.Contains(p.Message, "\n") || utf8.RuneCountInString(p.Message) > 200 {
+				t.Errorf("progress %q", p.Message)
+			}
+		}
+		_, _, _ = s.output(sdk.PurposeWork), s.output(sdk.PurposeQuestion), s.model()
+	})
+}

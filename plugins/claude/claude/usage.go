@@ -1,0 +1,58 @@
+package claude
+
+import (
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// totals is the usage of a whole run, nil if the result does not tell. The counts by model come first:
+// when a budget ends the run, usage itself is all zeros.
+func totals(e resultEvent) *sdk.Usage {
+	if e.Usage == nil && len(e.ModelUsage) == 0 {
+		return nil
+	}
+	t := &sdk.Usage{CostUSD: e.TotalCostUSD}
+	if u := e.Usage; u != nil {
+		t.InputTokens, t.OutputTokens, t.CacheReadTokens, t.CacheWriteTokens = u.Input, u.Output, u.CacheRead, u.CacheWrite
+		if u.Details != nil {
+			t.ReasoningTokens = u.Details.Thinking
+		}
+	}
+	if len(e.ModelUsage) == 0 {
+		return t
+	}
+	var sum modelCost
+	for _, m := range e.ModelUsage {
+		sum.InputTokens += m.InputTokens
+		sum.OutputTokens += m.OutputTokens
+		sum.CacheReadTokens += m.CacheReadTokens
+		sum.CacheWriteTokens += m.CacheWriteTokens
+	}
+	t.InputTokens, t.OutputTokens = &sum.InputTokens, &sum.OutputTokens
+	t.CacheReadTokens, t.CacheWriteTokens = &sum.CacheReadTokens, &sum.CacheWriteTokens
+	return t
+}
+
+// addInput is a new usage, the input of a reply added. The output of a reply is not known when its
+// events come, so it stays unknown until the result: an attempt that is cut off has used at least this.
+func addInput(sum *sdk.Usage, u usage) *sdk.Usage {
+	if sum == nil {
+		sum = &sdk.Usage{}
+	}
+	return &sdk.Usage{
+		InputTokens:      add(sum.InputTokens, u.Input),
+		CacheReadTokens:  add(sum.CacheReadTokens, u.CacheRead),
+		CacheWriteTokens: add(sum.CacheWriteTokens, u.CacheWrite),
+	}
+}
+
+// add takes unknown for nothing unless both are.
+func add(a, b *int64) *int64 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	sum := *a + *b
+	return &sum
+}
