@@ -46,6 +46,7 @@ const (
 	CodeNoNodes    Code = "AP-YAML-304" // an empty pipeline
 	CodeNoInput    Code = "AP-YAML-305" // an initial input that matches no file
 	CodeFallback   Code = "AP-YAML-306" // a prompt file is missing, another is used
+	CodeMismatch   Code = "AP-YAML-307" // a stage's model goes to another provider than the stage's
 )
 
 // faultCode maps the faults of the YAML reader.

@@ -9,7 +9,7 @@ import (
 // nearest is the candidate most like name, "" if none is near: at most one edit for each three
 // letters.
 func nearest(name string, candidates []string) string {
-	if name == "" {
+	if name == "" || len(name) > maxNameBytes {
 		return ""
 	}
 	best, bestDistance := "", max(1, len([]rune(name))/3)+1
@@ -21,26 +21,31 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions and replacements that turn a into b, case aside.
+// distance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b,
+// case aside (optimal string alignment).
 func distance(a, b string) int {
 	left, right := []rune(strings.ToLower(a)), []rune(strings.ToLower(b))
-	row := make([]int, len(right)+1)
-	for j := range row {
-		row[j] = j
+	rows := make([][]int, len(left)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(right)+1)
+		rows[i][0] = i
 	}
-	for i, l := range left {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, r := range right {
-			replaced := diagonal
-			if l != r {
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(left); i++ {
+		for j := 1; j <= len(right); j++ {
+			replaced := rows[i-1][j-1]
+			if left[i-1] != right[j-1] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(row[j+1]+1, row[j]+1, replaced)
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, replaced)
+			if i > 1 && j > 1 && left[i-1] == right[j-2] && left[i-2] == right[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
 		}
 	}
-	return row[len(right)]
+	return rows[len(left)][len(right)]
 }
 
 // didYouMean is the hint for a wrong name: the nearest one and what there is.

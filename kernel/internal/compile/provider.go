@@ -19,6 +19,7 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	chosen := c.fromFiles(node, stage, defaults)
 	chosen = c.overridden(chosen, choice{c.Env.Provider, c.Env.Model, c.outside("CLAUDE_PIPELINE_PROVIDER")})
 	chosen = c.overridden(chosen, choice{c.Overrides.Provider, c.Overrides.Model, c.outside("--provider")})
+	c.checkMismatch(chosen, node, stage)
 	name, model, ok := c.Catalog.Provider(chosen.provider)
 	switch {
 	case ok:
@@ -48,6 +49,16 @@ func (c *compiler) fromFiles(node, stage, defaults settings) choice {
 		chosen.provider, chosen.at = c.DefaultProvider, node.place(value{})
 	}
 	return chosen
+}
+
+// checkMismatch warns where a node changes its stage's provider but not the model that the stage
+// names beside it: the Bash engine hands the one to the other, and so do we.
+func (c *compiler) checkMismatch(chosen choice, node, stage settings) {
+	changed := node.provider != "" && stage.provider != "" && c.canonical(node.provider) != c.canonical(stage.provider)
+	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
+		node.providerAt.warnf(node.providerAt.at, CodeMismatch, "name the model beside the provider",
+			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
+	}
 }
 
 // overridden lays an override over a choice. A provider that differs from the chosen one brings its

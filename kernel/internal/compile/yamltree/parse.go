@@ -35,6 +35,9 @@ func Parse(data []byte) (*Node, []Fault) {
 	}
 	c := converter{open: map[*yaml.Node]bool{}}
 	root := c.value(&document, 0)
+	if c.full {
+		return nil, c.faults
+	}
 	if fault, bad := secondDocument(decoder, data); bad {
 		c.faults = append(c.faults, fault)
 	}

@@ -1,0 +1,95 @@
+package compile_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// FuzzPipeline compiles any pipeline file with any stage file: it never panics, each diagnostic has a
+// place inside the file that it names, and a plan survives its JSON.
+func FuzzPipeline(f *testing.F) {
+	files, err := filepath.Glob("testdata/plan/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			if strings.HasSuffix(part.Name, ".yaml") {
+				f.Add(part.Data, []byte("termination: {type: judgment, max: 3}\nprompt: prompt\n"))
+				f.Add([]byte("name: p\nnodes: [{id: a, stage: s}]\n"), part.Data)
+			}
+		}
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, pipeline, stage []byte) {
+		file := filepath.Join(dir, "p.yaml")
+		if err := os.WriteFile(file, pipeline, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		req := compile.Request{
+			Roots: compile.Roots{Project: dir, Library: fstest.MapFS{
+				"stages/s/stage.yaml": {Data: stage}, "stages/s/prompt.md": {},
+			}},
+			File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		}
+		texts := map[string][]byte{"p.yaml": pipeline, "library:stages/s/stage.yaml": stage}
+		result, err := compile.Pipeline(req)
+		checkOutcome(t, result, err, texts)
+		result, err = compile.Stage(req, compile.Loop{Stage: "s"})
+		checkOutcome(t, result, err, texts)
+	})
+}
+
+func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[string][]byte) {
+	t.Helper()
+	if err != nil {
+		var ds compile.Diagnostics
+		if !errors.As(err, &ds) || !ds.HasErrors() {
+			t.Fatalf("an error without diagnostics: %v", err)
+		}
+		checkPlaces(t, ds, texts)
+		return
+	}
+	if result.Warnings.HasErrors() {
+		t.Fatalf("errors among the warnings: %v", result.Warnings)
+	}
+	checkPlaces(t, result.Warnings, texts)
+	data, err := json.Marshal(result.Plan)
+	if err != nil {
+		t.Fatalf("the plan is no JSON: %v", err)
+	}
+	var back plan.Plan
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatalf("the plan does not come back: %v\n%s", err, data)
+	}
+	again, err := json.Marshal(&back)
+	if diff := cmp.Diff(string(data), string(again)); err != nil || diff != "" {
+		t.Fatalf("the plan changes in JSON: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func checkPlaces(t *testing.T, ds compile.Diagnostics, texts map[string][]byte) {
+	t.Helper()
+	for _, d := range ds {
+		text, known := texts[d.File]
+		if lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2; !known || d.Line < 1 || d.Line > lines || d.Column < 1 || d.Code == "" || d.Message == "" {
+			t.Fatalf("a diagnostic without a place in a file of ours: %+v", d)
+		}
+	}
+}
