@@ -122,7 +122,13 @@ var claudeCases = []claudeCase{
 			}
 		},
 	},
-	{name: "partial-messages", script: script(toolTurns...), args: []string{"--include-partial-messages"}, want: success},
+	{
+		name: "partial-messages", args: []string{"--include-partial-messages"}, want: success,
+		script: script(stubmodel.Turn{
+			Thinking: "A command is wanted.", Text: longText, ToolCalls: []stubmodel.ToolCall{shell("echo hello")},
+			Usage: stubmodel.Usage{Input: 1000, Output: 50},
+		}, done),
+	},
 	{
 		name: "two-tools-at-once", want: success,
 		script: script(stubmodel.Turn{ToolCalls: []stubmodel.ToolCall{
@@ -299,7 +305,7 @@ func save(t *testing.T, name string, w world, stub *stubmodel.Server, stream str
 	dashed := func(path string) string { return strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) }
 	names := slices.Concat(
 		[]string{w.project, "/project", dashed(w.project), "-project", w.home, "/home/user"},
-		[]string{w.root, "/root", filepath.Dir(w.claude), "/opt/claude", stub.URL(), "http://127.0.0.1:8080"},
+		[]string{w.root, "/world", filepath.Dir(w.claude), "/opt/claude", strings.TrimPrefix(stub.URL(), "http://"), "127.0.0.1:8080"},
 	)
 	text := NewScrubber(names...).Stream([]byte(stream))
 	if err := os.MkdirAll(*record, 0o755); err != nil {

@@ -21,10 +21,11 @@ const apiKey = "stub-key-7c1d0f"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is all that one run may touch: a root with a home and a project in it.
+// world is all that one run may touch: a root, and in it a home, a project and a place for
+// temporary files.
 type world struct {
-	root, home, project string
-	claude              string // the CLI
+	root, home, project, tmp string
+	claude                   string // the CLI
 }
 
 func newWorld(t *testing.T) world {
@@ -43,8 +44,11 @@ func newWorld(t *testing.T) world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := world{root: root, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"), claude: claude}
-	for _, dir := range []string{w.home, w.project} {
+	w := world{
+		root: root, home: filepath.Join(root, "home"), project: filepath.Join(root, "project"),
+		tmp: filepath.Join(root, "tmp"), claude: claude,
+	}
+	for _, dir := range []string{w.home, w.project, w.tmp} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +61,7 @@ func newWorld(t *testing.T) world {
 func (w world) environment(baseURL string) []string {
 	return []string{
 		"HOME=" + w.home,
+		"TMPDIR=" + w.tmp,
 		"PATH=" + filepath.Dir(w.claude) + ":/usr/local/bin:/usr/bin:/bin",
 		"LANG=C.UTF-8",
 		"TERM=dumb",

@@ -11,14 +11,17 @@ import (
 )
 
 // Scrubber makes a recorded stream the same on every machine and every day: ids are numbered,
-// times and durations fixed, paths renamed. One scrubber serves one stream, so that an id that
+// process ids, times and durations fixed, paths renamed. One scrubber serves one stream, so that an id that
 // occurs twice stays the same. Not for concurrent use.
 type Scrubber struct {
 	names *strings.Replacer
 	ids   map[string]string
 }
 
-var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+var (
+	uuid   = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	socket = regexp.MustCompile(`/[0-9]+\.sock\b`) // the CLI names one after its process id
+)
 
 // NewScrubber renames texts given in pairs, old and new; earlier pairs win.
 func NewScrubber(oldnew ...string) *Scrubber {
@@ -77,7 +80,8 @@ func (s *Scrubber) value(key string, value any) any {
 }
 
 func (s *Scrubber) text(text string) string {
-	return uuid.ReplaceAllStringFunc(s.names.Replace(text), func(id string) string {
+	text = socket.ReplaceAllString(s.names.Replace(text), "/1.sock")
+	return uuid.ReplaceAllStringFunc(text, func(id string) string {
 		if s.ids[id] == "" {
 			s.ids[id] = fmt.Sprintf("00000000-0000-4000-8000-%012d", len(s.ids)+1)
 		}
