@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -30,28 +31,28 @@ type Spec struct {
 	// Binary is the same file, opened and verified. Where the system allows it, this very file is
 	// executed, whatever Path names by then. The Child only borrows it during Start.
 	Binary *os.File
-	// Env is the complete environment but for the two marker variables.
+	// Env is the environment without the marker variables and what [Child.Configure] adds.
 	Env []string
 	// Dir is the working directory.
 	Dir string
 	// Marker and Number are what the marker variables say.
 	Marker Marker
 	Number int
-	// SocketDir is the only directory in which the plugin may open its socket.
-	SocketDir string
 }
 
 // Child is one plugin process. It implements runner.Runner. All methods are safe for concurrent use;
 // those about a running process need a Start that succeeded.
 type Child struct {
-	spec  Spec
-	spawn *Spawner
-	io    *stdio
-	wait  sync.WaitGroup
-	done  chan struct{}
+	spec      Spec
+	spawn     *Spawner
+	socketDir string
+	wait      sync.WaitGroup
+	done      chan struct{}
 
 	mu      sync.Mutex
+	io      *stdio
 	process *os.Process
+	killed  bool   // by Kill, perhaps before the start
 	reaped  bool   // the number may belong to somebody else by now
 	exit    string // in words, once done is closed
 }
@@ -61,6 +62,13 @@ var _ runner.Runner = (*Child)(nil)
 // New prepares a child; nothing is started or opened yet.
 func New(spawner *Spawner, spec Spec) *Child {
 	return &Child{spec: spec, spawn: spawner, done: make(chan struct{})}
+}
+
+// Configure adds what go-plugin wants in the environment and says in which directory alone the plugin
+// may open its socket. It is called before Start.
+func (c *Child) Configure(env []string, socketDir string) {
+	c.spec.Env = append(slices.Clone(c.spec.Env), env...)
+	c.socketDir = socketDir
 }
 
 // Start starts the process. Cancelling ctx afterwards has no effect on it.
@@ -78,6 +86,9 @@ func (c *Child) Start(ctx context.Context) error {
 	host.pump()
 	c.mu.Lock()
 	c.process, c.io = p, host
+	if c.killed {
+		_ = killGroup(p.Pid)
+	}
 	c.mu.Unlock()
 	c.wait.Go(func() { c.reap(p) })
 	return nil
@@ -87,8 +98,8 @@ func (c *Child) exec(ctx context.Context, files []*os.File) (*os.Process, error)
 	name, extra := executable(c.spec)
 	attr := &os.ProcAttr{
 		Dir:   c.spec.Dir,
-		Env:   append(append([]string{}, c.spec.Env...), c.markers()...),
-		Files: append(append([]*os.File{}, files...), extra...),
+		Env:   slices.Concat(c.spec.Env, c.markers()),
+		Files: slices.Concat(files, extra),
 		Sys:   attributes(),
 	}
 	for try := 1; ; try++ {
@@ -214,10 +225,12 @@ func (c *Child) Wait(ctx context.Context) error {
 	}
 }
 
-// Kill ends the process group at once. A group that is gone already is a success.
+// Kill ends the process group at once, or as soon as it is started. A group that is gone already is a
+// success.
 func (c *Child) Kill(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.killed = true
 	if c.process == nil || c.reaped {
 		return nil
 	}

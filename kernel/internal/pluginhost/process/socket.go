@@ -40,7 +40,7 @@ func (c *Child) PluginToHost(network, address string) (hostNet, hostAddr string,
 	if network != "unix" {
 		return "", "", fmt.Errorf("listens on %s %s; a plugin listens on a unix socket", network, address)
 	}
-	if filepath.Dir(address) != filepath.Clean(c.spec.SocketDir) {
+	if filepath.Dir(address) != filepath.Clean(c.socketDir) {
 		return "", "", fmt.Errorf("listens on %s, outside the directory that it was given", address)
 	}
 	return network, address, nil

@@ -170,3 +170,10 @@ func (l *firstLine) bytes() []byte {
 func (l *firstLine) text() string {
 	return strings.TrimSpace(string(l.bytes()))
 }
+
+// complete reports whether the whole line has come.
+func (l *firstLine) complete() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.done
+}

@@ -14,6 +14,8 @@ const lockVersion = 1
 // then SHA-256 in lower-case hex. The zero value locks nothing. It is not safe for concurrent change.
 type Lock struct {
 	Plugins map[string]map[string]string
+	// Path is the file that it was read from, for messages.
+	Path string
 }
 
 type lockFile struct {
@@ -44,22 +46,8 @@ func (l Lock) Without(plugin string) Lock {
 	return c
 }
 
-// Plus returns a copy with the entries of a project's lock added where l has none for the plugin and
-// platform: a project may only add.
-func (l Lock) Plus(project Lock) Lock {
-	c := l
-	for plugin, digests := range project.Plugins {
-		for platform, sum := range digests {
-			if _, ok := l.Digest(plugin, platform); !ok {
-				c = c.With(plugin, platform, sum)
-			}
-		}
-	}
-	return c
-}
-
 func (l Lock) clone() Lock {
-	c := Lock{Plugins: make(map[string]map[string]string, len(l.Plugins))}
+	c := Lock{Path: l.Path, Plugins: make(map[string]map[string]string, len(l.Plugins))}
 	for plugin, digests := range l.Plugins {
 		c.Plugins[plugin] = maps.Clone(digests)
 	}

@@ -35,19 +35,23 @@ type trustedFile struct {
 // LockPath is the path of plugins.lock.
 func (s Store) LockPath() string { return filepath.Join(s.Dir, LockFile) }
 
-// Lock reads plugins.lock; no file locks nothing. A damaged file is an error of kind plugin_untrusted.
-func (s Store) Lock() (Lock, error) {
-	b, err := os.ReadFile(s.LockPath())
+// Lock reads plugins.lock; no file locks nothing. A damaged file is a failure of kind plugin_untrusted.
+func (s Store) Lock() (Lock, error) { return ReadLock(s.LockPath()) }
+
+// ReadLock reads a lock from any file, a project's say.
+func ReadLock(path string) (Lock, error) {
+	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Lock{}, nil
+		return Lock{Path: path}, nil
 	}
 	if err != nil {
-		return Lock{}, s.damaged(LockFile, err)
+		return Lock{}, damaged(path, err)
 	}
 	l, err := ParseLock(b)
 	if err != nil {
-		return Lock{}, s.damaged(LockFile, err)
+		return Lock{}, damaged(path, err)
 	}
+	l.Path = path
 	return l, nil
 }
 
@@ -62,25 +66,25 @@ func (s Store) ChangeLock(change func(Lock) Lock) error {
 		if err != nil {
 			return err
 		}
-		return replace(s.LockPath(), b)
+		return WriteFile(s.LockPath(), b)
 	})
 }
 
 // Trusted lists the directories that the user trusts, sorted; no file trusts nothing.
 func (s Store) Trusted() ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(s.Dir, TrustedFile))
+	b, err := os.ReadFile(s.trustedPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, s.damaged(TrustedFile, err)
+		return nil, damaged(s.trustedPath(), err)
 	}
 	var f trustedFile
 	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, s.damaged(TrustedFile, err)
+		return nil, damaged(s.trustedPath(), err)
 	}
 	if f.Version != 1 {
-		return nil, s.damaged(TrustedFile, fmt.Errorf("version %d is not understood", f.Version))
+		return nil, damaged(s.trustedPath(), fmt.Errorf("version %d is not understood", f.Version))
 	}
 	return f.Directories, nil
 }
@@ -126,12 +130,13 @@ func (s Store) changeTrusted(dir string, change func(dirs []string, place string
 		if err != nil {
 			return err
 		}
-		return replace(filepath.Join(s.Dir, TrustedFile), append(b, '\n'))
+		return WriteFile(s.trustedPath(), append(b, '\n'))
 	})
 }
 
-func (s Store) damaged(name string, err error) error {
-	path := filepath.Join(s.Dir, name)
+func (s Store) trustedPath() string { return filepath.Join(s.Dir, TrustedFile) }
+
+func damaged(path string, err error) error {
 	return failure.New(failure.PluginUntrusted, "read %s: %w", path, err).
 		WithHint("repair the file, or remove it and say again what it should hold")
 }
@@ -152,8 +157,8 @@ func (s Store) exclusively(f func() error) error {
 	return f()
 }
 
-// replace writes a private file so that a reader sees the old or the new content and nothing else.
-func replace(path string, content []byte) (err error) {
+// WriteFile writes a private file (mode 0600) so that a reader sees the old or the new content and nothing else.
+func WriteFile(path string, content []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

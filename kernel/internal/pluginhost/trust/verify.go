@@ -29,14 +29,14 @@ func (b *Binary) Close() error { return b.File.Close() }
 
 // Verifier checks binaries. It is safe for concurrent use.
 type Verifier struct {
-	lock    Lock
-	from    string
+	locks   []Lock
 	digests digests
 }
 
-// NewVerifier checks against lock, which was read from the file named from.
-func NewVerifier(lock Lock, from string) *Verifier {
-	return &Verifier{lock: lock, from: from, digests: digests{known: map[identity]string{}}}
+// NewVerifier checks against the locks. The first that has an entry for a plugin decides, so that a
+// project's lock after the user's can only add.
+func NewVerifier(locks ...Lock) *Verifier {
+	return &Verifier{locks: locks, digests: digests{known: map[identity]string{}}}
 }
 
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing
@@ -103,14 +103,20 @@ func Unfit(info fs.FileInfo) string {
 }
 
 func (v *Verifier) compare(path, sum string) error {
-	want, locked := v.lock.Digest(filepath.Base(path), Platform())
-	if !locked || want == sum {
-		return nil
+	name := filepath.Base(path)
+	for _, lock := range v.locks {
+		want, locked := lock.Digest(name, Platform())
+		switch {
+		case !locked:
+			continue
+		case want == sum:
+			return nil
+		}
+		return failure.New(failure.PluginUntrusted,
+			"plugin %s is not the one that %s locks: its sha256 is %s, locked is %s", path, lock.Path, sum, want).
+			WithHint("if you replaced it yourself, run `agent-pipelines plugins lock %s`; if not, install it again from its source", name)
 	}
-	return failure.New(failure.PluginUntrusted,
-		"plugin %s is not the one that %s locks: sha256 is %s, locked is %s", path, v.from, sum, want).
-		WithHint("if you replaced it yourself, run `agent-pipelines plugins lock %s`; if not, install it again from its source",
-			filepath.Base(path))
+	return nil
 }
 
 // Platform names this system in the lock: "linux/amd64".

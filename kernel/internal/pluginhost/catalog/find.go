@@ -1,0 +1,166 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Conflict is a component that a component of the same kind and name hides.
+type Conflict struct {
+	Kind sdk.Kind `json:"kind"`
+	Name string   `json:"name"`
+	// Used and Hidden are the plugins' paths, "" for a component inside the kernel.
+	Used   string `json:"used"`
+	Hidden string `json:"hidden"`
+}
+
+// Entries are all components that can be used, registered ones first, and what they hide.
+func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
+	plugins, err := c.Plugins(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	var used []Entry
+	var conflicts []Conflict
+	add := func(e Entry) {
+		for _, u := range used {
+			if same(u.Component, e.Component.Kind, e.Component.Name) {
+				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Path, e.Path})
+				return
+			}
+		}
+		used = append(used, e)
+	}
+	c.mu.Lock()
+	local := slices.Clone(c.local)
+	c.mu.Unlock()
+	for _, e := range local {
+		add(e)
+	}
+	for _, p := range plugins {
+		for _, component := range p.Description.Components {
+			add(Entry{Component: component, Path: p.Path})
+		}
+	}
+	return used, conflicts, nil
+}
+
+// Find is the component with the name, or else the first with the alias. Nothing of the kind is a
+// failure of kind provider_missing, which lists what exists and where it was looked for; a plugin of
+// that very name which cannot be used fails with its own fault.
+func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
+	if e, ok := c.registered(kind, name); ok {
+		return e, nil // without describing any plugin
+	}
+	entries, _, err := c.Entries(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range entries {
+		if same(e.Component, kind, name) {
+			return e, nil
+		}
+	}
+	for _, e := range entries {
+		if e.Component.Kind == kind && slices.Contains(e.Component.Aliases, name) {
+			return e, nil
+		}
+	}
+	return Entry{}, c.missing(entries, kind, name)
+}
+
+func (c *Catalog) registered(kind sdk.Kind, name string) (Entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.local {
+		if same(e.Component, kind, name) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+func same(c sdk.Component, kind sdk.Kind, name string) bool { return c.Kind == kind && c.Name == name }
+
+func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
+	var broken []string
+	for _, p := range c.known() {
+		if p.Fault == nil {
+			continue
+		}
+		if p.Name == name {
+			return p.Fault
+		}
+		broken = append(broken, fmt.Sprintf("%s: %s", filepath.Base(p.Path), p.Fault.Message))
+	}
+	var exist []string
+	for _, e := range entries {
+		if e.Component.Kind == kind {
+			exist = append(exist, e.Component.Name)
+		}
+	}
+	slices.Sort(exist)
+	word := strings.ReplaceAll(string(kind), "_", " ")
+	f := failure.New(failure.ProviderMissing, "there is no %s %q: %s", word, name, listed(exist, "none exists", "these exist: "))
+	return f.WithHint("%s", c.advice(name, exist)).WithDetail(strings.Join(broken, "\n"))
+}
+
+func listed(names []string, none, some string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return some + strings.Join(names, ", ")
+}
+
+func (c *Catalog) advice(name string, exist []string) string {
+	var dirs []string
+	for _, p := range c.cfg.Finding.Searched {
+		dirs = append(dirs, p.Dir)
+	}
+	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
+		"says what was passed over and why", name, listed(dirs, "none", ""))
+	if near := nearest(name, exist); near != "" {
+		return fmt.Sprintf("did you mean %q? Else %s", near, advice)
+	}
+	return advice
+}
+
+// nearest is the name that a slip of the finger makes into the one given, "" if none is near.
+func nearest(name string, names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
+	if distance(name, best) <= max(1, len(name)/3) {
+		return best
+	}
+	return ""
+}
+
+// distance is Levenshtein's.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,147 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/gate"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Component describes what a name or alias stands for. An unknown one is a failure of kind
+// provider_missing that lists what exists.
+func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
+	e, err := h.catalog.Find(ctx, kind, name)
+	return e.Component, err
+}
+
+// Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
+// work begins. Init and Validate are called by themselves, as the contract promises.
+func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
+	r, err := h.route(ctx, sdk.KindProvider, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &provider{r}, nil
+}
+
+// Termination is the termination strategy with the name or alias, see [Host.Provider]. It also
+// implements sdk.Releaser, which does nothing for strategies that hold nothing.
+func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termination, error) {
+	r, err := h.route(ctx, sdk.KindTermination, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &termination{r}, nil
+}
+
+// HookAction is the hook action with the name or alias, see [Host.Provider].
+func (h *Host) HookAction(ctx context.Context, name string, use Use) (sdk.HookAction, error) {
+	r, err := h.route(ctx, sdk.KindHookAction, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &hookAction{r}, nil
+}
+
+func (h *Host) route(ctx context.Context, kind sdk.Kind, name string, use Use) (route, error) {
+	e, err := h.catalog.Find(ctx, kind, name)
+	if err != nil {
+		return route{}, err
+	}
+	return route{host: h, entry: e, use: use}, nil
+}
+
+// call is what a route makes on the component at its end. The target implements the interface of the
+// component's kind.
+type call func(ctx context.Context, target any) error
+
+// passage leads a call through a gate; g is the component's.
+type passage func(ctx context.Context, g *gate.Gate) error
+
+// route leads to a component, in this process or in a plugin's.
+type route struct {
+	host  *Host
+	entry catalog.Entry
+	use   Use
+}
+
+// Describe gives the catalog's description.
+func (r route) Describe() sdk.Component { return r.entry.Component }
+
+// Validate asks the component whether it would accept the configuration.
+func (r route) Validate(ctx context.Context, req sdk.ValidateRequest) error {
+	return r.pass(ctx, req, func(context.Context, any) error { return nil })
+}
+
+// pass makes a call with a configuration.
+func (r route) pass(ctx context.Context, with sdk.ValidateRequest, c call) error {
+	return r.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
+		return g.Pass(ctx, with, func(ctx context.Context) error { return c(ctx, g.Target()) })
+	})
+}
+
+// reach makes the passage on the component's gate.
+func (r route) reach(ctx context.Context, p passage) error {
+	if g, ok := r.entry.Target.(*gate.Gate); ok {
+		return p(ctx, g)
+	}
+	return r.host.remote(ctx, r.entry, r.use, p)
+}
+
+type provider struct{ route }
+
+var _ sdk.Validator = (*provider)(nil)
+
+// Execute implements sdk.Provider.
+func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
+	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		result, err = target.(sdk.Provider).Execute(ctx, req, x)
+		return err
+	})
+	var f *failure.Error
+	if errors.As(err, &f) {
+		result.Error = f // the process's fate may have changed it
+	}
+	return result, err
+}
+
+type termination struct{ route }
+
+var _ sdk.Releaser = (*termination)(nil)
+
+// Decide implements sdk.Termination.
+func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.Decision, err error) {
+	err = t.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		d, err = target.(sdk.Termination).Decide(ctx, req)
+		return err
+	})
+	return d, err
+}
+
+// Release implements sdk.Releaser. It comes without a configuration, so that none is validated.
+func (t *termination) Release(ctx context.Context, session string) error {
+	return t.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
+		r, ok := g.Target().(sdk.Releaser)
+		if !ok {
+			return nil
+		}
+		if err := g.Ready(ctx); err != nil {
+			return err
+		}
+		return r.Release(ctx, session)
+	})
+}
+
+type hookAction struct{ route }
+
+// Run implements sdk.HookAction.
+func (a *hookAction) Run(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
+	err = a.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		answer, err = target.(sdk.HookAction).Run(ctx, req)
+		return err
+	})
+	return answer, err
+}

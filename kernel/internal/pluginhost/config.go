@@ -1,0 +1,126 @@
+package pluginhost
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+)
+
+// Config is what a Host needs. Every zero value has a default.
+type Config struct {
+	// PluginDirs are the user's own words on the command line (--plugin-dir), searched first.
+	PluginDirs []string
+	// ConfigDir is the user's configuration directory. Default: [discovery.ConfigDir].
+	ConfigDir string
+	// CacheDir is where descriptions are remembered. Default: agent-pipelines in os.UserCacheDir; "-"
+	// remembers nothing.
+	CacheDir string
+	// Executable is the running program, beside which plugins are looked for. Default: os.Executable;
+	// "-" looks nowhere.
+	Executable string
+	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
+	ProjectLock string
+	// WorkDir is the project, absolute. Plugins work in it, and bring-your-own plugin directories in it
+	// are refused. Default: the current directory.
+	WorkDir string
+	// RunMarker names the run in the environment of all its processes. Let it begin with what [Sweep]
+	// will look for, the session's directory say. Default: the empty name.
+	RunMarker string
+	// Environ is the user's environment. Default: os.Environ.
+	Environ []string
+	// Logger gets the plugins' stderr under the plugins' names. Default: none.
+	Logger hclog.Logger
+	// Redact is applied to the last words of plugins before they go into failures. Default: nothing.
+	Redact func(string) string
+	// Notify is told when plugin processes start and fall, from any goroutine; it must not call the Host.
+	Notify func(Notice)
+	// StartTimeout bounds a plugin's handshake. Default 10 s.
+	StartTimeout time.Duration
+	// Idle is how long a process without calls is kept. Default 60 s.
+	Idle time.Duration
+	// Client are limits of the protocol's client, such as client.IdleLimit.
+	Client []client.Option
+	// SocketBases are the directories below which sockets are made. Default: see launch.Config.
+	SocketBases []string
+}
+
+// Event says what happened to a plugin process.
+type Event string
+
+// The events of processes. One that ends because it was told to makes none.
+const (
+	Started Event = "plugin_started"
+	Crashed Event = "plugin_crashed"
+)
+
+// Notice tells of a plugin process.
+type Notice struct {
+	Event Event
+	// Path and SHA256 are the binary's, PID the process's.
+	Path   string
+	SHA256 string
+	PID    int
+	// Environment are the names of all variables that the process was given; values are never told.
+	Environment []string
+	// Detail are the last words of a process that fell.
+	Detail string
+}
+
+// none says that a directory is not wanted, where the empty string means the default.
+const none = "-"
+
+func (c Config) withDefaults() (Config, error) {
+	var err error
+	if c.ConfigDir == "" {
+		if c.ConfigDir, err = discovery.ConfigDir(); err != nil {
+			return c, err
+		}
+	}
+	if c.CacheDir == "" {
+		c.CacheDir = none
+		if dir, err := os.UserCacheDir(); err == nil {
+			c.CacheDir = filepath.Join(dir, "agent-pipelines")
+		}
+	}
+	if c.Executable == "" {
+		c.Executable = none
+		if exe, err := os.Executable(); err == nil {
+			c.Executable = exe
+		}
+	}
+	if c.WorkDir == "" {
+		if c.WorkDir, err = os.Getwd(); err != nil {
+			return c, err
+		}
+	}
+	if c.Environ == nil {
+		c.Environ = os.Environ()
+	}
+	if c.Logger == nil {
+		c.Logger = hclog.NewNullLogger()
+	}
+	if c.Notify == nil {
+		c.Notify = func(Notice) {}
+	}
+	return c, nil
+}
+
+// cachePath is "" when nothing is to be remembered.
+func (c Config) cachePath() string {
+	if c.CacheDir == none {
+		return ""
+	}
+	return filepath.Join(c.CacheDir, "describe.json")
+}
+
+func (c Config) executable() string {
+	if c.Executable == none {
+		return ""
+	}
+	return c.Executable
+}

@@ -1,0 +1,193 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/gate"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/launch"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/pool"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// ErrCollateral is in the chain of the failure of a call whose process fell during another call.
+// Making the call again uses up no try.
+var ErrCollateral = pool.ErrCollateral
+
+// ErrClosed is in the chain of what a closed Host answers.
+var ErrClosed = pool.ErrClosed
+
+// Host is safe for concurrent use.
+type Host struct {
+	cfg      Config
+	marker   process.Marker
+	verifier *trust.Verifier
+	spawner  *process.Spawner
+	launcher *launch.Launcher
+	catalog  *catalog.Catalog
+	pool     *pool.Pool[*instance]
+	finding  discovery.Finding
+	restore  func() // of the process-wide setting that adopts orphans
+
+	mu    sync.Mutex
+	local []*gate.Gate
+
+	closing sync.Once
+	closed  error
+}
+
+// New makes a Host. It looks through the plugin directories and reads the user's trust, and starts
+// nothing. The caller closes it.
+func New(cfg Config) (*Host, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	store := trust.Store{Dir: cfg.ConfigDir}
+	locks, err := readLocks(store, cfg.ProjectLock)
+	if err != nil {
+		return nil, err
+	}
+	restore, err := process.AdoptOrphans()
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{
+		cfg: cfg, restore: restore,
+		marker:   process.NewMarker(cfg.RunMarker),
+		verifier: trust.NewVerifier(locks...),
+		spawner:  process.NewSpawner(),
+		finding:  find(cfg, store),
+	}
+	h.launcher = launch.New(launch.Config{
+		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, StartTimeout: cfg.StartTimeout,
+		SocketBases: cfg.SocketBases, Redact: cfg.Redact, Client: cfg.Client,
+	})
+	h.pool = pool.New(cfg.Idle, h.fell)
+	h.catalog = catalog.New(catalog.Config{
+		Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe,
+	})
+	return h, nil
+}
+
+func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
+	user, err := store.Lock()
+	if err != nil || project == "" {
+		return []trust.Lock{user}, err
+	}
+	added, err := trust.ReadLock(project)
+	return []trust.Lock{user, added}, err
+}
+
+func find(cfg Config, store trust.Store) discovery.Finding {
+	return discovery.Search{
+		Places: discovery.Places(discovery.Origin{
+			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
+			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
+		}),
+		Project: cfg.WorkDir,
+		Trusted: store.IsTrusted,
+		Home:    lookup(cfg.Environ, "HOME"),
+	}.Find()
+}
+
+func lookup(env []string, name string) (value string) {
+	for _, entry := range env {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// describe starts a plugin with the least that it needs, away from the project, and asks it.
+func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
+	i, err := h.launcher.Start(ctx, launch.Order{
+		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
+	})
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	defer i.Stop(context.WithoutCancel(ctx))
+	d, err := i.Client().Describe(ctx)
+	if err != nil {
+		return sdk.Description{}, i.Explain(ctx, err)
+	}
+	return d, nil
+}
+
+// RegisterProvider, RegisterTermination and RegisterHookAction add components of this process. They
+// win over plugins' components of the same name. A name that is taken is an error.
+func (h *Host) RegisterProvider(p sdk.Provider) error {
+	return h.register(sdk.KindProvider, p.Describe(), p)
+}
+
+// RegisterTermination adds a termination strategy, see [Host.RegisterProvider].
+func (h *Host) RegisterTermination(t sdk.Termination) error {
+	return h.register(sdk.KindTermination, t.Describe(), t)
+}
+
+// RegisterHookAction adds a hook action, see [Host.RegisterProvider].
+func (h *Host) RegisterHookAction(a sdk.HookAction) error {
+	return h.register(sdk.KindHookAction, a.Describe(), a)
+}
+
+func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
+	component.Kind = kind
+	g := gate.New(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	if err := h.catalog.Register(component, g); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.local = append(h.local, g)
+	return nil
+}
+
+// fell tells of a process that ended without being told to.
+func (h *Host) fell(i *instance) {
+	f := i.Crash()
+	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Path(), "pid", i.PID(), "error", f)
+	h.cfg.Notify(Notice{
+		Event: Crashed, Path: i.Path(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
+	})
+}
+
+// Sweep ends what kernels that died left running, see [process.Sweep]: all processes of this user
+// marked with a run whose name begins with prefix.
+func Sweep(ctx context.Context, prefix string, grace time.Duration) ([]process.Survivor, error) {
+	return process.Sweep(ctx, prefix, grace)
+}
+
+// Limits says what this operating system cannot do for plugins; empty on Linux.
+func Limits() []string { return process.Limits() }
+
+// Close ends every plugin process and the components of this process, and waits for that until ctx
+// ends; processes that are left then are killed. Calls in flight fail. Later calls return the same.
+func (h *Host) Close(ctx context.Context) error {
+	h.closing.Do(func() {
+		h.closed = errors.Join(h.pool.Close(ctx), h.shutdownLocal(ctx))
+		h.spawner.Close()
+		h.restore()
+	})
+	return h.closed
+}
+
+// shutdownLocal asks the components of this process that were used to let go, newest first.
+func (h *Host) shutdownLocal(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var faults []error
+	for i := len(h.local) - 1; i >= 0; i-- {
+		faults = append(faults, h.local[i].Shutdown(ctx))
+	}
+	return errors.Join(faults...)
+}

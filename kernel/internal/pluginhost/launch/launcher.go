@@ -1,0 +1,147 @@
+package launch
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+)
+
+// DefaultStartTimeout is how long a plugin has from its start to the end of the handshake, and then
+// again to its first answer.
+const DefaultStartTimeout = 10 * time.Second
+
+// Config is what a Launcher needs.
+type Config struct {
+	// Spawner forks. The caller closes it after the last instance has stopped.
+	Spawner *process.Spawner
+	// Marker is put into the environment of every process.
+	Marker process.Marker
+	// Logger gets the plugins' stderr, line by line, under the plugin's name.
+	Logger hclog.Logger
+	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
+	StartTimeout time.Duration
+	// SocketBases are the directories below which socket directories are made, the first short one
+	// wins. Empty: $XDG_RUNTIME_DIR, the temporary directory, /tmp.
+	SocketBases []string
+	// Redact is applied to what plugins wrote before it goes into a failure. Nil changes nothing.
+	Redact func(string) string
+	// Client are limits of the protocol's client, such as the longest silence of a plugin.
+	Client []client.Option
+}
+
+// Launcher starts plugins. It is safe for concurrent use.
+type Launcher struct {
+	cfg    Config
+	number atomic.Int64
+}
+
+// New makes a Launcher.
+func New(cfg Config) *Launcher {
+	if cfg.StartTimeout <= 0 {
+		cfg.StartTimeout = DefaultStartTimeout
+	}
+	if len(cfg.SocketBases) == 0 {
+		cfg.SocketBases = []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
+	}
+	if cfg.Redact == nil {
+		cfg.Redact = func(s string) string { return s }
+	}
+	return &Launcher{cfg: cfg}
+}
+
+// Order says what to start.
+type Order struct {
+	// Binary is the verified file; the caller closes it after Start has returned.
+	Binary *trust.Binary
+	// Env is the plugin's environment; handshake and marker variables are added.
+	Env []string
+	// Dir is the working directory.
+	Dir string
+	// MTLS secures the socket by mutual TLS; the plugin must say that it can.
+	MTLS bool
+}
+
+// Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
+// process, and its cause is returned; all other errors are failures.
+func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
+	dir, err := process.SocketDir(l.cfg.SocketBases...)
+	if err != nil {
+		return nil, socketFault(o.Binary.Path, err)
+	}
+	i := &Instance{
+		path:   o.Binary.Path,
+		dir:    dir,
+		redact: l.cfg.Redact,
+		logger: l.cfg.Logger,
+		child: process.New(l.cfg.Spawner, process.Spec{
+			Path: o.Binary.Path, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
+			Marker: l.cfg.Marker, Number: int(l.number.Add(1)),
+		}),
+	}
+	i.plugin = goplugin.NewClient(l.config(o, i))
+	if err := l.connect(ctx, o, i); err != nil {
+		i.discard()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
+	prints := l.cfg.Logger.Named(i.name()).StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
+	return &goplugin.ClientConfig{
+		HandshakeConfig:  client.Handshake(),
+		VersionedPlugins: client.PluginSets(),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		SkipHostEnv:      true,
+		AutoMTLS:         o.MTLS,
+		StartTimeout:     l.cfg.StartTimeout,
+		Logger:           l.cfg.Logger,
+		SyncStdout:       prints,
+		SyncStderr:       prints,
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir},
+		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+			i.child.Configure(cmd.Env, socketDir)
+			return i.child, nil
+		},
+	}
+}
+
+// connect shakes hands and waits for the first answer. go-plugin's Start cannot be cancelled, but it
+// returns when the process is gone.
+func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	unwatch := context.AfterFunc(ctx, i.Kill)
+	defer unwatch()
+	begun := time.Now()
+	address, err := i.plugin.Start()
+	if err != nil {
+		timedOut := time.Since(begun) >= l.cfg.StartTimeout
+		return i.startFault(ctx, err, timedOut)
+	}
+	i.setAddress(address.String())
+	protocol, err := i.plugin.Client()
+	if err == nil {
+		i.client, err = client.New(protocol, l.cfg.Client...)
+	}
+	if err == nil {
+		err = i.health(ctx, l.cfg.StartTimeout)
+	}
+	if err != nil {
+		return i.answerFault(ctx, err, o.MTLS)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package pool
+
+import (
+	"context"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// fallTime is how long after the end of its connection a process may take to be seen as gone.
+const fallTime = 500 * time.Millisecond
+
+// held is one process and the calls on it. The pool's mutex guards what changes.
+type held[I Instance] struct {
+	instance I
+	slot     *slot[I]
+	released chan struct{} // hints that a call ended
+
+	next    int
+	calls   map[*Lease[I]]bool
+	charged *Lease[I] // the call that answers for the end
+	hung    bool      // the process was killed because it did not answer
+	settled bool      // the end is recorded
+	retired bool      // the end was asked for
+}
+
+// Lease is one call on a process.
+type Lease[I Instance] struct {
+	pool   *Pool[I]
+	held   *held[I]
+	number int // of the call, within its process
+}
+
+// lease is called with the pool's mutex held.
+func (h *held[I]) lease(p *Pool[I]) *Lease[I] {
+	h.next++
+	l := &Lease[I]{pool: p, held: h, number: h.next}
+	h.calls[l] = true
+	return l
+}
+
+func (h *held[I]) ended() bool {
+	select {
+	case <-h.instance.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// leaveSlot makes room for the next process.
+func (h *held[I]) leaveSlot() {
+	if h.slot.current == h {
+		h.slot.current = nil
+	}
+}
+
+// settle is called with the mutex held, by whoever sees the end first.
+func (p *Pool[I]) settle(h *held[I]) {
+	if h.settled || h.retired {
+		return
+	}
+	h.settled = true
+	h.leaveSlot()
+	h.slot.history.fell(time.Now(), h.instance.Crash().Detail)
+	for l := range h.calls {
+		if h.hung {
+			break // charged when it was killed
+		}
+		if h.charged == nil || l.number > h.charged.number {
+			h.charged = l
+		}
+	}
+}
+
+// Instance is the process that the call is made on.
+func (l *Lease[I]) Instance() I { return l.held.instance }
+
+// End ends the call, whose error was err, and returns the error that the caller should see: err
+// itself, or what the fate of the process makes of it. The process of a call that was cut off or that
+// looks broken is asked for a sign of life and killed if it gives none.
+func (l *Lease[I]) End(ctx context.Context, err error) error {
+	sound := err == nil || !suspicious(ctx, err) || l.alive(ctx)
+	defer l.release(sound)
+	if sound {
+		return err
+	}
+	return l.fate(ctx, err)
+}
+
+// suspicious picks the errors behind which there may be a dead or hung process. Components report
+// their own failures over a sound connection, in the same words: hence the question to the process.
+func suspicious(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return true
+	}
+	switch failure.KindOf(err) {
+	case failure.ProviderCrashed, failure.ProviderTimeout, failure.Internal:
+		return true
+	}
+	return false
+}
+
+// alive waits for a process whose connection broke to be gone, and kills one that does not answer.
+func (l *Lease[I]) alive(ctx context.Context) bool {
+	ctx = context.WithoutCancel(ctx)
+	h := l.held
+	if !h.ended() && h.instance.Alive(ctx) {
+		return true
+	}
+	if gone(h.instance.Done(), fallTime) {
+		return false
+	}
+	l.pool.mu.Lock()
+	if !h.hung {
+		h.hung, h.charged = true, l
+		h.leaveSlot() // nobody else should join it
+	}
+	l.pool.mu.Unlock()
+	h.instance.Kill()
+	gone(h.instance.Done(), fallTime)
+	return false
+}
+
+func gone(done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// fate is the error of a call whose process is gone.
+func (l *Lease[I]) fate(ctx context.Context, err error) error {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	h := l.held
+	l.pool.settle(h)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case h.retired:
+		return closedFault()
+	case h.charged != l:
+		f := h.instance.Crash()
+		f.Message += ", during another call"
+		f.Cause = ErrCollateral
+		return f
+	case h.hung:
+		return h.instance.Hung()
+	}
+	return h.instance.Crash()
+}
+
+func (l *Lease[I]) release(sound bool) {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	delete(l.held.calls, l)
+	if sound {
+		l.held.slot.history.worked()
+	}
+	select {
+	case l.held.released <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,259 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// DefaultIdle is how long a process without calls is kept.
+const DefaultIdle = time.Minute
+
+// ErrCollateral is in the chain of the failure of a call that fell with its process although another
+// call is charged with the fall. Making it again uses up no try.
+var ErrCollateral = errors.New("the process fell during another call")
+
+// ErrClosed is in the chain of what a closed pool answers.
+var ErrClosed = errors.New("the plugin host is closed")
+
+func closedFault() error {
+	return failure.New(failure.SignalInterrupt, "no plugin can be called: %w", ErrClosed)
+}
+
+// Key says which processes are interchangeable.
+type Key struct {
+	// SHA256 is the digest of the binary.
+	SHA256 string
+	// Env is the environment, all entries joined by NUL.
+	Env string
+	// Dir is the working directory.
+	Dir string
+	// Sandbox names the isolation, "" for none.
+	Sandbox string
+}
+
+// Instance is a running process. All methods are safe for concurrent use.
+type Instance interface {
+	// Done is closed when the process is gone.
+	Done() <-chan struct{}
+	// Alive reports, within a bound, whether the process answers.
+	Alive(ctx context.Context) bool
+	// Kill ends the process at once and does not wait.
+	Kill()
+	// Stop ends the process, within a bound, and lets go of everything.
+	Stop(ctx context.Context)
+	// Crash is the failure of the call that is charged with the end, Hung that of one whose process
+	// had to be killed.
+	Crash() *failure.Error
+	Hung() *failure.Error
+}
+
+// Pool keeps instances. It is safe for concurrent use.
+type Pool[I Instance] struct {
+	idle time.Duration
+	fall func(I)
+	quit chan struct{}
+	wait sync.WaitGroup
+
+	mu     sync.Mutex
+	closed bool
+	slots  map[Key]*slot[I]
+}
+
+// slot is the place of one key.
+type slot[I Instance] struct {
+	starting chan struct{} // a token for whoever starts the process
+
+	// The pool's mutex guards the rest.
+	current *held[I]
+	history history
+}
+
+// New makes a pool; idle zero is [DefaultIdle]. Fall is called for each instance that ended without
+// being asked to, from a goroutine that Close waits for; nil for nobody.
+func New[I Instance](idle time.Duration, fall func(I)) *Pool[I] {
+	if idle <= 0 {
+		idle = DefaultIdle
+	}
+	if fall == nil {
+		fall = func(I) {}
+	}
+	return &Pool[I]{idle: idle, fall: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}}
+}
+
+// Acquire begins a call on the key's process and calls start if there is none. It waits out the pause
+// after a fall. Every lease is ended by [Lease.End].
+func (p *Pool[I]) Acquire(ctx context.Context, key Key, start func(context.Context) (I, error)) (*Lease[I], error) {
+	s := p.slot(key)
+	select {
+	case s.starting <- struct{}{}:
+		defer func() { <-s.starting }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if lease, err := p.join(s); lease != nil || err != nil {
+		return lease, err
+	}
+	if err := p.rest(ctx, s); err != nil {
+		return nil, err
+	}
+	instance, err := start(ctx)
+	if err != nil {
+		p.startFailed(s, err)
+		return nil, err
+	}
+	return p.hold(s, instance)
+}
+
+func (p *Pool[I]) slot(key Key) *slot[I] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, ok := p.slots[key]
+	if !ok {
+		s = &slot[I]{starting: make(chan struct{}, 1)}
+		p.slots[key] = s
+	}
+	return s
+}
+
+// join enters the process that runs, if one does.
+func (p *Pool[I]) join(s *slot[I]) (*Lease[I], error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.closed:
+		return nil, closedFault()
+	case s.current == nil || s.current.ended():
+		return nil, nil
+	}
+	return s.current.lease(p), nil
+}
+
+// rest waits out the pause after a fall, or refuses while the process falls too often.
+func (p *Pool[I]) rest(ctx context.Context, s *slot[I]) error {
+	p.mu.Lock()
+	now := time.Now()
+	unhealthy, pause, words := s.history.unhealthy(now), s.history.pause(now), s.history.last
+	p.mu.Unlock()
+	if unhealthy > 0 {
+		f := failure.New(failure.ProviderCrashed, "the plugin fell %d times within a minute and is left alone for %s",
+			restarts+1, unhealthy.Round(time.Second)).
+			WithHint("its last words are below; repair the plugin, or wait").WithDetail(words)
+		f.RetryAfterSeconds = unhealthy.Seconds()
+		return f
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-p.quit:
+		return closedFault()
+	}
+}
+
+// startFailed counts falls and time-outs at the start; a binary that is no plugin does not become one
+// by waiting.
+func (p *Pool[I]) startFailed(s *slot[I], err error) {
+	kind := failure.KindOf(err)
+	if kind != failure.ProviderCrashed && kind != failure.ProviderTimeout {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.history.fell(time.Now(), failure.From(err).Detail)
+}
+
+func (p *Pool[I]) hold(s *slot[I], instance I) (*Lease[I], error) {
+	h := &held[I]{instance: instance, slot: s, released: make(chan struct{}, 1), calls: map[*Lease[I]]bool{}}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		instance.Stop(context.Background())
+		return nil, closedFault()
+	}
+	s.current = h
+	lease := h.lease(p)
+	p.wait.Go(func() { p.watch(h) })
+	p.mu.Unlock()
+	return lease, nil
+}
+
+// watch sees one process through to its end.
+func (p *Pool[I]) watch(h *held[I]) {
+	// A pool that is closed still stops its processes in good order.
+	ctx := context.Background()
+	defer h.instance.Stop(ctx)
+	timer := time.NewTimer(p.idle)
+	defer timer.Stop()
+	for {
+		select {
+		case <-h.instance.Done():
+			p.fell(h)
+			return
+		case <-p.quit:
+			p.leave(h)
+			return
+		case <-h.released:
+			timer.Reset(p.idle)
+		case <-timer.C:
+			if p.leaveIfIdle(h) {
+				return
+			}
+		}
+	}
+}
+
+// fell records the end that nobody asked for and charges a call with it.
+func (p *Pool[I]) fell(h *held[I]) {
+	p.mu.Lock()
+	p.settle(h)
+	p.mu.Unlock()
+	p.fall(h.instance)
+}
+
+func (p *Pool[I]) leave(h *held[I]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.retired = true
+	h.leaveSlot()
+}
+
+func (p *Pool[I]) leaveIfIdle(h *held[I]) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(h.calls) > 0 {
+		return false
+	}
+	h.retired = true
+	h.leaveSlot()
+	return true
+}
+
+// Close stops every process and waits for that, at most until ctx ends; calls in flight fail. Nothing
+// can be acquired any more.
+func (p *Pool[I]) Close(ctx context.Context) error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.quit)
+	}
+	p.mu.Unlock()
+	stopped := make(chan struct{})
+	var waiter sync.WaitGroup
+	waiter.Go(func() {
+		defer close(stopped)
+		p.wait.Wait()
+	})
+	select {
+	case <-stopped:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,71 @@
+package process
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func TestEscapedGrandchildIsEnded(t *testing.T) {
+	restore, err := AdoptOrphans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restore()
+	c := start(t, "setsid sh -c 'echo $$; exec sleep 3600' & sleep 0.2; exit 0")
+	child := firstPID(t, c)
+	await(t, c)
+	assertGone(t, child)
+}
+
+func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {
+	echo, err := exec.LookPath("echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := os.Open(echo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer binary.Close()
+	replaced := filepath.Join(t.TempDir(), "agent-plugin-x")
+	writeProgram(t, replaced, "#!/bin/sh\necho replaced\n")
+	spawner := NewSpawner()
+	defer spawner.Close()
+	c := New(spawner, Spec{Path: replaced, Binary: binary, Marker: NewMarker(t.Name())})
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c.Stdout()) }()
+	await(t, c)
+	if got := c.FirstLine(); got != "" {
+		t.Errorf("ran %q, want the verified file, which prints an empty line", got)
+	}
+}
+
+func TestStartWhileTheFileIsBeingWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "agent-plugin-x")
+	sh, err := os.ReadFile("/bin/sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writer, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o700)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	if _, err := writer.Write(sh); err != nil {
+		t.Fatal(err)
+	}
+	spawner := NewSpawner()
+	defer spawner.Close()
+	c := New(spawner, Spec{Path: path, Marker: NewMarker(t.Name())})
+	err = c.Start(t.Context())
+	if !errors.Is(err, syscall.ETXTBSY) {
+		t.Errorf("Start error %v, want %v after all tries", err, syscall.ETXTBSY)
+	}
+}

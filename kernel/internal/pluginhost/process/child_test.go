@@ -1,0 +1,242 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// limit is far more than anything here takes, so that only a hang reaches it.
+const limit = 20 * time.Second
+
+// start runs a shell script as a child and reads its two streams to their ends.
+func start(t *testing.T, body string) *Child {
+	t.Helper()
+	spawner := NewSpawner()
+	t.Cleanup(spawner.Close)
+	path := filepath.Join(t.TempDir(), "agent-plugin-x")
+	writeProgram(t, path, "#!/bin/sh\n"+body)
+	c := New(spawner, Spec{Path: path, Env: os.Environ(), Dir: t.TempDir(), Marker: NewMarker(t.Name()), Number: 1})
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		_, _ = io.Copy(io.Discard, c.Stderr())
+	}()
+	first := make(chan struct{})
+	go func() {
+		defer close(first)
+		_, _ = io.Copy(io.Discard, c.Stdout())
+	}()
+	t.Cleanup(func() {
+		_ = c.Kill(context.Background())
+		await(t, c)
+		<-drained
+		<-first
+	})
+	return c
+}
+
+func writeProgram(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func await(t *testing.T, c *Child) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := c.Wait(ctx); err != nil {
+		t.Fatalf("the child does not end: %v", err)
+	}
+}
+
+func TestChildTellsHowItEnded(t *testing.T) {
+	c := start(t, "echo hello; echo the reason >&2; exit 3")
+	await(t, c)
+	if got := c.Exit(); got != "exit status 3" {
+		t.Errorf("Exit = %q", got)
+	}
+	if got := c.FirstLine(); got != "hello" {
+		t.Errorf("FirstLine = %q", got)
+	}
+	if got := c.Diagnose(t.Context()); got != "the reason\n" {
+		t.Errorf("Diagnose = %q", got)
+	}
+}
+
+func TestChildKeepsTheEndOfStderr(t *testing.T) {
+	c := start(t, "i=0; while [ $i -lt 3000 ]; do echo line $i >&2; i=$((i+1)); done")
+	await(t, c)
+	tail := c.Tail()
+	if len(tail) != StderrKept || !strings.HasSuffix(tail, "line 2999\n") {
+		t.Errorf("tail has %d bytes and ends in %q", len(tail), tail[max(0, len(tail)-20):])
+	}
+}
+
+func TestChildIsNotBlockedByItsStdout(t *testing.T) {
+	c := start(t, "head -c 3000000 /dev/zero; echo; head -c 3000000 /dev/zero; exit 0")
+	await(t, c)
+	if got := c.Exit(); got != "exit status 0" {
+		t.Errorf("Exit = %q", got)
+	}
+}
+
+func TestKillEndsTheGroup(t *testing.T) {
+	c := start(t, "sleep 3600 & echo $!; wait")
+	child := firstPID(t, c)
+	if err := c.Kill(t.Context()); err != nil {
+		t.Fatalf("Kill: %v", err)
+	}
+	await(t, c)
+	assertGone(t, child)
+	if err := c.Kill(t.Context()); err != nil {
+		t.Errorf("Kill of what is gone: %v", err)
+	}
+}
+
+func TestGroupDiesWithItsLeader(t *testing.T) {
+	c := start(t, "sleep 3600 & echo $!; exit 0")
+	child := firstPID(t, c)
+	await(t, c)
+	assertGone(t, child)
+}
+
+func TestStoppedChildCanBeKilled(t *testing.T) {
+	c := start(t, "echo $$; kill -STOP $$; sleep 3600")
+	_ = firstPID(t, c)
+	if err := c.Kill(t.Context()); err != nil {
+		t.Fatalf("Kill: %v", err)
+	}
+	await(t, c)
+	if got := c.Exit(); got != "signal: killed" {
+		t.Errorf("Exit = %q", got)
+	}
+}
+
+func TestKillBeforeStart(t *testing.T) {
+	spawner := NewSpawner()
+	defer spawner.Close()
+	path := filepath.Join(t.TempDir(), "agent-plugin-x")
+	writeProgram(t, path, "#!/bin/sh\nsleep 3600\n")
+	c := New(spawner, Spec{Path: path, Marker: NewMarker(t.Name())})
+	if err := c.Kill(t.Context()); err != nil {
+		t.Fatalf("Kill: %v", err)
+	}
+	if err := c.Start(t.Context()); err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	await(t, c)
+}
+
+func TestStdinStaysOpenAndSilent(t *testing.T) {
+	c := start(t, "echo ready; read line; echo read ended >&2")
+	_ = firstWord(t, c)
+	select {
+	case <-c.Done():
+		t.Fatal("stdin ended while the host lives")
+	case <-time.After(50 * time.Millisecond):
+	}
+	_ = c.stdio().stdin.Close() // what the host's death does
+	await(t, c)
+	if got := c.Tail(); got != "read ended\n" {
+		t.Errorf("stderr = %q", got)
+	}
+}
+
+func TestMarkersAreInTheEnvironment(t *testing.T) {
+	c := start(t, "echo $AGENT_PIPELINES_RUN $AGENT_PIPELINES_PROCESS")
+	await(t, c)
+	if want := NewMarker(t.Name()).String() + " 1"; c.FirstLine() != want {
+		t.Errorf("markers %q, want %q", c.FirstLine(), want)
+	}
+}
+
+func TestStartFaults(t *testing.T) {
+	dir := t.TempDir()
+	noExec := filepath.Join(dir, "noexec")
+	if err := os.WriteFile(noExec, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	noProgram := filepath.Join(dir, "noprogram")
+	writeProgram(t, noProgram, "just text, longer than a header needs to be\n")
+	noInterpreter := filepath.Join(dir, "nointerpreter")
+	writeProgram(t, noInterpreter, "#!/no/such/interpreter\n")
+	tests := []struct {
+		name, path string
+		want       error
+	}{
+		{"missing", filepath.Join(dir, "missing"), fs.ErrNotExist},
+		{"directory", dir, fs.ErrPermission},
+		{"not executable", noExec, fs.ErrPermission},
+		{"no program", noProgram, syscall.ENOEXEC},
+		{"interpreter missing", noInterpreter, fs.ErrNotExist},
+	}
+	spawner := NewSpawner()
+	defer spawner.Close()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			err := New(spawner, Spec{Path: tt.path}).Start(t.Context())
+			if !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.path) {
+				t.Errorf("Start error %v, want %v with the path", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestClosedSpawnerStartsNothing(t *testing.T) {
+	spawner := NewSpawner()
+	spawner.Close()
+	spawner.Close()
+	if err := New(spawner, Spec{Path: "/bin/sh"}).Start(t.Context()); !errors.Is(err, ErrSpawnerClosed) {
+		t.Errorf("Start error %v, want %v", err, ErrSpawnerClosed)
+	}
+}
+
+// firstWord waits for the first line of the child's stdout.
+func firstWord(t *testing.T, c *Child) string {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for time.Now().Before(deadline) {
+		if s := c.FirstLine(); s != "" && c.stdio().first.complete() {
+			return s
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the child says nothing")
+	return ""
+}
+
+func firstPID(t *testing.T, c *Child) int {
+	t.Helper()
+	pid, err := strconv.Atoi(firstWord(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// assertGone fails if the process runs. A zombie that init has yet to reap runs no more.
+func assertGone(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
+	for time.Now().Before(deadline) {
+		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}

@@ -1,0 +1,134 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func zombie(pid int) bool {
+	fields, ok := stat(pid)
+	return ok && fields[stateField] == "Z"
+}
+
+// deadKernel is the marker of a process that has ended.
+func deadKernel(t *testing.T, run string) Marker {
+	t.Helper()
+	c := exec.Command("true")
+	if err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	return Marker{Run: run, PID: c.Process.Pid, Start: 1}
+}
+
+// survivor starts a process with the marker in a session of its own.
+func survivor(t *testing.T, m Marker, script string) int {
+	t.Helper()
+	c := exec.Command("sh", "-c", script)
+	c.Env = append(os.Environ(), MarkerVariable+"="+m.String())
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
+		_ = c.Wait()
+	})
+	if _, err := out.Read(make([]byte, 8)); err != nil {
+		t.Fatalf("wait for the survivor: %v", err)
+	}
+	return c.Process.Pid
+}
+
+func TestSweep(t *testing.T) {
+	base := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
+	dead := deadKernel(t, base+"auth/r1")
+	polite := survivor(t, dead, "echo up; exec sleep 3600")
+	stubborn := survivor(t, dead, "trap '' TERM; echo up; while :; do sleep 0.05; done")
+	other := survivor(t, deadKernel(t, base+"other/r1"), "echo up; exec sleep 3600")
+	living := survivor(t, NewMarker(base+"auth/r2"), "echo up; exec sleep 3600")
+
+	got, err := Sweep(t.Context(), base+"auth/", 100*time.Millisecond)
+	if err != nil {
+		t.Fatalf("Sweep: %v", err)
+	}
+	var ended []int
+	for _, s := range got {
+		if s.Run != dead.Run || !s.Ended {
+			t.Errorf("survivor %+v, want run %s, ended", s, dead.Run)
+		}
+		ended = append(ended, s.PID)
+	}
+	for _, pid := range []int{polite, stubborn} {
+		if !slices.Contains(ended, pid) {
+			t.Errorf("Sweep ended %v, not %d", ended, pid)
+		}
+		assertGone(t, pid)
+	}
+	for _, pid := range []int{other, living} {
+		if slices.Contains(ended, pid) || zombie(pid) {
+			t.Errorf("process %d of another run or a living kernel was ended", pid)
+		}
+	}
+	again, err := Sweep(t.Context(), base+"auth/", time.Second)
+	if diff := cmp.Diff([]Survivor(nil), again, cmpopts.EquateEmpty()); diff != "" || err != nil {
+		t.Errorf("second Sweep, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestSweepNamesTheCommand(t *testing.T) {
+	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
+	_ = survivor(t, deadKernel(t, run), "echo up; exec sleep 3601")
+	got, err := Sweep(t.Context(), run, time.Second)
+	if err != nil || len(got) != 1 || !strings.Contains(got[0].Command, "sleep 3601") {
+		t.Errorf("Sweep = %+v, %v, want the command sleep 3601", got, err)
+	}
+}
+
+func TestSweepStopsWhenCancelled(t *testing.T) {
+	run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
+	_ = survivor(t, deadKernel(t, run), "trap '' TERM; echo up; while :; do sleep 0.05; done")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Sweep(ctx, run, time.Hour); err == nil {
+		t.Error("Sweep with a cancelled context reports no error")
+	}
+}
+
+func TestSweepSparesItself(t *testing.T) {
+	if up := ancestors(); !up[os.Getpid()] || !up[os.Getppid()] {
+		t.Errorf("ancestors = %v, want this process and its parent", up)
+	}
+}
+
+func TestKernelLives(t *testing.T) {
+	here := NewMarker("r")
+	tests := []struct {
+		name string
+		m    Marker
+		want bool
+	}{
+		{"this process", here, true},
+		{"start time unknown", Marker{PID: here.PID}, true},
+		{"another process with the number", Marker{PID: here.PID, Start: here.Start + 1}, false},
+		{"ended", deadKernel(t, "r"), false},
+	}
+	for _, tt := range tests {
+		if got := kernelLives(tt.m); got != tt.want {
+			t.Errorf("%s: kernelLives = %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}

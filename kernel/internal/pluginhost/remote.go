@@ -1,0 +1,137 @@
+package pluginhost
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/gate"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/launch"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/pool"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Use is how a component's process is set up. Uses that differ get different processes. The zero
+// value takes the component's defaults.
+type Use struct {
+	// Env narrows the environment that the component would get.
+	Env environ.Policy
+	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
+	Widen bool
+	// WorkDir is where the process works, absolute. Default: the Host's.
+	WorkDir string
+	// Sandbox names the isolation. Only "" (none) exists so far.
+	Sandbox string
+}
+
+// instance is a running plugin with the gates of its components.
+type instance struct {
+	*launch.Instance
+	sha256      string
+	environment []string // names
+	init        sdk.InitRequest
+
+	mu    sync.Mutex
+	gates map[string]*gate.Gate // by kind and name
+}
+
+func (i *instance) gate(component sdk.Component) *gate.Gate {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id := string(component.Kind) + " " + component.Name
+	g, ok := i.gates[id]
+	if !ok {
+		g = gate.New(component, proxy(i.Client(), component), i.init)
+		i.gates[id] = g
+	}
+	return g
+}
+
+func proxy(c *client.Client, component sdk.Component) any {
+	switch component.Kind {
+	case sdk.KindTermination:
+		return c.Termination(component)
+	case sdk.KindHookAction:
+		return c.HookAction(component)
+	default:
+		return c.Provider(component)
+	}
+}
+
+// remote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
+// stat while it is the same: what was replaced since the last call is described and started anew.
+func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
+	if use.Sandbox != "" {
+		return failure.New(failure.SandboxUnavailable, "plugin %s cannot be run in sandbox %q", e.Path, use.Sandbox).
+			WithHint("no sandbox is available yet")
+	}
+	b, err := h.verifier.Open(e.Path)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	d, component, err := h.current(ctx, e, b)
+	if err != nil {
+		return err
+	}
+	env := h.environment(component, use)
+	dir := cmp.Or(use.WorkDir, h.cfg.WorkDir)
+	key := pool.Key{SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox}
+	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
+		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS})
+	})
+	if err != nil {
+		return err
+	}
+	return lease.End(ctx, p(ctx, lease.Instance().gate(component)))
+}
+
+// current is the description of the binary as it is now, and of the component in it.
+func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
+	d, err := h.catalog.Describe(ctx, b)
+	if err != nil {
+		return d, sdk.Component{}, err
+	}
+	i := slices.IndexFunc(d.Components, func(c sdk.Component) bool {
+		return c.Kind == e.Component.Kind && c.Name == e.Component.Name
+	})
+	if i < 0 {
+		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
+			"plugin %s was replaced and serves no %s %q any more", e.Path, e.Component.Kind, e.Component.Name).
+			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Path)
+	}
+	return d, d.Components[i], nil
+}
+
+func (h *Host) environment(component sdk.Component, use Use) []string {
+	policy := environ.Default(component.Kind, component.Name)
+	switch {
+	case use.Widen && use.Env.Mode != "":
+		policy = use.Env
+	default:
+		policy = policy.Within(use.Env)
+	}
+	return environ.Build(h.cfg.Environ, policy, nil)
+}
+
+func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
+	i, err := h.launcher.Start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	names := environ.Names(o.Env)
+	h.cfg.Logger.Debug("plugin process started", "plugin", i.Path(), "pid", i.PID(), "mtls", o.MTLS)
+	h.cfg.Notify(Notice{Event: Started, Path: i.Path(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names})
+	return &instance{
+		Instance: i, sha256: o.Binary.SHA256, environment: names,
+		init:  sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()},
+		gates: map[string]*gate.Gate{},
+	}, nil
+}
