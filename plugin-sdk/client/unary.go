@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -14,9 +13,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
-
-// errLimit is the cause of a context that one of our own limits ended.
-var errLimit = errors.New("the plugin's time for the call is over")
 
 // unary makes one call with a deadline of its own; limit 0 leaves it to the caller's context.
 func unary[Req proto.Message, Res any](
@@ -30,7 +26,7 @@ func unary[Req proto.Message, Res any](
 	callCtx := ctx
 	if limit > 0 {
 		var cancel context.CancelFunc
-		callCtx, cancel = context.WithTimeoutCause(ctx, limit, errLimit)
+		callCtx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()
 	}
 	response, err := call(callCtx, request)
@@ -39,12 +35,21 @@ func unary[Req proto.Message, Res any](
 		return response, nil
 	case ctx.Err() != nil:
 		return none, fmt.Errorf("%s: %w", what, context.Cause(ctx))
-	case context.Cause(callCtx) == errLimit: //nolint:errorlint // the very value, set above
+	case status.Code(err) != codes.DeadlineExceeded:
+		return none, broken(what, err)
+	case sameDeadline(ctx, callCtx):
+		return none, fmt.Errorf("%s: %w", what, context.DeadlineExceeded)
+	default:
 		return none, failure.New(failure.ProviderTimeout, "the plugin did not answer %s within %s", what, limit).
 			WithHint("a plugin that hangs is replaced by the next attempt; its log may say why it does")
-	default:
-		return none, broken(what, err)
 	}
+}
+
+// sameDeadline tells whose deadline a call met: the plugin's end may notice it a moment before ours.
+func sameDeadline(ctx, callCtx context.Context) bool {
+	own, ok := ctx.Deadline()
+	limited, _ := callCtx.Deadline()
+	return ok && own.Equal(limited)
 }
 
 // checkSize refuses what the other side would not accept, with the limit's name.
