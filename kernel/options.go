@@ -1,0 +1,68 @@
+package kernel
+
+import (
+	"io/fs"
+
+	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Option configures an engine.
+type Option func(*config)
+
+type config struct {
+	workDir    string
+	engineRoot string
+	library    fs.FS
+	log        hclog.Logger
+	pluginDirs []string
+	configDir  string
+	cacheDir   string
+	executable string
+	environ    []string
+	version    string
+	standIn    string
+	providers  []sdk.Provider
+}
+
+// WithWorkDir sets the project that sessions work on and are kept in. Default: the current directory.
+func WithWorkDir(dir string) Option { return func(c *config) { c.workDir = dir } }
+
+// WithEngineRoot adds a folder whose scripts/pipelines and scripts/stages are looked through, as
+// AGENT_PIPELINES_ROOT does for the command. Default: none.
+func WithEngineRoot(dir string) Option { return func(c *config) { c.engineRoot = dir } }
+
+// WithLibrary sets the shipped stages and pipelines. Default: none.
+func WithLibrary(library fs.FS) Option { return func(c *config) { c.library = library } }
+
+// WithLogger sets where the engine and its plugins log. Default: nowhere.
+func WithLogger(log hclog.Logger) Option { return func(c *config) { c.log = log } }
+
+// WithPluginDirs sets directories in which plugins are looked for first. Default: none.
+func WithPluginDirs(dirs ...string) Option { return func(c *config) { c.pluginDirs = dirs } }
+
+// WithConfigDir sets the user's directory of plugins, lock and trust. Default:
+// $XDG_CONFIG_HOME/agent-pipelines, or ~/.config/agent-pipelines.
+func WithConfigDir(dir string) Option { return func(c *config) { c.configDir = dir } }
+
+// WithCacheDir sets where descriptions of plugins are remembered; "-" remembers nothing. Default:
+// agent-pipelines in the user's cache directory.
+func WithCacheDir(dir string) Option { return func(c *config) { c.cacheDir = dir } }
+
+// WithEnvironment sets the user's environment, "NAME=value" each. Default: os.Environ().
+func WithEnvironment(environ []string) Option { return func(c *config) { c.environ = environ } }
+
+// WithVersion sets the version that sessions record. Default: "unknown".
+func WithVersion(version string) Option { return func(c *config) { c.version = version } }
+
+// WithProvider registers a provider of this process; its Describe names it. It wins over plugins'
+// providers of the same name.
+func WithProvider(p sdk.Provider) Option {
+	return func(c *config) { c.providers = append(c.providers, p) }
+}
+
+// WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
+// the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash
+// engine. Default: none.
+func WithStandIn(provider string) Option { return func(c *config) { c.standIn = provider } }

@@ -1,0 +1,431 @@
+package schedule_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// history applies events one by one, stamped, and keeps the state.
+type history struct {
+	t     *testing.T
+	plan  *plan.Plan
+	state state.State
+	lines []byte
+}
+
+func newHistory(t *testing.T, p *plan.Plan) *history {
+	t.Helper()
+	h := &history{t: t, plan: p}
+	h.add(event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", event.SessionStartData{
+		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version}))
+	h.kernel()
+	return h
+}
+
+func (h *history) kernel() {
+	e := event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 7, Version: "test"})
+	e.Epoch = h.state.Epoch + 1
+	h.add(e)
+}
+
+func (h *history) add(e event.Event) {
+	h.t.Helper()
+	e.Seq, e.Session, e.RunID = h.state.Seq+1, "golden", "PL-20260102030405-00000001"
+	e.Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(e.Seq) * time.Second)
+	if e.Epoch == 0 {
+		e.Epoch = h.state.Epoch
+	}
+	next, err := schedule.Apply(h.plan, h.state, e)
+	if err != nil {
+		h.t.Fatalf("apply: %v", err)
+	}
+	h.state = next
+	if h.lines, err = e.AppendLine(h.lines); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// due is the one command that is due.
+func (h *history) due() schedule.Command {
+	h.t.Helper()
+	cmds := schedule.Decide(h.plan, h.state)
+	if len(cmds) != 1 {
+		h.t.Fatalf("%d commands are due: %s", len(cmds), asJSON(cmds))
+	}
+	return cmds[0]
+}
+
+// commit performs the record commands that are due until an effect or nothing is.
+func (h *history) commit() schedule.Command {
+	h.t.Helper()
+	for {
+		cmds := schedule.Decide(h.plan, h.state)
+		if len(cmds) == 0 {
+			return schedule.Command{}
+		}
+		if cmds[0].Event != nil {
+			h.add(*cmds[0].Event)
+		}
+		if cmds[0].Kind != schedule.Record {
+			return cmds[0]
+		}
+	}
+}
+
+// iterate commits up to the next attempt and completes it with what the agent asks for.
+func (h *history) iterate(ask string) {
+	h.t.Helper()
+	c := h.commit()
+	if c.Kind != schedule.Attempt {
+		h.t.Fatalf("want an attempt, have %s", asJSON(c))
+	}
+	h.complete(c, ask)
+}
+
+func (h *history) complete(c schedule.Command, ask string) {
+	h.t.Helper()
+	h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
+		Decision: "continue", Ask: ask, Summary: fmt.Sprint("iteration ", c.Place.Iteration),
+		Result: event.Ref{Path: "result.json", Size: 2}}))
+}
+
+func (h *history) fail(c schedule.Command, d event.FailureData) {
+	h.t.Helper()
+	e := event.New(event.Error, c.Place.Cursor(), c.Key, d)
+	e.Attempt = c.Attempt
+	h.add(e)
+}
+
+func (h *history) decide(action string) {
+	h.t.Helper()
+	c := h.due()
+	if c.Kind != schedule.Strategy {
+		h.t.Fatalf("want the strategy, have %s", asJSON(c))
+	}
+	h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
+}
+
+func (h *history) fire() {
+	h.t.Helper()
+	h.commit()
+	for key := range h.state.Timers {
+		h.add(event.Event{Type: event.TimerFired, Key: key})
+	}
+}
+
+func (h *history) loop() state.Loop { return h.state.Nodes[h.state.At].Loop }
+
+func stages(nodes ...plan.Node) *plan.Plan {
+	for i := range nodes {
+		nodes[i].Path, nodes[i].Kind = fmt.Sprint(i), plan.KindStage
+		if nodes[i].ID == "" {
+			nodes[i].ID = fmt.Sprintf("n%d", i)
+		}
+		if nodes[i].Termination == nil {
+			nodes[i].Termination = plan.Termination{"type": "fixed", "max": 2}
+		}
+	}
+	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "golden"}, Nodes: nodes}
+}
+
+// U088: an error that the agent reports stops at once, whatever the strategy.
+func TestAgentErrorFailsTheSession(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	h.iterate("error")
+	h.commit()
+	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "agent_error" {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// D08, U086: a strategy that never stops ends at the maximum, and the reason says so.
+func TestMaximumEndsTheLoop(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{Termination: plan.Termination{"type": "judgment", "max": 2}}))
+	h.iterate("")
+	h.decide("continue")
+	h.fire()
+	h.iterate("")
+	h.decide("continue")
+	h.commit()
+	if n := h.state.Nodes["0"]; h.state.Status != state.Completed || n.Reason != "max_iterations" || n.Loop.Completed != 2 {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// U100, U099, K6: what is retried, how often, after which pause.
+func TestRetryLadder(t *testing.T) {
+	crash := event.FailureData{ErrorType: "provider_crashed", Message: "crashed", Retryable: true}
+	final := event.FailureData{ErrorType: "provider_missing", Message: "missing"}
+	limited := crash
+	limited.RetryAfter = 90
+	tests := []struct {
+		name    string
+		policy  *plan.Policy
+		failure event.FailureData
+		pauses  []time.Duration // before the second, third, … attempt
+	}{
+		{"two attempts by default", nil, crash, []time.Duration{2 * time.Second}},
+		{"doubled and capped", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, crash,
+			[]time.Duration{2e9, 4e9, 8e9, 16e9, 30e9, 30e9}},
+		{"the policy's own pauses", &plan.Policy{Retry: &plan.Retry{Attempts: 4, Backoff: []float64{1, 0.5}}}, crash, []time.Duration{1e9, 5e8, 5e8}},
+		{"the service asks for longer", nil, limited, []time.Duration{90e9}},
+		{"not transient", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, final, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{Policy: tt.policy}))
+			var pauses []time.Duration
+			for {
+				c := h.commit()
+				if c.Kind != schedule.Attempt {
+					break
+				}
+				h.fail(c, tt.failure)
+				h.commit()
+				for key, timer := range h.state.Timers {
+					pauses = append(pauses, timer.Due.Sub(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(h.state.Seq)*time.Second)))
+					h.add(event.Event{Type: event.TimerFired, Key: key})
+				}
+			}
+			if diff := cmp.Diff(tt.pauses, pauses); diff != "" {
+				t.Error(diff)
+			}
+			if h.state.Status != state.Failed || h.state.Failure.ErrorType != tt.failure.ErrorType {
+				t.Errorf("state %s", asJSON(h.state))
+			}
+		})
+	}
+}
+
+// DESIGN 6: an attempt that falls with another call's process uses up no try, but not for ever.
+func TestCollateralUsesUpNoTry(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	started := 0
+	for c := h.commit(); c.Kind == schedule.Attempt; c = h.commit() {
+		started++
+		h.fail(c, event.FailureData{ErrorType: "provider_crashed", Message: "fell", Retryable: true, Collateral: true})
+		if h.loop().Phase == state.PhaseBackoff {
+			h.fire()
+		}
+	}
+	if want := 5 + 2; started != want { // five spared, two counted
+		t.Errorf("%d attempts, want %d", started, want)
+	}
+}
+
+// U069, DESIGN 7: what happens to an attempt that a crash cut off.
+func TestRecovery(t *testing.T) {
+	tests := []struct {
+		recovery plan.Recovery
+		status   state.Status
+		kind     state.PauseKind
+		phase    state.Phase // after the kernel start and what follows, before anybody resumes
+	}{
+		{"", state.Running, "", state.PhaseAttempt},
+		{plan.RecoveryRerun, state.Running, "", state.PhaseAttempt},
+		{plan.RecoveryAsk, state.Paused, state.PauseEscalation, state.PhaseCutOff},
+		{plan.RecoveryFail, state.Failed, "", state.PhaseSettled},
+	}
+	for _, tt := range tests {
+		t.Run("recovery "+string(tt.recovery), func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{Policy: &plan.Policy{Recovery: tt.recovery}}))
+			h.commit()
+			h.kernel()
+			h.commit()
+			if h.state.Status != tt.status || h.state.PauseKind != tt.kind || h.state.Nodes["0"].Loop.Phase != tt.phase {
+				t.Errorf("state %s", asJSON(h.state))
+			}
+			if tt.phase == state.PhaseAttempt {
+				return
+			}
+			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Place.Iteration != 1 {
+				t.Errorf("after the resume %s is due", asJSON(c))
+			}
+		})
+	}
+}
+
+// DESIGN 5: after a takeover the old kernel's events change nothing.
+func TestOutdatedEpochIsRefused(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	c := h.commit()
+	h.kernel()
+	late := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{})
+	late.Seq, late.Epoch = h.state.Seq+1, 1
+	after, err := schedule.Apply(h.plan, h.state, late)
+	if !errors.Is(err, schedule.ErrMisfit) {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U134, DESIGN 7: a failed session resumes at the failed iteration, with its retries renewed.
+func TestResumeAfterFailure(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	h.iterate("")
+	h.decide("continue")
+	h.fire()
+	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "missing"})
+	h.commit()
+	if h.state.Status != state.Failed {
+		t.Fatalf("state %s", asJSON(h.state))
+	}
+	h.kernel()
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "use the other one"}))
+	if h.state.Context != "use the other one" || h.state.Failure != nil {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+	if c := h.commit(); c.Place.Iteration != 2 || c.Attempt != 1 {
+		t.Errorf("due: %s", asJSON(c))
+	}
+}
+
+// U016.
+func TestNoNodesCompleteAtOnce(t *testing.T) {
+	h := newHistory(t, stages())
+	h.commit()
+	if h.state.Status != state.Completed {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// A strategy may ask four questions for one decision, not five.
+func TestQuestionRounds(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	h.iterate("")
+	rounds := 0
+	for h.state.Status == state.Running && h.loop().Phase != state.PhaseSettled {
+		c := h.due()
+		h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{
+			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"}}))
+		if h.loop().Phase == state.PhaseSettled {
+			break
+		}
+		q := h.commit()
+		h.add(event.New(event.JudgeComplete, q.Place.Cursor(), q.Key, event.JudgeCompleteData{Status: "success"}))
+		rounds++
+	}
+	if rounds != 4 || h.loop().Failure.ErrorType != "strategy_failed" {
+		t.Errorf("%d rounds, loop %s", rounds, asJSON(h.loop()))
+	}
+}
+
+// An event of a type nobody here knows is skipped, unless it must be understood.
+func TestUnknownEvents(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	unknown := event.Event{Type: "from_the_future", Seq: h.state.Seq + 1}
+	if _, err := schedule.Apply(h.plan, h.state, unknown); err != nil {
+		t.Error(err)
+	}
+	unknown.Must = true
+	if _, err := schedule.Apply(h.plan, h.state, unknown); err == nil {
+		t.Error("an event that must be understood was skipped")
+	}
+}
+
+// The golden journal: a run with a retry, a judge's question, a delay, a crash and a resume. It is
+// replayed as it was written, so that a change of the scheduler that would read old sessions
+// differently fails here.
+func TestGoldenJournal(t *testing.T) {
+	p := stages(plan.Node{ID: "plan"}, plan.Node{ID: "build", Termination: plan.Termination{"type": "judgment", "max": 3}})
+	if *update {
+		writeGolden(t, p)
+	}
+	lines, err := os.ReadFile(filepath.Join("testdata", "journal-v1.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []event.Event
+	for l := range bytes.Lines(lines) {
+		e, err := event.ParseLine(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := e.AppendLine(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(l), string(again)); diff != "" {
+			t.Errorf("line read and written again:\n%s", diff)
+		}
+		events = append(events, e)
+	}
+	got, errs := schedule.Fold(p, events)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	want, err := os.ReadFile(filepath.Join("testdata", "state-v1.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), indented(t, got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func writeGolden(t *testing.T, p *plan.Plan) {
+	t.Helper()
+	h := newHistory(t, p)
+	h.iterate("")
+	h.decide("continue")
+	h.fire()
+	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Message: "exit status 1", Retryable: true})
+	h.fire()
+	h.iterate("")
+	h.decide("stop")
+	c := h.commit()
+	h.kernel() // cut off
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: "test"}))
+	h.complete(h.commit(), "")
+	d := h.due()
+	h.add(event.New(event.Decision, d.Place.Cursor(), d.Key, event.DecisionData{
+		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
+		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"}}))
+	q := h.commit()
+	h.add(event.New(event.JudgeComplete, q.Place.Cursor(), q.Key, event.JudgeCompleteData{Status: "success", Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
+	h.decide("stop")
+	h.commit()
+	if h.state.Status != state.Completed || c.Place.Node != "1" {
+		t.Fatalf("state %s", asJSON(h.state))
+	}
+	write(t, "journal-v1.jsonl", h.lines)
+	write(t, "state-v1.json", []byte(indented(t, h.state)))
+}
+
+func write(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll("testdata", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join("testdata", name), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func indented(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b) + "\n"
+}

@@ -1,0 +1,145 @@
+package kernel
+
+import (
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// RunOptions say what to run. Either Pipeline or Stage is needed.
+type RunOptions struct {
+	// Pipeline is a pipeline's name or the path of its file.
+	Pipeline string
+	// Stage is the name of a stage to be run alone, as a loop of at most Max iterations (0: 25).
+	Stage string
+	Max   int
+	// Plan runs a plan that is already compiled, instead of Pipeline or Stage.
+	Plan *plan.Plan
+	// Session names the session. Default: the stage's name, or the pipeline's with the time.
+	Session string
+	// Provider, Model, Context, Inputs and Commands win over what the files say.
+	Provider string
+	Model    string
+	Context  string
+	Inputs   []string
+	Commands map[string]string
+	// EnvProvider, EnvModel and EnvContext are the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and
+	// _CONTEXT: over the files, under the fields above.
+	EnvProvider string
+	EnvModel    string
+	EnvContext  string
+	// Force takes over a session that another kernel holds, and starts a finished one again.
+	Force bool
+	// Observe is called with everything that happens, in order, from one goroutine; it has to return
+	// soon. Subscribe is for slower readers.
+	Observe func(Update)
+}
+
+// ResumeOptions say how a session goes on.
+type ResumeOptions struct {
+	Session string
+	// Context is text for the agent's next prompts.
+	Context string
+	// By says who resumes, for the journal.
+	By    string
+	Force bool
+	// Observe works as in [RunOptions].
+	Observe func(Update)
+}
+
+// Update is one thing that happened in a session.
+type Update struct {
+	Session string
+	// Event is an event of the journal, with the state after it, or nil for a report.
+	Event *event.Event
+	State *state.State
+	// Report is what an agent reported last; it is not journaled.
+	Report *Report
+	// Plan is the session's plan.
+	Plan *plan.Plan
+}
+
+// Report is what an agent reported last.
+type Report = attempt.Report
+
+// Result is how a run ended or why it waits.
+type Result struct {
+	Session string `json:"session"`
+	RunID   string `json:"run_id"`
+	// Success: the run is completed and did not merely reach a maximum.
+	Success bool         `json:"success"`
+	Status  state.Status `json:"status"`
+	// Mode is loop or pipeline.
+	Mode string `json:"mode"`
+	// Reason is the completion reason, the reason of the pause or of the abort.
+	Reason    string          `json:"reason,omitempty"`
+	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
+	// Failure is the error record of a failed run, nil otherwise.
+	Failure *event.FailureData `json:"error,omitempty"`
+	// Completed are the ids of the nodes that were completed, in order.
+	Completed []string `json:"stages_completed"`
+	// Dir is the absolute path of the session's directory.
+	Dir      string        `json:"dir"`
+	Usage    event.Usage   `json:"usage"`
+	Duration time.Duration `json:"duration_ns"` // of this run or resume
+	// ResumeCommand goes on with a run that can be resumed, "" otherwise.
+	ResumeCommand string `json:"resume_command,omitempty"`
+	// Warnings are what the author of the pipeline should know.
+	Warnings Diagnostics `json:"warnings,omitempty"`
+}
+
+// Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
+// an error where it holds faults.
+type Diagnostics = compile.Diagnostics
+
+// NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
+type NotFoundError = compile.NotFoundError
+
+// Plugins is what `plugins list` shows.
+type Plugins = pluginhost.Listing
+
+// SessionInfo is one line of a list of sessions.
+type SessionInfo struct {
+	Session  string       `json:"session"`
+	Status   state.Status `json:"status"`
+	Crashed  bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
+	Stage    string       `json:"stage,omitempty"`   // the node it is at
+	Modified time.Time    `json:"modified"`
+}
+
+// Status is what is known of a session.
+type Status struct {
+	Session string       `json:"session"`
+	RunID   string       `json:"run_id"`
+	Mode    string       `json:"mode"`
+	Status  state.Status `json:"status"`
+	// Crashed: the state says running, but no kernel holds the session.
+	Crashed bool `json:"crashed,omitempty"`
+	// PID of the kernel that holds the session, 0 if none does.
+	PID         int                `json:"pid,omitempty"`
+	PauseKind   state.PauseKind    `json:"pause_kind,omitempty"`
+	Reason      string             `json:"reason,omitempty"`
+	Node        string             `json:"node,omitempty"` // path of the node it is at
+	Stage       string             `json:"stage,omitempty"`
+	Type        string             `json:"type,omitempty"` // the stage's name
+	Provider    string             `json:"provider,omitempty"`
+	Iteration   int                `json:"iteration"`
+	Max         int                `json:"max_iterations"`
+	Attempt     int                `json:"attempt,omitempty"`
+	Completed   []string           `json:"stages_completed"`
+	Events      int64              `json:"events"`
+	LastEvent   string             `json:"last_event,omitempty"`
+	LastEventAt time.Time          `json:"last_event_at"`
+	StartedAt   time.Time          `json:"started_at"`
+	EndedAt     *time.Time         `json:"ended_at,omitempty"`
+	Failure     *event.FailureData `json:"error,omitempty"`
+	Usage       event.Usage        `json:"usage"`
+	Dir         string             `json:"dir"`
+	// ResumeCommand goes on with the session, "" where there is nothing to go on with.
+	ResumeCommand string `json:"resume_command,omitempty"`
+}
