@@ -1,0 +1,157 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Config is what the strategy reads of a node's termination block. Other keys of the block are left
+// alone: it is shared with the kernel, and a node inherits the keys of its stage.
+type Config struct {
+	// MinIterations is the number of iterations before the judge is asked at all. Default 1.
+	MinIterations Count `json:"min_iterations"`
+	// Consensus is how many times in a row the judge must say stop. Default 2.
+	Consensus Count `json:"consensus"`
+	// Criteria is told to the judge as ${TERMINATION_CRITERIA}: a text, or any JSON. Default {}.
+	Criteria json.RawMessage `json:"criteria"`
+	// OnJudgeFailure says what happens when the judge has failed too often: continue (default) without
+	// it, or fail.
+	OnJudgeFailure string `json:"on_judge_failure"`
+	// Judge says who is asked and how.
+	Judge Judge `json:"judge"`
+}
+
+// Judge says who is asked and how.
+type Judge struct {
+	// Provider is asked. JUDGE_PROVIDER goes before it; default claude.
+	Provider string `json:"provider"`
+	// Model is the provider's. JUDGE_MODEL goes before it; default haiku for claude, else the provider's own.
+	Model string `json:"model"`
+	// Prompt is the file of the prompt template, relative to the work directory. JUDGE_PROMPT_PATH goes
+	// before it; for the default see [Strategy.Decide].
+	Prompt string `json:"prompt"`
+	// Attempts is how often the judge is asked for one decision when the provider fails. Default 2, at
+	// most [sdk.MaxQuestionRounds].
+	Attempts Count `json:"attempts"`
+	// MaxFailures is how many decisions in a row may fail before the judge counts as unreliable. Default 3.
+	MaxFailures Count `json:"max_failures"`
+}
+
+// Count is a whole number that may be written as a text, as YAML of older pipelines does.
+type Count int
+
+// UnmarshalJSON implements [json.Unmarshaler]; null leaves the count as it is.
+func (c *Count) UnmarshalJSON(raw []byte) error {
+	text := strings.Trim(string(raw), `"`)
+	if text == "null" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("%s is no whole number", raw)
+	}
+	*c = Count(n)
+	return nil
+}
+
+// The variables that the strategy reads. A host may keep them from it; the configuration then decides.
+const (
+	envProvider   = "JUDGE_PROVIDER"
+	envModel      = "JUDGE_MODEL"
+	envPrompt     = "JUDGE_PROMPT_PATH"
+	envTestMode   = "PLATEAU_TEST_MODE"    // "1": nobody is asked, the agents' own wish to stop counts
+	envHome       = "HOME"                 // of the user's own prompts
+	envConfigHome = "XDG_CONFIG_HOME"      // the same
+	envRoot       = "AGENT_PIPELINES_ROOT" // of shared stages and prompts
+)
+
+const (
+	onFailureContinue = "continue"
+	onFailureFail     = "fail"
+)
+
+// settings are a configuration with everything filled in.
+type settings struct {
+	Config
+	agentsDecide bool
+}
+
+// settings reads a configuration and completes it from the environment and the defaults.
+func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
+	c := settings{
+		Config: Config{
+			MinIterations: 1, Consensus: 2, Criteria: json.RawMessage("{}"), OnJudgeFailure: onFailureContinue,
+			Judge: Judge{Attempts: 2, MaxFailures: 3},
+		},
+		agentsDecide: s.getenv(envTestMode) == "1",
+	}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		if err := json.Unmarshal(raw, &c.Config); err != nil {
+			return settings{}, unreadable(err)
+		}
+	}
+	if err := c.check(); err != nil {
+		return settings{}, err
+	}
+	c.Judge.Provider = first(s.getenv(envProvider), c.Judge.Provider, "claude")
+	c.Judge.Model = first(s.getenv(envModel), c.Judge.Model)
+	if c.Judge.Model == "" && c.Judge.Provider == "claude" {
+		c.Judge.Model = "haiku"
+	}
+	c.Judge.Prompt = first(s.getenv(envPrompt), c.Judge.Prompt)
+	return c, nil
+}
+
+func unreadable(err error) error {
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) && mismatch.Field != "" {
+		return failure.New(failure.ConfigInvalid, "termination: %s does not fit: got %s", mismatch.Field, mismatch.Value)
+	}
+	return failure.New(failure.ConfigInvalid, "termination: %w", err)
+}
+
+// check complains about all values that make no sense.
+func (c settings) check() error {
+	var problems []string
+	for _, count := range []struct {
+		key      string
+		n        Count
+		min, max Count
+	}{
+		{"min_iterations", c.MinIterations, 0, 0},
+		{"consensus", c.Consensus, 1, 0},
+		{"judge.attempts", c.Judge.Attempts, 1, sdk.MaxQuestionRounds},
+		{"judge.max_failures", c.Judge.MaxFailures, 1, 0},
+	} {
+		switch {
+		case count.n < count.min:
+			problems = append(problems, fmt.Sprintf("%s is %d, want at least %d", count.key, count.n, count.min))
+		case count.max > 0 && count.n > count.max:
+			problems = append(problems, fmt.Sprintf("%s is %d, want at most %d", count.key, count.n, count.max))
+		}
+	}
+	if w := c.OnJudgeFailure; w != onFailureContinue && w != onFailureFail {
+		problems = append(problems, fmt.Sprintf("on_judge_failure is %q, want %s or %s", w, onFailureContinue, onFailureFail))
+	}
+	if problems == nil {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "termination: %s", strings.Join(problems, "; "))
+}
+
+// first is the first text that is not empty.
+func first(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,297 @@
+package judge
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a strategy with a project and an environment.
+type bench struct {
+	*Strategy
+	dir string
+	env map[string]string
+	req sdk.DecideRequest
+}
+
+// newBench has a prompt, and asks about iteration 5 of the default configuration.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{dir: t.TempDir(), env: map[string]string{}}
+	b.Strategy = &Strategy{getenv: func(name string) string { return b.env[name] }}
+	b.req = sdk.DecideRequest{Session: "s", Node: "refine", Iteration: 5, WorkDir: b.dir, Hint: "continue"}
+	b.write(t, "scripts/prompts/judge.md", "project judge\n")
+	return b
+}
+
+func (b *bench) write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(b.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (b *bench) decide(t *testing.T) sdk.Decision {
+	t.Helper()
+	d, err := b.Decide(t.Context(), b.req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// seen is a decision in words.
+type seen struct {
+	Action sdk.DecisionAction
+	Reason string
+	State  string
+	Record string
+}
+
+func see(d sdk.Decision) seen { return seen{d.Action, d.Reason, string(d.State), string(d.Record)} }
+
+const (
+	yes = `{"stop": true, "reason": "flat", "confidence": 0.5}`
+	no  = `{"stop": false, "reason": "more to do"}`
+
+	yesRecord = `{"confidence":0.5,"reason":"flat","stop":true}`
+	noRecord  = `{"confidence":0,"reason":"more to do","stop":false}`
+)
+
+func TestDecide(t *testing.T) {
+	tests := []struct {
+		name   string
+		config string
+		change func(*bench)
+		want   seen
+	}{
+		{"before the minimum", `{"min_iterations":6}`, func(*bench) {},
+			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""}},
+		{"minimum as a text", `{"min_iterations":"6"}`, func(*bench) {},
+			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""}},
+		{"before the first iteration", `{"min_iterations":0}`, func(b *bench) { b.req.Iteration = 0 },
+			seen{sdk.DecisionContinue, "min_iterations is 0", `{"stops":0,"judge_failures":0}`, ""}},
+		{"at the minimum", `{"type":"judgment","max":25,"min_iterations":5}`, func(*bench) {},
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
+		{"an agent's error", `{"min_iterations":9}`, func(b *bench) { b.req.Hint = "error" },
+			seen{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""}},
+		{"an agent's wish to stop is not the judge's", ``, func(b *bench) { b.req.Hint = "stop" },
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
+		{"first stop", ``, answered(1, yes, ""),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat", `{"stops":1,"judge_failures":0}`, yesRecord}},
+		{"first stop without a reason", ``, answered(1, `{"stop":true}`, ""),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2)", `{"stops":1,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`}},
+		{"second stop", `null`, with(`{"stops":1}`, answered(1, yes, "")),
+			seen{sdk.DecisionStop, "flat", `{"stops":2,"judge_failures":0}`, yesRecord}},
+		{"second stop without a reason", ``, with(`{"stops":1}`, answered(1, `{"stop":true}`, "")),
+			seen{sdk.DecisionStop, "the judge said stop 2 times in a row", `{"stops":2,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`}},
+		{"second of three", `{"consensus":3}`, with(`{"stops":1}`, answered(1, yes, "")),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (2/3): flat", `{"stops":2,"judge_failures":0}`, yesRecord}},
+		{"one is enough", `{"consensus":"1"}`, answered(1, yes, ""),
+			seen{sdk.DecisionStop, "flat", `{"stops":1,"judge_failures":0}`, yesRecord}},
+		{"a no breaks the row", ``, with(`{"stops":1}`, answered(1, no, "")),
+			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord}},
+		{"success ends the row of failures", ``, with(`{"stops":0,"judge_failures":2}`, answered(2, no, "")),
+			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord}},
+		{"first call fails", ``, answered(1, "", "boom"),
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
+		{"both calls fail, which counts neither way", ``, with(`{"stops":1}`, answered(2, yes, "boom")),
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`}},
+		{"one attempt only", `{"judge":{"attempts":1}}`, answered(1, "", "boom"),
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`}},
+		{"invalid JSON", ``, with(`{"stops":1}`, answered(1, "you should stop", "")),
+			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invalid_json","confidence":0}`}},
+		{"third failure", ``, with(`{"judge_failures":2}`, answered(1, "?", "")),
+			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, `{"stop":false,"reason":"invalid_json","confidence":0}`}},
+		{"after the third failure nobody is asked", ``, with(`{"stops":1,"judge_failures":3}`, func(*bench) {}),
+			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""}},
+		{"more patience", `{"judge":{"max_failures":4}}`, with(`{"judge_failures":3}`, func(*bench) {}),
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""}},
+		{"test mode, agents go on", ``, with(`{"stops":1}`, testMode("continue")),
+			seen{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""}},
+		{"test mode, agents begin to stop", ``, testMode("stop"),
+			seen{sdk.DecisionContinue, "1 of 2 agents in a row asked to stop", `{"stops":1,"judge_failures":0}`, ""}},
+		{"test mode, agents agree", ``, with(`{"stops":1}`, testMode("stop")),
+			seen{sdk.DecisionStop, "2 agents in a row asked to stop", `{"stops":2,"judge_failures":0}`, ""}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.req.Config = json.RawMessage(tt.config)
+			tt.change(b)
+			if diff := cmp.Diff(tt.want, see(b.decide(t))); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func answered(round int, output, failed string) func(*bench) {
+	return func(b *bench) { b.req.Round, b.req.Answer = round, &sdk.Answer{Output: output, Error: failed} }
+}
+
+func with(state string, change func(*bench)) func(*bench) {
+	return func(b *bench) {
+		b.req.State = json.RawMessage(state)
+		change(b)
+	}
+}
+
+func testMode(hint string) func(*bench) {
+	return func(b *bench) { b.env[envTestMode], b.req.Hint = "1", hint }
+}
+
+// A stage as the kernel would run it: every decision with the questions it takes, the state handed on.
+func TestStage(t *testing.T) {
+	type round struct {
+		Iteration int
+		Calls     int
+		Action    sdk.DecisionAction
+		Reason    string
+	}
+	tests := []struct {
+		name    string
+		config  string
+		replies []sdk.Answer // the last one is repeated
+		want    []round
+	}{
+		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: no}, {Output: no}, {Output: yes}}, []round{
+			{1, 0, sdk.DecisionContinue, "min_iterations is 2"}, {2, 1, sdk.DecisionContinue, "more to do"}, {3, 1, sdk.DecisionContinue, "more to do"},
+			{4, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"}, {5, 1, sdk.DecisionStop, "flat"},
+		}},
+		{"a failure between two stops", ``, []sdk.Answer{{Output: yes}, {Error: "x"}, {Error: "x"}, {Output: yes}}, []round{
+			{1, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"}, {2, 2, sdk.DecisionContinue, "invoke_failed"}, {3, 1, sdk.DecisionStop, "flat"},
+		}},
+		{"the provider is down", `{"min_iterations":2}`, []sdk.Answer{{Error: "exit 3", Output: "boom"}}, []round{
+			{1, 0, sdk.DecisionContinue, "min_iterations is 2"}, {2, 2, sdk.DecisionContinue, "invoke_failed"}, {3, 2, sdk.DecisionContinue, "invoke_failed"},
+			{4, 2, sdk.DecisionContinue, "judge_unreliable"}, {5, 0, sdk.DecisionContinue, "judge_unreliable"}, {6, 0, sdk.DecisionContinue, "judge_unreliable"},
+		}},
+		{"prose", ``, []sdk.Answer{{Output: "I think you should stop."}}, []round{
+			{1, 1, sdk.DecisionContinue, "invalid_json"}, {2, 1, sdk.DecisionContinue, "invalid_json"}, {3, 1, sdk.DecisionContinue, "judge_unreliable"},
+			{4, 0, sdk.DecisionContinue, "judge_unreliable"},
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.req.Config = json.RawMessage(tt.config)
+			replies := tt.replies
+			for i, want := range tt.want {
+				b.req.Iteration, b.req.Round, b.req.Answer = i+1, 0, nil
+				d := b.decide(t)
+				for d.Action == sdk.DecisionAsk {
+					answer := replies[0]
+					replies = replies[min(1, len(replies)-1):]
+					b.req.Round, b.req.Answer, b.req.State = b.req.Round+1, &answer, d.State
+					d = b.decide(t)
+				}
+				b.req.State = d.State
+				if diff := cmp.Diff(want, round{b.req.Iteration, b.req.Round, d.Action, d.Reason}); diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+func TestJudgeError(t *testing.T) {
+	tests := []struct {
+		name   string
+		state  string
+		change func(*bench)
+		want   string
+	}{
+		{"third failure", `{"judge_failures":2}`, answered(2, "", "boom"), "the judge (provider claude) failed 3 times in a row, last: invoke_failed"},
+		{"asked again", `{"judge_failures":3}`, func(*bench) {}, "the judge (provider claude) failed 3 times in a row, last: judge_unreliable"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.req.Config = json.RawMessage(`{"on_judge_failure":"fail"}`)
+			with(tt.state, tt.change)(b)
+			_, err := b.Decide(t.Context(), b.req)
+			var got *failure.Error
+			if !errors.As(err, &got) || got.Kind != failure.JudgeError || got.Message != tt.want || got.Hint == "" {
+				t.Errorf("got %#v", err)
+			}
+		})
+	}
+}
+
+func TestWhoIsAsked(t *testing.T) {
+	type who struct{ Provider, Model string }
+	tests := []struct {
+		name   string
+		config string
+		env    map[string]string
+		want   who
+	}{
+		{"by default", ``, nil, who{"claude", "haiku"}},
+		{"configured", `{"judge":{"provider":"codex","model":"mini"}}`, nil, who{"codex", "mini"}},
+		{"another provider has its own default", `{"judge":{"provider":"codex"}}`, nil, who{"codex", ""}},
+		{"another model", `{"judge":{"model":"opus"}}`, nil, who{"claude", "opus"}},
+		{"the environment goes first", `{"judge":{"provider":"a","model":"b"}}`, map[string]string{envProvider: "codex", envModel: "m"}, who{"codex", "m"}},
+		{"a provider from the environment", ``, map[string]string{envProvider: "codex"}, who{"codex", ""}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t)
+			b.req.Config = json.RawMessage(tt.config)
+			for name, value := range tt.env {
+				b.env[name] = value
+			}
+			q := b.decide(t).Question
+			if diff := cmp.Diff(who{tt.want.Provider, tt.want.Model}, who{q.Provider, q.Model}); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestUnusableConfig(t *testing.T) {
+	tests := []struct{ config, want string }{
+		{`{`, `termination: unexpected end of JSON input`},
+		{`[]`, `termination: json: cannot unmarshal array into Go value of type judge.Config`},
+		{`{"min_iterations":-1,"consensus":0,"on_judge_failure":"cry","judge":{"attempts":5,"max_failures":0}}`,
+			`termination: min_iterations is -1, want at least 0; consensus is 0, want at least 1; judge.attempts is 5, want at most 4; ` +
+				`judge.max_failures is 0, want at least 1; on_judge_failure is "cry", want continue or fail`},
+		{`{"consensus":"two"}`, `termination: "two" is no whole number`},
+		{`{"judge":{"model":7}}`, `termination: judge.model does not fit: got number`},
+		{`{"judge":"claude"}`, `termination: judge does not fit: got string`},
+	}
+	for _, tt := range tests {
+		b := newBench(t)
+		b.req.Config = json.RawMessage(tt.config)
+		_, err := b.Decide(t.Context(), b.req)
+		validation := b.Validate(t.Context(), sdk.ValidateRequest{Config: b.req.Config})
+		for _, err := range []error{err, validation} {
+			if err == nil || err.Error() != tt.want || failure.KindOf(err) != failure.ConfigInvalid {
+				t.Errorf("%s: got %v, want %s", tt.config, err, tt.want)
+			}
+		}
+	}
+}
+
+func TestForeignState(t *testing.T) {
+	b := newBench(t)
+	b.req.State = json.RawMessage(`[]`)
+	if _, err := b.Decide(t.Context(), b.req); failure.KindOf(err) != failure.StrategyFailed || !strings.Contains(err.Error(), "state") {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,139 @@
+package judge
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Limits of what a judge is given to read, in bytes. Of longer files the end is given, of a longer
+// history the newest iterations.
+const (
+	maxOutputBytes   = 128 << 10
+	maxProgressBytes = 64 << 10
+	maxHistoryBytes  = 256 << 10
+)
+
+// fill puts the iteration into the template. The text put in is not searched for variables again.
+func fill(template string, c settings, req sdk.DecideRequest) (string, error) {
+	outputs, err := read(req.Outputs)
+	if err != nil {
+		return "", err
+	}
+	progress, err := tail(req.Progress.Path, maxProgressBytes)
+	if err != nil {
+		return "", err
+	}
+	var current string
+	if n := len(outputs); n > 0 {
+		current, outputs = outputs[n-1], outputs[:n-1]
+	}
+	return strings.NewReplacer(
+		"${STAGE_NAME}", cmp.Or(req.Stage, req.Node),
+		"${ITERATION}", strconv.Itoa(req.Iteration),
+		"${TERMINATION_CRITERIA}", plain(c.Criteria),
+		"${RESULT_JSON}", compact(req.Result),
+		"${PROGRESS_MD}", progress,
+		"${NODE_OUTPUT}", current,
+		"${ITERATION_HISTORY}", history(outputs, req.Iteration-1),
+	).Replace(template), nil
+}
+
+// read gives the texts of the newest outputs that fit, oldest first; "" stands for those before them.
+func read(refs []sdk.FileRef) ([]string, error) {
+	texts := make([]string, len(refs))
+	room := maxOutputBytes + maxHistoryBytes
+	for i := len(refs) - 1; i >= 0 && room > 0; i-- {
+		text, err := tail(refs[i].Path, maxOutputBytes)
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
+		room -= len(text)
+	}
+	return texts, nil
+}
+
+// history is the outputs of the earlier iterations, last of which has number last.
+func history(outputs []string, last int) string {
+	parts := make([]string, 0, len(outputs)+1)
+	size, i := 0, len(outputs)-1
+	for ; i >= 0; i-- {
+		part := fmt.Sprintf("### Iteration %d\n%s\n\n", last-(len(outputs)-1-i), outputs[i])
+		if size += len(part); size > maxHistoryBytes {
+			break
+		}
+		parts = append(parts, part)
+	}
+	if i >= 0 {
+		parts = append(parts, fmt.Sprintf("[the iterations up to %d are left out]\n\n", last-(len(outputs)-1-i)))
+	}
+	var text strings.Builder
+	for i := len(parts) - 1; i >= 0; i-- {
+		text.WriteString(parts[i])
+	}
+	return text.String()
+}
+
+// tail is the end of a file as valid UTF-8 without newlines at its end, "" for no file.
+func tail(path string, limit int64) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
+	}
+	defer f.Close() //nolint:errcheck // only read
+	text, left, err := end(f, limit)
+	if err != nil {
+		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)
+	}
+	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
+	if left > 0 {
+		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", left, text)
+	}
+	return text, nil
+}
+
+// end reads the last bytes of a file and says how many are before them.
+func end(f *os.File, limit int64) (text string, left int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return "", 0, err
+	}
+	left = max(info.Size()-limit, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, left, limit))
+	return string(raw), left, err
+}
+
+// plain is a JSON text without its quotes, other JSON in its shortest form.
+func plain(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return compact(raw)
+}
+
+// compact is JSON in its shortest form, {} where there is none.
+func compact(raw json.RawMessage) string {
+	var short bytes.Buffer
+	if len(raw) == 0 || json.Compact(&short, raw) != nil {
+		return "{}"
+	}
+	return short.String()
+}

@@ -1,0 +1,60 @@
+package judge
+
+import (
+	"context"
+	_ "embed" // the schema of the configuration
+	"os"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+//go:embed config.schema.json
+var schema []byte
+
+// Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
+type Strategy struct {
+	getenv func(string) string
+
+	mu      sync.Mutex
+	workDir string // of Init, "" before it
+}
+
+// New returns a strategy that reads the process's environment.
+func New() *Strategy { return &Strategy{getenv: os.Getenv} }
+
+// Describe implements [sdk.Termination].
+func (s *Strategy) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "judge",
+		Aliases:      []string{"judgment"},
+		Summary:      "stops when a judging model says so several times in a row",
+		ConfigSchema: schema,
+		Concurrency:  sdk.ConcurrencySafe,
+	}
+}
+
+// Init implements [sdk.Initializer]: it remembers where Validate looks for the judge's prompt.
+func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.workDir = req.WorkDir
+	return nil
+}
+
+// Validate implements [sdk.Validator]. After Init it also demands the judge's prompt, so that its absence
+// shows before the first iteration and not after the last one worth having.
+func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	c, err := s.settings(req.Config)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	workDir := s.workDir
+	s.mu.Unlock()
+	if workDir == "" || c.agentsDecide {
+		return nil
+	}
+	_, err = s.template(c, workDir)
+	return err
+}
