@@ -48,7 +48,7 @@ func (l *life) end() {
 // group. It does not return.
 func (l *life) die(cause error) {
 	l.dying.Do(func() {
-		l.server.calls.end(cause, shutdownGrace)
+		l.server.calls.end(cause, l.server.grace)
 		killGroup()
 		os.Exit(exitBroken)
 	})

@@ -17,17 +17,15 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// shutdownGrace is what components get to let go of everything.
-const shutdownGrace = 2 * time.Second
-
 // options are what tests may change.
 type options struct {
 	heartbeat time.Duration
+	grace     time.Duration // what components get to let go of everything
 	log       hclog.Logger
 }
 
 func defaultOptions() options {
-	return options{heartbeat: 5 * time.Second, log: hclog.NewNullLogger()}
+	return options{heartbeat: 5 * time.Second, grace: 2 * time.Second, log: hclog.NewNullLogger()}
 }
 
 // server holds the components of one plugin and answers for them. The four services of the protocol
@@ -87,13 +85,13 @@ func (s *server) register(r grpc.ServiceRegistrar) {
 	pb.RegisterHookActionServer(r, &hookService{server: s})
 }
 
-// shutdownComponents asks each component once to let go, within shutdownGrace for all of them.
+// shutdownComponents asks each component once to let go, within the grace for all of them.
 func (s *server) shutdownComponents() {
 	s.shutdown.Do(func() {
-		if !s.calls.end(errors.New("the plugin is shutting down"), shutdownGrace) {
-			s.log.Warn("a call did not end when it was cancelled", "grace", shutdownGrace)
+		if !s.calls.end(errors.New("the plugin is shutting down"), s.grace) {
+			s.log.Warn("a call did not end when it was cancelled", "grace", s.grace)
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+		ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 		defer cancel()
 		done := make(chan struct{})
 		s.closing.Go(func() {
@@ -103,7 +101,7 @@ func (s *server) shutdownComponents() {
 		select {
 		case <-done:
 		case <-ctx.Done():
-			s.log.Warn("a component did not shut down", "grace", shutdownGrace)
+			s.log.Warn("a component did not shut down", "grace", s.grace)
 		}
 	})
 }

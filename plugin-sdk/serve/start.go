@@ -19,6 +19,12 @@ func Heartbeat(every time.Duration) Option {
 	return func(o *options) { o.heartbeat = every }
 }
 
+// Grace sets what components get to end their calls, and then to shut down, when the server is closed.
+// Default 2 s each.
+func Grace(d time.Duration) Option {
+	return func(o *options) { o.grace = d }
+}
+
 // Server is a plugin that is served inside the calling process. It is safe for concurrent use.
 type Server struct {
 	server *server
@@ -46,7 +52,7 @@ func Start(p sdk.Plugin, l net.Listener, opts ...Option) (*Server, error) {
 }
 
 // Close cancels the calls in flight, shuts the components down, cuts every connection and waits until
-// all of it is over. Components that ignore their context are left behind after two seconds each way.
+// all of it is over. Components that ignore their context are left behind after the grace.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		s.server.shutdownComponents()

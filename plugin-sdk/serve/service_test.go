@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+// threeKinds is a plugin of which every call fails with a plain error.
+func threeKinds() sdk.Plugin {
+	broken := errors.New("broken")
+	return sdk.Plugin{
+		Name: "fake", Version: "1.0.0",
+		Providers: []sdk.Provider{&fakeProvider{
+			init:     func(sdk.InitRequest) error { return broken },
+			validate: func(sdk.ValidateRequest) error { return broken },
+		}},
+		Terminations: []sdk.Termination{fakeStrategy{func(sdk.DecideRequest) (sdk.Decision, error) {
+			return sdk.Decision{Reason: "kept"}, broken
+		}}},
+		HookActions: []sdk.HookAction{fakeAction{func(sdk.HookRequest) (sdk.HookAnswer, error) {
+			return sdk.HookAnswer{Reason: "kept"}, broken
+		}}},
+	}
+}
+
+// TestPlainErrorsGetAKind also asks each service for a component that is not there.
+func TestPlainErrorsGetAKind(t *testing.T) {
+	conn, _ := start(t, threeKinds())
+	plugin, ctx := pb.NewPluginClient(conn), t.Context()
+	type failing interface{ GetFailure() *pb.Failure }
+	tests := map[string]struct {
+		kind failure.Kind
+		call func(wire.Ref) (failing, error)
+		of   sdk.Kind
+	}{
+		"init": {failure.ProviderFailed, func(r wire.Ref) (failing, error) {
+			return plugin.Init(ctx, wire.InitPB(r, sdk.InitRequest{}))
+		}, sdk.KindProvider},
+		"validate": {failure.ConfigInvalid, func(r wire.Ref) (failing, error) {
+			return plugin.Validate(ctx, wire.ValidatePB(r, sdk.ValidateRequest{}))
+		}, sdk.KindProvider},
+		"decide": {failure.StrategyFailed, func(r wire.Ref) (failing, error) {
+			return pb.NewTerminationClient(conn).Decide(ctx, wire.DecidePB(r, sdk.DecideRequest{}))
+		}, sdk.KindTermination},
+		"run": {failure.HookFailed, func(r wire.Ref) (failing, error) {
+			return pb.NewHookActionClient(conn).Run(ctx, wire.HookPB(r, sdk.HookRequest{}))
+		}, sdk.KindHookAction},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			response, err := tt.call(fakeRef(tt.of))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strip(failure.New(tt.kind, "broken"))
+			if diff := cmp.Diff(want, wire.FromFailure(response.GetFailure())); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			response, err = tt.call(wire.Ref{Kind: tt.of, Name: "other"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := response.GetFailure(); got.GetKind() != string(failure.PluginInvalid) {
+				t.Errorf("unknown component: got %v", got)
+			}
+		})
+	}
+}
+
+// TestOptionalCallsNeedNotBeThere: a component without the method says yes.
+func TestOptionalCallsNeedNotBeThere(t *testing.T) {
+	conn, _ := start(t, threeKinds())
+	plugin, ctx, ref := pb.NewPluginClient(conn), t.Context(), fakeRef(sdk.KindTermination)
+	if m, err := plugin.Init(ctx, wire.InitPB(ref, sdk.InitRequest{})); err != nil || m.GetFailure() != nil {
+		t.Errorf("init: %v, %v", m, err)
+	}
+	if m, err := plugin.Validate(ctx, wire.ValidatePB(ref, sdk.ValidateRequest{})); err != nil || m.GetFailure() != nil {
+		t.Errorf("validate: %v, %v", m, err)
+	}
+	if m, err := pb.NewTerminationClient(conn).Release(ctx, wire.ReleasePB(ref, "s")); err != nil || m.GetFailure() != nil {
+		t.Errorf("release: %v, %v", m, err)
+	}
+	if _, err := plugin.Health(ctx, &pb.HealthRequest{}); err != nil {
+		t.Errorf("health: %v", err)
+	}
+}
+
+func TestShutdownAsksComponentsOnce(t *testing.T) {
+	var times atomic.Int32
+	p := &fakeProvider{shutdown: func(context.Context) error { times.Add(1); panic("even so") }}
+	conn, _ := start(t, pluginOf(p)) // closed at the end, which would be the third time
+	for range 2 {
+		if _, err := pb.NewPluginClient(conn).Shutdown(t.Context(), &pb.ShutdownRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := times.Load(); got != 1 {
+		t.Errorf("asked %d times, want once", got)
+	}
+	if _, err := begin(t, conn, sdk.ExecuteRequest{}).stream.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("an attempt after the shutdown: got %v, want Unavailable", err)
+	}
+}
+
+func TestArguments(t *testing.T) {
+	s, err := newServer(threeKinds(), defaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		code           int
+		stdout, stderr string
+	}{
+		"--version": {0, "agent-plugin-fake 1.0.0\n", ""},
+		"--help":    {0, "is a plugin of agent-pipelines", ""},
+		"describe":  {0, `"kind": "hook_action"`, ""},
+		"--frob":    {2, "", `unknown argument "--frob"`},
+	}
+	for arg, tt := range tests {
+		t.Run(arg, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			if code := answer(s, arg, &stdout, &stderr); code != tt.code {
+				t.Errorf("code %d, want %d", code, tt.code)
+			}
+			if !strings.Contains(stdout.String(), tt.stdout) || (tt.stdout == "") != (stdout.Len() == 0) {
+				t.Errorf("stdout: %s", stdout.String())
+			}
+			if !strings.Contains(stderr.String(), tt.stderr) || (tt.stderr == "") != (stderr.Len() == 0) {
+				t.Errorf("stderr: %s", stderr.String())
+			}
+		})
+	}
+}
+
+func TestDescribeArgumentIsTheDescription(t *testing.T) {
+	s, err := newServer(threeKinds(), defaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	answer(s, "describe", &stdout, &stdout)
+	var got sdk.Description
+	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(s.description, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStartRefusesABrokenPlugin(t *testing.T) {
+	if _, err := Start(sdk.Plugin{Name: "Bad"}, nil); err == nil || !strings.Contains(err.Error(), "no component") {
+		t.Errorf("got %v", err)
+	}
+}
