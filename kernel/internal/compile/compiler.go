@@ -84,7 +84,7 @@ func (c *compiler) load(dir StageDir) *stage {
 	if !ok {
 		return nil
 	}
-	return c.readSettings(dir, m, data)
+	return newStage(dir, m, data)
 }
 
 // stageFile is the display name of a stage's stage.yaml.

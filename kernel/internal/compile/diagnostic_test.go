@@ -174,7 +174,7 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"termination words": {
-			yaml: "name: a\nnodes:\n- {id: a, prompt: x, termination: {type: fixd}}\n- {id: b, prompt: x, completion: plateu}\n- {id: c, stage: other}\n- {id: d, stage: other, termination: {type: fixed}}\n- {id: e, prompt: x, termination: {type: 7}}\n- {id: f, prompt: x, termination: {type: [a]}}\n",
+			yaml: "name: a\nnodes:\n- {id: a, prompt: x, termination: {type: fixd}}\n- {id: b, prompt: x, completion: plateaux}\n- {id: c, stage: other}\n- {id: d, stage: other, termination: {type: fixed}}\n- {id: e, prompt: x, termination: {type: 7}}\n- {id: f, prompt: x, termination: {type: [a]}}\n",
 			stages: map[string]string{
 				"other": "prompt: ask\ntermination:\n  type: nosuch\n",
 			},
@@ -182,7 +182,7 @@ func TestDiagnostics(t *testing.T) {
 				`library:stages/other/stage.yaml:1:9: error[AP-YAML-202]: stage "other" has no prompt file; looked for ask.md, ask, prompts/ask.md, prompts/prompt.md, prompt.md (write stages/other/prompt.md or set prompt:)`,
 				`library:stages/other/stage.yaml:3:9: error[AP-YAML-204]: unknown termination type "nosuch" (available: fixed, judgment, queue)`,
 				`p.yaml:3:42: error[AP-YAML-204]: unknown termination type "fixd" (did you mean "fixed"? available: fixed, judgment, queue)`,
-				`p.yaml:4:34: error[AP-YAML-104]: unknown completion "plateu" (did you mean "plateau"? available: beads-empty, fixed-n, plateau)`,
+				`p.yaml:4:34: error[AP-YAML-104]: unknown completion "plateaux" (did you mean "plateau"? available: beads-empty, fixed-n, plateau)`,
 				`p.yaml:7:42: error[AP-YAML-204]: unknown termination type "7" (available: fixed, judgment, queue)`,
 				`p.yaml:8:42: error[AP-YAML-101]: type must be text, not a list`,
 			},
@@ -207,7 +207,7 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"warnings only": {
-			yaml: "name: a\nnote: x\nguardrails: {max_runtime_seconds: 7200}\ndefaults: {modle: opus}\nstages: []\nnodes:\n- {id: a, stage: warned, promt: x, guardrails: {max_runtime_seconds: 60}}\n- {id: b, stage: warned, provider: codex}\n",
+			yaml: "name: a\nnote: x\nguardrails: {max_runtime_seconds: 7200}\ndefaults: {modell: opus}\nstages: []\nnodes:\n- {id: a, stage: warned, promt: x, guardrails: {max_runtime_seconds: 60}}\n- {id: b, stage: warned, provider: codex}\n",
 			stages: map[string]string{
 				"warned": "prompt: ../tick/prompt\nprovider: claude\nmodel: opus\noutput_parse: x\nitems: [a]\ndelai: 3\nx-own: 1\n",
 			},
@@ -218,7 +218,7 @@ func TestDiagnostics(t *testing.T) {
 				`library:stages/warned/stage.yaml:6:1: warning[AP-YAML-301]: unknown key "delai" in the file is ignored (did you mean "delay"?)`,
 				`p.yaml:2:1: warning[AP-YAML-301]: unknown key "note" in the file is ignored`,
 				`p.yaml:3:1: warning[AP-YAML-303]: guardrails has no effect yet`,
-				`p.yaml:4:12: warning[AP-YAML-301]: unknown key "modle" in defaults is ignored (did you mean "model"?)`,
+				`p.yaml:4:12: warning[AP-YAML-301]: unknown key "modell" in defaults is ignored (did you mean "model"?)`,
 				`p.yaml:5:1: warning[AP-YAML-303]: stages has no effect beside nodes (remove stages:)`,
 				`p.yaml:7:26: warning[AP-YAML-301]: unknown key "promt" in node "a" is ignored (did you mean "prompt"?)`,
 				`p.yaml:7:36: warning[AP-YAML-303]: guardrails has no effect yet`,

@@ -37,9 +37,9 @@ func TestFindPipeline(t *testing.T) {
 	}
 	dir, roots := lookupRoots(t, "elsewhere/y.yaml", "project/sub/z.yaml")
 	for name, want := range map[string]string{
-		filepath.Join(dir, "elsewhere/y.yaml"): "elsewhere/y.yaml",
-		"../elsewhere/y.yaml":                  "elsewhere/y.yaml",
-		"./sub/z.yaml":                         "project/sub/z.yaml",
+		filepath.Join(dir, "elsewhere", "y.yaml"): "elsewhere/y.yaml",
+		"../elsewhere/y.yaml":                     "elsewhere/y.yaml",
+		"./sub/z.yaml":                            "project/sub/z.yaml",
 	} {
 		if got, err := roots.FindPipeline(name); err != nil || got != filepath.Join(dir, want) {
 			t.Errorf("FindPipeline(%q) = %q, %v", name, got, err)

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestGolden(t *testing.T) {
 			kept, want := layOut(t, dir, archive)
 			got := compileGolden(t, dir, archive)
 			if *update {
-				archive.Files = append(kept, got...)
+				archive.Files = slices.Concat(kept, got)
 				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
 					t.Fatal(err)
 				}

@@ -92,7 +92,7 @@ func compareRecorded(t *testing.T, file, root string) bool {
 
 // TestParityErrors compiles the pipelines that the Bash engine's compiler refuses.
 func TestParityErrors(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(*parityDir, "corpus-bash/expected/*.error.txt"))
+	files, err := filepath.Glob(filepath.Join(*parityDir, "corpus-bash", "expected", "*.error.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded errors in -parity-dir %q (%v)", *parityDir, err)
 	}

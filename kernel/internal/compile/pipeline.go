@@ -96,12 +96,12 @@ func (c *compiler) nodes(m mapping, defaults settings) []plan.Node {
 		return nodes
 	}
 	authored := make([]authored, 0, len(items))
-	for _, item := range items {
+	for i, item := range items {
 		if item.Kind != yamltree.Map {
 			m.wrongType(value{item, "a node"}, "a map")
 			continue
 		}
-		authored = append(authored, newAuthored(m.document, item, len(authored)))
+		authored = append(authored, newAuthored(m.document, item, i))
 	}
 	checkRepeated(authored)
 	for i, a := range authored {

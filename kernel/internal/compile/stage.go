@@ -1,10 +1,7 @@
 package compile
 
 import (
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
 )
@@ -47,6 +44,7 @@ type stage struct {
 	promptPath string // as the plan has it, set by the first node that needs it
 }
 
+// settings reads the shared keys.
 func (m mapping) settings() settings {
 	s := settings{mapping: m}
 	s.description, _ = m.text("description")
@@ -62,7 +60,8 @@ func (m mapping) settings() settings {
 	return s
 }
 
-func (c *compiler) readSettings(dir StageDir, m mapping, data []byte) *stage {
+// newStage reads the map of a stage.yaml.
+func newStage(dir StageDir, m mapping, data []byte) *stage {
 	m.unknown(stageKeys)
 	m.noEffect(stageNoEffect...)
 	m.notYet(stageNotYet)
@@ -97,65 +96,4 @@ func deniesTmux(n *yamltree.Node) bool {
 	}
 	return slices.ContainsFunc(n.Items, deniesTmux) ||
 		slices.ContainsFunc(n.Entries, func(e yamltree.Entry) bool { return deniesTmux(e.Value) })
-}
-
-// promptOf finds a stage's prompt file and returns its path for the plan, "" if there is none, which
-// is reported once for each stage.
-func (c *compiler) promptOf(s *stage) string {
-	if s.promptPath != "" {
-		return s.promptPath
-	}
-	wanted := promptFiles(s.prompt)
-	for i, file := range slices.Concat(wanted, []string{"prompts/prompt.md", "prompt.md"}) {
-		if found := c.stagePath(s.dir, file); found != "" {
-			if s.prompt != "" && i >= len(wanted) {
-				s.promptAt.warnf(s.promptAt.at, CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
-			}
-			s.promptPath = found
-			return found
-		}
-	}
-	s.promptAt.errorf(CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
-		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(slices.Concat(wanted, []string{"prompts/prompt.md", "prompt.md"}), ", "))
-	return ""
-}
-
-// promptFiles are the files that prompt: may mean, in order. A bare name also looks into prompts/;
-// the extension may be left out.
-func promptFiles(prompt string) []string {
-	if prompt == "" {
-		return nil
-	}
-	if filepath.IsAbs(prompt) {
-		return []string{prompt}
-	}
-	name := strings.TrimPrefix(prompt, "./")
-	files := []string{name}
-	if !strings.HasSuffix(name, ".md") {
-		files = []string{name + ".md", name}
-	}
-	if !strings.Contains(name, "/") {
-		files = slices.Concat(files, []string{path.Join("prompts", files[0])})
-	}
-	return files
-}
-
-// stagePath is the plan's path of a file of a stage, "" if there is no such file.
-func (c *compiler) stagePath(dir StageDir, file string) string {
-	switch {
-	case filepath.IsAbs(file) && isFile(file):
-		return c.display(file)
-	case filepath.IsAbs(file):
-		return ""
-	case !dir.Library:
-		if file = filepath.Join(dir.Path, file); isFile(file) {
-			return c.display(file)
-		}
-		return ""
-	}
-	if file = path.Join(dir.Path, file); isLibraryFile(c.Library, file) && strings.HasPrefix(file, dir.Path+"/") {
-		c.library = append(c.library, dir.Path)
-		return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), file))
-	}
-	return ""
 }
