@@ -35,10 +35,14 @@ func TestDecodeReads(t *testing.T) {
 	}{
 		{"empty", "", target{}},
 		{"null", " null ", target{}},
-		{"nested and embedded", `{"replies":[{"output":"a","delay_ms":3}],"judge":{"output":"b"}}`,
-			target{Replies: []reply{{Output: "a", shared: shared{3}}}, Judge: &reply{Output: "b"}}},
-		{"free members", `{"labels":{"any":"x"},"replies":[{"result":{"free":1}}]}`,
-			target{Labels: map[string]string{"any": "x"}, Replies: []reply{{Result: json.RawMessage(`{"free":1}`)}}}},
+		{
+			"nested and embedded", `{"replies":[{"output":"a","delay_ms":3}],"judge":{"output":"b"}}`,
+			target{Replies: []reply{{Output: "a", shared: shared{3}}}, Judge: &reply{Output: "b"}},
+		},
+		{
+			"free members", `{"labels":{"any":"x"},"replies":[{"result":{"free":1}}]}`,
+			target{Labels: map[string]string{"any": "x"}, Replies: []reply{{Result: json.RawMessage(`{"free":1}`)}}},
+		},
 		{"untagged", `{"Plain":true}`, target{Plain: true}},
 	}
 	for _, tt := range tests {
@@ -64,8 +68,10 @@ func TestDecodeRefuses(t *testing.T) {
 		{"near key", `{"replys":[]}`, `config: unknown key "replys", did you mean "replies"?`},
 		{"far key", `{"zzz":1}`, `config: unknown key "zzz", known are Plain, judge, labels, replies`},
 		{"case counts", `{"Replies":[]}`, `config: unknown key "Replies", did you mean "replies"?`},
-		{"all at once, with their places", `{"replies":[{},{"outptu":1}],"judge":{"delay":1}}`,
-			`config: unknown key "delay" in judge, known are delay_ms, output, result; unknown key "outptu" in replies[1], did you mean "output"?`},
+		{
+			"all at once, with their places", `{"replies":[{},{"outptu":1}],"judge":{"delay":1}}`,
+			`config: unknown key "delay" in judge, known are delay_ms, output, result; unknown key "outptu" in replies[1], did you mean "output"?`,
+		},
 		{"hidden field", `{"judge":{"Hidden":"x"}}`, `config: unknown key "Hidden" in judge, known are delay_ms, output, result`},
 		{"wrong type", `{"judge":{"output":7}}`, `config: "judge.output" does not fit: got number, want a string`},
 		{"fraction", `{"judge":{"delay_ms":1.5}}`, `config: "judge.delay_ms" does not fit: got number 1.5, want a whole number`},

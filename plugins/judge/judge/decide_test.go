@@ -81,54 +81,102 @@ func TestDecide(t *testing.T) {
 		change func(*bench)
 		want   seen
 	}{
-		{"before the minimum", `{"min_iterations":6}`, func(*bench) {},
-			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""}},
-		{"minimum as a text", `{"min_iterations":"6"}`, func(*bench) {},
-			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""}},
-		{"before the first iteration", `{"min_iterations":0}`, func(b *bench) { b.req.Iteration = 0 },
-			seen{sdk.DecisionContinue, "min_iterations is 0", `{"stops":0,"judge_failures":0}`, ""}},
-		{"at the minimum", `{"type":"judgment","max":25,"min_iterations":5}`, func(*bench) {},
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
-		{"an agent's error", `{"min_iterations":9}`, func(b *bench) { b.req.Hint = "error" },
-			seen{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""}},
-		{"an agent's wish to stop is not the judge's", ``, func(b *bench) { b.req.Hint = "stop" },
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
-		{"first stop", ``, answered(1, yes, ""),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat", `{"stops":1,"judge_failures":0}`, yesRecord}},
-		{"first stop without a reason", ``, answered(1, `{"stop":true}`, ""),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2)", `{"stops":1,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`}},
-		{"second stop", `null`, with(`{"stops":1}`, answered(1, yes, "")),
-			seen{sdk.DecisionStop, "flat", `{"stops":2,"judge_failures":0}`, yesRecord}},
-		{"second stop without a reason", ``, with(`{"stops":1}`, answered(1, `{"stop":true}`, "")),
-			seen{sdk.DecisionStop, "the judge said stop 2 times in a row", `{"stops":2,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`}},
-		{"second of three", `{"consensus":3}`, with(`{"stops":1}`, answered(1, yes, "")),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (2/3): flat", `{"stops":2,"judge_failures":0}`, yesRecord}},
-		{"one is enough", `{"consensus":"1"}`, answered(1, yes, ""),
-			seen{sdk.DecisionStop, "flat", `{"stops":1,"judge_failures":0}`, yesRecord}},
-		{"a no breaks the row", ``, with(`{"stops":1}`, answered(1, no, "")),
-			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord}},
-		{"success ends the row of failures", ``, with(`{"stops":0,"judge_failures":2}`, answered(2, no, "")),
-			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord}},
-		{"first call fails", ``, answered(1, "", "boom"),
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""}},
-		{"both calls fail, which counts neither way", ``, with(`{"stops":1}`, answered(2, yes, "boom")),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`}},
-		{"one attempt only", `{"judge":{"attempts":1}}`, answered(1, "", "boom"),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`}},
-		{"invalid JSON", ``, with(`{"stops":1}`, answered(1, "you should stop", "")),
-			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invalid_json","confidence":0}`}},
-		{"third failure", ``, with(`{"judge_failures":2}`, answered(1, "?", "")),
-			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, `{"stop":false,"reason":"invalid_json","confidence":0}`}},
-		{"after the third failure nobody is asked", ``, with(`{"stops":1,"judge_failures":3}`, func(*bench) {}),
-			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""}},
-		{"more patience", `{"judge":{"max_failures":4}}`, with(`{"judge_failures":3}`, func(*bench) {}),
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""}},
-		{"test mode, agents go on", ``, with(`{"stops":1}`, testMode("continue")),
-			seen{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""}},
-		{"test mode, agents begin to stop", ``, testMode("stop"),
-			seen{sdk.DecisionContinue, "1 of 2 agents in a row asked to stop", `{"stops":1,"judge_failures":0}`, ""}},
-		{"test mode, agents agree", ``, with(`{"stops":1}`, testMode("stop")),
-			seen{sdk.DecisionStop, "2 agents in a row asked to stop", `{"stops":2,"judge_failures":0}`, ""}},
+		{
+			"before the minimum", `{"min_iterations":6}`, func(*bench) {},
+			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"minimum as a text", `{"min_iterations":"6"}`, func(*bench) {},
+			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"before the first iteration", `{"min_iterations":0}`, func(b *bench) { b.req.Iteration = 0 },
+			seen{sdk.DecisionContinue, "min_iterations is 0", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"at the minimum", `{"type":"judgment","max":25,"min_iterations":5}`, func(*bench) {},
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"an agent's error", `{"min_iterations":9}`, func(b *bench) { b.req.Hint = "error" },
+			seen{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"an agent's wish to stop is not the judge's", ``, func(b *bench) { b.req.Hint = "stop" },
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"first stop", ``, answered(1, yes, ""),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat", `{"stops":1,"judge_failures":0}`, yesRecord},
+		},
+		{
+			"first stop without a reason", ``, answered(1, `{"stop":true}`, ""),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2)", `{"stops":1,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
+		},
+		{
+			"second stop", `null`, with(`{"stops":1}`, answered(1, yes, "")),
+			seen{sdk.DecisionStop, "flat", `{"stops":2,"judge_failures":0}`, yesRecord},
+		},
+		{
+			"second stop without a reason", ``, with(`{"stops":1}`, answered(1, `{"stop":true}`, "")),
+			seen{sdk.DecisionStop, "the judge said stop 2 times in a row", `{"stops":2,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
+		},
+		{
+			"second of three", `{"consensus":3}`, with(`{"stops":1}`, answered(1, yes, "")),
+			seen{sdk.DecisionContinue, "stop suggested but not confirmed (2/3): flat", `{"stops":2,"judge_failures":0}`, yesRecord},
+		},
+		{
+			"one is enough", `{"consensus":"1"}`, answered(1, yes, ""),
+			seen{sdk.DecisionStop, "flat", `{"stops":1,"judge_failures":0}`, yesRecord},
+		},
+		{
+			"a no breaks the row", ``, with(`{"stops":1}`, answered(1, no, "")),
+			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord},
+		},
+		{
+			"success ends the row of failures", ``, with(`{"stops":0,"judge_failures":2}`, answered(2, no, "")),
+			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord},
+		},
+		{
+			"first call fails", ``, answered(1, "", "boom"),
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"both calls fail, which counts neither way", ``, with(`{"stops":1}`, answered(2, yes, "boom")),
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`},
+		},
+		{
+			"one attempt only", `{"judge":{"attempts":1}}`, answered(1, "", "boom"),
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`},
+		},
+		{
+			"invalid JSON", ``, with(`{"stops":1}`, answered(1, "you should stop", "")),
+			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invalid_json","confidence":0}`},
+		},
+		{
+			"third failure", ``, with(`{"judge_failures":2}`, answered(1, "?", "")),
+			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, `{"stop":false,"reason":"invalid_json","confidence":0}`},
+		},
+		{
+			"after the third failure nobody is asked", ``, with(`{"stops":1,"judge_failures":3}`, func(*bench) {}),
+			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""},
+		},
+		{
+			"more patience", `{"judge":{"max_failures":4}}`, with(`{"judge_failures":3}`, func(*bench) {}),
+			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""},
+		},
+		{
+			"test mode, agents go on", ``, with(`{"stops":1}`, testMode("continue")),
+			seen{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""},
+		},
+		{
+			"test mode, agents begin to stop", ``, testMode("stop"),
+			seen{sdk.DecisionContinue, "1 of 2 agents in a row asked to stop", `{"stops":1,"judge_failures":0}`, ""},
+		},
+		{
+			"test mode, agents agree", ``, with(`{"stops":1}`, testMode("stop")),
+			seen{sdk.DecisionStop, "2 agents in a row asked to stop", `{"stops":2,"judge_failures":0}`, ""},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,18 +220,27 @@ func TestStage(t *testing.T) {
 		want    []round
 	}{
 		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: no}, {Output: no}, {Output: yes}}, []round{
-			{1, 0, sdk.DecisionContinue, "min_iterations is 2"}, {2, 1, sdk.DecisionContinue, "more to do"}, {3, 1, sdk.DecisionContinue, "more to do"},
-			{4, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"}, {5, 1, sdk.DecisionStop, "flat"},
+			{1, 0, sdk.DecisionContinue, "min_iterations is 2"},
+			{2, 1, sdk.DecisionContinue, "more to do"},
+			{3, 1, sdk.DecisionContinue, "more to do"},
+			{4, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"},
+			{5, 1, sdk.DecisionStop, "flat"},
 		}},
 		{"a failure between two stops", ``, []sdk.Answer{{Output: yes}, {Error: "x"}, {Error: "x"}, {Output: yes}}, []round{
 			{1, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"}, {2, 2, sdk.DecisionContinue, "invoke_failed"}, {3, 1, sdk.DecisionStop, "flat"},
 		}},
 		{"the provider is down", `{"min_iterations":2}`, []sdk.Answer{{Error: "exit 3", Output: "boom"}}, []round{
-			{1, 0, sdk.DecisionContinue, "min_iterations is 2"}, {2, 2, sdk.DecisionContinue, "invoke_failed"}, {3, 2, sdk.DecisionContinue, "invoke_failed"},
-			{4, 2, sdk.DecisionContinue, "judge_unreliable"}, {5, 0, sdk.DecisionContinue, "judge_unreliable"}, {6, 0, sdk.DecisionContinue, "judge_unreliable"},
+			{1, 0, sdk.DecisionContinue, "min_iterations is 2"},
+			{2, 2, sdk.DecisionContinue, "invoke_failed"},
+			{3, 2, sdk.DecisionContinue, "invoke_failed"},
+			{4, 2, sdk.DecisionContinue, "judge_unreliable"},
+			{5, 0, sdk.DecisionContinue, "judge_unreliable"},
+			{6, 0, sdk.DecisionContinue, "judge_unreliable"},
 		}},
 		{"prose", ``, []sdk.Answer{{Output: "I think you should stop."}}, []round{
-			{1, 1, sdk.DecisionContinue, "invalid_json"}, {2, 1, sdk.DecisionContinue, "invalid_json"}, {3, 1, sdk.DecisionContinue, "judge_unreliable"},
+			{1, 1, sdk.DecisionContinue, "invalid_json"},
+			{2, 1, sdk.DecisionContinue, "invalid_json"},
+			{3, 1, sdk.DecisionContinue, "judge_unreliable"},
 			{4, 0, sdk.DecisionContinue, "judge_unreliable"},
 		}},
 	}
@@ -268,9 +325,11 @@ func TestUnusableConfig(t *testing.T) {
 	tests := []struct{ config, want string }{
 		{`{`, `termination: unexpected end of JSON input`},
 		{`[]`, `termination: json: cannot unmarshal array into Go value of type judge.Config`},
-		{`{"min_iterations":-1,"consensus":0,"on_judge_failure":"cry","judge":{"attempts":5,"max_failures":0}}`,
+		{
+			`{"min_iterations":-1,"consensus":0,"on_judge_failure":"cry","judge":{"attempts":5,"max_failures":0}}`,
 			`termination: min_iterations is -1, want at least 0; consensus is 0, want at least 1; judge.attempts is 5, want at most 4; ` +
-				`judge.max_failures is 0, want at least 1; on_judge_failure is "cry", want continue or fail`},
+				`judge.max_failures is 0, want at least 1; on_judge_failure is "cry", want continue or fail`,
+		},
 		{`{"consensus":"two"}`, `termination: "two" is no whole number`},
 		{`{"judge":{"model":7}}`, `termination: judge.model does not fit: got number`},
 		{`{"judge":"claude"}`, `termination: judge does not fit: got string`},

@@ -97,7 +97,7 @@ func tail(path string, limit int64) (string, error) {
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close()
 	text, left, err := end(f, limit)
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)

@@ -23,8 +23,10 @@ func TestAnswers(t *testing.T) {
 	}{
 		{``, sdk.HookAnswer{Action: sdk.ActionContinue}},
 		{`{"action":"mock","stage":"planner","condition":"true","timeout":5,"on_error":"continue"}`, sdk.HookAnswer{Action: sdk.ActionContinue}},
-		{`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
-			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"}},
+		{
+			`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
+			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"},
+		},
 		{other + `"answer":"abort"}]}`, mine},
 		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, mine},
 		{other + `"answer":"abort","point":"stage_start"}]}`, general},

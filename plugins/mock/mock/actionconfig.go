@@ -59,7 +59,7 @@ func decodeAction(raw json.RawMessage) (ActionConfig, error) {
 	if err := config.Decode(raw, &c); err != nil {
 		return ActionConfig{}, err
 	}
-	problems := c.Answer.check()
+	problems := c.check()
 	for i, answer := range c.Answers {
 		for _, problem := range answer.check() {
 			problems = append(problems, fmt.Sprintf("answers[%d]: %s", i, problem))

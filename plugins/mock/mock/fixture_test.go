@@ -32,12 +32,18 @@ func TestFixtures(t *testing.T) {
 		status    string
 	}{
 		{name: "none", iteration: 1, text: bashText, result: bashResult},
-		{name: "text of the iteration", iteration: 2, text: "two\n", result: "r2",
-			files: map[string]string{"iteration-2.txt": "two\n", "default.txt": "d", "result-2.json": "r2", "result.json": "r"}},
-		{name: "defaults", iteration: 2, text: "d", result: "r",
-			files: map[string]string{"iteration-1.txt": "one", "default.txt": "d", "result-1.json": "r1", "result.json": "r", "status-2.json": status}},
-		{name: "status of the iteration", iteration: 3, text: bashText, status: status,
-			files: map[string]string{"status-3.json": status, "status.json": "{}", "result-2.json": "r2"}},
+		{
+			name: "text of the iteration", iteration: 2, text: "two\n", result: "r2",
+			files: map[string]string{"iteration-2.txt": "two\n", "default.txt": "d", "result-2.json": "r2", "result.json": "r"},
+		},
+		{
+			name: "defaults", iteration: 2, text: "d", result: "r",
+			files: map[string]string{"iteration-1.txt": "one", "default.txt": "d", "result-1.json": "r1", "result.json": "r", "status-2.json": status},
+		},
+		{
+			name: "status of the iteration", iteration: 3, text: bashText, status: status,
+			files: map[string]string{"status-3.json": status, "status.json": "{}", "result-2.json": "r2"},
+		},
 		{name: "any status", iteration: 4, text: bashText, status: status, files: map[string]string{"status.json": status}},
 		{name: "empty text", iteration: 1, text: "", result: "r", files: map[string]string{"default.txt": "", "result.json": "r"}},
 	}
@@ -65,14 +71,22 @@ func TestFixtures(t *testing.T) {
 
 func TestStatusIsConvertedWhereOnlyAResultIsWanted(t *testing.T) {
 	tests := []struct{ name, status, want string }{
-		{"continue", `{"decision":"continue","reason":"more","summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"errors":[]}`,
-			`{"summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"low","notes":"more"}}`},
-		{"stop", `{"decision":"stop","summary":"s"}`,
-			`{"summary":"s","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":true,"risk":"low","notes":""}}`},
-		{"error", `{"decision":"error","reason":"stuck"}`,
-			`{"summary":"","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"high","notes":"stuck"}}`},
-		{"errors", `{"decision":"continue","errors":["first","second"]}`,
-			`{"summary":"","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"high","notes":"first"}}`},
+		{
+			"continue", `{"decision":"continue","reason":"more","summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"errors":[]}`,
+			`{"summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"low","notes":"more"}}`,
+		},
+		{
+			"stop", `{"decision":"stop","summary":"s"}`,
+			`{"summary":"s","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":true,"risk":"low","notes":""}}`,
+		},
+		{
+			"error", `{"decision":"error","reason":"stuck"}`,
+			`{"summary":"","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"high","notes":"stuck"}}`,
+		},
+		{
+			"errors", `{"decision":"continue","errors":["first","second"]}`,
+			`{"summary":"","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},"signals":{"plateau_suspected":false,"risk":"high","notes":"first"}}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -73,9 +73,7 @@ func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
 		}
 	}
 	if f.Hang {
-		if err := f.hang(ctx); err != nil {
-			return err
-		}
+		return f.hang(ctx)
 	}
 	if err := p.crash(f.Crash, 0); err != nil {
 		return err

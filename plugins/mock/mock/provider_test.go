@@ -47,25 +47,53 @@ func TestReply(t *testing.T) {
 		{"status", `{"status":{"decision":"stop"}}`, ok(bashText), heard{Text: bashText}, files{Status: `{"decision":"stop"}`}, ""},
 		{"raw result", `{"raw_result":"{oops"}`, ok(bashText), heard{Text: bashText}, files{Result: "{oops"}, ""},
 		{"progress", `{"progress":"- learnt\n","no_result":true}`, ok(bashText), heard{Text: bashText}, files{Progress: "- learnt\n"}, ""},
-		{"beside the output", `{"output":"x","stderr":"warn","messages":["reading","writing"],"log":"a log line"}`, ok("x"),
+		{
+			"beside the output", `{"output":"x","stderr":"warn","messages":["reading","writing"],"log":"a log line"}`, ok("x"),
 			heard{Text: "x", Stderr: "warn", Progress: []sdk.Progress{{Message: "reading", Turn: 1}, {Message: "writing", Turn: 2}}},
-			files{Result: bashResult}, "a log line\n"},
-		{"usage and versions", `{"output":"x","usage":{"input_tokens":5,"cost_usd":0.5},"model":"big","agent_version":"9","conversation":"c"}`,
-			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, Model: "big", AgentVersion: "9", Conversation: "c",
-				Usage: &sdk.Usage{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}},
-			heard{Text: "x", Usage: []sdk.Usage{{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}}}, files{Result: bashResult}, ""},
-		{"exit code with a result", `{"exit_code":3,"result":{"summary":"done all the same"}}`,
-			sdk.ExecuteResult{Output: bashText, Outcome: sdk.OutcomeFailed, ExitCode: 3, Model: "small",
-				Error: &failure.Error{Kind: failure.ProviderCrashed, Message: "mock: the agent ended with exit code 3", Retryable: true}},
-			heard{Text: bashText}, files{Result: `{"summary":"done all the same"}`}, ""},
-		{"exit code that means nothing", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
-			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, ExitCode: 3, Model: "small"}, heard{Text: "x"}, files{}, ""},
-		{"outcome that may pass", `{"outcome":"rate_limited"}`,
+			files{Result: bashResult},
+			"a log line\n",
+		},
+		{
+			"usage and versions", `{"output":"x","usage":{"input_tokens":5,"cost_usd":0.5},"model":"big","agent_version":"9","conversation":"c"}`,
+			sdk.ExecuteResult{
+				Output: "x", Outcome: sdk.OutcomeSucceeded, Model: "big", AgentVersion: "9", Conversation: "c",
+				Usage: &sdk.Usage{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)},
+			},
+			heard{Text: "x", Usage: []sdk.Usage{{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}}},
+			files{Result: bashResult},
+			"",
+		},
+		{
+			"exit code with a result", `{"exit_code":3,"result":{"summary":"done all the same"}}`,
+			sdk.ExecuteResult{
+				Output: bashText, Outcome: sdk.OutcomeFailed, ExitCode: 3, Model: "small",
+				Error: &failure.Error{Kind: failure.ProviderCrashed, Message: "mock: the agent ended with exit code 3", Retryable: true},
+			},
+			heard{Text: bashText},
+			files{Result: `{"summary":"done all the same"}`},
+			"",
+		},
+		{
+			"exit code that means nothing", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
+			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, ExitCode: 3, Model: "small"},
+			heard{Text: "x"},
+			files{},
+			"",
+		},
+		{
+			"outcome that may pass", `{"outcome":"rate_limited"}`,
 			failed(sdk.OutcomeRateLimited, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome rate_limited", Retryable: true}),
-			heard{Text: bashText}, files{}, ""},
-		{"outcome that stays", `{"outcome":"needs_person"}`,
+			heard{Text: bashText},
+			files{},
+			"",
+		},
+		{
+			"outcome that stays", `{"outcome":"needs_person"}`,
 			failed(sdk.OutcomeNeedsPerson, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome needs_person"}),
-			heard{Text: bashText}, files{}, ""},
+			heard{Text: bashText},
+			files{},
+			"",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,8 +127,11 @@ func TestConfiguredFailure(t *testing.T) {
 		out   sdk.Outcome
 	}{
 		{"defaults", `{"failure":{}}`, failure.Error{Kind: failure.ProviderFailed, Message: "mock: configured failure", Retryable: true}, sdk.OutcomeFailed},
-		{"all members", `{"outcome":"rate_limited","failure":{"kind":"provider_timeout","message":"too slow","hint":"wait","retryable":false,"retry_after_seconds":30,"detail":"log"}}`,
-			failure.Error{Kind: failure.ProviderTimeout, Message: "too slow", Hint: "wait", RetryAfterSeconds: 30, Detail: "log"}, sdk.OutcomeRateLimited},
+		{
+			"all members", `{"outcome":"rate_limited","failure":{"kind":"provider_timeout","message":"too slow","hint":"wait","retryable":false,"retry_after_seconds":30,"detail":"log"}}`,
+			failure.Error{Kind: failure.ProviderTimeout, Message: "too slow", Hint: "wait", RetryAfterSeconds: 30, Detail: "log"},
+			sdk.OutcomeRateLimited,
+		},
 		{"a kind of the future", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
 	}
 	for _, tt := range tests {
@@ -283,8 +314,12 @@ func TestEnvironment(t *testing.T) {
 
 func TestUnusableEnvironment(t *testing.T) {
 	tests := []struct{ name, value string }{
-		{envDelay, "soon"}, {envDelay, "-1"}, {envDelay, "NaN"}, {envDelay, "1e300"},
-		{envIteration, "first"}, {envIteration, "0"},
+		{envDelay, "soon"},
+		{envDelay, "-1"},
+		{envDelay, "NaN"},
+		{envDelay, "1e300"},
+		{envIteration, "first"},
+		{envIteration, "0"},
 		{envConfig, "missing.json"},
 	}
 	for _, tt := range tests {

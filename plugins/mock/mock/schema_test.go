@@ -3,7 +3,9 @@ package mock
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -83,6 +85,23 @@ func keys(t reflect.Type) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+func TestManualNamesEveryKey(t *testing.T) {
+	manual, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range []reflect.Type{
+		reflect.TypeFor[Config](), reflect.TypeFor[Reply](), reflect.TypeFor[ToolCall](), reflect.TypeFor[Failure](), reflect.TypeFor[Spawn](),
+		reflect.TypeFor[StrategyDecision](), reflect.TypeFor[Ask](), reflect.TypeFor[Answer](), reflect.TypeFor[MatchedAnswer](),
+	} {
+		for _, key := range keys(read) {
+			if !regexp.MustCompile("[`{ ]" + key + "[`:,}\n]").Match(manual) {
+				t.Errorf("the manual does not name %s of %s", key, read)
+			}
+		}
+	}
 }
 
 func TestSchemaOfNoKind(t *testing.T) {

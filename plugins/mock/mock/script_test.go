@@ -18,18 +18,30 @@ func TestMatch(t *testing.T) {
 		want  bool
 	}{
 		{`{}`, true},
-		{`{"node":"plan"}`, true}, {`{"node":"other"}`, false},
-		{`{"stage":"planner"}`, true}, {`{"stage":"other"}`, false},
-		{`{"session":"demo"}`, true}, {`{"session":"other"}`, false},
-		{`{"iteration":1}`, true}, {`{"iteration":2}`, false},
-		{`{"attempt":1}`, true}, {`{"attempt":2}`, false},
-		{`{"visit":1}`, true}, {`{"visit":2}`, false},
-		{`{"epoch":1}`, true}, {`{"epoch":2}`, false},
-		{`{"purpose":"work"}`, true}, {`{"purpose":"question"}`, false},
-		{`{"prompt_contains":"a plan"}`, true}, {`{"prompt_contains":"a poem"}`, false},
-		{`{"provider":"claude"}`, true}, {`{"provider":"codex"}`, false},
-		{`{"resumed":false}`, true}, {`{"resumed":true}`, false},
-		{`{"node":"plan","iteration":1,"attempt":1}`, true}, {`{"node":"plan","iteration":1,"attempt":2}`, false},
+		{`{"node":"plan"}`, true},
+		{`{"node":"other"}`, false},
+		{`{"stage":"planner"}`, true},
+		{`{"stage":"other"}`, false},
+		{`{"session":"demo"}`, true},
+		{`{"session":"other"}`, false},
+		{`{"iteration":1}`, true},
+		{`{"iteration":2}`, false},
+		{`{"attempt":1}`, true},
+		{`{"attempt":2}`, false},
+		{`{"visit":1}`, true},
+		{`{"visit":2}`, false},
+		{`{"epoch":1}`, true},
+		{`{"epoch":2}`, false},
+		{`{"purpose":"work"}`, true},
+		{`{"purpose":"question"}`, false},
+		{`{"prompt_contains":"a plan"}`, true},
+		{`{"prompt_contains":"a poem"}`, false},
+		{`{"provider":"claude"}`, true},
+		{`{"provider":"codex"}`, false},
+		{`{"resumed":false}`, true},
+		{`{"resumed":true}`, false},
+		{`{"node":"plan","iteration":1,"attempt":1}`, true},
+		{`{"node":"plan","iteration":1,"attempt":2}`, false},
 	}
 	for _, tt := range tests {
 		tr := newTrial(t, `{"replies":[`+strings.TrimSuffix(tt.match, "}")+comma(tt.match)+`"output":"mine"}]}`)
@@ -121,17 +133,22 @@ func TestUnusableConfig(t *testing.T) {
 		{"numbers", `{"replies":[{"times":-1}]}`, `config: replies[0]: chunk_delay_ms, output_repeat and times must not be negative`},
 		{"two outputs", `{"replies":[{"output":"","output_chunks":[]}]}`, `config: replies[0]: output and output_chunks exclude each other`},
 		{"two files", `{"replies":[{"result":{},"status":{}}]}`, `config: replies[0]: result and status exclude each other`},
-		{"all files", `{"replies":[{"result":{},"status":{},"raw_result":"","no_result":true}]}`,
-			`config: replies[0]: result and status and raw_result and no_result exclude each other`},
+		{
+			"all files", `{"replies":[{"result":{},"status":{},"raw_result":"","no_result":true}]}`,
+			`config: replies[0]: result and status and raw_result and no_result exclude each other`,
+		},
 		{"result", `{"replies":[{"result":[]}]}`, `config: replies[0]: result must be an object (raw_result writes any text)`},
 		{"status", `{"replies":[{"status":"x"}]}`, `config: replies[0]: status must be an object`},
-		{"words", `{"replies":[{},{"crash":"burn","at":"noon","purpose":"fun","outcome":"good","spawn":{"kind":"fish"}}]}`,
+		{
+			"words", `{"replies":[{},{"crash":"burn","at":"noon","purpose":"fun","outcome":"good","spawn":{"kind":"fish"}}]}`,
 			`config: replies[1]: crash is "burn", want one of exit, panic, kill; ` +
 				`replies[1]: at is "noon", want one of start, before_result, after_result; ` +
 				`replies[1]: purpose is "fun", want one of work, question; ` +
 				`replies[1]: outcome is "good", want one of succeeded, failed, empty, permission_denied, rate_limited, needs_person, infrastructure; ` +
-				`replies[1]: spawn.kind is "fish", want one of plain, setsid`},
-		{"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"crash":"x","crash_at":"x","on_deny":"x","effect":"x","status":"x","delay_ms":-1}]}]}`,
+				`replies[1]: spawn.kind is "fish", want one of plain, setsid`,
+		},
+		{
+			"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"crash":"x","crash_at":"x","on_deny":"x","effect":"x","status":"x","delay_ms":-1}]}]}`,
 			`config: replies[0]: tool_calls[0]: crash is "x", want one of exit, panic, kill; ` +
 				`replies[0]: tool_calls[0]: crash_at is "x", want one of before_effect, before_report, after_report; ` +
 				`replies[0]: tool_calls[0]: on_deny is "x", want one of continue, fail; ` +
@@ -139,7 +156,8 @@ func TestUnusableConfig(t *testing.T) {
 				`replies[0]: tool_calls[0]: status is "x", want one of success, error, timeout, denied; ` +
 				`replies[0]: tool_calls[0]: tool is missing; ` +
 				`replies[0]: tool_calls[0]: delay_ms must not be negative; ` +
-				`replies[0]: tool_calls[0]: args must be an object`},
+				`replies[0]: tool_calls[0]: args must be an object`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -136,9 +136,11 @@ func TestUnusableStrategy(t *testing.T) {
 		{`{"before":{"confidence":2}}`, `config: before: confidence must be from 0 to 1`},
 		{`{"decisions":["ask"]}`, `config: decisions[0]: action ask and a question in ask belong together`},
 		{`{"decisions":[{"ask":{"prompt":"?"}}]}`, `config: decisions[0]: action ask and a question in ask belong together`},
-		{`{"decisions":[{"action":"ask","ask":{"then":"ask","on_error":"x","times":5}}]}`,
+		{
+			`{"decisions":[{"action":"ask","ask":{"then":"ask","on_error":"x","times":5}}]}`,
 			`config: decisions[0]: ask.then is "ask", want one of continue, stop, error; decisions[0]: ask.on_error is "x", want one of continue, stop, error; ` +
-				`decisions[0]: ask.prompt is missing; decisions[0]: ask.times must be from 1 to 4`},
+				`decisions[0]: ask.prompt is missing; decisions[0]: ask.times must be from 1 to 4`,
+		},
 		{`{"decisions":[7]}`, `config must be an object, not a number`},
 	}
 	for _, tt := range tests {

@@ -17,13 +17,19 @@ type StrategyConfig struct {
 	// Before is the decision when the strategy is asked before the first iteration. Default continue.
 	Before *StrategyDecision `json:"before,omitempty"`
 
-	// The members of every termination block, read by the kernel.
-	Type          json.RawMessage `json:"type,omitempty"`
-	Max           json.RawMessage `json:"max,omitempty"`
-	Iterations    json.RawMessage `json:"iterations,omitempty"`
-	MinIterations json.RawMessage `json:"min_iterations,omitempty"`
-	Consensus     json.RawMessage `json:"consensus,omitempty"`
-	EarlyStop     json.RawMessage `json:"early_stop,omitempty"`
+	// What the kernel and the usual strategies read of a termination block. It is accepted and ignored, so
+	// that a node can put the mock in the place of its stage's strategy, whose settings it inherits.
+	Type           json.RawMessage `json:"type,omitempty"`
+	Max            json.RawMessage `json:"max,omitempty"`
+	Iterations     json.RawMessage `json:"iterations,omitempty"`
+	MinIterations  json.RawMessage `json:"min_iterations,omitempty"`
+	Consensus      json.RawMessage `json:"consensus,omitempty"`
+	EarlyStop      json.RawMessage `json:"early_stop,omitempty"`
+	CheckBefore    json.RawMessage `json:"check_before,omitempty"`
+	Criteria       json.RawMessage `json:"criteria,omitempty"`
+	Judge          json.RawMessage `json:"judge,omitempty"`
+	OnJudgeFailure json.RawMessage `json:"on_judge_failure,omitempty"`
+	Command        json.RawMessage `json:"command,omitempty"`
 }
 
 // StrategyDecision is one configured decision. In JSON it may be the action's word alone.

@@ -14,7 +14,7 @@ func (f Fault) pause(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	if f.IgnoreCancel {
-		time.Sleep(d)
+		<-time.After(d)
 		return nil
 	}
 	timer := time.NewTimer(d)
