@@ -23,6 +23,7 @@ type config struct {
 	environ    []string
 	version    string
 	standIn    string
+	fallback   string
 	providers  []sdk.Provider
 }
 
@@ -61,6 +62,10 @@ func WithVersion(version string) Option { return func(c *config) { c.version = v
 func WithProvider(p sdk.Provider) Option {
 	return func(c *config) { c.providers = append(c.providers, p) }
 }
+
+// WithDefaultProvider names the provider of stages for which nobody names one. Default: none, which
+// makes such a stage a fault.
+func WithDefaultProvider(name string) Option { return func(c *config) { c.fallback = name } }
 
 // WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash

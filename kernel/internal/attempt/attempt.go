@@ -115,9 +115,18 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 		return cause // whatever the provider made of it, this is why
 	}
 	if err != nil {
-		return err
+		return classified(err)
 	}
 	return outcomeError(a.result)
+}
+
+// classified makes provider_failed of an error that says nothing of its kind.
+func classified(err error) error {
+	var f *failure.Error
+	if errors.As(err, &f) {
+		return err
+	}
+	return failure.New(failure.ProviderFailed, "%w", err)
 }
 
 func timedOut(limit time.Duration) error {

@@ -1,0 +1,89 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// effects performs the scheduler's commands with the rooms that can: it implements run.Effects.
+type effects struct {
+	host    *pluginhost.Host
+	standIn string
+	maker   *attempt.Maker
+	asker   *strategy.Asker
+}
+
+// Attempt implements run.Effects.
+func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
+	m := *f.maker
+	m.Providers = f.providers(w.Node)
+	return m.Make(ctx, w.Command, w.Node, w.State)
+}
+
+// Strategy implements run.Effects.
+func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
+	return f.asker.Ask(ctx, w.Command, w.Node, w.State)
+}
+
+// Question implements run.Effects.
+func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
+	return f.asker.Put(ctx, w.Command, w.Node, w.State, f.providers(w.Node))
+}
+
+func (f *effects) providers(n *plan.Node) providers {
+	return providers{host: f.host, standIn: f.standIn, node: n}
+}
+
+// providers finds the providers of one node, in the environment that the node's policy allows.
+type providers struct {
+	host    *pluginhost.Host
+	standIn string
+	node    *plan.Node
+}
+
+// Provider implements attempt.Providers and strategy.Providers.
+func (p providers) Provider(ctx context.Context, name string) (sdk.Provider, error) {
+	if p.standIn != "" {
+		name = p.standIn
+	}
+	env, err := environment(p.node.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return p.host.Provider(ctx, name, pluginhost.Use{Env: env})
+}
+
+// strategies finds termination strategies.
+type strategies struct{ host *pluginhost.Host }
+
+// Termination implements strategy.Strategies.
+func (s strategies) Termination(ctx context.Context, name string) (sdk.Termination, error) {
+	return s.host.Termination(ctx, name, pluginhost.Use{})
+}
+
+// environment reads a policy's env: a word or a list of names.
+func environment(p *plan.Policy) (environ.Policy, error) {
+	if p == nil || len(p.Env) == 0 {
+		return environ.Policy{}, nil
+	}
+	var words []string
+	if json.Unmarshal(p.Env, &words) != nil {
+		var word string
+		if err := json.Unmarshal(p.Env, &word); err != nil {
+			return environ.Policy{}, fmt.Errorf("read policy.env: %w", err)
+		}
+		words = []string{word}
+	}
+	return environ.Parse(words)
+}

@@ -1,0 +1,144 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// What callers tell apart by errors.Is. The errors that wrap them say which session, and what to do.
+var (
+	// ErrNoSession: there is no such session.
+	ErrNoSession = rundir.ErrNoSession
+	// ErrSessionName: a text cannot name a session.
+	ErrSessionName = rundir.ErrSessionName
+	// ErrNothingToResume: there is nothing that could go on.
+	ErrNothingToResume = errors.New("nothing to resume")
+	// ErrTerminal: the session has ended for good.
+	ErrTerminal = errors.New("session has ended")
+	// ErrResumable: the session has work that can be resumed, and starting it anew would hide that.
+	ErrResumable = errors.New("session can be resumed")
+	// ErrLocked: another kernel holds the session.
+	ErrLocked = errors.New("session is locked")
+	// ErrOptions: the options contradict each other or lack something.
+	ErrOptions = errors.New("invalid options")
+)
+
+// Engine runs sessions of one project. It is safe for concurrent use with different sessions.
+type Engine struct {
+	config  config
+	log     hclog.Logger
+	project *rundir.Project
+	// host answers questions about components; each session has a host of its own for its processes.
+	host        *pluginhost.Host
+	subscribers subscribers
+
+	mu     sync.Mutex // guards:
+	active map[string]chan<- event.Event
+}
+
+// NewEngine makes an engine. It looks for plugins and starts none. The caller closes it.
+func NewEngine(opts ...Option) (*Engine, error) {
+	c := config{version: "unknown", log: hclog.NewNullLogger(), environ: os.Environ()}
+	for _, o := range opts {
+		o(&c)
+	}
+	dir, err := filepath.Abs(c.workDir) // "" is the current directory
+	if err != nil {
+		return nil, fmt.Errorf("find the project: %w", err)
+	}
+	c.workDir = dir
+	project, err := rundir.OpenProject(dir)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{config: c, log: c.log, project: project, active: map[string]chan<- event.Event{}}
+	if e.host, err = e.newHost("", nil); err != nil {
+		return nil, errors.Join(err, project.Close())
+	}
+	return e, nil
+}
+
+// newHost makes a plugin host whose processes carry the marker, with the components of this process.
+func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*pluginhost.Host, error) {
+	c := e.config
+	host, err := pluginhost.New(pluginhost.Config{
+		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
+		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), Notify: notify,
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = host.RegisterTermination(strategy.Fixed{})
+	for _, p := range c.providers {
+		err = errors.Join(err, host.RegisterProvider(p))
+	}
+	if err != nil {
+		return nil, errors.Join(err, host.Close(context.Background()))
+	}
+	return host, nil
+}
+
+// Close ends what the engine holds and closes its subscriptions. Sessions that run go on until their
+// Run or Resume returns; end those first.
+func (e *Engine) Close(ctx context.Context) error {
+	e.subscribers.closeAll()
+	return errors.Join(e.host.Close(ctx), e.project.Close())
+}
+
+// WorkDir is the absolute path of the project.
+func (e *Engine) WorkDir() string { return e.config.workDir }
+
+// Plugins describes what plugins there are, and what was passed over and why. Plugins that are not
+// remembered are started to describe themselves.
+func (e *Engine) Plugins(ctx context.Context) (Plugins, error) { return e.host.List(ctx) }
+
+// Stop asks a session that runs in this engine to pause. The running iteration may finish; for a
+// pause of kind signal it has 30 seconds. A session that does not run here is left alone.
+func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
+	e.control(session, event.New(event.Control, nil, "", event.ControlData{
+		ID: newID(), Action: "pause", Kind: string(kind), Reason: reason,
+	}))
+}
+
+// control hands a control event to a session that runs in this engine and reports whether it does.
+func (e *Engine) control(session string, ev event.Event) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c, running := e.active[session]
+	if !running {
+		return false
+	}
+	select {
+	case c <- ev:
+	default: // so many requests wait already that one more changes nothing
+	}
+	return true
+}
+
+// activate registers a session that runs here; the returned function takes it back.
+func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if _, running := e.active[session]; running {
+		return nil, nil, fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
+	}
+	c := make(chan event.Event, 16)
+	e.active[session] = c
+	return c, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.active, session)
+	}, nil
+}

@@ -1,0 +1,140 @@
+package kernel
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// source is what a run is started from: the plan, and what the session keeps of where it came from.
+type source struct {
+	plan     *plan.Plan
+	mode     string // loop or pipeline
+	session  string
+	file     string // absolute path of the pipeline file, "" for loops and given plans
+	yaml     []byte // its content
+	warnings compile.Diagnostics
+}
+
+// source compiles what the options name.
+func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	if o.Plan != nil {
+		return &source{plan: o.Plan, mode: "pipeline", session: orElse(o.Session, o.Plan.Session.Name)}, nil
+	}
+	if o.Provider != "" { // a provider of the command line that does not exist is no fault of the files
+		if _, err := e.host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
+			return nil, err
+		}
+	}
+	catalog, err := newCatalog(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
+	req := compile.Request{
+		Roots:   e.roots(),
+		Session: o.Session, Now: time.Now(), Catalog: catalog, DefaultProvider: e.config.fallback,
+		Overrides: compile.Overrides{Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands},
+		Env:       compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
+	}
+	if o.Stage != "" {
+		return e.stageSource(req, o)
+	}
+	return e.pipelineSource(req, o)
+}
+
+func (o RunOptions) check() error {
+	named := 0
+	for _, given := range []bool{o.Pipeline != "", o.Stage != "", o.Plan != nil} {
+		if given {
+			named++
+		}
+	}
+	if named != 1 {
+		return fmt.Errorf("%w: exactly one of Pipeline, Stage and Plan is needed", ErrOptions)
+	}
+	if o.Max < 0 {
+		return fmt.Errorf("%w: a maximum of %d iterations", ErrOptions, o.Max)
+	}
+	return nil
+}
+
+func (e *Engine) roots() compile.Roots {
+	return compile.Roots{Project: e.config.workDir, Engine: e.config.engineRoot, Library: e.config.library}
+}
+
+func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error) {
+	req.Session = orElse(o.Session, o.Stage)
+	r, err := compile.Stage(req, compile.Loop{Stage: o.Stage, Max: o.Max})
+	if err != nil {
+		return nil, err
+	}
+	return &source{plan: r.Plan, mode: "loop", session: req.Session, warnings: r.Warnings}, nil
+}
+
+func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, error) {
+	file, err := req.FindPipeline(o.Pipeline)
+	if err != nil {
+		return nil, err
+	}
+	req.File = file
+	if req.Session == "" {
+		req.Session = generatedName(file, req.Now)
+	}
+	r, err := compile.Pipeline(req)
+	if err != nil {
+		return nil, err
+	}
+	yaml, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read pipeline: %w", err)
+	}
+	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, warnings: r.Warnings}, nil
+}
+
+// generatedName is the Bash engine's name for a pipeline's session: the file's name and the time.
+func generatedName(file string, now time.Time) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return base + "-" + now.UTC().Format("20060102-150405")
+}
+
+// newRunID identifies a run: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).
+func newRunID(now time.Time) string {
+	return "PL-" + now.UTC().Format("20060102150405") + "-" + newID()[:8]
+}
+
+// newID is 16 random hexadecimal digits.
+func newID() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// render is plan.json: Bash's shape, indented.
+func render(p *plan.Plan) ([]byte, error) {
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("render plan.json: %w", err)
+	}
+	return append(b, '\n'), nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
