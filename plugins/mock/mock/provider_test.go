@@ -88,6 +88,13 @@ func TestReply(t *testing.T) {
 			"",
 		},
 		{
+			"outcome that was refused", `{"outcome":"permission_denied"}`,
+			failed(sdk.OutcomePermissionDenied, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome permission_denied"}),
+			heard{Text: bashText},
+			files{},
+			"",
+		},
+		{
 			"outcome that stays", `{"outcome":"needs_person"}`,
 			failed(sdk.OutcomeNeedsPerson, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome needs_person"}),
 			heard{Text: bashText},
@@ -193,6 +200,7 @@ func TestDelays(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr := newTrial(t, tt.config)
 				tr.env[envDelay] = tt.env
+				tr.req.IdleTimeout = 1500 * time.Millisecond // a silence as long as the limit is allowed
 				if strings.Contains(tt.config, "ignore_cancel") {
 					tr.req.Timeout, tr.req.IdleTimeout = time.Second, time.Second
 				}
