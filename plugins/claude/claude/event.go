@@ -103,3 +103,13 @@ type usage struct {
 		Thinking *int64 `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
 }
+
+// UnmarshalJSON takes a usage that cannot be read for unknown, not for zero.
+func (u *usage) UnmarshalJSON(raw []byte) error {
+	type plain usage
+	var p plain
+	if json.Unmarshal(raw, &p) == nil {
+		*u = usage(p)
+	}
+	return nil
+}

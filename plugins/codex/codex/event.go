@@ -1,0 +1,65 @@
+package codex
+
+import (
+	"encoding/json"
+	"errors"
+)
+
+// The events of codex exec --json, one JSON object a line, as far as they are used here. Commands that
+// fail at once may leave no item: the stream is no complete record of what the agent did.
+
+// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
+// events change between releases.
+func read(raw []byte, into any) bool {
+	err := json.Unmarshal(raw, into)
+	var mismatch *json.UnmarshalTypeError
+	return err == nil || errors.As(err, &mismatch)
+}
+
+// anEvent has the fields of all events.
+type anEvent struct {
+	ThreadID string `json:"thread_id"` // thread.started
+	Item     item   `json:"item"`      // item.started, item.updated, item.completed
+	Message  string `json:"message"`   // error
+	Usage    *usage `json:"usage"`     // turn.completed
+	Error    struct {
+		Message string `json:"message"`
+	} `json:"error"` // turn.failed
+}
+
+// item is something that the agent says or does; its id is the same from started to completed.
+type item struct {
+	ID      string          `json:"id"`
+	Type    string          `json:"type"`
+	Status  string          `json:"status"`  // in_progress, completed, failed, declined
+	Text    string          `json:"text"`    // agent_message, reasoning
+	Message string          `json:"message"` // error: a warning, nothing has ended
+	Command string          `json:"command"` // command_execution
+	Output  string          `json:"aggregated_output"`
+	Exit    *int            `json:"exit_code"`
+	Changes json.RawMessage `json:"changes"` // file_change
+	Server  string          `json:"server"`  // mcp_tool_call
+	Tool    string          `json:"tool"`
+	Args    json.RawMessage `json:"arguments"`
+	Result  json.RawMessage `json:"result"`
+	Query   string          `json:"query"` // web_search
+}
+
+// usage counts as OpenAI's API does: what was cached is part of the input. It is the sum of the thread.
+type usage struct {
+	Input      *int64 `json:"input_tokens"`
+	CacheRead  *int64 `json:"cached_input_tokens"`
+	CacheWrite *int64 `json:"cache_write_input_tokens"`
+	Output     *int64 `json:"output_tokens"`
+	Reasoning  *int64 `json:"reasoning_output_tokens"`
+}
+
+// UnmarshalJSON takes a usage that cannot be read for unknown, not for zero.
+func (u *usage) UnmarshalJSON(raw []byte) error {
+	type plain usage
+	var p plain
+	if json.Unmarshal(raw, &p) == nil {
+		*u = usage(p)
+	}
+	return nil
+}

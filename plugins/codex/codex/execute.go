@@ -1,0 +1,75 @@
+package codex
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Execute runs codex exec once, with the prompt and the exit paragraph on stdin.
+//
+// The output of an attempt is what the agent said, each message a paragraph; for a question only its
+// last message, the answer. Where it prints no events, its stdout is. The agent's own stream of events
+// goes out as raw chunks. The model is the one that Codex was told to use: its events name none.
+//
+// An attempt that a deadline or the caller ended is an error; one that ended by itself, however badly,
+// is a result with its Outcome and Error. The time limit is the shorter of the attempt's own and
+// CODEX_TIMEOUT; the exit code is 124 then, or 137 if Codex had to be killed.
+func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	cfg, err := readConfig(req.Config)
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	cmd, chosen, err := p.command(req, cfg)
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	s := newStream(x)
+	cmd.Line, cmd.Exchange = s.events.Line, x
+	end, err := cliagent.Run(ctx, cmd)
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	result := sdk.ExecuteResult{
+		Output:       s.output(req.Purpose),
+		ExitCode:     end.ExitCode,
+		Duration:     end.Duration,
+		Usage:        s.usage,
+		Conversation: s.thread,
+	}
+	if s.events.Seen() {
+		result.Model = chosen.model
+	}
+	if end.Interrupted() {
+		result.Outcome = sdk.OutcomeInfrastructure
+		result.ExitCode = exitCode(end)
+		return result, interruption(end)
+	}
+	result.AgentVersion = p.versions.Of(ctx, cmd)
+	result.Outcome, result.Error = verdict(s, end)
+	return result, nil
+}
+
+// exitCode is the one that timeout(1) would have given.
+func exitCode(end cliagent.End) int {
+	switch {
+	case end.Cut != cliagent.CutTimeout:
+		return end.ExitCode
+	case end.Killed:
+		return exitKilled
+	default:
+		return exitTimeout
+	}
+}
+
+func interruption(end cliagent.End) *failure.Error {
+	f := end.Failure()
+	if end.Cut != cliagent.CutTimeout {
+		return f
+	}
+	f.Message = fmt.Sprintf("%s (exit code %d)", f.Message, exitCode(end))
+	return f.WithHint("raise CODEX_TIMEOUT (seconds) or the stage's own limit, or give the agent less to do")
+}

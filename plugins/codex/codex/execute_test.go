@@ -1,0 +1,239 @@
+package codex
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+)
+
+func TestCommandIsCalledAsDocumented(t *testing.T) {
+	dir := t.TempDir()
+	req := request(t, map[string]string{"FAKE_DIR": dir})
+	req.Prompt = "do\nit"
+	req.Model = "gpt-5.1-codex:low"
+	req.Config = json.RawMessage(`{"args": ["--add-dir", "x"]}`)
+	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
+		t.Fatal(err)
+	}
+	read := func(name string) string {
+		b, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	want := []string{
+		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
+		"-m", "gpt-5.1-codex", "-c", `model_reasoning_effort="low"`, "-c", "features.unbounded_connection_retries=false",
+		"--add-dir", "x", "-", "",
+	}
+	if diff := cmp.Diff(want, strings.Split(read("args"), "\n")); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	wantPrompt := "do\nit\n\n---\n" +
+		"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
+		"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
+	if diff := cmp.Diff(wantPrompt, read("prompt")); diff != "" {
+		t.Errorf("prompt (-want +got):\n%s", diff)
+	}
+	if strings.Contains(read("env"), "PLUGIN_") {
+		t.Error("the environment has variables of the handshake")
+	}
+	if got := strings.TrimSpace(read("pwd")); got != req.WorkDir {
+		t.Errorf("working directory = %q, want %q", got, req.WorkDir)
+	}
+}
+
+func TestPlainTextCommands(t *testing.T) {
+	tests := []struct {
+		name    string
+		env     map[string]string
+		output  string
+		outcome sdk.Outcome
+		kind    failure.Kind
+		hint    string
+	}{
+		{"answers", map[string]string{"FAKE_STDOUT": "two\nlines\n"}, "two\nlines\n", sdk.OutcomeSucceeded, "", ""},
+		{"says nothing, may have written files", nil, "", sdk.OutcomeSucceeded, "", ""},
+		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+		{
+			"does not know a flag",
+			map[string]string{"FAKE_STDERR": "error: unexpected argument '--frob' found", "FAKE_EXIT": "2"},
+			"", sdk.OutcomeFailed, failure.ConfigInvalid, install,
+		},
+		{
+			"cannot read its settings",
+			map[string]string{"FAKE_STDERR": "Error loading config.toml: invalid type", "FAKE_EXIT": "1"},
+			"", sdk.OutcomeFailed, failure.ConfigInvalid, "config.toml",
+		},
+		{
+			"logs an error of its work",
+			map[string]string{"FAKE_STDERR": "curl: connection refused", "FAKE_EXIT": "1"},
+			"", sdk.OutcomeInfrastructure, failure.ProviderCrashed, "",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			x := &plugintest.Exchange{}
+			result, err := fake(t).Execute(t.Context(), request(t, tt.env), x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if result.Output != tt.output || x.Record().Text(sdk.StreamText) != tt.output {
+				t.Errorf("output = %q, shown %q, want %q", result.Output, x.Record().Text(sdk.StreamText), tt.output)
+			}
+			if result.Outcome != tt.outcome || result.AgentVersion != "9.8.7" || result.Model != "" {
+				t.Errorf("outcome %q (want %q), version %q, model %q; %+v", result.Outcome, tt.outcome, result.AgentVersion, result.Model, result.Error)
+			}
+			explains(t, result.Error, tt.kind, tt.hint)
+		})
+	}
+}
+
+// explains demands a failure of a kind whose hint holds a text; none at all for the empty kind.
+func explains(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
+	t.Helper()
+	if got == nil {
+		if kind != "" {
+			t.Errorf("no failure, want %q", kind)
+		}
+		return
+	}
+	if got.Kind != kind || !strings.Contains(got.Hint, hint) {
+		t.Errorf("failure %+v, want kind %q and a hint with %q", got, kind, hint)
+	}
+}
+
+func TestQuestionsGetTheAnswerAlone(t *testing.T) {
+	stream, err := filepath.Abs("testdata/tools.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := request(t, map[string]string{"FAKE_STREAM": stream})
+	req.Purpose = sdk.PurposeQuestion
+	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Done: both files are written."; result.Output != want {
+		t.Errorf("output = %q, want %q", result.Output, want)
+	}
+}
+
+func TestTimeLimit(t *testing.T) {
+	req := request(t, map[string]string{"FAKE_HANG": "1", "CODEX_TIMEOUT": "0.3"})
+	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
+	if failure.KindOf(err) != failure.ProviderTimeout || result.ExitCode != 124 {
+		t.Errorf("error %v, exit code %d; want provider_timeout, 124", err, result.ExitCode)
+	}
+	if !strings.Contains(err.Error(), "exit code 124") || !strings.Contains(failure.From(err).Hint, "CODEX_TIMEOUT") {
+		t.Errorf("error %+v does not say what happened and what to do", failure.From(err))
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) { cancel() }}
+	result, err := fake(t).Execute(ctx, request(t, map[string]string{"FAKE_STDOUT": "up\n", "FAKE_HANG": "1"}), x)
+	if failure.KindOf(err) != failure.SignalInterrupt || result.ExitCode != -1 || result.Outcome != sdk.OutcomeInfrastructure {
+		t.Errorf("error %v, result %+v", err, result)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		name string
+		end  cliagent.End
+		want int
+	}{
+		{"ended at the limit", cliagent.End{Cut: cliagent.CutTimeout, ExitCode: -1}, 124},
+		{"killed at the limit", cliagent.End{Cut: cliagent.CutTimeout, ExitCode: -1, Killed: true}, 137},
+		{"cancelled", cliagent.End{Cut: cliagent.CutCanceled, ExitCode: -1, Killed: true}, -1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := exitCode(tt.end); got != tt.want {
+				t.Errorf("exit code %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestExecuteDoesNotStart(t *testing.T) {
+	tests := []struct {
+		name   string
+		model  string
+		config string
+		env    map[string]string
+		want   failure.Kind
+		hint   string
+	}{
+		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
+		{"unknown key", "", `{"comand": "codex"}`, nil, failure.ConfigInvalid, ""},
+		{"unknown model", "opus", ``, nil, failure.ConfigInvalid, "models in the configuration"},
+		{"unknown effort", "gpt-5.5:bogus", ``, nil, failure.ConfigInvalid, "xhigh"},
+		{"bad limit", "", ``, map[string]string{"CODEX_TIMEOUT": "soon"}, failure.ConfigInvalid, "900"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			req := request(t, tt.env)
+			req.Model, req.Config = tt.model, json.RawMessage(tt.config)
+			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
+			explains(t, failure.From(err), tt.want, tt.hint)
+		})
+	}
+}
+
+func TestVerdictNeedsBothWords(t *testing.T) {
+	const message = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
+	const completed = `{"type":"turn.completed","usage":{}}`
+	tests := []struct {
+		name   string
+		events []string
+		end    cliagent.End
+		want   sdk.Outcome
+	}{
+		{"both well", []string{message, completed}, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
+		{
+			"put away after its last word",
+			[]string{message, completed},
+			cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM},
+			sdk.OutcomeSucceeded,
+		},
+		{"completed, but another exit code", []string{message, completed}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure},
+		{"exit code 0 without an end of the turn", []string{message}, cliagent.End{}, sdk.OutcomeInfrastructure},
+		{"failed and completed", []string{message, `{"type":"turn.failed","error":{"message":"x"}}`, completed}, cliagent.End{Final: true}, sdk.OutcomeFailed},
+		{"failed without a message", []string{`{"type":"turn.failed"}`}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeFailed},
+		{
+			"an error and then nothing",
+			[]string{message, `{"type":"error","message":"exceeded retry limit, last status: 429 Too Many Requests"}`},
+			cliagent.End{ExitCode: 1},
+			sdk.OutcomeRateLimited,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStream(&plugintest.Exchange{})
+			for _, event := range tt.events {
+				s.events.Line([]byte(event))
+			}
+			got, f := verdict(s, tt.end)
+			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
+				t.Errorf("verdict = %q, %v; want %q", got, f, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,145 @@
+package codex
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+)
+
+// stream turns the agent's events into reports on the exchange and remembers what the result needs.
+// It belongs to one attempt and is not safe for concurrent use.
+type stream struct {
+	x      sdk.Exchange
+	events *cliagent.Events
+	said   cliagent.Transcript // the agent's messages
+
+	thread    string
+	last      string          // the last message
+	calls     map[string]bool // reported, by item id
+	usage     *sdk.Usage
+	completed bool   // turn.completed came
+	failed    bool   // turn.failed came
+	trouble   string // the message of turn.failed, else of the last error
+}
+
+func newStream(x sdk.Exchange) *stream {
+	s := &stream{x: x, said: cliagent.Transcript{X: x}, calls: map[string]bool{}}
+	s.events = &cliagent.Events{Begins: begins, Handle: s.handle, Plain: &cliagent.Transcript{X: x}}
+	return s
+}
+
+// begins lists the types that a stream may begin with.
+func begins(kind string) bool {
+	return slices.Contains([]string{
+		"thread.started", "turn.started", "turn.completed", "turn.failed",
+		"item.started", "item.updated", "item.completed",
+	}, kind)
+}
+
+// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+func (s *stream) handle(kind string, raw []byte) (final bool) {
+	var e anEvent
+	if !read(raw, &e) {
+		return false
+	}
+	switch kind {
+	case "thread.started":
+		s.thread = e.ThreadID
+	case "item.started", "item.updated":
+		s.begin(e.Item)
+	case "item.completed":
+		s.end(e.Item)
+	case "error":
+		s.trouble = cmp.Or(e.Message, s.trouble)
+		s.progress(e.Message, "")
+	case "turn.completed":
+		s.completed = true
+		if e.Usage != nil {
+			s.usage = totals(*e.Usage)
+			s.x.Usage(*s.usage)
+		}
+		return true
+	case "turn.failed":
+		s.failed, s.trouble = true, cmp.Or(e.Error.Message, s.trouble)
+		return true
+	}
+	return false
+}
+
+// begin reports a tool call, once. An item may come without its beginning.
+func (s *stream) begin(it item) {
+	call, about, ok := toolCall(it)
+	if !ok || s.calls[it.ID] {
+		return
+	}
+	s.calls[it.ID] = true
+	s.x.Observe(call)
+	s.progress(about, call.Tool)
+}
+
+func (s *stream) end(it item) {
+	switch it.Type {
+	case "agent_message":
+		s.last = it.Text
+		s.said.Paragraph(it.Text)
+		s.progress(it.Text, "")
+	case "reasoning":
+		s.progress(it.Text, "")
+	case "error":
+		s.progress(it.Message, "")
+	}
+	s.begin(it)
+	if s.calls[it.ID] {
+		s.x.ObserveResult(toolResult(it))
+	}
+}
+
+func (s *stream) progress(message, tool string) {
+	s.x.Progress(sdk.Progress{Message: oneLine(message), Tool: tool})
+}
+
+// output is described at Execute.
+func (s *stream) output(purpose sdk.Purpose) string {
+	switch {
+	case !s.events.Seen():
+		return s.events.Plain.String()
+	case purpose == sdk.PurposeQuestion && s.completed:
+		return s.last
+	default:
+		return s.said.String()
+	}
+}
+
+// totals takes what was cached out of the input.
+func totals(u usage) *sdk.Usage {
+	t := &sdk.Usage{
+		OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Reasoning,
+	}
+	if u.Input != nil {
+		fresh := *u.Input
+		for _, cached := range []*int64{u.CacheRead, u.CacheWrite} {
+			if cached != nil {
+				fresh -= *cached
+			}
+		}
+		fresh = max(fresh, 0)
+		t.InputTokens = &fresh
+	}
+	return t
+}
+
+// oneLine shortens text for a live view.
+func oneLine(text string) string {
+	const limit = 120
+	text = strings.TrimSpace(text)
+	if line, _, more := strings.Cut(text, "\n"); more {
+		text = strings.TrimSpace(line)
+	}
+	if r := []rune(text); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return text
+}

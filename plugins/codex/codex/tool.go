@@ -1,0 +1,71 @@
+package codex
+
+import (
+	"encoding/json"
+	"path/filepath"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// toolCall is the call that an item tells of, with a few words about it; false for items that are no
+// calls and for unknown ones. The tool is named as the item's type, or server/tool for MCP.
+func toolCall(it item) (call sdk.ToolCall, about string, ok bool) {
+	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
+	switch it.Type {
+	case "command_execution":
+		call.Args, about = object(map[string]any{"command": it.Command}), it.Command
+	case "file_change":
+		call.Args, about = object(map[string]any{"changes": it.Changes}), "edit "+changed(it.Changes)
+	case "mcp_tool_call":
+		call.Tool = it.Server + "/" + it.Tool
+		call.Args, about = it.Args, call.Tool
+	case "web_search":
+		call.Effect = sdk.EffectNone
+		call.Args, about = object(map[string]any{"query": it.Query}), "search "+it.Query
+	default:
+		return sdk.ToolCall{}, "", false
+	}
+	return call, about, true
+}
+
+// toolResult is the end of a call.
+func toolResult(it item) sdk.ToolResult {
+	r := sdk.ToolResult{CallID: it.ID, Status: sdk.ToolSuccess}
+	switch it.Status {
+	case "failed":
+		r.Status = sdk.ToolError
+	case "declined":
+		r.Status = sdk.ToolDenied
+	}
+	switch it.Type {
+	case "command_execution":
+		r.Result = object(map[string]any{"exit_code": it.Exit, "output": it.Output})
+	case "mcp_tool_call":
+		r.Result = it.Result
+	}
+	return r
+}
+
+// changed names the file that a change is about, or the first of several.
+func changed(changes json.RawMessage) string {
+	var list []struct {
+		Path string `json:"path"`
+	}
+	if !read(changes, &list) || len(list) == 0 {
+		return "files"
+	}
+	file := filepath.Base(list[0].Path)
+	if len(list) > 1 {
+		return file + " and others"
+	}
+	return file
+}
+
+// object encodes what was decoded from JSON, which cannot fail.
+func object(fields map[string]any) json.RawMessage {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return nil
+	}
+	return text
+}
