@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"os"
+	"strings"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -10,19 +11,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
-// handshakeVariables are what the kernel and go-plugin put into the environment for the handshake
-// alone. Children of the plugin must not inherit them: another go-plugin program among them would
-// take them for its own.
-func handshakeVariables() []string {
-	return []string{
-		wire.CookieKey,
-		"PLUGIN_CLIENT_CERT",
-		"PLUGIN_MAX_PORT",
-		"PLUGIN_MIN_PORT",
-		"PLUGIN_MULTIPLEX_GRPC",
-		"PLUGIN_PROTOCOL_VERSIONS",
-		"PLUGIN_UNIX_SOCKET_DIR",
-		"PLUGIN_UNIX_SOCKET_GROUP",
+// forgetHandshake removes what the kernel and go-plugin put into the environment for the handshake
+// alone. Children of the plugin must not inherit it: another go-plugin program among them would take
+// it for its own. The kernel passes no PLUGIN_ variable of the user's on, so all of them are go-plugin's.
+func forgetHandshake() {
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if name == wire.CookieKey || strings.HasPrefix(name, "PLUGIN_") {
+			_ = os.Unsetenv(name)
+		}
 	}
 }
 
@@ -32,9 +29,7 @@ func handshakeVariables() []string {
 // written there reaches the kernel even when the process dies.
 func settleOnce(stderr *os.File) []grpc.ServerOption {
 	settle := sync.OnceFunc(func() {
-		for _, name := range handshakeVariables() {
-			_ = os.Unsetenv(name)
-		}
+		forgetHandshake()
 		os.Stderr = stderr
 	})
 	return []grpc.ServerOption{
