@@ -1,0 +1,3 @@
+// Package guide holds the tests that keep the guides in docs true: code blocks that claim to be a file
+// of the repository are that file.
+package guide

@@ -1,0 +1,42 @@
+package guide
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestBlocksEqualTheirFiles compares every code block that follows a comment of the form
+// "<!-- the block is PATH; … -->" with the file at PATH.
+func TestBlocksEqualTheirFiles(t *testing.T) {
+	root := filepath.Join("..", "..")
+	guides, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	marked := regexp.MustCompile("(?s)<!-- the block is ([^;]+); [^\n]*-->\n```[a-z]*\n(.*?)```\n")
+	found := 0
+	for _, guide := range guides {
+		text, err := os.ReadFile(guide)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range marked.FindAllSubmatch(text, -1) {
+			found++
+			file, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(string(m[1]))))
+			if err != nil {
+				t.Errorf("%s: %v", guide, err)
+				continue
+			}
+			if diff := cmp.Diff(string(file), string(m[2])); diff != "" {
+				t.Errorf("%s: the block is not %s (-file +block):\n%s", guide, m[1], diff)
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no guide has a block that claims to be a file; writing-a-plugin.md should")
+	}
+}
