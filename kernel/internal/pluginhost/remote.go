@@ -83,7 +83,7 @@ func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) 
 	}
 	env := h.environment(component, use)
 	dir := cmp.Or(use.WorkDir, h.cfg.WorkDir)
-	key := pool.Key{SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox}
+	key := pool.Key{Path: b.Path, SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS})
 	})

@@ -25,6 +25,8 @@ func closedFault() error {
 
 // Key says which processes are interchangeable.
 type Key struct {
+	// Path is the binary as it is called: one file may be several plugins by its names.
+	Path string
 	// SHA256 is the digest of the binary.
 	SHA256 string
 	// Env is the environment, all entries joined by NUL.
@@ -61,6 +63,7 @@ type Pool[I Instance] struct {
 	mu     sync.Mutex
 	closed bool
 	slots  map[Key]*slot[I]
+	live   map[*held[I]]bool // all that are watched
 }
 
 // slot is the place of one key.
@@ -81,7 +84,7 @@ func New[I Instance](idle time.Duration, fall func(I)) *Pool[I] {
 	if fall == nil {
 		fall = func(I) {}
 	}
-	return &Pool[I]{idle: idle, fall: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}}
+	return &Pool[I]{idle: idle, fall: fall, quit: make(chan struct{}), slots: map[Key]*slot[I]{}, live: map[*held[I]]bool{}}
 }
 
 // Acquire begins a call on the key's process and calls start if there is none. It waits out the pause
@@ -178,6 +181,7 @@ func (p *Pool[I]) hold(s *slot[I], instance I) (*Lease[I], error) {
 		return nil, closedFault()
 	}
 	s.current = h
+	p.live[h] = true
 	lease := h.lease(p)
 	p.wait.Go(func() { p.watch(h) })
 	p.mu.Unlock()
@@ -186,9 +190,7 @@ func (p *Pool[I]) hold(s *slot[I], instance I) (*Lease[I], error) {
 
 // watch sees one process through to its end.
 func (p *Pool[I]) watch(h *held[I]) {
-	// A pool that is closed still stops its processes in good order.
-	ctx := context.Background()
-	defer h.instance.Stop(ctx)
+	defer p.forget(h)
 	timer := time.NewTimer(p.idle)
 	defer timer.Stop()
 	for {
@@ -207,6 +209,14 @@ func (p *Pool[I]) watch(h *held[I]) {
 			}
 		}
 	}
+}
+
+// forget lets go of the process; a pool that is closed still does so in good order.
+func (p *Pool[I]) forget(h *held[I]) {
+	h.instance.Stop(context.Background())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.live, h)
 }
 
 // fell records the end that nobody asked for and charges a call with it.
@@ -235,8 +245,8 @@ func (p *Pool[I]) leaveIfIdle(h *held[I]) bool {
 	return true
 }
 
-// Close stops every process and waits for that, at most until ctx ends; calls in flight fail. Nothing
-// can be acquired any more.
+// Close stops every process and waits for that; calls in flight fail. When ctx ends first, what is
+// left is killed without waiting, and the cause is returned. Nothing can be acquired any more.
 func (p *Pool[I]) Close(ctx context.Context) error {
 	p.mu.Lock()
 	if !p.closed {
@@ -254,6 +264,15 @@ func (p *Pool[I]) Close(ctx context.Context) error {
 	case <-stopped:
 		return nil
 	case <-ctx.Done():
+		p.killAll()
 		return context.Cause(ctx)
+	}
+}
+
+func (p *Pool[I]) killAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for h := range p.live {
+		h.instance.Kill()
 	}
 }

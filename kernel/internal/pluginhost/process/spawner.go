@@ -39,14 +39,14 @@ func NewSpawner() *Spawner {
 	return s
 }
 
-// Close ends the thread and waits for it. On Linux children that still run are killed by that.
+// Close ends the thread and waits for it. On Linux children that still run are told to end by that.
 func (s *Spawner) Close() {
 	s.close.Do(func() { close(s.quit) })
 	s.wait.Wait()
 }
 
-// serve never unlocks its thread: when it returns, the runtime ends the thread, and with it whatever
-// a caller forgot to stop.
+// serve never unlocks its thread: when it returns, the runtime ends the thread, and what a caller forgot
+// to stop gets the signal of its parent's death.
 func (s *Spawner) serve() {
 	runtime.LockOSThread()
 	for {

@@ -17,9 +17,12 @@ import (
 func Limits() []string { return nil }
 
 // attributes make the child lead a group of its own, which also keeps the terminal's Ctrl-C away from
-// it, and bind its life to the host's.
+// it, and bind its life to the host's. The signal of the host's death is SIGTERM and not SIGKILL,
+// because it reaches the leader alone: a plugin that has the moment to act ends its whole group, which
+// one that is killed leaves behind. A stopped plugin is woken by the system itself, with SIGHUP, when
+// the host's death orphans its group.
 func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
 // executable names the open file itself, as descriptor 3 of the child. Scripts go by their path: the

@@ -3,7 +3,12 @@ package trust
 import (
 	"io/fs"
 	"syscall"
+	"time"
 )
+
+// settleTime is far above the grain of file times (a timer tick on older kernels): two writes within
+// one grain leave the same times behind.
+const settleTime = time.Second
 
 // identity changes whenever the content may have changed: a writer cannot set ctime.
 type identity struct {
@@ -12,9 +17,10 @@ type identity struct {
 	mtime, ctime syscall.Timespec
 }
 
+// identify is false for a file that changed a moment ago and might change again unseen.
 func identify(info fs.FileInfo) (identity, bool) {
 	st, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
+	if !ok || time.Since(time.Unix(st.Ctim.Unix())) < settleTime {
 		return identity{}, false
 	}
 	return identity{dev: st.Dev, ino: st.Ino, size: st.Size, mtime: st.Mtim, ctime: st.Ctim}, true

@@ -1,0 +1,179 @@
+package pluginhost
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// limit is far more than anything here takes, so that only a hang reaches it.
+const limit = 60 * time.Second
+
+// shelf makes a plugin directory in which the one program has the given names.
+func shelf(t testing.TB, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, n := range names {
+		if err := os.Symlink(badplugin, filepath.Join(dir, "agent-plugin-"+n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// bench is a Host with its own surroundings, which is closed at the end of the test. No process of
+// its run may be left then.
+type bench struct {
+	*Host
+	t       testing.TB
+	dir     string
+	mu      sync.Mutex
+	notices []Notice
+}
+
+func newBench(t testing.TB, change func(*Config), names ...string) *bench {
+	t.Helper()
+	b := &bench{t: t, dir: shelf(t, names...)}
+	cfg := Config{
+		PluginDirs: []string{b.dir}, ConfigDir: t.TempDir(), CacheDir: none, Executable: none, WorkDir: t.TempDir(),
+		RunMarker: fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()),
+		Environ:   []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SECRET_KEY=s3cret", "PLUGIN_MIN_PORT=9"},
+		Client:    []client.Option{client.IdleLimit(10 * time.Second), client.CancelSlack(200 * time.Millisecond)},
+		Notify: func(n Notice) {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.notices = append(b.notices, n)
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	h, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Host = h
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
+		if err := h.Close(ctx); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if left := running(h.marker.String()); len(left) > 0 {
+			t.Errorf("processes of the run are left: %v", left)
+		}
+	})
+	return b
+}
+
+func (b *bench) ctx() context.Context {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	b.t.Cleanup(cancel)
+	return ctx
+}
+
+func (b *bench) provider(name string, use Use) sdk.Provider {
+	b.t.Helper()
+	p, err := b.Provider(b.ctx(), name, use)
+	if err != nil {
+		b.t.Fatalf("Provider(%s): %v", name, err)
+	}
+	return p
+}
+
+// execute makes one attempt.
+func (b *bench) execute(ctx context.Context, p sdk.Provider, prompt string) (string, error) {
+	return attempt(ctx, p, prompt, quiet{})
+}
+
+func attempt(ctx context.Context, p sdk.Provider, prompt string, x sdk.Exchange) (string, error) {
+	r, err := p.Execute(ctx, sdk.ExecuteRequest{Key: "k", Prompt: prompt, Grace: 200 * time.Millisecond}, x)
+	return r.Output, err
+}
+
+// must is the output of an attempt that succeeds.
+func (b *bench) must(p sdk.Provider, prompt string) string {
+	b.t.Helper()
+	out, err := b.execute(b.ctx(), p, prompt)
+	if err != nil {
+		b.t.Fatalf("%s: %v\n%s", prompt, err, failure.From(err).Detail)
+	}
+	return out
+}
+
+func (b *bench) seen(e Event) []Notice {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var found []Notice
+	for _, n := range b.notices {
+		if n.Event == e {
+			found = append(found, n)
+		}
+	}
+	return found
+}
+
+// quiet is an exchange that nobody listens to.
+type quiet struct{}
+
+func (quiet) Output(sdk.OutputChunk)       {}
+func (quiet) Progress(sdk.Progress)        {}
+func (quiet) Observe(sdk.ToolCall)         {}
+func (quiet) ObserveResult(sdk.ToolResult) {}
+func (quiet) Result(sdk.ToolResult)        {}
+func (quiet) Usage(sdk.Usage)              {}
+func (quiet) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
+	return sdk.Verdict{Action: sdk.VerdictRun}, nil
+}
+func (quiet) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
+
+// alarm tells when the attempt reports its first progress.
+type alarm struct {
+	quiet
+	once sync.Once
+	rung chan struct{}
+}
+
+func newAlarm() *alarm { return &alarm{rung: make(chan struct{})} }
+
+func (a *alarm) Progress(sdk.Progress) { a.once.Do(func() { close(a.rung) }) }
+
+func (a *alarm) wait(t testing.TB) {
+	t.Helper()
+	select {
+	case <-a.rung:
+	case <-time.After(limit):
+		t.Fatal("the attempt reports nothing")
+	}
+}
+
+// eventually waits for what other processes do.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Errorf("never: %s", what)
+}
+
+func contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%q does not say %q", text, p)
+		}
+	}
+}

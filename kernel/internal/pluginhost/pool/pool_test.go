@@ -1,0 +1,389 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// fake is a process that the test makes fall or hang.
+type fake struct {
+	number  int
+	done    chan struct{}
+	end     sync.Once
+	hung    atomic.Bool
+	stopped atomic.Bool
+}
+
+func (f *fake) Done() <-chan struct{} { return f.done }
+func (f *fake) Kill()                 { f.end.Do(func() { close(f.done) }) }
+func (f *fake) Stop(context.Context)  { f.stopped.Store(true); f.Kill() }
+
+func (f *fake) Alive(context.Context) bool {
+	select {
+	case <-f.done:
+		return false
+	default:
+		return !f.hung.Load()
+	}
+}
+
+func (f *fake) Crash() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "crash %d", f.number).WithDetail(fmt.Sprint("words of ", f.number))
+}
+
+func (f *fake) Hung() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "hung %d", f.number)
+}
+
+// bench is a pool of fakes with the record of what was started.
+type bench struct {
+	*Pool[*fake]
+	t       *testing.T
+	started []*fake
+	fell    atomic.Int32
+	err     error
+}
+
+func newBench(t *testing.T) *bench {
+	b := &bench{t: t}
+	b.Pool = New(time.Minute, func(*fake) { b.fell.Add(1) })
+	return b
+}
+
+func (b *bench) start(context.Context) (*fake, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	f := &fake{number: len(b.started) + 1, done: make(chan struct{})}
+	b.started = append(b.started, f)
+	return f, nil
+}
+
+func (b *bench) acquire(key Key) *Lease[*fake] {
+	b.t.Helper()
+	l, err := b.Acquire(b.t.Context(), key, b.start)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return l
+}
+
+func (b *bench) close() {
+	if err := b.Close(context.Background()); err != nil {
+		b.t.Error(err)
+	}
+}
+
+var lost = failure.New(failure.ProviderCrashed, "the connection broke")
+
+func TestOneProcessForEqualKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		base := Key{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
+		numbers := map[Key]int{}
+		for _, k := range []Key{
+			base, {"/P", "d", "e", "/w", ""}, {"/p", "D", "e", "/w", ""}, {"/p", "d", "E", "/w", ""},
+			{"/p", "d", "e", "/W", ""}, {"/p", "d", "e", "/w", "s"}, base,
+		} {
+			l := b.acquire(k)
+			if n, ok := numbers[k]; ok && n != l.Instance().number {
+				t.Errorf("key %+v got process %d and then %d", k, n, l.Instance().number)
+			}
+			numbers[k] = l.Instance().number
+			if err := l.End(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		if len(b.started) != 6 {
+			t.Errorf("%d processes for 6 keys", len(b.started))
+		}
+	})
+}
+
+func TestConcurrentCallsStartOneProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		var wait sync.WaitGroup
+		for range 8 {
+			wait.Go(func() { _ = b.acquire(Key{}).End(t.Context(), nil) })
+		}
+		wait.Wait()
+		if len(b.started) != 1 {
+			t.Errorf("%d processes, want 1", len(b.started))
+		}
+	})
+}
+
+func TestIdleProcessIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		l := b.acquire(Key{})
+		time.Sleep(5 * time.Minute)
+		if b.started[0].stopped.Load() {
+			t.Fatal("a process was stopped during a call")
+		}
+		_ = l.End(t.Context(), nil)
+		time.Sleep(59 * time.Second)
+		_ = b.acquire(Key{}).End(t.Context(), nil)
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if b.started[0].stopped.Load() || len(b.started) != 1 {
+			t.Fatal("a process was stopped before it was idle for a minute")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if !b.started[0].stopped.Load() {
+			t.Error("the idle process runs on")
+		}
+		_ = b.acquire(Key{}).End(t.Context(), nil)
+		if len(b.started) != 2 || b.fell.Load() != 0 {
+			t.Errorf("%d processes, %d falls, want 2 and none", len(b.started), b.fell.Load())
+		}
+	})
+}
+
+func TestFallIsChargedToTheNewestCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		done := b.acquire(Key{})
+		first, second, third := b.acquire(Key{}), b.acquire(Key{}), b.acquire(Key{})
+		_ = done.End(t.Context(), nil)
+		b.started[0].Kill()
+		synctest.Wait()
+		type seen struct {
+			Message, Detail string
+			Collateral      bool
+		}
+		var got []seen
+		for _, l := range []*Lease[*fake]{first, second, third} {
+			f := failure.From(l.End(t.Context(), lost))
+			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateral)})
+			if f.Kind != failure.ProviderCrashed || !f.Retryable {
+				t.Errorf("failure %+v is not a retryable crash", f)
+			}
+		}
+		want := []seen{
+			{"crash 1, during another call", "words of 1", true},
+			{"crash 1, during another call", "words of 1", true},
+			{"crash 1", "words of 1", false},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("failures (-want +got):\n%s", diff)
+		}
+		if b.fell.Load() != 1 || !b.started[0].stopped.Load() {
+			t.Errorf("%d falls told, cleaned up %v", b.fell.Load(), b.started[0].stopped.Load())
+		}
+	})
+}
+
+func TestHungProcessIsKilledAndCharged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		first, second := b.acquire(Key{}), b.acquire(Key{})
+		b.started[0].hung.Store(true)
+		err := first.End(t.Context(), failure.New(failure.ProviderTimeout, "no answer"))
+		if failure.From(err).Message != "hung 1" || errors.Is(err, ErrCollateral) {
+			t.Errorf("the call that found the process hung: %v", err)
+		}
+		if err := second.End(t.Context(), lost); !errors.Is(err, ErrCollateral) {
+			t.Errorf("the other call: %v", err)
+		}
+	})
+}
+
+func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
+			if got := b.acquire(Key{}).End(t.Context(), err); got != err {
+				t.Errorf("error %v became %v", err, got)
+			}
+		}
+		if len(b.started) != 1 {
+			t.Errorf("%d processes, want 1", len(b.started))
+		}
+	})
+}
+
+func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		l := b.acquire(Key{})
+		b.started[0].hung.Store(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := l.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+		synctest.Wait()
+		select {
+		case <-b.started[0].done:
+		default:
+			t.Error("the hung process lives on")
+		}
+	})
+}
+
+func TestRestartsPauseAndGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		var pauses []time.Duration
+		for range restarts + 1 {
+			begun := time.Now()
+			l := b.acquire(Key{})
+			pauses = append(pauses, time.Since(begun))
+			l.Instance().Kill()
+			synctest.Wait()
+			_ = l.End(t.Context(), lost)
+		}
+		want := []time.Duration{0, 250 * time.Millisecond, 500 * time.Millisecond, time.Second}
+		if diff := cmp.Diff(want, pauses); diff != "" {
+			t.Errorf("pauses (-want +got):\n%s", diff)
+		}
+		_, err := b.Acquire(t.Context(), Key{}, b.start)
+		f := failure.From(err)
+		if f == nil || f.Kind != failure.ProviderCrashed || f.Detail != "words of 4" || f.RetryAfterSeconds <= 50 {
+			t.Fatalf("after four falls: %+v", f)
+		}
+		time.Sleep(time.Duration(f.RetryAfterSeconds * float64(time.Second)))
+		_ = b.acquire(Key{}).End(t.Context(), nil)
+		if len(b.started) != restarts+2 {
+			t.Errorf("%d starts", len(b.started))
+		}
+	})
+}
+
+func TestStartsThatFailCountAsFalls(t *testing.T) {
+	tests := []struct {
+		kind  failure.Kind
+		pause time.Duration
+	}{{failure.ProviderCrashed, firstPause}, {failure.ProviderTimeout, firstPause}, {failure.PluginInvalid, 0}}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			defer b.close()
+			b.err = failure.New(tt.kind, "no")
+			if _, err := b.Acquire(t.Context(), Key{}, b.start); !errors.Is(err, b.err) {
+				t.Errorf("error %v, want %v", err, b.err)
+			}
+			b.err = nil
+			begun := time.Now()
+			_ = b.acquire(Key{}).End(t.Context(), nil)
+			if got := time.Since(begun); got != tt.pause {
+				t.Errorf("%s: pause %v, want %v", tt.kind, got, tt.pause)
+			}
+		})
+	}
+}
+
+func TestHistoryPauseIsBounded(t *testing.T) {
+	var h history
+	now := time.Unix(0, 0)
+	for range 40 {
+		h.fell(now, "")
+	}
+	if got := h.pause(now); got != longestWait {
+		t.Errorf("pause after 40 falls = %v, want %v", got, longestWait)
+	}
+	h.worked()
+	if got := h.pause(now); got != 0 {
+		t.Errorf("pause after a good call = %v, want none", got)
+	}
+}
+
+func TestWaitingForAStartCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		release := make(chan struct{})
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			_, _ = b.Acquire(t.Context(), Key{}, func(context.Context) (*fake, error) { <-release; return nil, lost })
+		})
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.Acquire(ctx, Key{}, b.start); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v, want the deadline", err)
+		}
+		close(release)
+		wait.Wait()
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		l := b.acquire(Key{})
+		for range 2 {
+			b.close()
+		}
+		if !b.started[0].stopped.Load() {
+			t.Error("the process runs on")
+		}
+		if err := l.End(t.Context(), lost); !errors.Is(err, ErrClosed) {
+			t.Errorf("the call in flight: %v, want %v", err, ErrClosed)
+		}
+		if _, err := b.Acquire(t.Context(), Key{}, b.start); !errors.Is(err, ErrClosed) {
+			t.Errorf("a new call: %v, want %v", err, ErrClosed)
+		}
+		if b.fell.Load() != 0 {
+			t.Error("a process that was told to end is told of as fallen")
+		}
+	})
+}
+
+func TestCloseDuringAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		f := &fake{done: make(chan struct{})}
+		_, err := b.Acquire(t.Context(), Key{}, func(context.Context) (*fake, error) {
+			b.close()
+			return f, nil
+		})
+		if !errors.Is(err, ErrClosed) || !f.stopped.Load() {
+			t.Errorf("error %v, stopped %v", err, f.stopped.Load())
+		}
+	})
+}
+
+func TestCloseKillsWhenItsTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := New[*slow](time.Minute, nil)
+		s := &slow{fake{done: make(chan struct{})}}
+		l, err := p.Acquire(t.Context(), Key{}, func(context.Context) (*slow, error) { return s, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close = %v, want the deadline", err)
+		}
+		<-s.done
+		_ = l.End(t.Context(), nil)
+	})
+}
+
+// slow stops only once it is killed.
+type slow struct{ fake }
+
+func (s *slow) Stop(context.Context) { <-s.done }

@@ -1,0 +1,34 @@
+package pluginhost
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// running lists the processes that carry the marker.
+func running(marker string) []string {
+	var found []string
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environs {
+		env, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(env, []byte("AGENT_PIPELINES_RUN="+marker+"\x00")) {
+			cmd, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+			found = append(found, fmt.Sprintf("%s: %s", filepath.Base(filepath.Dir(path)), bytes.ReplaceAll(cmd, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
+}
+
+// runs reports whether the process exists and is no zombie.
+func runs(pid string) bool {
+	n, err := strconv.Atoi(pid)
+	if err != nil || syscall.Kill(n, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	return err == nil && !bytes.Contains(stat, []byte(") Z "))
+}

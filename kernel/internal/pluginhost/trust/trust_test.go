@@ -1,0 +1,287 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func sum(s string) string {
+	h := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(h[:])
+}
+
+func program(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestOpenTakesTheDigestOfTheOpenFile(t *testing.T) {
+	path := program(t, "agent-plugin-x", "one")
+	b, err := NewVerifier().Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if err := os.Rename(program(t, "other", "two"), path); err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(b.File)
+	if err != nil || string(content) != "one" || b.SHA256 != sum("one") {
+		t.Errorf("open file holds %q (%v) with digest %s", content, err, b.SHA256)
+	}
+}
+
+func TestOpenSeesEveryChange(t *testing.T) {
+	v := NewVerifier()
+	path := program(t, "agent-plugin-x", "one")
+	for _, content := range []string{"one", "two", "six"} {
+		if err := os.WriteFile(path, []byte(content), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		b, err := v.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.SHA256 != sum(content) {
+			t.Errorf("digest of %q is %s", content, b.SHA256)
+		}
+		_ = b.Close()
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, path string
+		kind       failure.Kind
+		says       string
+	}{
+		{"missing", filepath.Join(dir, "missing"), failure.ProviderMissing, "does not exist"},
+		{"directory", dir, failure.PluginInvalid, "a directory"},
+		{"not executable", plain, failure.PluginInvalid, "not executable"},
+		{"empty", program(t, "agent-plugin-empty", ""), failure.PluginInvalid, "empty"},
+		{"device", "/dev/null", failure.PluginInvalid, "not a regular file"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := NewVerifier().Open(tt.path)
+			f := failure.From(err)
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Message, tt.path) || f.Hint == "" {
+				t.Errorf("Open error %+v, want %s that says %q and the path, with a hint", f, tt.kind, tt.says)
+			}
+		})
+	}
+}
+
+func TestLockedDigest(t *testing.T) {
+	path := program(t, "agent-plugin-x", "one")
+	right := Lock{Path: "user.lock"}.With("agent-plugin-x", Platform(), sum("one"))
+	wrong := Lock{Path: "wrong.lock"}.With("agent-plugin-x", Platform(), sum("two"))
+	elsewhere := Lock{}.With("agent-plugin-x", "plan9/mips", sum("two")).With("agent-plugin-y", Platform(), sum("two"))
+	tests := []struct {
+		name  string
+		locks []Lock
+		ok    bool
+	}{
+		{"nothing locked", []Lock{{}}, true},
+		{"locked", []Lock{right}, true},
+		{"locked to another", []Lock{wrong}, false},
+		{"other plugin and platform", []Lock{elsewhere}, true},
+		{"the project adds", []Lock{{}, wrong}, false},
+		{"the project cannot overrule", []Lock{right, wrong}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b, err := NewVerifier(tt.locks...).Open(path)
+			if err == nil {
+				_ = b.Close()
+			}
+			if (err == nil) != tt.ok {
+				t.Fatalf("Open error %v, want ok %v", err, tt.ok)
+			}
+			if tt.ok {
+				return
+			}
+			f := failure.From(err)
+			if f.Kind != failure.PluginUntrusted {
+				t.Errorf("kind %s", f.Kind)
+			}
+			for _, part := range []string{sum("one"), sum("two"), "wrong.lock", path} {
+				if !strings.Contains(f.Message, part) {
+					t.Errorf("message %q does not name %s", f.Message, part)
+				}
+			}
+		})
+	}
+}
+
+func TestLockFile(t *testing.T) {
+	s := Store{Dir: filepath.Join(t.TempDir(), "config")}
+	if l, err := s.Lock(); err != nil || len(l.Plugins) != 0 {
+		t.Fatalf("Lock without a file = %+v, %v", l, err)
+	}
+	err := s.ChangeLock(func(l Lock) Lock {
+		return l.With("agent-plugin-x", "linux/amd64", sum("one")).With("agent-plugin-y", "linux/amd64", sum("two"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ChangeLock(func(l Lock) Lock { return l.Without("agent-plugin-y") }); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.LockPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf(`{
+  "version": 1,
+  "plugins": {
+    "agent-plugin-x": {
+      "linux/amd64": "%s"
+    }
+  }
+}
+`, sum("one"))
+	if diff := cmp.Diff(want, string(b)); diff != "" {
+		t.Errorf("plugins.lock (-want +got):\n%s", diff)
+	}
+	if info, err := os.Stat(s.LockPath()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
+	}
+}
+
+func TestParseLockRefuses(t *testing.T) {
+	for _, in := range []string{
+		``, `{}`, `[]`, `{"version":2,"plugins":{}}`, `{"version":1,"plugins":{"a":{"linux/amd64":"short"}}}`,
+		`{"version":1,"plugins":{"a":{"linux/amd64":"` + strings.ToUpper(sum("x")) + `"}}}`,
+	} {
+		if l, err := ParseLock([]byte(in)); err == nil {
+			t.Errorf("ParseLock(%s) = %+v, want an error", in, l)
+		}
+	}
+}
+
+func TestDamagedFilesAreNotEmptyOnes(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	for _, name := range []string{LockFile, TrustedFile} {
+		if err := os.WriteFile(filepath.Join(s.Dir, name), []byte("{"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, lockErr := s.Lock()
+	_, trustErr := s.IsTrusted(s.Dir)
+	for _, err := range []error{lockErr, trustErr, s.Trust(s.Dir), s.ChangeLock(func(l Lock) Lock { return l })} {
+		if failure.KindOf(err) != failure.PluginUntrusted {
+			t.Errorf("error %v, want %s", err, failure.PluginUntrusted)
+		}
+	}
+}
+
+func TestTrust(t *testing.T) {
+	s := Store{Dir: filepath.Join(t.TempDir(), "config")}
+	project := t.TempDir()
+	below := filepath.Join(project, "a", "b")
+	beside := project + "-more"
+	for _, d := range []string{below, beside} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(project, link); err != nil {
+		t.Fatal(err)
+	}
+	trusted := func(dir string) bool {
+		t.Helper()
+		ok, err := s.IsTrusted(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
+	if trusted(project) {
+		t.Error("trusted before anybody said so")
+	}
+	for range 2 {
+		if err := s.Trust(link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]bool{"itself": trusted(project), "below": trusted(below), "beside": trusted(beside), "above": trusted(filepath.Dir(project))}
+	want := map[string]bool{"itself": true, "below": true, "beside": false, "above": false}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("trust (-want +got):\n%s", diff)
+	}
+	if dirs, _ := s.Trusted(); len(dirs) != 1 {
+		t.Errorf("Trusted = %v, want one directory", dirs)
+	}
+	if err := s.Distrust(project); err != nil || trusted(project) {
+		t.Errorf("still trusted after Distrust (%v)", err)
+	}
+	if err := s.Trust(filepath.Join(project, "missing")); err == nil {
+		t.Error("a directory that does not exist was trusted")
+	}
+}
+
+func TestConcurrentChangesAreNotLost(t *testing.T) {
+	s := Store{Dir: t.TempDir()}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			if err := s.ChangeLock(func(l Lock) Lock { return l.With(fmt.Sprint("p", i), "linux/amd64", sum("x")) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	l, err := s.Lock()
+	if err != nil || len(l.Plugins) != 8 {
+		t.Errorf("%d entries are left of 8 (%v)", len(l.Plugins), err)
+	}
+}
+
+func FuzzParseLock(f *testing.F) {
+	f.Add([]byte(`{"version":1,"plugins":{"agent-plugin-x":{"linux/amd64":"` + sum("x") + `"}}}`))
+	f.Add([]byte(`{"version":1}`))
+	f.Add([]byte(`{`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := ParseLock(b)
+		if err != nil {
+			return
+		}
+		out, err := l.Marshal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := ParseLock(out)
+		if err != nil {
+			t.Fatalf("what Marshal wrote is refused: %v", err)
+		}
+		for plugin, digests := range l.Plugins {
+			for platform, want := range digests {
+				if got, _ := back.Digest(plugin, platform); got != want {
+					t.Errorf("%s, %s: %s came back as %s", plugin, platform, want, got)
+				}
+			}
+		}
+	})
+}
