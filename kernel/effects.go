@@ -28,17 +28,17 @@ type effects struct {
 func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
 	m := *f.maker
 	m.Providers = f.providers(w.Node)
-	return m.Make(ctx, w.Command, w.Node, w.State)
+	return m.Make(ctx, attempt.Job(w))
 }
 
 // Strategy implements run.Effects.
 func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
-	return f.asker.Ask(ctx, w.Command, w.Node, w.State)
+	return f.asker.Ask(ctx, strategy.Job(w))
 }
 
 // Question implements run.Effects.
 func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
-	return f.asker.Put(ctx, w.Command, w.Node, w.State, f.providers(w.Node))
+	return f.asker.Put(ctx, strategy.Job(w), f.providers(w.Node))
 }
 
 func (f *effects) providers(n *plan.Node) providers {

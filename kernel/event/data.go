@@ -179,20 +179,31 @@ type QuestionData struct {
 	Model    string `json:"model,omitempty"`
 }
 
-// JudgeStartData puts a strategy's question to a provider.
-type JudgeStartData struct {
+// StrategyQuestionData puts a strategy's question to a provider.
+type StrategyQuestionData struct {
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
 	Round    int    `json:"round"`
 }
 
-// JudgeCompleteData is what came of the question.
+// StrategyAnswerData is what came of the question.
+type StrategyAnswerData struct {
+	Error  string `json:"error,omitempty"` // why there is no answer, or not all of it
+	Answer *Ref   `json:"answer,omitempty"`
+	Round  int    `json:"round"`
+}
+
+// JudgeStartData tells readers of the Bash engine's events that a judge is asked.
+type JudgeStartData struct {
+	Provider string `json:"provider"`
+	Model    string `json:"model"`
+}
+
+// JudgeCompleteData tells them what the judge said.
 type JudgeCompleteData struct {
 	Status string          `json:"status"` // success or failed
 	Reason string          `json:"reason,omitempty"`
-	Answer *Ref            `json:"answer,omitempty"`
 	Result json.RawMessage `json:"result,omitempty"`
-	Round  int             `json:"round"`
 }
 
 // TimerSetData arms a timer; it is due After after the event's time.

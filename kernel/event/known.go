@@ -5,7 +5,7 @@ package event
 func (t Type) Known() bool {
 	switch t {
 	case SessionStart, SessionComplete, NodeStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
-		ParallelProviderStart, ParallelProviderComplete, Error, JudgeStart, JudgeComplete,
+		ParallelProviderStart, ParallelProviderComplete, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
 		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, Retry, Decision, TimerSet, TimerFired,
 		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, CheckResult, CycleStart,
 		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,

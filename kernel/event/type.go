@@ -15,8 +15,8 @@ const (
 	ParallelProviderStart    Type = "parallel_provider_start"
 	ParallelProviderComplete Type = "parallel_provider_complete"
 	Error                    Type = "error"
-	JudgeStart               Type = "judge_start"
-	JudgeComplete            Type = "judge_complete"
+	JudgeStart               Type = "judge_start"    // informs; a decision's first question
+	JudgeComplete            Type = "judge_complete" // informs; a decision that took questions
 )
 
 // The events of this engine that change state.
@@ -28,6 +28,8 @@ const (
 	SessionAborted   Type = "session_aborted"
 	Retry            Type = "retry"
 	Decision         Type = "decision"
+	StrategyQuestion Type = "strategy_question" // a strategy's question goes to a provider
+	StrategyAnswer   Type = "strategy_answer"   // and comes back
 	TimerSet         Type = "timer_set"
 	TimerFired       Type = "timer_fired"
 	Control          Type = "control"
@@ -70,7 +72,7 @@ const (
 // events need no sync of their own.
 func (t Type) Informative() bool {
 	switch t {
-	case StageTransition, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
+	case JudgeStart, JudgeComplete, StageTransition, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
 		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded:
 		return true
 	default:

@@ -64,7 +64,8 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyNodeStart(p, s, e)
 	case event.NodeComplete:
 		return applyNodeComplete(p, s, e)
-	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.JudgeStart, event.JudgeComplete:
+	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
+		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)
 	case event.Error:
 		if e.Key == "" { // tells of a failure, belongs to no attempt

@@ -17,7 +17,7 @@ const (
 	Record   Kind = "record"   // no effect: the event is all
 	Attempt  Kind = "attempt"  // run one attempt: ends in iteration_complete or error
 	Strategy Kind = "strategy" // ask the termination strategy: ends in decision
-	Question Kind = "question" // put the strategy's question to a provider: ends in judge_complete
+	Question Kind = "question" // put the strategy's question to a provider: ends in strategy_answer
 	Cancel   Kind = "cancel"   // cancel the effect with the same key
 	Hook     Kind = "hook"     // run a hook action: ends in hook_complete or hook_timeout
 	Check    Kind = "check"    // measure: ends in check_result

@@ -4,6 +4,8 @@
 // There is no clock, randomness, goroutine, file or map order in either: times and ids arrive inside
 // events. A runtime commits the event of a command, performs its effect, turns what happened into
 // events and applies them; a live run, a resume, a replay and a dry run are the same loop fed from
-// different places. The rules of one iteration loop stand in loop.go, those of a node and of the
-// session in node.go and session.go, each with Decide's half above Apply's.
+// different places.
+//
+// Decide's half of an iteration loop stands in loop.go, Apply's in advance.go, and what a crash does
+// to it in recover.go; node.go and session.go hold both halves of their subjects.
 package schedule

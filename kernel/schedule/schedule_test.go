@@ -321,7 +321,7 @@ func TestQuestionRounds(t *testing.T) {
 			break
 		}
 		q := h.commit()
-		h.add(event.New(event.JudgeComplete, q.Place.Cursor(), q.Key, event.JudgeCompleteData{Status: "success"}))
+		h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{}))
 		rounds++
 	}
 	if rounds != 4 || h.loop().Failure.ErrorType != "strategy_failed" {
@@ -401,7 +401,7 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
 		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"}}))
 	q := h.commit()
-	h.add(event.New(event.JudgeComplete, q.Place.Cursor(), q.Key, event.JudgeCompleteData{Status: "success", Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
+	h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
 	h.decide("stop")
 	h.commit()
 	if h.state.Status != state.Completed || c.Place.Node != "1" {

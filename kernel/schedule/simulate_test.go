@@ -96,7 +96,7 @@ func (s *simulation) perform(c schedule.Command) {
 
 func stopped(c schedule.Command) event.Event {
 	if c.Key.Kind() == event.KeyQuestion {
-		return event.New(event.JudgeComplete, c.Place.Cursor(), c.Key, event.JudgeCompleteData{Status: "failed", Reason: "aborted"})
+		return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "aborted"})
 	}
 	return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
 }
@@ -111,7 +111,7 @@ func (s *simulation) finish() {
 		case schedule.Strategy:
 			s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
 		case schedule.Question:
-			s.append(event.New(event.JudgeComplete, c.Place.Cursor(), key, event.JudgeCompleteData{Status: "success"}))
+			s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{}))
 		}
 		return
 	}

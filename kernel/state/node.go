@@ -88,19 +88,29 @@ type Loop struct {
 	// result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
+	// Checkpoint is the newest one of an attempt that is under way or was cut off by a crash, and
+	// Calls are the gated tool calls since, in order: together they are what a resumed attempt is given.
+	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
+	Calls      []Call                `json:"calls,omitempty"`
 	// Decisions are the last [MaxDecisions], oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
 	// Strategy is the strategy's own state.
 	Strategy json.RawMessage `json:"strategy,omitempty"`
 	// Round counts the questions answered in the decision being made; Question is the open one and
 	// Answer the newest answer.
-	Round    int                      `json:"round,omitempty"`
-	Question *event.QuestionData      `json:"question,omitempty"`
-	Answer   *event.JudgeCompleteData `json:"answer,omitempty"`
+	Round    int                       `json:"round,omitempty"`
+	Question *event.QuestionData       `json:"question,omitempty"`
+	Answer   *event.StrategyAnswerData `json:"answer,omitempty"`
 	// Outcome and Reason are set when settled; Failure too if the loop failed.
 	Outcome string             `json:"outcome,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
 	Failure *event.FailureData `json:"failure,omitempty"`
+}
+
+// Call is a gated tool call whose intent is on disk; Result is nil until it is known.
+type Call struct {
+	Call   event.ToolCallData    `json:"call"`
+	Result *event.ToolResultData `json:"result,omitempty"`
 }
 
 // Decision is one decision kept for the strategy.
@@ -121,5 +131,6 @@ func (n Node) clone() Node {
 
 func (l Loop) clone() Loop {
 	l.Decisions = slices.Clone(l.Decisions)
+	l.Calls = slices.Clone(l.Calls)
 	return l
 }

@@ -23,9 +23,13 @@ type Providers interface {
 	Provider(ctx context.Context, name string) (sdk.Provider, error)
 }
 
-// Recorder commits events that happen during an attempt.
-type Recorder interface {
-	Append(ctx context.Context, events ...event.Event) ([]event.Event, error)
+// Job is one attempt to be made.
+type Job struct {
+	Command schedule.Command
+	Node    *plan.Node
+	State   state.State
+	// Record commits an event that happens during the attempt; it returns when the event is durable.
+	Record func(ctx context.Context, e event.Event) error
 }
 
 // Maker makes the attempts of one run. All fields but Live and Spared are needed. It is safe for concurrent use.
@@ -34,7 +38,6 @@ type Maker struct {
 	Project   *rundir.Project
 	Dir       *rundir.Dir
 	Providers Providers
-	Recorder  Recorder
 	Log       hclog.Logger
 	// Spared reports whether an error means that the attempt fell with another call's process.
 	Spared func(error) bool
@@ -52,11 +55,11 @@ type Report struct {
 	Text      string // output as it comes
 }
 
-// Make makes the attempt that the command asks for and returns the event that ends it:
+// Make makes the attempt that the job's command asks for and returns the event that ends it:
 // iteration_complete or error, with the command's key.
-func (m *Maker) Make(ctx context.Context, c schedule.Command, n *plan.Node, st state.State) event.Event {
-	a := &attempt{Maker: m, command: c, node: n, state: st, started: time.Now()}
-	a.log = m.Log.With("session", st.Session, "stage", n.ID, "iteration", c.Place.Iteration, "attempt", c.Attempt)
+func (m *Maker) Make(ctx context.Context, j Job) event.Event {
+	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, started: time.Now()}
+	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Place.Iteration, "attempt", j.Command.Attempt)
 	done, err := a.make(ctx)
 	if err != nil {
 		return a.failed(ctx, err)
@@ -69,6 +72,7 @@ type attempt struct {
 	command schedule.Command
 	node    *plan.Node
 	state   state.State
+	record  func(context.Context, event.Event) error
 	started time.Time
 	log     hclog.Logger
 
@@ -109,7 +113,7 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, timedOut(req.Timeout))
 		defer cancel()
 	}
-	a.exchange = &exchange{attempt: a}
+	a.exchange = newExchange(a)
 	a.result, err = provider.Execute(ctx, req, a.exchange)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // whatever the provider made of it, this is why

@@ -41,11 +41,11 @@ type records struct {
 	events []event.Event
 }
 
-func (r *records) Append(_ context.Context, events ...event.Event) ([]event.Event, error) {
+func (r *records) record(_ context.Context, e event.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.events = append(r.events, events...)
-	return events, nil
+	r.events = append(r.events, e)
+	return nil
 }
 
 // bench is a project with one session and a plan of one stage.
@@ -75,7 +75,7 @@ func newBench(t *testing.T, a agent) *bench {
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
 	b := &bench{t: t, root: root, records: &records{}, node: &p.Nodes[0]}
-	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Providers: a, Recorder: b.records, Log: hclog.NewNullLogger()}
+	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
 		Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1, Status: state.NodeRunning}}}
 	return b
@@ -84,7 +84,7 @@ func newBench(t *testing.T, a agent) *bench {
 func (b *bench) make(ctx context.Context, iteration, attempt int) event.Event {
 	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Place: at, Attempt: attempt}
-	return b.maker.Make(ctx, c, b.node, b.state)
+	return b.maker.Make(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record})
 }
 
 func (b *bench) read(name string) string {
@@ -342,5 +342,52 @@ func TestLiveReports(t *testing.T) {
 	b.make(t.Context(), 2, 1)
 	if last.Node != "build" || last.Iteration != 2 || last.Progress.Tool != "Write" || last.Progress.Turn != 2 {
 		t.Errorf("report %+v", last)
+	}
+}
+
+// U177: an attempt that a crash cut off gets its checkpoint and calls back, and a finished call is
+// not made again.
+func TestResumedAttempt(t *testing.T) {
+	var got *sdk.Resume
+	var verdicts []sdk.Verdict
+	works := writes(`{"summary":"s"}`)
+	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		got = req.Resume
+		for _, id := range []string{"c1", "c2"} {
+			v, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "pay"})
+			if err != nil {
+				t.Error(err)
+			}
+			verdicts = append(verdicts, v)
+		}
+		return works(ctx, req, x)
+	})
+	blob, err := b.maker.Dir.Write("blob", []byte("memory"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := b.state.Nodes["0"]
+	n.Loop.Checkpoint = &event.CheckpointData{Turn: 2, Blob: blob}
+	n.Loop.Calls = []state.Call{
+		{Call: event.ToolCallData{CallID: "c1", Tool: "pay", Effect: "once", Verdict: "run"}, Result: &event.ToolResultData{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
+		{Call: event.ToolCallData{CallID: "c2", Tool: "pay", Effect: "once", Verdict: "run"}},
+	}
+	b.state.Nodes["0"] = n
+	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+		t.Fatalf("%s %s", e.Type, e.Data)
+	}
+	want := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 2, Blob: []byte("memory")}, Calls: []sdk.ResumedCall{
+		{Call: sdk.ToolCall{CallID: "c1", Tool: "pay", Effect: "once"}, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
+		{Call: sdk.ToolCall{CallID: "c2", Tool: "pay", Effect: "once"}},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	wantVerdicts := []sdk.Verdict{
+		{CallID: "c1", Action: sdk.VerdictUse, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
+		{CallID: "c2", Action: sdk.VerdictRun},
+	}
+	if diff := cmp.Diff(wantVerdicts, verdicts); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -22,10 +22,19 @@ type exchange struct {
 	raw     output.Buffer
 	stderr  output.Buffer
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards:
 	last  Report
 	usage *sdk.Usage
-	files int // blobs written so far
+	files int                              // blobs written so far
+	known map[string]*event.ToolResultData // calls of an attempt that a crash cut off, by id
+}
+
+func newExchange(a *attempt) *exchange {
+	x := &exchange{attempt: a, known: map[string]*event.ToolResultData{}}
+	for _, c := range a.loop().Calls {
+		x.known[c.Call.CallID] = c.Result
+	}
+	return x
 }
 
 // Output implements sdk.Exchange.
@@ -62,22 +71,33 @@ func (x *exchange) ObserveResult(r sdk.ToolResult) {
 	x.report(x.end(r, true))
 }
 
-// Call implements sdk.Exchange. The intent is on disk before the verdict is given. Nothing in this
-// version denies a call: policies, approvals and replay come with the nodes that declare them.
+// Call implements sdk.Exchange. The intent is on disk before the verdict is given. A call that was
+// finished before a crash is not made again: its result is handed back. Nothing else is denied in this
+// version: policies and approvals come with the nodes that declare them.
 func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
+	if done := x.finished(c.CallID); done != nil {
+		r, err := x.attempt.toolResult(done)
+		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, err
+	}
 	e, err := x.call(c, event.ToolCallData{Verdict: string(sdk.VerdictRun)})
 	if err == nil {
-		_, err = x.attempt.Recorder.Append(ctx, e)
+		err = x.attempt.record(ctx, e)
 	}
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictRun}, err
+}
+
+func (x *exchange) finished(id string) *event.ToolResultData {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.known[id]
 }
 
 // Result implements sdk.Exchange.
 func (x *exchange) Result(r sdk.ToolResult) {
 	e, err := x.end(r, false)
 	if err == nil {
-		_, err = x.attempt.Recorder.Append(context.Background(), e)
+		err = x.attempt.record(context.Background(), e)
 	}
 	if err != nil {
 		x.attempt.log.Error("record tool result", "error", err)
@@ -90,15 +110,14 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	_, err = x.attempt.Recorder.Append(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref}))
-	return err
+	return x.attempt.record(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref}))
 }
 
 // report commits an event that only informs; losing it is logged, not fatal.
 func (x *exchange) report(e event.Event, err error) {
 	if err == nil {
 		e.Volatile = true
-		_, err = x.attempt.Recorder.Append(context.Background(), e)
+		err = x.attempt.record(context.Background(), e)
 	}
 	if err != nil {
 		x.attempt.log.Warn("record observed tool call", "error", err)

@@ -74,9 +74,14 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
+	resume, err := a.resumption()
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
 	at := a.command.Place
 	return sdk.ExecuteRequest{
-		Key: string(a.command.Key), Epoch: a.state.Epoch,
+		Resume: resume,
+		Key:    string(a.command.Key), Epoch: a.state.Epoch,
 		Session: a.state.Session, Node: a.node.ID, Stage: a.node.Ref,
 		Iteration: at.Iteration, Attempt: a.command.Attempt, Visit: at.Visit,
 		Purpose: sdk.PurposeWork, Prompt: text, Model: a.node.Provider.Model,
@@ -181,6 +186,7 @@ func (a *attempt) environment(paths inputs.Paths) map[string]string {
 		"CODEX_STATUS_FILE":     paths.Status,
 		"MOCK_STATUS_FILE":      paths.Status,
 		"MOCK_RESULT_FILE":      paths.Result,
+		"MOCK_PROVIDER":         a.node.Provider.Type,
 		"MOCK_ITERATION":        strconv.Itoa(a.command.Place.Iteration),
 	}
 	if a.state.Mode == "loop" {

@@ -21,7 +21,7 @@ type record struct {
 }
 
 func (a *attempt) recordStart() error {
-	return a.record(record{Status: "running"})
+	return a.note(record{Status: "running"})
 }
 
 func (a *attempt) recordEnd(status string, d *event.FailureData, out *event.Ref) error {
@@ -32,10 +32,10 @@ func (a *attempt) recordEnd(status string, d *event.FailureData, out *event.Ref)
 	if out != nil {
 		r.OutputPath = out.Path
 	}
-	return a.record(r)
+	return a.note(r)
 }
 
-func (a *attempt) record(r record) error {
+func (a *attempt) note(r record) error {
 	r.Attempt, r.Epoch, r.StartedAt = a.command.Attempt, a.state.Epoch, stamp(a.started)
 	b, err := json.Marshal(r)
 	if err != nil {

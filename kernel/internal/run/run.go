@@ -30,7 +30,7 @@ type Journal interface {
 type Effects interface {
 	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w Work) event.Event // decision
-	Question(ctx context.Context, w Work) event.Event // judge_complete
+	Question(ctx context.Context, w Work) event.Event // strategy_answer
 }
 
 // Work is a command with the node it is for and the state in which it was given.
@@ -38,6 +38,9 @@ type Work struct {
 	Command schedule.Command
 	Node    *plan.Node
 	State   state.State
+	// Record commits an event that happens during the effect. It returns when the event is durable and
+	// applied, and an error if the run does not wait for the effect any more.
+	Record func(ctx context.Context, e event.Event) error
 }
 
 // Config is what a run works with. Journal and Effects are needed, the rest may be zero.
@@ -58,7 +61,7 @@ type Config struct {
 // session paused, resumable. An error means that the journal could not be written; the session is
 // then as the journal has it.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
-	r := &runner{cfg: cfg, st: st, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), gone: make(chan struct{})}
+	r := &runner{cfg: cfg, st: st, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), records: make(chan request), gone: make(chan struct{})}
 	err := r.loop(ctx)
 	r.cancelAll(failure.New(failure.SignalInterrupt, "the run has ended"))
 	close(r.gone)
@@ -71,6 +74,7 @@ type runner struct {
 	st      state.State
 	under   map[event.Key]context.CancelCauseFunc // effects under way
 	done    chan end
+	records chan request  // what happens meanwhile
 	gone    chan struct{} // closed when nobody receives from done any more
 	effects sync.WaitGroup
 	grace   <-chan time.Time // runs out some time after a signal
@@ -80,6 +84,12 @@ type runner struct {
 type end struct {
 	key   event.Key // the command's
 	event event.Event
+}
+
+// request is an event that an effect wants committed.
+type request struct {
+	event event.Event
+	reply chan error // buffered
 }
 
 func (r *runner) loop(ctx context.Context) error {
@@ -123,7 +133,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	crash.Point("run.committed." + string(c.Kind))
-	w := Work{Command: c, Node: r.cfg.Plan.Find(c.Place.Node), State: r.st}
+	w := Work{Command: c, Node: r.cfg.Plan.Find(c.Place.Node), State: r.st, Record: r.record}
 	switch c.Kind {
 	case schedule.Record:
 		return nil
@@ -166,6 +176,8 @@ func (r *runner) wait(ctx context.Context) error {
 	select {
 	case e := <-r.done:
 		return r.finish(ctx, e)
+	case q := <-r.records:
+		return r.answer(ctx, q)
 	case <-timer:
 		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: cursorOf(key)})
 	case e, open := <-r.cfg.Control:
@@ -199,11 +211,44 @@ func (r *runner) stopNow(ctx context.Context) error {
 	return r.drainOne(ctx)
 }
 
+// drainOne waits for one of the effects that were cancelled.
 func (r *runner) drainOne(ctx context.Context) error {
-	if len(r.under) == 0 {
+	for len(r.under) > 0 {
+		select {
+		case e := <-r.done:
+			return r.finish(ctx, e)
+		case q := <-r.records:
+			if err := r.answer(ctx, q); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// record is Work.Record: it hands the event to the loop, which alone commits and applies.
+func (r *runner) record(ctx context.Context, e event.Event) error {
+	q := request{e, make(chan error, 1)}
+	select {
+	case r.records <- q:
+		return <-q.reply
+	case <-r.gone:
+		return failure.New(failure.SignalInterrupt, "the run has ended")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// answer commits what an effect reports and tells it. An event that does not fit is refused; a
+// journal that fails ends the run as well.
+func (r *runner) answer(ctx context.Context, q request) error {
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, q.event); err != nil {
+		q.reply <- err
 		return nil
 	}
-	return r.finish(ctx, <-r.done)
+	err := r.commit(ctx, q.event)
+	q.reply <- err
+	return err
 }
 
 // control commits what somebody asked for; a message applied before is dropped.

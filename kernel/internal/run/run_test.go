@@ -75,7 +75,7 @@ func (w world) Strategy(ctx context.Context, work Work) event.Event {
 }
 
 func (w world) Question(_ context.Context, work Work) event.Event {
-	return event.New(event.JudgeComplete, work.Command.Place.Cursor(), work.Command.Key, event.JudgeCompleteData{Status: "success"})
+	return event.New(event.StrategyAnswer, work.Command.Place.Cursor(), work.Command.Key, event.StrategyAnswerData{})
 }
 
 func complete(w Work) event.Event {

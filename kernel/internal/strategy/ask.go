@@ -35,11 +35,21 @@ type Asker struct {
 // maxAnswer bounds the text of an answer that is handed to a strategy, in bytes.
 const maxAnswer = 4 << 20
 
+// Job is one decision to be made, or one question to be put.
+type Job struct {
+	Command schedule.Command
+	Node    *plan.Node
+	State   state.State
+	// Record commits an event that happens meanwhile.
+	Record func(ctx context.Context, e event.Event) error
+}
+
 // Ask asks the node's strategy about the iteration just completed and returns the decision event,
 // with the command's key. A strategy that fails is a decision of action error.
-func (a *Asker) Ask(ctx context.Context, c schedule.Command, n *plan.Node, st state.State) event.Event {
+func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
+	c, n, st := j.Command, j.Node, j.State
 	d := event.DecisionData{Strategy: n.Termination.Type(), Round: c.Round}
-	if err := a.decide(ctx, c, n, st, &d); err != nil {
+	if err := a.decide(ctx, j, &d); err != nil {
 		f := failure.From(err)
 		kind := f.Kind
 		if kind == failure.Internal || kind == "" {
@@ -55,12 +65,13 @@ func (a *Asker) Ask(ctx context.Context, c schedule.Command, n *plan.Node, st st
 	return event.New(event.Decision, c.Place.Cursor(), c.Key, d)
 }
 
-func (a *Asker) decide(ctx context.Context, c schedule.Command, n *plan.Node, st state.State, d *event.DecisionData) error {
+func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error {
+	c, n := j.Command, j.Node
 	t, err := a.Strategies.Termination(ctx, n.Termination.Type())
 	if err != nil {
 		return err
 	}
-	req, err := a.request(c, n, st)
+	req, err := a.request(c, n, j.State)
 	if err != nil {
 		return err
 	}
@@ -85,7 +96,25 @@ func (a *Asker) decide(ctx context.Context, c schedule.Command, n *plan.Node, st
 	if answer.Action == sdk.DecisionAsk {
 		return a.question(it, n, answer, c.Round, d)
 	}
+	if c.Round > 0 {
+		a.tell(ctx, j, event.JudgeComplete, judged(j.State.Nodes[n.Path].Loop, answer))
+	}
 	return nil
+}
+
+// judged is the Bash engine's event about a decision that took questions.
+func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
+	if l.Answer != nil && l.Answer.Error != "" {
+		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
+	}
+	return event.JudgeCompleteData{Status: "success", Reason: d.Reason, Result: d.Record}
+}
+
+// tell records an event that only informs.
+func (a *Asker) tell(ctx context.Context, j Job, t event.Type, data any) {
+	if err := j.Record(ctx, event.New(t, j.Command.Place.Cursor(), "", data)); err != nil {
+		a.Log.Warn("event not recorded", "type", t, "error", err)
+	}
 }
 
 // question keeps the prompt of a question in a file, for its size and for the reader.
@@ -151,14 +180,11 @@ func (a *Asker) progress(at event.Place, st state.State) (sdk.FileRef, error) {
 	return sdk.FileRef{Path: a.Dir.Abs(node.Progress())}, nil
 }
 
-func (a *Asker) answer(d *event.JudgeCompleteData) (*sdk.Answer, error) {
+func (a *Asker) answer(d *event.StrategyAnswerData) (*sdk.Answer, error) {
 	if d == nil {
 		return nil, nil //nolint:nilnil // no answer yet
 	}
-	answer := &sdk.Answer{}
-	if d.Status != "success" {
-		answer.Error = d.Reason
-	}
+	answer := &sdk.Answer{Error: d.Error}
 	if d.Answer == nil {
 		return answer, nil
 	}

@@ -12,9 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // AnswerLimit is how long a provider may take for a strategy's question.
@@ -25,25 +23,30 @@ type Providers interface {
 	Provider(ctx context.Context, name string) (sdk.Provider, error)
 }
 
-// Put puts the strategy's open question to its provider and returns the judge_complete event, with
+// Put puts the strategy's open question to its provider and returns the strategy_answer event, with
 // the command's key. A provider that fails gives an answer too: the strategy is told and decides.
-func (a *Asker) Put(ctx context.Context, c schedule.Command, _ *plan.Node, st state.State, providers Providers) event.Event {
-	d := event.JudgeCompleteData{Status: "success", Round: c.Round}
-	text, err := a.put(ctx, c, st, providers)
+func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event {
+	c, q := j.Command, j.State.Nodes[j.Node.Path].Loop.Question
+	if c.Round == 0 && q != nil {
+		a.tell(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
+	}
+	d := event.StrategyAnswerData{Round: c.Round}
+	text, err := a.put(ctx, j, providers)
 	if err == nil {
 		d.Answer, err = a.keepAnswer(c, text)
 	}
 	if err != nil {
-		d.Status, d.Reason = "failed", failure.From(err).Message
+		d.Error = failure.From(err).Message
 		if cause := context.Cause(ctx); cause != nil {
-			d.Reason = string(failure.KindOf(cause)) // the scheduler asks again after a stop
+			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
-		a.Log.Warn("the strategy's question was not answered", "session", st.Session, "error", err)
+		a.Log.Warn("the strategy's question was not answered", "session", j.State.Session, "error", err)
 	}
-	return event.New(event.JudgeComplete, c.Place.Cursor(), c.Key, d)
+	return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, d)
 }
 
-func (a *Asker) put(ctx context.Context, c schedule.Command, st state.State, providers Providers) (string, error) {
+func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, error) {
+	c, st := j.Command, j.State
 	l := st.Nodes[c.Place.Node].Loop
 	if l.Question == nil {
 		return "", failure.New(failure.Internal, "there is no question to put")
@@ -60,7 +63,7 @@ func (a *Asker) put(ctx context.Context, c schedule.Command, st state.State, pro
 	defer cancel()
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
-		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: a.Plan.Find(c.Place.Node).ID,
+		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
 		Iteration: c.Place.Iteration, Attempt: 1, Visit: c.Place.Visit, Purpose: sdk.PurposeQuestion,
 		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit,
 	}, x)

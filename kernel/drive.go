@@ -1,0 +1,153 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// pluginStop is how long plugins have to end when their session does.
+const pluginStop = 5 * time.Second
+
+// drive prepares the session, runs it to its end or its next rest, and closes it.
+func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	if observe != nil {
+		s.observe = observe
+	}
+	control, done, err := s.engine.activate(s.name)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if err := prepare(ctx); err != nil {
+		return nil, err
+	}
+	final, err := s.run(ctx, control)
+	s.state = final
+	if err != nil {
+		return nil, err
+	}
+	return s.finish()
+}
+
+func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
+	messages, stop := s.listen(local)
+	defer stop()
+	return run.Run(ctx, run.Config{
+		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
+		Effects: &effects{
+			host: s.host, standIn: s.engine.config.standIn,
+			maker: &attempt.Maker{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Log: s.engine.log.Named("attempt"),
+				Spared: func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
+				Live:   func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan}) },
+			},
+			asker: &strategy.Asker{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),
+			},
+		},
+	}, s.state)
+}
+
+// happened follows every event that was applied: the view, the inbox, whoever watches.
+func (s *session) happened(e event.Event, st state.State) {
+	if err := s.view.Update(e, st); err != nil {
+		s.log.Warn("state.json is behind the journal", "error", err)
+	}
+	s.acknowledge(e)
+	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan})
+}
+
+// send shows an update to the run's observer, one at a time, and to the subscribers.
+func (s *session) send(u Update) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.observe(u)
+	s.engine.subscribers.send(u)
+}
+
+// notice journals the lives of plugin processes.
+func (s *session) notice(n pluginhost.Notice) {
+	d := map[string]any{"plugin": n.Path, "sha256": n.SHA256, "pid": n.PID, "environment": n.Environment}
+	if n.Detail != "" {
+		d["detail"] = n.Detail
+	}
+	if _, err := s.journal.Append(context.Background(), event.New(event.Type(n.Event), nil, "", d)); err != nil {
+		s.log.Debug("plugin notice not journaled", "event", n.Event, "error", err)
+	}
+}
+
+func (s *session) closeHost() error {
+	ctx, cancel := context.WithTimeout(context.Background(), pluginStop)
+	defer cancel()
+	return s.host.Close(ctx)
+}
+
+// check asks a node's provider and strategy whether they would work.
+func (s *session) check(ctx context.Context, n *plan.Node) error {
+	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, node: n}).Provider(ctx, n.Provider.Type)
+	if err != nil {
+		return err
+	}
+	if v, ok := p.(sdk.Validator); ok && s.engine.config.standIn == "" {
+		if err := v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model}); err != nil {
+			return err
+		}
+	}
+	_, err = (strategies{s.host}).Termination(ctx, n.Termination.Type())
+	return err
+}
+
+// finish settles the files of a run that rests and makes its result.
+func (s *session) finish() (*Result, error) {
+	r := s.result()
+	err := s.view.Flush(s.state)
+	if s.state.Mode == "loop" {
+		err = errors.Join(err, s.recordCompletion(r))
+	}
+	return r, err
+}
+
+func (s *session) result() *Result {
+	st := s.state
+	r := &Result{
+		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
+		PauseKind: st.PauseKind, Failure: st.Failure, Completed: completed(s.plan, st), Dir: s.dir.Path(),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings,
+	}
+	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
+	r.Success = st.Status == state.Completed && !reachedMaximum
+	if !st.Status.Final() {
+		r.ResumeCommand = resumeCommand(s.name)
+	}
+	return r
+}
+
+func resumeCommand(session string) string { return "agent-pipelines resume " + session }
+
+func completed(p *plan.Plan, st state.State) []string {
+	ids := []string{}
+	for i := range p.Nodes {
+		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
+			ids = append(ids, p.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
+// processStart tells this process from a later one with the same number.
+func processStart() (pid int, start string) {
+	return os.Getpid(), ownStart()
+}

@@ -1,0 +1,225 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// applyLoop applies an event that is about the loop of a running node. Its key has to be the one the
+// loop waits for: anything else is a late delivery.
+func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
+	_, at, _, ok := e.Key.Parse()
+	if !ok {
+		return misfit(e, fmt.Sprintf("its key %q has no place", e.Key))
+	}
+	n, ns := p.Find(at.Node), s.Nodes[at.Node]
+	if n == nil || at.Node != s.At || ns.Status != state.NodeRunning || at.Visit != ns.Visit {
+		return misfit(e, "the run is not at "+at.Node)
+	}
+	l, err := loopAfter(p, *s, n, ns, at, e)
+	if err != nil {
+		return err
+	}
+	ns.Loop = l
+	if e.Type == event.IterationComplete {
+		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
+		ns.Output = d.Output
+		addUsage(&s.Usage, d.Usage)
+		s.Context = ""
+	}
+	s.Nodes[at.Node] = ns
+	return nil
+}
+
+func loopAfter(_ *plan.Plan, s state.State, n *plan.Node, ns state.Node, at event.Place, e event.Event) (state.Loop, error) {
+	l := ns.Loop
+	switch e.Type {
+	case event.IterationStart, event.Retry:
+		return attemptStarted(l, placeOf(at.Node, ns), at, e)
+	case event.IterationComplete:
+		return attemptDone(l, placeOf(at.Node, ns), e)
+	case event.Error:
+		return attemptFailed(n, l, placeOf(at.Node, ns), e)
+	case event.ToolCall, event.ToolResult, event.Checkpoint:
+		return toolsMoved(l, placeOf(at.Node, ns), e)
+	case event.Decision:
+		return decided(n, s.SkipDelays, l, placeOf(at.Node, ns), e)
+	case event.StrategyQuestion:
+		return expect(l, e, state.PhaseQuestion, placeOf(at.Node, ns).Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+			l.Phase = state.PhaseAsking
+		})
+	case event.StrategyAnswer:
+		return answered(l, placeOf(at.Node, ns), e)
+	default:
+		return l, misfit(e, "it is no event of a loop")
+	}
+}
+
+func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
+	now.Iteration = l.Completed + 1
+	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
+		started := e.Time
+		if l.Iteration != at.Iteration || l.IterationStartedAt == nil {
+			l.IterationStartedAt, l.Spared = &started, 0
+		}
+		if l.Attempt > 0 { // a retry starts over; only what a crash cut off is taken up again
+			l.Checkpoint, l.Calls = nil, nil
+		}
+		l.Phase, l.Iteration, l.Attempt = state.PhaseAttempt, at.Iteration, l.Attempt+1
+	})
+}
+
+// attemptDone settles the loop at once when the agent itself reports an error (U088); otherwise the
+// strategy decides.
+func attemptDone(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.IterationCompleteData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+		result := d.Result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, d.Ask, &result
+		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, nil, nil, nil, nil
+		if d.Ask == "error" {
+			settleFailed(l, agentError(e, d))
+			return
+		}
+		l.Completed = l.Iteration
+	})
+}
+
+func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData {
+	return &event.FailureData{
+		Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError),
+		Message: orElse(d.Reason, orElse(d.Summary, "the agent reported an error")),
+		Stage:   d.Stage, Node: d.Stage, Iteration: e.Cursor.Iteration, Attempt: e.Attempt,
+	}
+}
+
+// attemptFailed retries transient failures within the node's attempts. An attempt that was stopped
+// on request, or that fell with another call's process, uses up no try.
+func attemptFailed(n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.FailureData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+		switch {
+		case d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted):
+			l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
+		case d.Collateral && l.Spared < maxSpared:
+			l.Phase, l.Attempt, l.Spared = state.PhaseReady, l.Attempt-1, l.Spared+1
+		case d.Retryable && l.Attempt < attempts(n):
+			l.Phase, l.Failure = state.PhaseBackoff, &d
+		default:
+			settleFailed(l, &d)
+		}
+	})
+}
+
+func settleFailed(l *state.Loop, d *event.FailureData) {
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeError), d.Message, d
+	l.IterationStartedAt, l.Checkpoint, l.Calls = nil, nil, nil
+}
+
+func settle(l *state.Loop, reason string) {
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeSuccess), reason, nil
+}
+
+func decided(n *plan.Node, skipDelays bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.DecisionData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseDecide, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+		if d.State != nil {
+			l.Strategy = d.State
+		}
+		if d.Action == "ask" && l.Round < maxRounds && d.Question != nil {
+			l.Phase, l.Question, l.Answer = state.PhaseQuestion, d.Question, nil
+			return
+		}
+		l.Round, l.Question, l.Answer = 0, nil, nil
+		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
+		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
+		afterDecision(n, skipDelays, l, d)
+	})
+}
+
+func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.DecisionData) {
+	limit := n.Termination.Max()
+	switch {
+	case d.Action == "stop":
+		settle(l, d.Reason)
+	case d.Action == "continue" && limit > 0 && l.Completed >= limit:
+		settle(l, "max_iterations")
+	case d.Action == "continue" && (skipDelays || delay(n) <= 0):
+		l.Phase = state.PhaseReady
+	case d.Action == "continue":
+		l.Phase = state.PhaseDelay
+	case d.Failure != nil:
+		settleFailed(l, d.Failure)
+	default:
+		settleFailed(l, &event.FailureData{
+			Code: failure.StrategyFailed.Code(), ErrorType: string(failure.StrategyFailed), Node: n.ID, Stage: n.ID,
+			Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, orElse(d.Reason, "it answered "+d.Action)),
+		})
+	}
+}
+
+func answered(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+	d, err := event.Decode[event.StrategyAnswerData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseAsking, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+		if d.Error == string(failure.SignalInterrupt) || d.Error == string(failure.Aborted) {
+			l.Phase = state.PhaseQuestion
+			return
+		}
+		l.Phase, l.Answer, l.Round = state.PhaseDecide, &d, l.Round+1
+	})
+}
+
+// applyTimerFired lets the loop that waited go on.
+func applyTimerFired(s *state.State, e event.Event) error {
+	if _, armed := s.Timers[e.Key]; !armed {
+		return misfit(e, "no such timer is armed")
+	}
+	delete(s.Timers, e.Key)
+	_, at, _, _ := e.Key.Parse() // timer_set accepted only keys that parse
+	n, ok := s.Nodes[at.Node]
+	if ok && n.Visit == at.Visit && (n.Loop.Phase == state.PhaseDelay || n.Loop.Phase == state.PhaseBackoff) {
+		n.Loop.Phase = state.PhaseReady
+		s.Nodes[at.Node] = n
+	}
+	return nil
+}
+
+func applyTimerSet(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.TimerSetData](e)
+	if err != nil {
+		return err
+	}
+	if kind, _, _, ok := e.Key.Parse(); !ok || kind != event.KeyTimer {
+		return misfit(e, fmt.Sprintf("its key %q is no timer's", e.Key))
+	}
+	if s.Timers == nil {
+		s.Timers = map[event.Key]state.Timer{}
+	}
+	s.Timers[e.Key] = state.Timer{Purpose: d.Purpose, Due: e.Time.Add(d.After)}
+	return nil
+}
+
+// expect applies change if the loop is in the phase and waits for the key.
+func expect(l state.Loop, e event.Event, phase state.Phase, key event.Key, change func(*state.Loop)) (state.Loop, error) {
+	if l.Phase != phase || e.Key != key {
+		return l, misfit(e, fmt.Sprintf("the loop is in phase %s and waits for %s", l.Phase, key))
+	}
+	change(&l)
+	return l, nil
+}

@@ -1,0 +1,57 @@
+package schedule
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// recovered is the loop after the kernel that worked on it is gone.
+func recovered(n *plan.Node, l state.Loop) state.Loop {
+	switch l.Phase {
+	case state.PhaseAsking:
+		l.Phase = state.PhaseQuestion
+	case state.PhaseAttempt:
+		return cutOff(n, l)
+	}
+	return l
+}
+
+func cutOff(n *plan.Node, l state.Loop) state.Loop {
+	recovery := plan.RecoveryRerun
+	if n != nil && n.Policy != nil && n.Policy.Recovery != "" {
+		recovery = n.Policy.Recovery
+	}
+	if recovery == plan.RecoveryRerun && mayHaveHappened(l.Calls) {
+		recovery = plan.RecoveryAsk
+	}
+	switch recovery {
+	case plan.RecoveryAsk:
+		l.Phase = state.PhaseCutOff
+	case plan.RecoveryFail:
+		settleFailed(&l, &event.FailureData{
+			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration, Attempt: l.Attempt,
+			Message: "the attempt was cut off by a crash and the node's recovery is fail",
+		})
+	default: // an attempt without an end starts over at attempt 1 (U069)
+		l.Phase, l.Attempt, l.Failure, l.IterationStartedAt = state.PhaseReady, 0, nil, nil
+	}
+	return l
+}
+
+// resumed is the loop of the current node after a person said to go on: a failed loop tries again
+// where it failed, with its retries renewed; an attempt cut off may be made again.
+func resumed(l state.Loop) state.Loop {
+	switch {
+	case l.Phase == state.PhaseCutOff:
+		l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
+	case l.Phase == state.PhaseSettled && l.Outcome == string(plan.OutcomeError):
+		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0
+		l.Phase = state.PhaseReady
+		if l.Iteration > 0 && l.Completed == l.Iteration {
+			l.Phase = state.PhaseDecide
+		}
+	}
+	return l
+}

@@ -1,0 +1,48 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform.
+func toolsMoved(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+	call, err := event.Decode[event.ToolCallData](e)
+	if err != nil {
+		return l, err
+	}
+	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+		switch {
+		case call.Observed:
+		case e.Type == event.ToolCall:
+			l.Calls = append(slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Call.CallID == call.CallID }), state.Call{Call: call})
+		case e.Type == event.ToolResult:
+			finishCall(l, e)
+		case e.Type == event.Checkpoint:
+			d, _ := event.Decode[event.CheckpointData](e) // it decoded as a call above
+			l.Checkpoint = &d
+			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil })
+		}
+	})
+}
+
+func finishCall(l *state.Loop, e event.Event) {
+	d, err := event.Decode[event.ToolResultData](e)
+	if err != nil {
+		return
+	}
+	for i := range l.Calls {
+		if l.Calls[i].Call.CallID == d.CallID {
+			l.Calls[i].Result = &d
+		}
+	}
+}
+
+// mayHaveHappened reports whether a call that must not be made twice was cut off.
+func mayHaveHappened(calls []state.Call) bool {
+	return slices.ContainsFunc(calls, func(c state.Call) bool {
+		return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
+	})
+}

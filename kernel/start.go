@@ -1,0 +1,222 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Run starts a session and drives it until it has ended or waits. It refuses a session that has work
+// to resume, or has ended, unless Force starts it anew in the same directory.
+//
+// A run that fails, pauses or is aborted is a Result, not an error: errors are for what kept the run
+// from beginning, and for a journal that cannot be written any more. Cancelling ctx stops at once and
+// leaves the session paused and resumable; [Engine.Stop] lets the iteration finish.
+func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
+	src, err := e.source(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.startable(src.session, o.Force); err != nil {
+		return nil, err
+	}
+	s, log, err := e.hold(ctx, src.session, o.Force, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
+		return s.begin(ctx, src, log, o.Force)
+	})
+}
+
+// Resume goes on with a session that is paused, failed or was cut off by a crash, with the plan that
+// it was started with. It fails with [ErrNothingToResume] or [ErrTerminal] where there is nothing to go on
+// with.
+func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
+	if err := rundir.CheckSession(o.Session); err != nil {
+		return nil, err
+	}
+	s, log, err := e.hold(ctx, o.Session, o.Force, false)
+	if err != nil {
+		return nil, err
+	}
+	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
+		return s.resume(ctx, o, log)
+	})
+}
+
+// startable refuses a session that exists, before its lock is taken: whoever holds it is the better
+// answer than a lock.
+func (e *Engine) startable(name string, force bool) error {
+	if force {
+		return rundir.CheckSession(name)
+	}
+	st, err := e.Status(name)
+	switch {
+	case errors.Is(err, ErrNoSession):
+		return nil
+	case err != nil:
+		return err
+	case st.PID != 0:
+		return nil // the lock will refuse, and says more
+	default:
+		return occupied(name, st.Status)
+	}
+}
+
+// occupied is why a session cannot be started anew without force, nil if it can.
+func occupied(name string, status state.Status) error {
+	switch status {
+	case "", state.Pending:
+		return nil
+	case state.Completed, state.Aborted:
+		return terminal(name, status)
+	default:
+		e := failure.New(failure.LockContention, "session '%s' crashed and can be resumed: %w", name, ErrResumable)
+		if status != state.Running {
+			e = failure.New(failure.LockContention, "session '%s' is %s and can be resumed: %w", name, status, ErrResumable)
+		}
+		return e.WithHint("agent-pipelines resume %s goes on; --force starts again from the beginning", name)
+	}
+}
+
+func terminal(name string, status state.Status) error {
+	word := "already completed"
+	if status == state.Aborted {
+		word = "was aborted"
+	}
+	return failure.New(failure.ConfigInvalid, "session '%s' %s: %w", name, word, ErrTerminal).
+		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+}
+
+// begin writes the session's files and its first events.
+func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
+	s.plan, s.warnings = src.plan, src.warnings
+	if err := s.fold(log); err == nil && !force {
+		if err := occupied(s.name, s.state.Status); err != nil {
+			return err
+		}
+	}
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	digest, err := s.writePlan(src)
+	if err != nil {
+		return err
+	}
+	d := event.SessionStartData{
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
+		PlanSHA256: digest, SkipDelays: s.engine.config.standIn != "",
+	}
+	if src.mode == "loop" {
+		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
+	} else {
+		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
+	}
+	events, err := s.journal.Begin(ctx, newRunID(time.Now()), d, s.kernelStart())
+	if err != nil {
+		return err
+	}
+	s.state = state.State{}
+	return s.apply(events)
+}
+
+// resume folds the journal and takes the session on.
+func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) error {
+	if len(log.Events) == 0 {
+		return failure.New(failure.ConfigInvalid, "session '%s' has no events: %w", s.name, ErrNothingToResume).
+			WithHint("start it anew")
+	}
+	if log.Report.Damaged() {
+		return damaged(s.name, log.Report)
+	}
+	if err := s.readPlan(log); err != nil {
+		return err
+	}
+	if err := s.fold(log); err != nil {
+		return err
+	}
+	if s.state.Status.Final() {
+		return terminal(s.name, s.state.Status)
+	}
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	events, err := s.journal.Start(ctx, s.kernelStart())
+	if err != nil {
+		return err
+	}
+	if err := s.apply(events); err != nil {
+		return err
+	}
+	events, err = s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context}))
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
+}
+
+func damaged(name string, r journal.Report) error {
+	e := failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: events that were acted upon are missing", name)
+	var detail string
+	for _, g := range r.Gaps {
+		detail += g.String() + "\n"
+	}
+	for _, b := range r.BadLines {
+		detail += b.String() + "\n"
+	}
+	return e.WithDetail(detail).WithHint("events.jsonl of the session shows the lines; start a new session, its files stay where they are")
+}
+
+// fold makes the state from the journal. Events that did not fit when they were written are late
+// deliveries and do not fit now.
+func (s *session) fold(log journal.Log) error {
+	st, misfits := schedule.Fold(s.plan, log.Events)
+	for _, err := range misfits {
+		if !errors.Is(err, schedule.ErrMisfit) {
+			return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
+				WithHint("a newer agent-pipelines may have written it")
+		}
+		s.log.Debug("event left out", "error", err)
+	}
+	s.state = st
+	return nil
+}
+
+func (s *session) apply(events []event.Event) error {
+	for _, e := range events {
+		next, err := schedule.Apply(s.plan, s.state, e)
+		if err != nil {
+			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
+		}
+		s.state = next
+		s.happened(e, next)
+	}
+	return nil
+}
+
+// preflight asks every provider and strategy of the plan whether it would work, before anything is
+// written: a missing CLI or a broken plugin costs no iteration.
+func (s *session) preflight(ctx context.Context) error {
+	var errs []error
+	seen := map[string]bool{}
+	for i := range s.plan.Nodes {
+		n := &s.plan.Nodes[i]
+		if n.Provider == nil || seen[n.Provider.Type+"\x00"+n.Provider.Model+"\x00"+n.Termination.Type()] {
+			continue
+		}
+		seen[n.Provider.Type+"\x00"+n.Provider.Model+"\x00"+n.Termination.Type()] = true
+		if err := s.check(ctx, n); err != nil {
+			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
