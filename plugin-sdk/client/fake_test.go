@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -55,7 +56,7 @@ func (f *fake) Decide(ctx context.Context, m *pb.DecideRequest) (*pb.DecideRespo
 // break the connection, has no limit on what it sends.
 func dial(t *testing.T, f *fake, opts ...client.Option) (*client.Client, *grpc.Server) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "client")
+	dir, err := os.MkdirTemp("", "client") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +72,12 @@ func dial(t *testing.T, f *fake, opts ...client.Option) (*client.Client, *grpc.S
 	pb.RegisterHookActionServer(server, f)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() { server.Stop(); <-served })
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			t.Error(err)
+		}
+	})
 	options := append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	conn, err := grpc.NewClient("unix:"+listener.Addr().String(), options...)
 	if err != nil {

@@ -86,7 +86,7 @@ func overSocket(t *testing.T, p sdk.Plugin) side {
 // directory of its own because t.TempDir may be too long for a socket's path.
 func connect(t *testing.T, p sdk.Plugin) *client.Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "plugintest")
+	dir, err := os.MkdirTemp("", "plugintest") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,23 +37,28 @@ func TestResults(t *testing.T) {
 		want   sdk.ExecuteResult
 	}{
 		"success by default": {
-			sdk.ExecuteResult{Output: "text"}, nil,
+			sdk.ExecuteResult{Output: "text"},
+			nil,
 			sdk.ExecuteResult{Output: "text", Outcome: sdk.OutcomeSucceeded},
 		},
 		"failure by default": {
-			sdk.ExecuteResult{Output: "half"}, why,
+			sdk.ExecuteResult{Output: "half"},
+			why,
 			sdk.ExecuteResult{Output: "half", Outcome: sdk.OutcomeFailed, Error: strip(why)},
 		},
 		"outcome beside an error": {
-			sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited}, why,
+			sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited},
+			why,
 			sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited, Error: strip(why)},
 		},
 		"error in the result": {
-			sdk.ExecuteResult{Error: why}, nil,
+			sdk.ExecuteResult{Error: why},
+			nil,
 			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(why)},
 		},
 		"plain error": {
-			sdk.ExecuteResult{}, errors.New("it broke"),
+			sdk.ExecuteResult{},
+			errors.New("it broke"),
 			sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: strip(failure.New(failure.ProviderFailed, "it broke"))},
 		},
 	}

@@ -85,7 +85,7 @@ func pluginOf(p *fakeProvider) sdk.Plugin {
 // start serves a plugin and gives a raw connection to it.
 func start(t *testing.T, p sdk.Plugin, opts ...Option) (*grpc.ClientConn, *Server) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "serve")
+	dir, err := os.MkdirTemp("", "serve") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

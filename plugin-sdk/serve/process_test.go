@@ -140,7 +140,7 @@ type group struct {
 
 func startGroup(t *testing.T) *group {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "serve")
+	dir, err := os.MkdirTemp("", "serve") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

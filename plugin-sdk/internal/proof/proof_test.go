@@ -34,7 +34,7 @@ func script() [][]sdk.ToolCall {
 // and everything the provider knows.
 func connect(t *testing.T, w *world) (p sdk.Provider, stop func()) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "proof")
+	dir, err := os.MkdirTemp("", "proof") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

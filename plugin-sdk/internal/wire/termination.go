@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"encoding/json"
-
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
@@ -44,7 +42,7 @@ func FromDecide(m *pb.DecideRequest) sdk.DecideRequest {
 		History:   mapAll(m.GetHistory(), fromPast),
 		Outputs:   mapAll(m.GetOutputs(), fromFileRef),
 		Progress:  fromFileRef(m.GetProgress()),
-		Checks:    mapAll(m.GetChecks(), func(b []byte) json.RawMessage { return fromJSON(b) }),
+		Checks:    mapAll(m.GetChecks(), fromJSON),
 		State:     fromJSON(m.GetState()),
 		Round:     int(m.GetRound()),
 		Answer:    fromAnswer(m.GetAnswer()),
