@@ -83,7 +83,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 10s)
 		names=$$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
 		for name in $$names; do \
 			echo "$$pkg $$name"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
 		done; \
 	done
 
