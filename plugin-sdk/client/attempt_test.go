@@ -232,7 +232,7 @@ func TestRequestOverTheLimit(t *testing.T) {
 // TestSlowKernelIsNoSilence: the time that the exchange takes is not the plugin's, and a verdict may
 // take longer than the idle limit as long as heartbeats come.
 func TestSlowKernelIsNoSilence(t *testing.T) {
-	const idle = 100 * time.Millisecond
+	const idle = 300 * time.Millisecond
 	p := provider(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {
 		send(stream, output("text"))
 		send(stream, gatedCall("1"))
