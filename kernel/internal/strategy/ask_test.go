@@ -1,0 +1,223 @@
+package strategy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// decide is a strategy that answers what a test says.
+type decide func(sdk.DecideRequest) (sdk.Decision, error)
+
+func (d decide) Describe() sdk.Component { return sdk.Component{Name: "decide"} }
+
+func (d decide) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) { return d(req) }
+
+func (d decide) Termination(context.Context, string) (sdk.Termination, error) { return d, nil }
+
+// answers is a provider that says the same to every question.
+type answers struct {
+	result sdk.ExecuteResult
+	err    error
+	got    *sdk.ExecuteRequest
+}
+
+func (a answers) Describe() sdk.Component { return sdk.Component{Name: "answers"} }
+
+func (a answers) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	*a.got = req
+	v, err := x.Call(ctx, sdk.ToolCall{CallID: "1", Tool: "write"})
+	if err != nil || v.Action != sdk.VerdictDeny {
+		return sdk.ExecuteResult{}, errors.New("a question was given a tool")
+	}
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "spoken"})
+	return a.result, a.err
+}
+
+func (a answers) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+
+type bench struct {
+	asker  *Asker
+	job    Job
+	events []event.Event
+	it     string // the iteration's directory on disk
+}
+
+func newBench(t *testing.T, d decide) *bench {
+	t.Helper()
+	root := t.TempDir()
+	project, err := rundir.OpenProject(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := project.Create("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "polish", Kind: plan.KindStage, Ref: "polisher",
+		Termination: plan.Termination{"type": "decide", "max": 5, "consensus": 2}, Provider: &plan.Provider{Type: "claude", Model: "opus"}}}}
+	result, err := dir.Write("stage-00-polish/iterations/001/result.json", []byte(`{"summary":"s"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Write("stage-00-polish/iterations/001/output.md", []byte("said\n")); err != nil {
+		t.Fatal(err)
+	}
+	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	b := &bench{it: filepath.Join(dir.Path(), "stage-00-polish/iterations/001")}
+	b.asker = &Asker{Plan: p, Project: project, Dir: dir, Strategies: d, Log: hclog.NewNullLogger()}
+	b.job = Job{
+		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Place: at},
+		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
+		State: state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1,
+			Loop: state.Loop{Iteration: 1, Completed: 1, Hint: "continue", Result: &result, Strategy: json.RawMessage(`{"n":1}`),
+				Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}}}}}},
+	}
+	return b
+}
+
+func (b *bench) loop(change func(*state.Loop)) {
+	n := b.job.State.Nodes["0"]
+	change(&n.Loop)
+	b.job.State.Nodes["0"] = n
+}
+
+func (b *bench) ask(t *testing.T) event.DecisionData {
+	t.Helper()
+	e := b.asker.Ask(t.Context(), b.job)
+	if e.Type != event.Decision || e.Key != b.job.Command.Key {
+		t.Fatalf("event %s %s", e.Type, e.Key)
+	}
+	d, err := event.Decode[event.DecisionData](e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// DESIGN 4: everything that a strategy may look at comes with the request.
+func TestAskGivesTheStrategyEverything(t *testing.T) {
+	var got sdk.DecideRequest
+	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
+		got = req
+		return sdk.Decision{Action: sdk.DecisionStop, Reason: "flat", Confidence: 0.5, State: json.RawMessage(`{"n":2}`), Record: json.RawMessage(`{"stop":true}`)}, nil
+	})
+	d := b.ask(t)
+	if diff := cmp.Diff(event.DecisionData{Strategy: "decide", Action: "stop", Reason: "flat", Confidence: 0.5, State: json.RawMessage(`{"n":2}`)}, d); diff != "" {
+		t.Error(diff)
+	}
+	want := sdk.DecideRequest{
+		Session: "demo", Node: "polish", Stage: "polisher", Iteration: 1, Max: 5, Hint: "continue",
+		Config: json.RawMessage(`{"consensus":2,"max":5,"type":"decide"}`), Result: json.RawMessage(`{"summary":"s"}`), State: json.RawMessage(`{"n":1}`),
+		History:  []sdk.PastDecision{{Iteration: 0, Hint: "stop", Action: "continue"}},
+		Outputs:  []sdk.FileRef{{Path: filepath.Join(b.it, "output.md")}},
+		Progress: sdk.FileRef{Path: filepath.Join(b.it, "../../progress.md")}, WorkDir: b.asker.Project.Path(),
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if kept, err := os.ReadFile(filepath.Join(b.it, "judge.json")); err != nil || string(kept) != "{\"stop\":true}\n" {
+		t.Errorf("judge.json %q, %v", kept, err)
+	}
+}
+
+// A strategy that fails is a decision, with a remedy where there is one.
+func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
+	tests := []struct {
+		name string
+		err  error
+		kind string
+	}{
+		{"any error", errors.New("boom"), "strategy_failed"},
+		{"its own kind", failure.New(failure.JudgeError, "three times"), "judge_error"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) { return sdk.Decision{}, tt.err })
+			d := b.ask(t)
+			if d.Action != "error" || d.Failure == nil || d.Failure.ErrorType != tt.kind || d.Failure.ResumeCommand == "" {
+				t.Errorf("decision %+v, failure %+v", d, d.Failure)
+			}
+		})
+	}
+}
+
+// U274, U277: a question goes to a file and to a provider; the answer comes back in the next round.
+func TestQuestionAndAnswer(t *testing.T) {
+	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
+		if req.Answer == nil {
+			return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "is it flat?", Provider: "claude", Model: "haiku"}}, nil
+		}
+		return sdk.Decision{Action: sdk.DecisionStop, Reason: req.Answer.Output, Record: json.RawMessage(`{"stop":true}`)}, nil
+	})
+	d := b.ask(t)
+	if d.Question == nil || d.Question.Model != "haiku" {
+		t.Fatalf("decision %+v", d)
+	}
+	b.loop(func(l *state.Loop) { l.Question = d.Question })
+	var got sdk.ExecuteRequest
+	e := b.asker.Put(t.Context(), b.job, answers{result: sdk.ExecuteResult{Output: "yes"}, got: &got})
+	answer, err := event.Decode[event.StrategyAnswerData](e)
+	if err != nil || e.Type != event.StrategyAnswer || answer.Error != "" || answer.Answer == nil {
+		t.Fatalf("%s %+v %v", e.Type, answer, err)
+	}
+	if got.Prompt != "is it flat?" || got.Model != "haiku" || got.Purpose != sdk.PurposeQuestion || got.Timeout != AnswerLimit {
+		t.Errorf("request %+v", got)
+	}
+	b.loop(func(l *state.Loop) { l.Answer, l.Round = &answer, 1 })
+	b.job.Command.Round = 1
+	if d := b.ask(t); d.Action != "stop" || d.Reason != "yes" {
+		t.Errorf("decision %+v", d)
+	}
+	var types []event.Type
+	for _, e := range b.events {
+		types = append(types, e.Type)
+	}
+	if diff := cmp.Diff([]event.Type{event.JudgeStart, event.JudgeComplete}, types); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A provider that fails is an answer too; one that was stopped says by what.
+func TestQuestionWithoutAnswer(t *testing.T) {
+	b := newBench(t, nil)
+	ref, err := b.asker.Dir.Write("question", []byte("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
+	var got sdk.ExecuteRequest
+	for _, tt := range []struct {
+		name  string
+		cause error
+		want  string
+	}{{"it fails", nil, "no network"}, {"it is stopped", failure.New(failure.Aborted, "stop"), "aborted"}} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if tt.cause != nil {
+				cancel(tt.cause)
+			}
+			e := b.asker.Put(ctx, b.job, answers{err: failure.New(failure.ProviderFailed, "no network"), got: &got})
+			if d, err := event.Decode[event.StrategyAnswerData](e); err != nil || d.Error != tt.want {
+				t.Errorf("answer %+v, %v", d, err)
+			}
+		})
+	}
+}
