@@ -26,7 +26,11 @@ func ProgressFile(session string) string { return "progress-" + session + ".md" 
 type Dir struct {
 	*Store
 	session string
+	project string
 }
 
 // Session is the session's name.
 func (d *Dir) Session() string { return d.session }
+
+// Project is the absolute path of the project that the session belongs to.
+func (d *Dir) Project() string { return d.project }

@@ -69,7 +69,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 		return nil, p.explain("open session "+session, err)
 	}
 	store := &Store{root: root, path: p.Abs(name), what: "session directory"}
-	return &Dir{Store: store, session: session}, nil
+	return &Dir{Store: store, session: session, project: p.path}, nil
 }
 
 // Entry is one session of a project as its directory tells it.

@@ -1,0 +1,74 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch. The
+// result is what [Journal.Start] returns.
+func (j *Journal) Begin(ctx context.Context, runID string, session event.SessionStartData, kernel event.KernelStartData) ([]event.Event, error) {
+	return j.claim(ctx, runID,
+		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
+		event.New(event.KernelStart, nil, "", kernel))
+}
+
+// Start takes hold of the session for a kernel that goes on with its run: it appends kernel_start in
+// a new epoch, which ends the journals of all earlier kernels. No two kernels ever get the same
+// epoch. The result holds the events that others appended since the journal was read, which the
+// caller has not applied yet, and at its end the new ones.
+func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]event.Event, error) {
+	return j.claim(ctx, "", event.New(event.KernelStart, nil, "", kernel))
+}
+
+// claim appends events in the epoch after the last one of the file. An empty runID keeps the run.
+func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("take hold of the session: %w", context.Cause(ctx))
+	}
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if err := j.commit(); err != nil {
+		return nil, err
+	}
+	if j.isClosed() {
+		return nil, fmt.Errorf("take hold of the session: %w", ErrClosed)
+	}
+	unlock, err := j.hold(ctx)
+	if err != nil {
+		return nil, err // nothing happened, it may be tried again
+	}
+	defer unlock()
+	foreign, err := j.catchUp()
+	if err != nil {
+		return nil, j.fail(err)
+	}
+	e := &entry{events: events, durable: true}
+	if err := j.enter(e, runID); err != nil {
+		return nil, err
+	}
+	if err := j.flush([]*entry{e}, true); err != nil {
+		return nil, j.fail(err)
+	}
+	return append(foreign, e.events...), nil
+}
+
+// enter stamps e as the beginning of the next epoch, and what was queued meanwhile behind it.
+func (j *Journal) enter(e *entry, runID string) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := stamp{seq: j.scan.seq, epoch: j.scan.epoch + 1, runID: j.scan.runID, at: j.scan.at}
+	if runID != "" {
+		s.runID = runID
+	}
+	j.stats.Buffered += int64(len(e.events))
+	return j.restamp([]*entry{e}, s)
+}
+
+func (j *Journal) isClosed() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.closed
+}

@@ -1,0 +1,96 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+)
+
+// pollInterval is how often Follow looks for new lines.
+const pollInterval = 100 * time.Millisecond
+
+// Follow yields the events numbered above from, first those that are there and then new ones as they
+// are appended, each once and in order. It ends when ctx ends, or with an error: the session's
+// directory is gone, or a newer version writes the journal. A journal that does not exist yet is
+// waited for; one that is cut or replaced is read again from its beginning.
+func Follow(ctx context.Context, dir *rundir.Dir, from int64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		f := follower{dir: dir}
+		defer f.close()
+		timer := time.NewTimer(pollInterval)
+		defer timer.Stop()
+		for {
+			events, err := f.more()
+			for _, e := range events {
+				if e.Seq <= from {
+					continue
+				}
+				from = e.Seq
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(event.Event{}, fmt.Errorf("follow journal %s: %w", dir.Abs(rundir.EventsFile), err))
+				return
+			}
+			timer.Reset(pollInterval)
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+		}
+	}
+}
+
+type follower struct {
+	dir  *rundir.Dir
+	file *os.File
+	scan scanner
+}
+
+func (f *follower) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
+// more returns what was appended since the last call.
+func (f *follower) more() ([]event.Event, error) {
+	there, err := f.dir.Stat(rundir.EventsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, f.dir.Intact()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.file != nil {
+		ours, err := f.file.Stat()
+		if err != nil {
+			return nil, err
+		}
+		if !os.SameFile(ours, there) || there.Size() < f.scan.offset {
+			f.close()
+			f.file, f.scan = nil, scanner{}
+		}
+	}
+	if f.file == nil {
+		if f.file, err = f.dir.OpenFile(rundir.EventsFile, os.O_RDONLY); err != nil {
+			f.file = nil
+			return nil, err
+		}
+	}
+	if there.Size() <= f.scan.offset {
+		return nil, nil
+	}
+	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, there.Size()-f.scan.offset))
+}

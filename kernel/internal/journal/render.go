@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// render appends the event's line, with the absolute paths in its data that readers of the Bash
+// engine's journals expect. A fold never reads those.
+func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
+	switch e.Type {
+	case event.IterationComplete, event.WorkerComplete:
+		e.Data = j.withResultFile(e.Data)
+	case event.SessionStart:
+		e.Data = j.withPipelineFile(e.Data)
+	}
+	return e.AppendLine(dst)
+}
+
+// withResultFile puts result_file first, as Bash has it, made of the reference under result.
+func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
+	var known struct {
+		ResultFile string    `json:"result_file"`
+		Result     event.Ref `json:"result"`
+	}
+	if json.Unmarshal(data, &known) != nil || known.ResultFile != "" || known.Result.Path == "" {
+		return data
+	}
+	return edit(data, func(m []member) []member {
+		return slices.Insert(m, 0, text("result_file", j.dir.Abs(known.Result.Path)))
+	})
+}
+
+// withPipelineFile makes a relative pipeline_file absolute.
+func (j *Journal) withPipelineFile(data json.RawMessage) json.RawMessage {
+	var known struct {
+		PipelineFile string `json:"pipeline_file"`
+	}
+	if json.Unmarshal(data, &known) != nil || known.PipelineFile == "" || filepath.IsAbs(known.PipelineFile) {
+		return data
+	}
+	return edit(data, func(m []member) []member {
+		for i := range m {
+			if m[i].key == "pipeline_file" {
+				m[i] = text("pipeline_file", filepath.Join(j.dir.Project(), known.PipelineFile))
+			}
+		}
+		return m
+	})
+}
+
+// member is a member of a JSON object; a slice of them keeps the order.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+func text(key, value string) member {
+	raw, _ := json.Marshal(value) // strings always marshal
+	return member{key, raw}
+}
+
+// edit changes the members of what is known to be a JSON object.
+func edit(object json.RawMessage, change func([]member) []member) json.RawMessage {
+	var out bytes.Buffer
+	out.WriteByte('{')
+	for i, m := range change(membersOf(object)) {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		key, _ := json.Marshal(m.key)
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(m.value)
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+func membersOf(object json.RawMessage) []member {
+	dec := json.NewDecoder(bytes.NewReader(object))
+	_, err := dec.Token() // the brace
+	var members []member
+	for err == nil && dec.More() {
+		var m member
+		var key json.Token
+		if key, err = dec.Token(); err == nil {
+			m.key, _ = key.(string)
+			err = dec.Decode(&m.value)
+			members = append(members, m)
+		}
+	}
+	return members
+}

@@ -1,0 +1,193 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// maxRead is the longest line that is read. Ours are at most [event.MaxLine]; the Bash engine had no
+// limit.
+const maxRead = 1 << 20
+
+// maxNumber is the largest number believed; a damaged digit must not use up all numbers there are.
+const maxNumber = 1 << 40
+
+// scanner reads a journal piece by piece and remembers where it stands.
+type scanner struct {
+	offset int64 // bytes read for good; a torn last line is read again with what follows it
+	line   int   // newlines read
+	open   bool  // the last event read has no newline yet
+
+	seq   int64
+	epoch int
+	runID string
+	at    time.Time
+
+	report Report
+}
+
+// read takes in r, which begins at the scanner's offset, and returns its live events. An error other
+// than r's own means that the journal cannot be understood by this version; the events before the
+// place are returned with it.
+func (s *scanner) read(r io.Reader) ([]event.Event, error) {
+	s.report.TornTail = false
+	var events []event.Event
+	lines := bufio.NewReaderSize(r, 16<<10)
+	for {
+		text, n, err := nextLine(lines)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return events, err
+		}
+		e, live, err := s.take(text, n, !end)
+		if err != nil {
+			return events, err
+		}
+		if live {
+			events = append(events, e)
+		}
+		if end {
+			return events, nil
+		}
+	}
+}
+
+// nextLine returns a line without its newline and its length in the file. Of a line longer than
+// maxRead the text is nil. At the end of the file the error is io.EOF.
+func nextLine(r *bufio.Reader) (text []byte, n int64, err error) {
+	part, err := r.ReadSlice('\n')
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if n += int64(len(part)); n <= maxRead {
+			text = append(text, part...)
+		}
+		part, err = r.ReadSlice('\n')
+	}
+	if n += int64(len(part)); n > maxRead {
+		return nil, n, err
+	}
+	if text == nil {
+		text = part
+	} else {
+		text = append(text, part...)
+	}
+	return bytes.TrimSuffix(text, []byte{'\n'}), n, err
+}
+
+// take judges one line of n bytes; whole says that its newline is there. A last line without one
+// counts if it is a complete event: only the newline was lost.
+func (s *scanner) take(text []byte, n int64, whole bool) (e event.Event, live bool, err error) {
+	if len(bytes.TrimSpace(text)) == 0 && n <= maxRead {
+		s.pass(n, whole)
+		return event.Event{}, false, nil
+	}
+	e, reason := parse(text)
+	if reason != "" && !whole {
+		s.report.TornTail = true
+		return event.Event{}, false, nil
+	}
+	offset := s.offset
+	s.pass(n, whole)
+	s.open = !whole
+	if reason != "" {
+		s.report.SuspectTail = true
+		s.report.BadLines = append(s.report.BadLines, BadLine{s.lineNumber(whole), offset, reason})
+		return event.Event{}, false, nil
+	}
+	if err := understood(e); err != nil {
+		return event.Event{}, false, err
+	}
+	if why := s.outdated(e); why != "" {
+		s.report.Stale = append(s.report.Stale, Stale{s.lineNumber(whole), offset, e.Type, e.Seq, e.Epoch, why})
+		return event.Event{}, false, nil
+	}
+	return s.accept(e, whole), true, nil
+}
+
+func parse(text []byte) (e event.Event, reason string) {
+	if text == nil {
+		return event.Event{}, fmt.Sprintf("longer than %d bytes", maxRead)
+	}
+	e, err := event.ParseLine(text)
+	if err != nil {
+		return event.Event{}, err.Error()
+	}
+	if e.Seq < 0 || e.Seq > maxNumber || e.Epoch < 0 || int64(e.Epoch) > maxNumber {
+		return event.Event{}, fmt.Sprintf("seq %d and epoch %d cannot be", e.Seq, e.Epoch)
+	}
+	return e, ""
+}
+
+// pass moves the scanner behind a line.
+func (s *scanner) pass(n int64, whole bool) {
+	s.offset += n
+	if whole {
+		s.line++
+		s.open = false
+	}
+}
+
+// lineNumber is the number of the line just passed.
+func (s *scanner) lineNumber(whole bool) int {
+	if whole {
+		return s.line
+	}
+	return s.line + 1
+}
+
+// understood refuses what this version must not read over.
+func understood(e event.Event) error {
+	if e.Must && !e.Type.Known() {
+		return tooNew(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
+	}
+	if e.Type == event.SessionStart {
+		if d, err := event.Decode[event.SessionStartData](e); err == nil && d.JournalVersion > event.JournalVersion {
+			return tooNew(fmt.Sprintf("it has version %d, this version reads up to %d", d.JournalVersion, event.JournalVersion))
+		}
+	}
+	return nil
+}
+
+func tooNew(why string) error {
+	return failure.New(failure.StateCorrupt, "the journal was written by a newer version: %s", why).
+		WithHint("use the version of agent-pipelines that wrote the session, or a later one")
+}
+
+// outdated says why a numbered event comes too late, "" if it does not.
+func (s *scanner) outdated(e event.Event) string {
+	switch {
+	case e.Seq == 0:
+		return ""
+	case e.Epoch < s.epoch:
+		return fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.epoch)
+	case e.Seq <= s.seq:
+		return fmt.Sprintf("event %d was already there", s.seq)
+	default:
+		return ""
+	}
+}
+
+func (s *scanner) accept(e event.Event, whole bool) event.Event {
+	s.report.SuspectTail = false
+	if e.Seq == 0 {
+		s.report.Unnumbered++
+		e.Seq = s.seq + 1
+	}
+	if e.Seq != s.seq+1 {
+		s.report.Gaps = append(s.report.Gaps, Gap{s.lineNumber(whole), s.seq, e.Seq})
+	}
+	s.seq, s.epoch = e.Seq, max(s.epoch, e.Epoch)
+	if e.RunID != "" {
+		s.runID = e.RunID
+	}
+	if e.Time.After(s.at) {
+		s.at = e.Time
+	}
+	return e
+}
