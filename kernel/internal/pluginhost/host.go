@@ -124,8 +124,8 @@ func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, 
 	return d, nil
 }
 
-// RegisterProvider, RegisterTermination and RegisterHookAction add components of this process. They
-// win over plugins' components of the same name. A name that is taken is an error.
+// RegisterProvider adds a provider of this process. It wins over plugins' providers of the same name;
+// a name that another registered one has is an error.
 func (h *Host) RegisterProvider(p sdk.Provider) error {
 	return h.register(sdk.KindProvider, p.Describe(), p)
 }

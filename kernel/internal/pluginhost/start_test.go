@@ -28,7 +28,7 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 		{"newprotocol", failure.PluginInvalid, []string{"speaks protocol version 99, this program speaks 1"}, ""},
 		{"tcp", failure.PluginInvalid, []string{"listens on tcp 127.0.0.1:1"}, ""},
 		{"outside", failure.PluginInvalid, []string{"outside the directory that it was given"}, ""},
-		{"deaf", failure.PluginInvalid, []string{"does not answer after the handshake"}, ""},
+		{"deaf", failure.ProviderTimeout, []string{"did not answer in time after the handshake"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -184,7 +184,7 @@ func TestPlaces(t *testing.T) {
 	base := root(t)
 	tree(t, base, map[string]os.FileMode{"real/bin/agent-pipelines": 0o755, "bin/": os.ModeDir | 0o755})
 	exe := filepath.Join(base, "bin", "agent-pipelines")
-	if err := os.Symlink(filepath.Join(base, "real/bin/agent-pipelines"), exe); err != nil {
+	if err := os.Symlink(filepath.Join(base, "real", "bin", "agent-pipelines"), exe); err != nil {
 		t.Fatal(err)
 	}
 	got := Places(Origin{
@@ -197,8 +197,8 @@ func TestPlaces(t *testing.T) {
 		{"/env/one", FromEnvironment},
 		{"/env/two", FromEnvironment},
 		{"/config/plugins", FromConfig},
-		{filepath.Join(base, "real/bin/plugins"), FromExecutable},
-		{filepath.Join(base, "real/lib/agent-pipelines/plugins"), FromExecutable},
+		{filepath.Join(base, "real", "bin", "plugins"), FromExecutable},
+		{filepath.Join(base, "real", "lib", "agent-pipelines", "plugins"), FromExecutable},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Places (-want +got):\n%s", diff)

@@ -31,15 +31,21 @@ func TestBuild(t *testing.T) {
 		{"minimal", Policy{Mode: Only}, nil, []string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"}},
 		{"the zero policy is minimal", Policy{}, nil, []string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"}},
 		{
-			"names", Policy{Mode: Only, Names: []string{"ANTHROPIC_API_KEY", "UNSET"}}, nil,
+			"names",
+			Policy{Mode: Only, Names: []string{"ANTHROPIC_API_KEY", "UNSET"}},
+			nil,
 			[]string{"ANTHROPIC_API_KEY=secret", "HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"},
 		},
 		{
-			"a handshake variable cannot be named", Policy{Mode: Only, Names: []string{"AGENT_PIPELINES_RUN"}}, nil,
+			"a handshake variable cannot be named",
+			Policy{Mode: Only, Names: []string{"AGENT_PIPELINES_RUN"}},
+			nil,
 			[]string{"HOME=/home/u", "LC_ALL=C", "PATH=/usr/bin"},
 		},
 		{
-			"own entries win", Policy{Mode: Only}, map[string]string{"PATH": "/opt", "X": "1"},
+			"own entries win",
+			Policy{Mode: Only},
+			map[string]string{"PATH": "/opt", "X": "1"},
 			[]string{"HOME=/home/u", "LC_ALL=C", "PATH=/opt", "X=1"},
 		},
 	}

@@ -114,10 +114,13 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 			WithHint("another user's process answers in its place; look who writes to your temporary directory")
 	}
 	stderr := i.redact(i.child.Diagnose(context.Background()))
-	if i.ended() {
+	switch {
+	case i.late.Load():
+		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.path).
+			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.path).WithDetail(stderr)
+	case i.ended():
 		return i.Crash()
-	}
-	if mtls {
+	case mtls:
 		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
 	}
 	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.path, err).

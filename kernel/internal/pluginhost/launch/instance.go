@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -37,6 +38,7 @@ type Instance struct {
 	plugin *goplugin.Client
 	client *client.Client
 
+	late atomic.Bool // killed because it did not answer in time
 	stop sync.Once
 	wait sync.WaitGroup
 

@@ -133,15 +133,26 @@ func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 		return i.startFault(ctx, err, timedOut)
 	}
 	i.setAddress(address.String())
-	protocol, err := i.plugin.Client()
-	if err == nil {
-		i.client, err = client.New(protocol, l.cfg.Client...)
-	}
-	if err == nil {
-		err = i.health(ctx, l.cfg.StartTimeout)
-	}
-	if err != nil {
+	if err := l.greet(ctx, i); err != nil {
 		return i.answerFault(ctx, err, o.MTLS)
 	}
 	return nil
+}
+
+// greet waits for the first answer. go-plugin connects without a deadline, so that the only way to end
+// that is to end the process.
+func (l *Launcher) greet(ctx context.Context, i *Instance) error {
+	late := time.AfterFunc(l.cfg.StartTimeout, func() {
+		i.late.Store(true)
+		i.Kill()
+	})
+	defer late.Stop()
+	protocol, err := i.plugin.Client()
+	if err != nil {
+		return err
+	}
+	if i.client, err = client.New(protocol, l.cfg.Client...); err != nil {
+		return err
+	}
+	return i.health(ctx, l.cfg.StartTimeout)
 }

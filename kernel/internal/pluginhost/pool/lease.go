@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -78,14 +79,30 @@ func (l *Lease[I]) Instance() I { return l.held.instance }
 
 // End ends the call, whose error was err, and returns the error that the caller should see: err
 // itself, or what the fate of the process makes of it. The process of a call that was cut off or that
-// looks broken is asked for a sign of life and killed if it gives none.
+// looks broken is asked for a sign of life and killed if it gives none; one that goes on with a call
+// that was cancelled is killed in any case.
 func (l *Lease[I]) End(ctx context.Context, err error) error {
-	sound := err == nil || !suspicious(ctx, err) || l.alive(ctx)
+	if err != nil && l.cutOff(ctx) {
+		l.release(false)
+		return closedFault()
+	}
+	sound := err == nil || !suspicious(ctx, err) || (!stubborn(ctx, err) && l.alive(ctx))
+	if !sound {
+		l.bury()
+	}
 	defer l.release(sound)
 	if sound {
 		return err
 	}
 	return l.fate(ctx, err)
+}
+
+// cutOff reports whether the pool ended the process under the call. What the plugin says of it then is
+// of no use to anybody.
+func (l *Lease[I]) cutOff(ctx context.Context) bool {
+	l.pool.mu.Lock()
+	defer l.pool.mu.Unlock()
+	return l.held.retired && ctx.Err() == nil
 }
 
 // suspicious picks the errors behind which there may be a dead or hung process. Components report
@@ -101,15 +118,28 @@ func suspicious(ctx context.Context, err error) bool {
 	return false
 }
 
-// alive waits for a process whose connection broke to be gone, and kills one that does not answer.
+// stubborn knows the failure of an attempt that did not end when it was cancelled. It is made at this
+// end, so that it has a cause; what a component reports itself has none.
+func stubborn(ctx context.Context, err error) bool {
+	var f *failure.Error
+	return ctx.Err() != nil && errors.As(err, &f) && f.Kind == failure.ProviderTimeout && errors.Is(f.Cause, ctx.Err())
+}
+
+// alive reports whether the process answers. One whose connection broke may take a moment to be gone.
 func (l *Lease[I]) alive(ctx context.Context) bool {
-	ctx = context.WithoutCancel(ctx)
 	h := l.held
-	if !h.ended() && h.instance.Alive(ctx) {
+	if !h.ended() && h.instance.Alive(context.WithoutCancel(ctx)) {
 		return true
 	}
-	if gone(h.instance.Done(), fallTime) {
-		return false
+	gone(h.instance.Done(), fallTime)
+	return false
+}
+
+// bury kills a process that should be gone and is not, and charges this call with its end.
+func (l *Lease[I]) bury() {
+	h := l.held
+	if h.ended() {
+		return
 	}
 	l.pool.mu.Lock()
 	if !h.hung {
@@ -119,17 +149,15 @@ func (l *Lease[I]) alive(ctx context.Context) bool {
 	l.pool.mu.Unlock()
 	h.instance.Kill()
 	gone(h.instance.Done(), fallTime)
-	return false
 }
 
-func gone(done <-chan struct{}, limit time.Duration) bool {
+// gone waits for the end of a process, at most for limit.
+func gone(done <-chan struct{}, limit time.Duration) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-done:
-		return true
 	case <-timer.C:
-		return false
 	}
 }
 
@@ -142,7 +170,7 @@ func (l *Lease[I]) fate(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case h.retired:
+	case h.retired: // just now
 		return closedFault()
 	case h.charged != l:
 		f := h.instance.Crash()

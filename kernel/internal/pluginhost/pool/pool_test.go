@@ -93,8 +93,13 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 		base := Key{Path: "/p", SHA256: "d", Env: "e", Dir: "/w"}
 		numbers := map[Key]int{}
 		for _, k := range []Key{
-			base, {"/P", "d", "e", "/w", ""}, {"/p", "D", "e", "/w", ""}, {"/p", "d", "E", "/w", ""},
-			{"/p", "d", "e", "/W", ""}, {"/p", "d", "e", "/w", "s"}, base,
+			base,
+			{"/P", "d", "e", "/w", ""},
+			{"/p", "D", "e", "/w", ""},
+			{"/p", "d", "E", "/w", ""},
+			{"/p", "d", "e", "/W", ""},
+			{"/p", "d", "e", "/w", "s"},
+			base,
 		} {
 			l := b.acquire(k)
 			if n, ok := numbers[k]; ok && n != l.Instance().number {
@@ -211,7 +216,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
-			if got := b.acquire(Key{}).End(t.Context(), err); got != err {
+			if got := b.acquire(Key{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateral) || got.Error() != err.Error() {
 				t.Errorf("error %v became %v", err, got)
 			}
 		}

@@ -10,11 +10,7 @@ import (
 )
 
 func TestSocketDir(t *testing.T) {
-	short, err := os.MkdirTemp("/tmp", "ap")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(short) })
+	short := shortDir(t)
 	long := filepath.Join(short, strings.Repeat("x", MaxSocketDir))
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)
@@ -34,6 +30,17 @@ func TestSocketDir(t *testing.T) {
 	if _, err := SocketDir(long); !errors.Is(err, ErrSocketDirTooLong) {
 		t.Errorf("SocketDir(long) error %v, want %v", err, ErrSocketDirTooLong)
 	}
+}
+
+// shortDir is a directory that leaves room for a socket's name, which t.TempDir may not.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "ap") //nolint:usetesting // the length matters here
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func TestPluginToHost(t *testing.T) {
