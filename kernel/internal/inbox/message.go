@@ -1,0 +1,84 @@
+package inbox
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxMessage is the largest message file in bytes. What a message asks for becomes one line of the
+// journal; longer texts belong into files that the message names.
+const MaxMessage = 32 << 10
+
+// Action is what a message asks for.
+type Action string
+
+// The actions. Readers get [Rejected] as well, which nobody can post.
+const (
+	Pause    Action = "pause"    // stop after the running iteration, to be resumed
+	Abort    Action = "abort"    // end the session for good
+	Stop     Action = "stop"     // end the running node as if its strategy had said so
+	Answer   Action = "answer"   // to a question, see Question, Answer and Digest
+	Feedback Action = "feedback" // text for the agent's next prompt
+	// Rejected stands for a file that was no message. It lies in inbox/bad under its name; Reason says
+	// what is wrong. There is nothing to acknowledge.
+	Rejected Action = "rejected"
+)
+
+var postable = []Action{Pause, Abort, Stop, Answer, Feedback}
+
+// Message is one request of somebody outside. Post sets ID, and At if it is zero; the other members
+// beyond Action may be empty.
+type Message struct {
+	ID       string    `json:"id"` // sorts by time of posting, unique
+	Action   Action    `json:"action"`
+	By       string    `json:"by,omitempty"` // who asks, for the journal
+	Reason   string    `json:"reason,omitempty"`
+	At       time.Time `json:"at"`                 // of posting, UTC
+	Question string    `json:"question,omitempty"` // id of the question that is answered
+	Answer   string    `json:"answer,omitempty"`   // an option's name or free text
+	Digest   string    `json:"digest,omitempty"`   // of the question as it was shown
+	Text     string    `json:"text,omitempty"`     // feedback, or a note to an answer
+}
+
+// suffix ends the names of message files.
+const suffix = ".json"
+
+// idPattern allows what is one plain name of a file everywhere; hidden files are no messages.
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$`)
+
+// newID has a fixed width down to the random part, so that ids sort as times do.
+func newID(at time.Time) string {
+	return at.UTC().Format("20060102T150405.000000000Z") + "-" + strings.ToLower(rand.Text()[:10])
+}
+
+// parse reads the message with an id. Members that it does not know are ignored.
+func parse(id string, text []byte) (Message, error) {
+	var m Message
+	if err := json.Unmarshal(text, &m); err != nil {
+		return Message{}, fmt.Errorf("not a message: %w", err)
+	}
+	if m.ID == "" {
+		m.ID = id
+	}
+	if m.ID != id {
+		return Message{}, errors.New("its id is not the file's name")
+	}
+	return m, m.check()
+}
+
+// check returns nil for a message that somebody may post.
+func (m *Message) check() error {
+	if !slices.Contains(postable, m.Action) {
+		return fmt.Errorf("unknown action %q", m.Action)
+	}
+	if m.Action == Answer && m.Question == "" {
+		return errors.New("an answer names no question")
+	}
+	return nil
+}
