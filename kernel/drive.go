@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -145,9 +144,4 @@ func completed(p *plan.Plan, st state.State) []string {
 		}
 	}
 	return ids
-}
-
-// processStart tells this process from a later one with the same number.
-func processStart() (pid int, start string) {
-	return os.Getpid(), ownStart()
 }

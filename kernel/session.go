@@ -2,25 +2,22 @@ package kernel
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -28,77 +25,82 @@ import (
 // maxPlan bounds plan.json, in bytes.
 const maxPlan = 16 << 20
 
+// survivorGrace is how long processes of a dead kernel have to end by themselves.
+const survivorGrace = 2 * time.Second
+
 // session is a session that this engine holds: its lock, its files, its plugin processes.
 type session struct {
 	engine  *Engine
 	name    string
 	log     hclog.Logger
 	dir     *rundir.Dir
-	lock    *lock.Lock
 	journal *journal.Journal
 	host    *pluginhost.Host
-	view    *view.Writer
+	view    viewer
+	closers []func() error // in the order of opening
+
+	survivors []process.Survivor // of an earlier run, ended when the session was taken
 
 	plan     *plan.Plan
 	state    state.State
 	started  time.Time
-	observe  func(Update)
-	closers  []func() error
 	warnings Diagnostics
+
+	sending sync.Mutex // held while observers are called
+	observe func(Update)
 }
 
 // hold takes a session over: stale locks are swept, the lock is taken, the directory and the journal
 // are opened, and what a dead kernel left running is ended. The caller closes the session.
-func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *session, _ journal.Log, err error) {
-	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
+func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *session, log journal.Log, err error) {
+	if err := rundir.CheckSession(name); err != nil {
+		return nil, log, err
+	}
+	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, view: noView{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
 	if err := s.acquire(ctx, force, create); err != nil {
-		return nil, journal.Log{}, err
-	}
-	if err := s.sweepSurvivors(ctx); err != nil {
-		return nil, journal.Log{}, err
-	}
-	j, log, err := journal.Open(ctx, s.dir, journal.Options{Logger: e.log})
-	if err != nil {
 		return nil, log, err
 	}
-	s.journal = j
-	s.closers = append(s.closers, j.Close)
-	if _, err := s.dir.SweepTemps(); err != nil {
+	if err := s.sweep(ctx); err != nil {
 		return nil, log, err
 	}
-	s.host, err = e.newHost(s.marker(), s.notice)
-	if err != nil {
+	if s.journal, log, err = journal.Open(ctx, s.dir, journal.Options{Logger: e.log}); err != nil {
+		return nil, log, err
+	}
+	s.closers = append(s.closers, s.journal.Close)
+	if s.host, err = e.newHost(s.marker(), s.notice); err != nil {
 		return nil, log, err
 	}
 	s.closers = append(s.closers, s.closeHost)
 	return s, log, nil
 }
 
+// acquire takes the lock and opens the directory.
 func (s *session) acquire(ctx context.Context, force, create bool) error {
-	if err := rundir.CheckSession(s.name); err != nil {
+	if !create { // a session that does not exist is not locked
+		if _, err := s.engine.project.Stat(rundir.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("session %q: %w", s.name, ErrNoSession)
+		}
+	}
+	if err := s.engine.sweepLocks(ctx); err != nil {
 		return err
+	}
+	l, err := lock.Acquire(s.engine.project, s.name, lock.Options{Force: force, Marker: s.marker()})
+	if err != nil {
+		return locked(err)
+	}
+	s.closers = append(s.closers, l.Release)
+	if w := l.Warning(); w != "" {
+		s.log.Warn(w)
 	}
 	open := s.engine.project.Open
 	if create {
 		open = s.engine.project.Create
 	}
-	if err := s.sweepLocks(ctx); err != nil {
-		return err
-	}
-	l, err := lock.Acquire(s.engine.project, s.name, force)
-	if err != nil {
-		return locked(err)
-	}
-	if w := l.Warning(); w != "" {
-		s.log.Warn(w)
-	}
-	s.lock = l
-	s.closers = append(s.closers, l.Release)
 	if s.dir, err = open(s.name); err != nil {
 		return err
 	}
@@ -106,14 +108,49 @@ func (s *session) acquire(ctx context.Context, force, create bool) error {
 	return nil
 }
 
+// locked lets callers find [ErrLocked] in the lock's refusal.
 func locked(err error) error {
-	if failure.KindOf(err) == failure.LockContention {
-		return errors.Join(err, ErrLocked)
+	var f *failure.Error
+	if errors.As(err, &f) && f.Kind == failure.LockContention {
+		c := *f
+		c.Cause = errors.Join(ErrLocked, f.Cause)
+		return &c
 	}
 	return err
 }
 
-// close lets everything go, in the opposite order.
+// sweepLocks removes the locks of kernels that died.
+func (e *Engine) sweepLocks(ctx context.Context) error {
+	swept, err := lock.Sweep(e.project)
+	if err != nil {
+		return err
+	}
+	for _, l := range swept {
+		e.log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
+	}
+	return ctx.Err()
+}
+
+// sweep ends what a dead kernel of this session left running, and removes unfinished files.
+func (s *session) sweep(ctx context.Context) error {
+	survivors, err := pluginhost.Sweep(ctx, s.marker(), survivorGrace)
+	if err != nil {
+		return err
+	}
+	for _, p := range survivors {
+		s.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
+	}
+	s.survivors = survivors
+	_, err = s.dir.SweepTemps()
+	return err
+}
+
+// marker names the session in the environment of everything it starts.
+func (s *session) marker() string {
+	return s.engine.project.Abs(rundir.RunsDir+"/"+s.name) + "/"
+}
+
+// close lets everything go, in the opposite order of opening.
 func (s *session) close() error {
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
@@ -121,4 +158,50 @@ func (s *session) close() error {
 	}
 	s.closers = nil
 	return errors.Join(errs...)
+}
+
+// kernelStart says who takes hold of the session.
+func (s *session) kernelStart() event.KernelStartData {
+	m := process.NewMarker("")
+	return event.KernelStartData{PID: m.PID, StartTime: strconv.FormatUint(m.Start, 10), Version: s.engine.config.version}
+}
+
+// writePlan writes plan.json and the copy of the pipeline, and returns the plan's digest.
+func (s *session) writePlan(src *source) (string, error) {
+	if s.plan.Session.Inputs == nil {
+		s.plan.Session.Inputs = []string{} // a run's plan always has them, as Bash's
+	}
+	b, err := render(s.plan)
+	if err != nil {
+		return "", err
+	}
+	if len(src.yaml) > 0 {
+		if err := s.dir.Replace(rundir.PipelineFile, src.yaml); err != nil {
+			return "", err
+		}
+	}
+	ref, err := s.dir.Write(rundir.PlanFile, b)
+	return ref.SHA256, err
+}
+
+// readPlan reads the plan of the run that the journal is at, and refuses another one.
+func (s *session) readPlan(log journal.Log) error {
+	ref, err := s.dir.Ref(rundir.PlanFile)
+	if err != nil {
+		return failure.New(failure.StateCorrupt, "session '%s' has no plan: %w", s.name, err).
+			WithHint("start it again with --force")
+	}
+	for i := len(log.Events) - 1; i >= 0; i-- {
+		if log.Events[i].Type != event.SessionStart {
+			continue
+		}
+		d, err := event.Decode[event.SessionStartData](log.Events[i])
+		if err == nil && d.PlanSHA256 != "" && d.PlanSHA256 != ref.SHA256 {
+			return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
+				WithHint("put the file back, or start the session again with --force")
+		}
+		break
+	}
+	s.plan, err = loadPlan(s.dir)
+	return err
 }

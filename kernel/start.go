@@ -126,7 +126,10 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 		return err
 	}
 	s.state = state.State{}
-	return s.apply(events)
+	if err := s.apply(events); err != nil {
+		return err
+	}
+	return s.reportSurvivors(ctx)
 }
 
 // resume folds the journal and takes the session on.
@@ -161,7 +164,24 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err != nil {
 		return err
 	}
-	return s.apply(events)
+	if err := s.apply(events); err != nil {
+		return err
+	}
+	return s.reportSurvivors(ctx)
+}
+
+// reportSurvivors journals which processes of an earlier run were ended.
+func (s *session) reportSurvivors(ctx context.Context) error {
+	for _, p := range s.survivors {
+		events, err := s.journal.Append(ctx, event.New(event.SurvivorEnded, nil, "", p))
+		if err != nil {
+			return err
+		}
+		if err := s.apply(events); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func damaged(name string, r journal.Report) error {

@@ -1,0 +1,71 @@
+package kernel
+
+import (
+	"context"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
+)
+
+// listen merges what this process and others ask of the session into one channel. The returned
+// function ends it and waits for its goroutines.
+func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	merged := make(chan event.Event)
+	pass := func(e event.Event) {
+		select {
+		case merged <- e:
+		case <-ctx.Done():
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case e := <-local:
+				pass(e)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	wg.Go(func() {
+		err := inbox.Watch(ctx, s.dir, 0, func(m inbox.Message) {
+			if m.Action == inbox.Rejected {
+				s.log.Warn("a file in the inbox is no message", "name", m.ID, "reason", m.Reason)
+				return
+			}
+			pass(event.New(event.Control, nil, "", event.ControlData{ID: m.ID, Action: string(m.Action), By: m.By, Reason: m.Reason}))
+		})
+		if err != nil && ctx.Err() == nil {
+			s.log.Error("the inbox cannot be read: pause and abort from other terminals do not arrive", "error", err)
+		}
+	})
+	return merged, func() { cancel(); wg.Wait() }
+}
+
+// acknowledge removes a message of the inbox once it is in the journal.
+func (s *session) acknowledge(e event.Event) {
+	if e.Type != event.Control {
+		return
+	}
+	d, err := event.Decode[event.ControlData](e)
+	if err != nil || d.ID == "" {
+		return
+	}
+	if err := inbox.Ack(s.dir, d.ID); err != nil {
+		s.log.Warn("message not removed from the inbox", "id", d.ID, "error", err)
+	}
+}
+
+// request leaves a message for whoever holds the session.
+func (e *Engine) request(session, action, reason, by string) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_, err = inbox.Post(dir, inbox.Message{Action: inbox.Action(action), By: by, Reason: reason})
+	return err
+}

@@ -1,0 +1,228 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
+// wraps [ErrNoSession] if there is none.
+func (e *Engine) Status(session string) (*Status, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	log, err := journal.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	p, err := loadPlan(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if p == nil {
+		p = &plan.Plan{}
+	}
+	st, _ := schedule.Fold(p, log.Events) // late deliveries do not fit, and do not count
+	s := describe(p, st)
+	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
+	if n := len(log.Events); n > 0 {
+		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
+	}
+	holder, held, err := lock.Holder(e.project, session)
+	if err != nil {
+		return nil, err
+	}
+	if held {
+		s.PID = holder.PID
+	}
+	s.Crashed = !held && s.Status == state.Running
+	if !s.Status.Final() && s.Status != "" && !held {
+		s.ResumeCommand = resumeCommand(session)
+	}
+	return s, nil
+}
+
+func (e *Engine) open(session string) (*rundir.Dir, error) {
+	if err := rundir.CheckSession(session); err != nil {
+		return nil, err
+	}
+	return e.project.Open(session)
+}
+
+// describe turns a state into what people ask about.
+func describe(p *plan.Plan, st state.State) *Status {
+	s := &Status{
+		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, Reason: orElse(st.Reason, st.PauseReason),
+		Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+	}
+	at := st.At
+	if at == "" && len(p.Nodes) > 0 {
+		at = p.Nodes[len(p.Nodes)-1].Path
+	}
+	if n := p.Find(at); n != nil {
+		s.Stage, s.Type, s.Max = n.ID, n.Ref, n.Termination.Max()
+		if n.Provider != nil {
+			s.Provider = n.Provider.Type
+		}
+	}
+	l := st.Nodes[at].Loop
+	s.Iteration, s.Attempt = l.Iteration, l.Attempt
+	return s
+}
+
+// loadPlan reads the plan that a session was started with.
+func loadPlan(dir *rundir.Dir) (*plan.Plan, error) {
+	b, err := dir.Read(rundir.PlanFile, maxPlan)
+	if err != nil {
+		return nil, err
+	}
+	var p plan.Plan
+	if err := json.Unmarshal(b, &p); err != nil {
+		return nil, failure.New(failure.StateCorrupt, "read %s: %w", dir.Abs(rundir.PlanFile), err)
+	}
+	return &p, nil
+}
+
+// Tail calls yield with the last lines events of a session (all, if lines is negative) and, with
+// follow, with every further one until ctx ends. An error of yield ends it and is returned.
+func (e *Engine) Tail(ctx context.Context, session string, lines int, follow bool, yield func(event.Event) error) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	log, err := journal.Read(dir)
+	if err != nil {
+		return err
+	}
+	events, last := log.Events, int64(0)
+	if len(events) > 0 {
+		last = events[len(events)-1].Seq
+	}
+	if lines >= 0 && len(events) > lines {
+		events = events[len(events)-lines:]
+	}
+	for _, ev := range events {
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	if !follow {
+		return nil
+	}
+	for ev, err := range journal.Follow(ctx, dir, last) {
+		if err != nil {
+			return err
+		}
+		if err := yield(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sessions lists the project's sessions, the most recently changed first.
+func (e *Engine) Sessions() ([]SessionInfo, error) {
+	entries, err := e.project.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	infos := make([]SessionInfo, 0, len(entries))
+	for _, entry := range entries {
+		s, err := e.Status(entry.Session)
+		if err != nil {
+			e.log.Warn("session passed over", "session", entry.Session, "error", err)
+			continue
+		}
+		infos = append(infos, SessionInfo{Session: entry.Session, Status: s.Status, Crashed: s.Crashed, Stage: s.Stage, Modified: entry.Modified})
+	}
+	return infos, nil
+}
+
+// PauseSession asks whoever holds a session to pause it after the running iteration. It fails with
+// [ErrNothingToResume] if nobody works on it.
+func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
+	s, err := e.Status(session)
+	if err != nil {
+		return err
+	}
+	if s.PID == 0 {
+		return failure.New(failure.ConfigInvalid, "session '%s' is not running (%s): %w", session, s.Status, ErrNothingToResume)
+	}
+	return e.request(session, "pause", reason, by)
+}
+
+// AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
+// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already.
+func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
+	s, err := e.Status(session)
+	if err != nil {
+		return err
+	}
+	if s.Status.Final() {
+		return terminal(session, s.Status)
+	}
+	if s.PID != 0 {
+		return e.request(session, "abort", reason, by)
+	}
+	return e.abortIdle(ctx, session, reason, by)
+}
+
+// abortIdle aborts a session that nobody holds.
+func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
+	s, log, err := e.hold(ctx, name, false, false)
+	if err != nil {
+		return err
+	}
+	err = s.abort(ctx, log, reason, by)
+	return errors.Join(err, s.close())
+}
+
+func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
+	if err := s.readPlan(log); err != nil {
+		return err
+	}
+	if err := s.fold(log); err != nil {
+		return err
+	}
+	events, err := s.journal.Start(ctx, s.kernelStart())
+	if err != nil {
+		return err
+	}
+	if err := s.apply(events); err != nil {
+		return err
+	}
+	asked := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: "abort", Reason: reason, By: by})
+	if events, err = s.journal.Append(ctx, asked); err != nil {
+		return err
+	}
+	if err := s.apply(events); err != nil {
+		return err
+	}
+	for _, c := range schedule.Decide(s.plan, s.state) {
+		if c.Kind != schedule.Record {
+			return fmt.Errorf("abort %s: %s is under way", s.name, c.Key)
+		}
+		if events, err = s.journal.Append(ctx, *c.Event); err != nil {
+			return err
+		}
+		if err := s.apply(events); err != nil {
+			return err
+		}
+	}
+	return s.view.Flush(s.state)
+}
