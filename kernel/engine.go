@@ -104,6 +104,9 @@ func (e *Engine) WorkDir() string { return e.config.workDir }
 // remembered are started to describe themselves.
 func (e *Engine) Plugins(ctx context.Context) (Plugins, error) { return e.host.List(ctx) }
 
+// Trust remembers that the user trusts a directory, for all engines of this user.
+func (e *Engine) Trust(dir string) error { return e.host.Trust(dir) }
+
 // Stop asks a session that runs in this engine to pause. The running iteration may finish; for a
 // pause of kind signal it has 30 seconds. A session that does not run here is left alone.
 func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {

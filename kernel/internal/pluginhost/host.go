@@ -161,6 +161,10 @@ func (h *Host) fell(i *instance) {
 	})
 }
 
+// Trust remembers in the user's configuration that the user trusts a directory: what lies below it may
+// then name plugin directories and widen settings.
+func (h *Host) Trust(dir string) error { return trust.Store{Dir: h.cfg.ConfigDir}.Trust(dir) }
+
 // Sweep ends what kernels that died left running, see [process.Sweep]: all processes of this user
 // marked with a run whose name begins with prefix.
 func Sweep(ctx context.Context, prefix string, grace time.Duration) ([]process.Survivor, error) {
