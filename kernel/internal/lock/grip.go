@@ -1,0 +1,190 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+)
+
+const (
+	// patience is how long a locked file may name no living process. Whoever has just locked it
+	// writes its name within microseconds, whoever only looks lets go of it.
+	patience = time.Second
+	// glance is the pause between two looks at such a file.
+	glance = 5 * time.Millisecond
+	// guardTime is how long a lock's removal may wait for another one.
+	guardTime = 5 * time.Second
+)
+
+// grip is a lock file that was opened, and what is known about it.
+type grip struct {
+	file    *os.File
+	name    string // in the project
+	locked  bool   // by us: nobody else holds the file
+	info    Info   // what the file says
+	written bool   // whether it says anything
+}
+
+// seize opens a session's lock file and locks it, unless a living process holds it. It waits for
+// files that are just changing hands, until ctx ends. The error wraps [fs.ErrNotExist] if there is no
+// file and flag does not create one.
+func seize(ctx context.Context, p *rundir.Project, session string, flag int) (*grip, error) {
+	for {
+		g, err := open(p, session, flag)
+		if err != nil {
+			return nil, err
+		}
+		settled, err := g.settle(ctx, p)
+		if err == nil && !settled && ctx.Err() != nil {
+			err = fmt.Errorf("lock %s: it is replaced again and again", p.Abs(g.name))
+		}
+		if err == nil && settled {
+			return g, nil
+		}
+		_ = g.file.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open opens the file without waiting for anybody: a pipe in its place would.
+func open(p *rundir.Project, session string, flag int) (*grip, error) {
+	name := rundir.LockFile(session)
+	f, err := p.OpenFile(name, flag|syscall.O_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", p.Abs(name), err)
+	}
+	return &grip{file: f, name: name}, nil
+}
+
+// settle finds out who has the file: it is false if the file has to be opened again. A living process
+// that the file names is believed without the flock, which the Bash engine cannot take everywhere.
+func (g *grip) settle(ctx context.Context, p *rundir.Project) (bool, error) {
+	if err := g.read(); err != nil {
+		return false, err
+	}
+	if g.info.alive() && g.info.PID != os.Getpid() {
+		return true, nil
+	}
+	err := filelock.Try(g.file)
+	if errors.Is(err, filelock.ErrHeld) {
+		if g.info.alive() { // this process holds it already
+			return true, nil
+		}
+		brief, cancel := context.WithTimeout(ctx, glance)
+		err = filelock.Acquire(brief, g.file)
+		cancel()
+	}
+	if errors.Is(err, filelock.ErrHeld) {
+		return ctx.Err() != nil, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	g.locked = true
+	current, err := g.current(p)
+	if err != nil || !current {
+		return false, err
+	}
+	return true, g.read() // it may have been written before it was let go
+}
+
+// held reports whether somebody has the session. A living process that is us was once us, or another
+// process with our number: the flock would say otherwise.
+func (g *grip) held() bool {
+	return !g.locked || g.info.alive() && g.info.PID != os.Getpid()
+}
+
+func (g *grip) read() error {
+	text, err := io.ReadAll(io.NewSectionReader(g.file, 0, maxFile))
+	if err != nil {
+		return fmt.Errorf("read lock: %w", err)
+	}
+	g.info, g.written = parse(text)
+	return nil
+}
+
+// write replaces what the file says. The new text is there in one piece before the rest of an older,
+// longer one goes.
+func (g *grip) write(info Info) error {
+	text, err := info.render()
+	if err != nil {
+		return err
+	}
+	if _, err := g.file.WriteAt(text, 0); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	if err := g.file.Truncate(int64(len(text))); err != nil {
+		return fmt.Errorf("write lock: %w", err)
+	}
+	g.info, g.written = info, true
+	return nil
+}
+
+// current reports whether the path still leads to the open file.
+func (g *grip) current(p *rundir.Project) (bool, error) {
+	there, err := p.Stat(g.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	ours, err := g.file.Stat()
+	if err != nil {
+		return false, fmt.Errorf("lock %s: %w", p.Abs(g.name), err)
+	}
+	return os.SameFile(ours, there), nil
+}
+
+// remove removes the file if the path still leads to it. Nobody else of this room removes one in
+// between.
+func (g *grip) remove(p *rundir.Project) (removed bool, err error) {
+	current, err := g.current(p)
+	if err != nil || !current {
+		return false, err // also when the whole directory is gone
+	}
+	unguard, err := guard(p)
+	if err != nil {
+		return false, err
+	}
+	defer unguard()
+	if current, err = g.current(p); err != nil || !current {
+		return false, err
+	}
+	return true, p.Remove(g.name)
+}
+
+// guard locks the directory of the locks, so that looking at a path and removing it are one act. On a
+// file system that cannot lock directories (NFS) two --force in the same moment may both succeed;
+// then the journal lets only the later one write.
+func guard(p *rundir.Project) (unguard func(), err error) {
+	dir, err := p.OpenFile(rundir.LocksDir, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), guardTime)
+	defer cancel()
+	if err := filelock.Acquire(ctx, dir); errors.Is(err, filelock.ErrHeld) {
+		_ = dir.Close()
+		return nil, err
+	}
+	return func() { _ = dir.Close() }, nil
+}

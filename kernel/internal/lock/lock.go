@@ -1,0 +1,139 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Options says how a session is taken. The zero value takes one that is free.
+type Options struct {
+	// Force takes the session from whoever holds it, once: of several processes that force in the same
+	// moment one wins. Who lost it is not told; the journal refuses its writes.
+	Force bool
+	// Marker is recorded in the lock: the text that the run's processes carry in their environment,
+	// by which survivors of a dead kernel are found. May be empty.
+	Marker string
+}
+
+// Lock is a session that this process holds until [Lock.Release], or until it ends. Its methods may
+// be called from several goroutines.
+type Lock struct {
+	project *rundir.Project
+	info    Info
+	warning string
+	stale   *Swept
+
+	mu   sync.Mutex
+	grip *grip // nil after the release
+}
+
+// Acquire takes a session. If a living process holds it, the error is a [failure.Error] of kind
+// lock_contention, unless o.Force. A dead process's lock is taken over, see [Lock.Swept]. It waits at
+// most about a second, for a lock that is changing hands.
+func Acquire(p *rundir.Project, session string, o Options) (*Lock, error) {
+	if err := rundir.CheckSession(session); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	l := &Lock{project: p, info: own(session, o.Marker)}
+	for force := o.Force; ; {
+		g, err := seize(ctx, p, session, os.O_CREATE|os.O_RDWR)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case !g.held():
+			err = l.take(g)
+		case force:
+			force = false
+			err = l.override(g)
+		default:
+			err = contention(session, g.info)
+		}
+		if l.grip != nil {
+			return l, nil
+		}
+		_ = g.file.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// take writes our name into a file that we have locked. Afterwards l has the grip, unless the Bash
+// engine swept the file away in between, which only looks at what is written.
+func (l *Lock) take(g *grip) error {
+	before := g.info
+	crash.Point("lock.acquire.before-write")
+	if err := g.write(l.info); err != nil {
+		return err
+	}
+	crash.Point("lock.acquire.after-write")
+	current, err := g.current(l.project)
+	if err != nil || !current {
+		return err
+	}
+	if before.PID > 0 {
+		l.stale = &Swept{Session: l.info.Session, PID: before.PID}
+	}
+	l.grip = g
+	return nil
+}
+
+// override removes the file that another process holds, which thereby holds nothing any more.
+func (l *Lock) override(g *grip) error {
+	removed, err := g.remove(l.project)
+	if removed {
+		l.warning = fmt.Sprintf("overriding existing lock for session %q (%s)", l.info.Session, g.info.who())
+	}
+	return err
+}
+
+func contention(session string, holder Info) error {
+	err := failure.New(failure.LockContention, "session %q is running (%s)", session, holder.who())
+	if holder.here() && !holder.alive() {
+		err = failure.New(failure.LockContention, "session %q is locked by a process that does not say who it is (last: %s)", session, holder.who())
+	}
+	return err.WithHint("attach, or pass --force")
+}
+
+// Info is what the lock says about this process.
+func (l *Lock) Info() Info { return l.info }
+
+// Warning says whose lock was overridden by force, "" if nobody's.
+func (l *Lock) Warning() string { return l.warning }
+
+// Swept is the dead process whose lock was taken over, if there was one: what it left behind is to be
+// released, as for the results of [Sweep].
+func (l *Lock) Swept() (Swept, bool) {
+	if l.stale == nil {
+		return Swept{}, false
+	}
+	return *l.stale, true
+}
+
+// Release frees the session and removes the file, unless somebody has forced the session away
+// meanwhile. Later calls do nothing.
+func (l *Lock) Release() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.grip == nil {
+		return nil
+	}
+	crash.Point("lock.release.before-remove")
+	_, err := l.grip.remove(l.project)
+	crash.Point("lock.release.after-remove")
+	_ = l.grip.file.Close()
+	l.grip = nil
+	if err != nil {
+		return fmt.Errorf("release session %q: %w", l.info.Session, err)
+	}
+	return nil
+}

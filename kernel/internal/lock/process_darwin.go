@@ -1,0 +1,30 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// zombie is SZOMB of sys/proc.h.
+const zombie = 5
+
+// running reports whether a process has this number. A zombie does not run: its files are closed,
+// only its parent has not asked for it yet.
+func running(pid int) bool {
+	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return false
+	}
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	return err != nil || p.Proc.P_stat != zombie
+}
+
+// startTime is the wall clock at the process's start, "<seconds>.<microseconds>".
+func startTime(pid int) (string, bool) {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return "", false
+	}
+	return fmt.Sprintf("%d.%06d", p.Proc.P_starttime.Sec, p.Proc.P_starttime.Usec), true
+}

@@ -1,0 +1,54 @@
+package lock
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Fields of /proc/<pid>/stat (proc(5)), counted from the state, which follows the name in brackets.
+const (
+	stateField = 0
+	startField = 19
+)
+
+// running reports whether a process has this number. A zombie does not run: its files are closed,
+// only its parent has not asked for it yet.
+func running(pid int) bool {
+	if err := unix.Kill(pid, 0); err != nil && !errors.Is(err, unix.EPERM) {
+		return false
+	}
+	fields, ok := stat(pid)
+	return !ok || fields[stateField] != "Z" && fields[stateField] != "X"
+}
+
+// startTime is "<boot>/<clock ticks from the boot to the process's start>".
+func startTime(pid int) (string, bool) {
+	fields, ok := stat(pid)
+	if !ok {
+		return "", false
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", false
+	}
+	return strings.TrimSpace(string(boot)) + "/" + fields[startField], true
+}
+
+func stat(pid int) ([]string, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil, false
+	}
+	_, after, found := bytes.Cut(text, []byte(") "))
+	for found { // the name may hold brackets itself
+		text = after
+		_, after, found = bytes.Cut(text, []byte(") "))
+	}
+	fields := strings.Fields(string(text))
+	return fields, len(fields) > startField
+}

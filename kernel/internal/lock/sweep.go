@@ -1,0 +1,91 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+)
+
+// Swept is a lock whose process died without releasing it.
+type Swept struct {
+	Session string
+	PID     int // of the dead process
+}
+
+// Holder says who holds a session now. Held is false without a lock and for a dead process's lock.
+// A process that holds the lock but has written nothing has PID 0.
+func Holder(p *rundir.Project, session string) (holder Info, held bool, err error) {
+	if err := rundir.CheckSession(session); err != nil {
+		return Info{}, false, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	g, err := seize(ctx, p, session, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Info{}, false, nil
+	}
+	if err != nil {
+		return Info{}, false, err
+	}
+	defer g.file.Close()
+	if !g.held() {
+		return Info{}, false, nil
+	}
+	g.info.Session = session
+	return g.info, true, nil
+}
+
+// Sweep removes the locks of all sessions whose processes are dead and returns them in the order of
+// names. Locks that say nothing readable stay, as with the Bash engine; [Acquire] takes them over. A
+// lock that cannot be looked at does not keep the others; its error is part of the result.
+func Sweep(p *rundir.Project) ([]Swept, error) {
+	entries, err := p.Entries(rundir.LocksDir)
+	if err != nil {
+		return nil, err
+	}
+	var swept []Swept
+	var faults []error
+	for _, e := range entries {
+		session, isLock := strings.CutSuffix(e.Name(), ".lock")
+		if !isLock || !e.Type().IsRegular() || rundir.CheckSession(session) != nil {
+			continue
+		}
+		pid, err := sweep(p, session)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("sweep lock of session %q: %w", session, err))
+		}
+		if pid != 0 {
+			swept = append(swept, Swept{Session: session, PID: pid})
+		}
+	}
+	return swept, errors.Join(faults...)
+}
+
+// sweep removes one lock if it is dead and returns the process it named, else 0.
+func sweep(p *rundir.Project, session string) (pid int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	g, err := seize(ctx, p, session, os.O_RDWR)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // released meanwhile
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer g.file.Close()
+	if g.held() || !g.written {
+		return 0, nil
+	}
+	crash.Point("lock.sweep.before-remove")
+	removed, err := g.remove(p)
+	if !removed {
+		return 0, err
+	}
+	return g.info.PID, err
+}
