@@ -56,8 +56,10 @@ $(BIN)/plugins/agent-plugin-%: FORCE
 demo: build ## run the demonstration pipeline with the mock provider, in a fresh directory
 	@dir=$$(mktemp -d "$${TMPDIR:-/tmp}/agent-pipelines-demo.XXXXXX") && cp -R examples/demo/. "$$dir" && \
 	bin=$$(cd $(BIN) && pwd) && cd "$$dir" && \
-	"$$bin/agent-pipelines" pipeline demo demo --foreground && \
-	echo "The session lies in $$dir/.claude/pipeline-runs/demo"
+	MOCK_CONFIG=.claude/mock.json "$$bin/agent-pipelines" pipeline demo demo --foreground && \
+	session="$$dir/.claude/pipeline-runs/demo" && echo "Plugin processes:" && \
+	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" && \
+	echo "The session lies in $$session"
 
 install: build ## install below PREFIX (default ~/.local): bin/ and lib/agent-pipelines/plugins/
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins'

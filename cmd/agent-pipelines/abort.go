@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// abortVerb is `abort <session>`.
+type abortVerb struct {
+	Session string `arg:"" help:"The session to end."`
+	Reason  string `help:"Why, for the journal."`
+}
+
+func (v *abortVerb) run(ctx context.Context, a *app) error {
+	err := a.use(ctx, func(e *kernel.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.user()) })
+	if err != nil {
+		return err
+	}
+	a.confirm("abort", v.Session, fmt.Sprintf("Session '%s' is ended.", v.Session))
+	return nil
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"golang.org/x/term"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// console is the world of the process as the command sees it.
+type console struct {
+	stdout, stderr io.Writer
+	getenv         func(string) string
+}
+
+// app is one invocation of the command. It is used from one goroutine.
+type app struct {
+	console
+	settings
+	parser *kong.Kong
+	code   exit // of a run that ended without an error
+}
+
+// run does what the line says and returns the code to exit with.
+func run(ctx context.Context, args []string, c console) exit {
+	var l line
+	a := &app{console: c, parser: newParser(&l, c)}
+	if err := a.dispatch(ctx, &l, args); err != nil {
+		a.printError(err)
+		return exitOf(err)
+	}
+	return a.code
+}
+
+func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
+	arranged := arrange(a.parser.Model, args)
+	a.settings = early(args)
+	if arranged.help {
+		return a.usage(a.stdout, arranged.verb)
+	}
+	if arranged.verb == "" && len(args) == 0 {
+		a.code = exitUsage
+		return a.usage(a.stderr, "")
+	}
+	parsed, err := a.parser.Parse(arranged.args)
+	if err != nil {
+		return a.explain(arranged, err)
+	}
+	a.settings = l.settings
+	v, ok := parsed.Selected().Target.Addr().Interface().(verb)
+	if !ok {
+		return errors.New("the grammar names a verb that does nothing")
+	}
+	return v.run(ctx, a)
+}
+
+// early reads what must be known before the line is understood: how errors are to be printed.
+func early(args []string) settings {
+	var s settings
+	for _, arg := range args {
+		if arg == "--" {
+			break
+		}
+		s.JSON = s.JSON || arg == "--json" || arg == "--json=true"
+		s.NoColor = s.NoColor || arg == "--no-color"
+	}
+	return s
+}
+
+// explain makes the parser's error one for people.
+func (a *app) explain(arranged arrangement, err error) error {
+	verb := arranged.verb
+	if verb == stageCommand || verb == "" {
+		return usageError(err.Error(), "see `%s --help`", program)
+	}
+	return usageError(err.Error(), "see `%s help %s`", program, verb)
+}
+
+// usage prints the help of a verb, or of the whole command for "".
+func (a *app) usage(to io.Writer, verb string) error {
+	a.parser.Stdout = to
+	var path []string
+	if verb != "" {
+		path = append(path, verb)
+	}
+	traced, err := kong.Trace(a.parser, path)
+	if err != nil {
+		return err
+	}
+	return traced.PrintUsage(false)
+}
+
+// engine opens the kernel as the environment and the flags say. What it logs goes to logs.
+func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
+	options := []kernel.Option{
+		kernel.WithVersion(version),
+		kernel.WithLogger(newLogger(a.settings, logs)),
+		kernel.WithPluginDirs(a.PluginDir...),
+		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
+		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
+		kernel.WithDefaultProvider("claude"), // as the Bash engine
+	}
+	if a.getenv("MOCK_MODE") == "true" {
+		options = append(options, kernel.WithStandIn("mock"))
+	}
+	return kernel.NewEngine(options...)
+}
+
+// closeLimit is how long the end of the plugins' processes may take.
+const closeLimit = 15 * time.Second
+
+// use opens an engine for a verb that runs nothing, and closes it after.
+func (a *app) use(ctx context.Context, do func(*kernel.Engine) error) error {
+	engine, err := a.engine(a.stderr)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(engine), shut(ctx, engine))
+}
+
+func shut(ctx context.Context, engine *kernel.Engine) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
+	defer cancel()
+	return engine.Close(ctx)
+}
+
+// terminal is standard error's descriptor where it is a terminal that can redraw lines.
+func (a *app) terminal() (fd int, ok bool) {
+	f, isFile := a.stderr.(*os.File)
+	if !isFile || strings.EqualFold(a.getenv("TERM"), "dumb") || a.getenv("TERM") == "" {
+		return 0, false
+	}
+	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
+}
+
+// colored says whether colors are wanted on a terminal.
+func (a *app) colored() bool { return !a.NoColor && a.getenv("NO_COLOR") == "" }

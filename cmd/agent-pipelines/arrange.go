@@ -1,0 +1,95 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// stageCommand is the command behind `agent-pipelines <stage>`. No stage can have this name.
+const stageCommand = "<stage>"
+
+// arrangement is a command line put in the order that the grammar has.
+type arrangement struct {
+	args []string // the verb first
+	verb string   // "" where the line has no word at all
+	help bool     // the line asks for help
+}
+
+// arrange puts the verb in front, wherever on the line it stood, so that flags may stand anywhere. A
+// first word that is no verb is a stage. What follows "--" is words only and stays where it is.
+func arrange(model *kong.Application, args []string) arrangement {
+	first, help := scan(valueFlags(model.Node), args)
+	a := arrangement{args: args, help: help}
+	switch {
+	case first < 0 && !wordsAfterDashes(args):
+		return a
+	case first >= 0 && isCommand(model.Node, args[first]):
+		a.verb = args[first]
+		a.args = slices.Concat([]string{a.verb}, args[:first], args[first+1:])
+	default:
+		a.verb = stageCommand
+		a.args = slices.Concat([]string{a.verb}, args)
+	}
+	return a
+}
+
+// scan finds the index of the first word, -1 for none, and whether help is asked for.
+func scan(takesValue map[string]bool, args []string) (first int, help bool) {
+	first = -1
+	for i := 0; i < len(args) && args[i] != "--"; i++ {
+		switch arg := args[i]; {
+		case arg == "--help" || arg == "-h":
+			help = true
+		case strings.HasPrefix(arg, "-") && arg != "-":
+			if takesValue[strings.TrimLeft(arg, "-")] {
+				i++ // the next argument is its value
+			}
+		case first < 0:
+			first = i
+		}
+	}
+	return first, help
+}
+
+func wordsAfterDashes(args []string) bool {
+	i := slices.Index(args, "--")
+	return i >= 0 && i+1 < len(args)
+}
+
+// isCommand says whether a word is a verb or another name of one.
+func isCommand(root *kong.Node, word string) bool {
+	return word != stageCommand && slices.Contains(commandNames(root), word)
+}
+
+// commandNames are the verbs and their other names.
+func commandNames(root *kong.Node) []string {
+	var names []string
+	for _, child := range root.Children {
+		if child.Type == kong.CommandNode {
+			names = append(append(names, child.Name), child.Aliases...)
+		}
+	}
+	return names
+}
+
+// valueFlags are the names of all flags whose value may be the next argument. No name is a switch in
+// one verb and takes a value in another.
+func valueFlags(node *kong.Node) map[string]bool {
+	names := map[string]bool{}
+	for _, flag := range node.Flags {
+		if !flag.IsBool() && !flag.IsCounter() {
+			names[flag.Name] = true
+			if flag.Short != 0 {
+				names[string(flag.Short)] = true
+			}
+		}
+	}
+	for _, child := range node.Children {
+		for name := range valueFlags(child) {
+			names[name] = true
+		}
+	}
+	return names
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// exit is a code that the process ends with.
+type exit int
+
+// The exit codes. Later versions add to them; the meaning of a code does not change.
+const (
+	exitDone       exit = 0
+	exitFailed     exit = 1
+	exitUsage      exit = 2
+	exitConfig     exit = 3
+	exitQuestion   exit = 12
+	exitPreflight  exit = 13
+	exitNoResume   exit = 14
+	exitTerminal   exit = 15
+	exitLocked     exit = 16
+	exitTimeout    exit = 20
+	exitCycles     exit = 21
+	exitEscalation exit = 22
+	exitAborted    exit = 23
+	exitInterrupt  exit = 130
+	exitTerminate  exit = 143
+)
+
+// exits is the table that `help exit-codes` prints.
+var exits = []struct {
+	code exit
+	when string
+}{
+	{exitDone, "completed; or paused by a hook, a user or for an approval (status tells which)"},
+	{exitFailed, "failed, and no finer code fits; also a loop with judgment or queue that reached its maximum"},
+	{exitUsage, "bad arguments"},
+	{exitConfig, "a pipeline or stage does not exist or does not compile"},
+	{exitQuestion, "a question to a person under non_interactive: fail"},
+	{exitPreflight, "a plugin, an agent's command, its configuration or the isolation asked for is missing or refused"},
+	{exitNoResume, "there is nothing to resume"},
+	{exitTerminal, "the session has ended for good"},
+	{exitLocked, "another process runs the session"},
+	{exitTimeout, "a stage or the run passed its time limit"},
+	{exitCycles, "a cycle of stages reached its limit"},
+	{exitEscalation, "paused, because a person is needed"},
+	{exitAborted, "aborted"},
+	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
+	{exitTerminate, "paused by SIGTERM; resume goes on"},
+}
+
+// exitOf is the code for an error.
+func exitOf(err error) exit {
+	for _, row := range sentinels {
+		if errors.Is(err, row.is) {
+			return row.code
+		}
+	}
+	var usage *badUsage
+	var faults kernel.Diagnostics
+	var missing *kernel.NotFoundError
+	var signal *interrupted
+	switch {
+	case errors.As(err, &signal):
+		return exitOfSignal(signal.signal)
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &faults), errors.As(err, &missing):
+		return exitConfig
+	default:
+		return exitOfKind(failure.KindOf(err), true)
+	}
+}
+
+// sentinels are the errors that callers of the kernel tell apart, with their codes and the words that
+// JSON has for them.
+var sentinels = []struct {
+	is   error
+	code exit
+	word string
+}{
+	{kernel.ErrNothingToResume, exitNoResume, "nothing_to_resume"},
+	{kernel.ErrTerminal, exitTerminal, "terminal_session"},
+	{kernel.ErrLocked, exitLocked, string(failure.LockContention)},
+	{kernel.ErrSessionName, exitUsage, wordUsage},
+	{kernel.ErrOptions, exitUsage, wordUsage},
+	{kernel.ErrResumable, exitFailed, "resumable_session"},
+	{kernel.ErrNoSession, exitFailed, "no_session"},
+	{context.Canceled, exitFailed, string(failure.SignalInterrupt)},
+}
+
+// exitOfKind is the code for a failure. Before the work begins, faults of plugins and their
+// configuration are faults of the preflight; later they are failures like others.
+func exitOfKind(kind failure.Kind, before bool) exit {
+	switch kind {
+	case failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
+		failure.SandboxUnavailable:
+		if before {
+			return exitPreflight
+		}
+		return exitFailed
+	case failure.LockContention:
+		return exitLocked
+	case failure.IterationTimeout:
+		return exitTimeout
+	case failure.CycleLimit:
+		return exitCycles
+	case failure.Aborted:
+		return exitAborted
+	default:
+		return exitFailed
+	}
+}
+
+// exitOfResult is the code for a run that ended or waits. The signal is the one that the process
+// got, nil for none.
+func exitOfResult(r *kernel.Result, signal os.Signal) exit {
+	switch r.Status {
+	case state.Completed:
+		if r.Mode == modeLoop && !r.Success {
+			return exitFailed
+		}
+		return exitDone
+	case state.Aborted:
+		return exitAborted
+	case state.Paused:
+		return exitOfPause(r.PauseKind, signal)
+	case state.Failed:
+		if r.Failure != nil {
+			return exitOfKind(failure.Kind(r.Failure.ErrorType), false)
+		}
+	}
+	return exitFailed
+}
+
+func exitOfPause(kind state.PauseKind, signal os.Signal) exit {
+	switch kind {
+	case state.PauseSignal:
+		return exitOfSignal(signal)
+	case state.PauseEscalation:
+		return exitEscalation
+	case state.PauseError:
+		return exitFailed
+	default:
+		return exitDone
+	}
+}
+
+func exitOfSignal(signal os.Signal) exit {
+	if signal == syscall.SIGTERM {
+		return exitTerminate
+	}
+	return exitInterrupt
+}
+
+// modeLoop is the mode of a stage that runs alone.
+const modeLoop = "loop"
+
+// reachedMaximum says whether a loop ended because no iteration was left, and not because its
+// strategy was content.
+func reachedMaximum(r *kernel.Result) bool {
+	return r.Status == state.Completed && !r.Success && r.Mode == modeLoop && r.Reason == "max_iterations"
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// DIALECT B8: codes of errors before the work began.
+func TestExitOfError(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want exit
+	}{
+		{"bad arguments", usageError("no", "do"), exitUsage},
+		{"session name", fmt.Errorf("x: %w", kernel.ErrSessionName), exitUsage},
+		{"options", fmt.Errorf("x: %w", kernel.ErrOptions), exitUsage},
+		{"faults of a file", fmt.Errorf("x: %w", kernel.Diagnostics{{File: "a.yaml"}}), exitConfig},
+		{"no such pipeline", &kernel.NotFoundError{What: "pipeline"}, exitConfig},
+		{"no such word", &unknownWord{NotFoundError: &kernel.NotFoundError{What: "stage"}}, exitConfig},
+		{"no provider", failure.New(failure.ProviderMissing, "x"), exitPreflight},
+		{"bad plugin", failure.New(failure.PluginInvalid, "x"), exitPreflight},
+		{"untrusted plugin", failure.New(failure.PluginUntrusted, "x"), exitPreflight},
+		{"bad config", failure.New(failure.ConfigInvalid, "x"), exitPreflight},
+		{"no sandbox", failure.New(failure.SandboxUnavailable, "x"), exitPreflight},
+		{"nothing to resume", fmt.Errorf("x: %w", kernel.ErrNothingToResume), exitNoResume},
+		{"ended", fmt.Errorf("x: %w", kernel.ErrTerminal), exitTerminal},
+		{"locked", fmt.Errorf("x: %w", kernel.ErrLocked), exitLocked},
+		{"locked, as a failure", failure.New(failure.LockContention, "x: %w", kernel.ErrLocked), exitLocked},
+		{"resumable", kernel.ErrResumable, exitFailed},
+		{"no session", kernel.ErrNoSession, exitFailed},
+		{"time limit", failure.New(failure.IterationTimeout, "x"), exitTimeout},
+		{"cycles", failure.New(failure.CycleLimit, "x"), exitCycles},
+		{"forced stop", &interrupted{syscall.SIGINT}, exitInterrupt},
+		{"forced end", &interrupted{syscall.SIGTERM}, exitTerminate},
+		{"anything else", errors.New("x"), exitFailed},
+		{"cancelled by somebody else", context.Canceled, exitFailed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := exitOf(tt.err); got != tt.want {
+				t.Errorf("exitOf(%v) = %d, want %d", tt.err, got, tt.want)
+			}
+		})
+	}
+}
+
+// DIALECT B8, K8, D08: codes of runs that ended or wait.
+func TestExitOfResult(t *testing.T) {
+	failed := func(k failure.Kind) *event.FailureData { return &event.FailureData{ErrorType: string(k)} }
+	for _, tt := range []struct {
+		name   string
+		result kernel.Result
+		signal os.Signal
+		want   exit
+	}{
+		{"completed", kernel.Result{Status: state.Completed, Mode: "pipeline", Success: true}, nil, exitDone},
+		{"loop done", kernel.Result{Status: state.Completed, Mode: "loop", Success: true}, nil, exitDone},
+		{"judged loop at its maximum", kernel.Result{Status: state.Completed, Mode: "loop", Reason: "max_iterations"}, nil, exitFailed},
+		{"pipeline at a maximum", kernel.Result{Status: state.Completed, Mode: "pipeline"}, nil, exitDone},
+		{"paused by a user", kernel.Result{Status: state.Paused, PauseKind: state.PauseUser}, nil, exitDone},
+		{"paused by a hook", kernel.Result{Status: state.Paused, PauseKind: state.PauseHook}, nil, exitDone},
+		{"paused for approval", kernel.Result{Status: state.Paused, PauseKind: state.PauseApproval}, nil, exitDone},
+		{"escalated", kernel.Result{Status: state.Paused, PauseKind: state.PauseEscalation}, nil, exitEscalation},
+		{"the kernel could not go on", kernel.Result{Status: state.Paused, PauseKind: state.PauseError}, nil, exitFailed},
+		{"SIGINT", kernel.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGINT, exitInterrupt},
+		{"SIGTERM", kernel.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGTERM, exitTerminate},
+		{"a signal that came too late", kernel.Result{Status: state.Completed, Mode: "loop", Success: true}, syscall.SIGINT, exitDone},
+		{"aborted", kernel.Result{Status: state.Aborted}, nil, exitAborted},
+		{"failed", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderFailed)}, nil, exitFailed},
+		{"provider missing in the middle", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderMissing)}, nil, exitFailed},
+		{"time limit", kernel.Result{Status: state.Failed, Failure: failed(failure.IterationTimeout)}, nil, exitTimeout},
+		{"failed without a word", kernel.Result{Status: state.Failed}, nil, exitFailed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := exitOfResult(&tt.result, tt.signal); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+		})
+	}
+}
+
+// Every code that can be returned is explained, once and in order.
+func TestExitTable(t *testing.T) {
+	var got []exit
+	for _, row := range exits {
+		got = append(got, row.code)
+	}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 130, 143}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U301: what, where, and what to do; never more than that.
+func TestPrintError(t *testing.T) {
+	locked := failure.New(failure.LockContention, "session 'auth' is already running (PID 412): %w", kernel.ErrLocked).
+		WithHint("wait for it, or pass --force").WithDetail("first\nsecond\n")
+	for _, tt := range []struct {
+		name       string
+		err        error
+		want, json string
+	}{
+		{
+			"failure", fmt.Errorf("%w", locked),
+			"Error: session 'auth' is already running (PID 412): session is locked\n  wait for it, or pass --force\n  first\n  second\n" +
+				"  code: AP-LOCK-001 (lock_contention)\n",
+			`{
+  "error": {
+    "code": "AP-LOCK-001",
+    "error_type": "lock_contention",
+    "message": "session 'auth' is already running (PID 412): session is locked",
+    "hint": "wait for it, or pass --force",
+    "detail": "first\nsecond\n",
+    "exit_code": 16
+  }
+}
+`,
+		},
+		{
+			"bad arguments", usageError("no <b>", "see `%s`", "x"), "Error: no <b>\n  see `x`\n",
+			`{
+  "error": {
+    "error_type": "bad_arguments",
+    "message": "no <b>",
+    "hint": "see ` + "`x`" + `",
+    "exit_code": 2
+  }
+}
+`,
+		},
+		{
+			"diagnostics",
+			kernel.Diagnostics{{File: "p.yaml", Line: 3, Column: 5, Code: "AP-YAML-102", Message: "no name"}},
+			"p.yaml:3:5: error[AP-YAML-102]: no name\nError: 1 error\n",
+			`{
+  "error": {
+    "error_type": "compile_error",
+    "message": "1 error",
+    "diagnostics": [
+      {
+        "file": "p.yaml",
+        "line": 3,
+        "column": 5,
+        "code": "AP-YAML-102",
+        "message": "no name",
+        "severity": "error"
+      }
+    ],
+    "exit_code": 3
+  }
+}
+`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out, err bytes.Buffer
+			a := &app{console: console{stdout: &out, stderr: &err}}
+			a.printError(tt.err)
+			a.JSON = true
+			a.printError(tt.err)
+			if diff := cmp.Diff(tt.want, err.String()); diff != "" {
+				t.Errorf("standard error: %s", diff)
+			}
+			if diff := cmp.Diff(tt.json, out.String()); diff != "" {
+				t.Errorf("standard output: %s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// The words of error_type that the taxonomy of failures does not have.
+const (
+	wordUsage    = "bad_arguments"
+	wordCompile  = "compile_error"
+	wordNotFound = "not_found"
+)
+
+// badUsage is a line that cannot be understood or done.
+type badUsage struct{ message, hint string }
+
+func (e *badUsage) Error() string { return e.message }
+
+func usageError(message, hint string, args ...any) error {
+	return &badUsage{message: message, hint: fmt.Sprintf(hint, args...)}
+}
+
+// interrupted is the cause of a context that a signal ended.
+type interrupted struct{ signal os.Signal }
+
+func (e *interrupted) Error() string { return "stopped by " + signalName(e.signal) }
+
+// fault is an error as it is shown: in words, or as JSON.
+type fault struct {
+	Code        string             `json:"code,omitempty"`
+	ErrorType   string             `json:"error_type"`
+	Message     string             `json:"message"`
+	Hint        string             `json:"hint,omitempty"`
+	Detail      string             `json:"detail,omitempty"`
+	Diagnostics kernel.Diagnostics `json:"diagnostics,omitempty"`
+	Searched    []string           `json:"searched,omitempty"`
+	ExitCode    exit               `json:"exit_code"`
+}
+
+// faultOf finds out what is to be said about an error.
+func faultOf(err error) fault {
+	f := fault{ExitCode: exitOf(err), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
+	var usage *badUsage
+	var diagnostics kernel.Diagnostics
+	var missing *kernel.NotFoundError
+	var known *failure.Error
+	var signal *interrupted
+	switch {
+	case errors.As(err, &usage):
+		f.ErrorType, f.Hint = wordUsage, usage.hint
+	case errors.As(err, &diagnostics):
+		f.ErrorType, f.Diagnostics, f.Message = wordCompile, diagnostics, counted(diagnostics)
+	case errors.As(err, &missing):
+		f.ErrorType, f.Hint, f.Searched = wordNotFound, hintOf(err, missing), missing.Searched
+	case errors.As(err, &known):
+		f.Code, f.Hint, f.Detail = known.Code(), known.Hint, known.Detail
+	case errors.As(err, &signal):
+		f.ErrorType = string(failure.SignalInterrupt)
+	}
+	for _, row := range sentinels {
+		if errors.Is(err, row.is) {
+			f.ErrorType = row.word
+		}
+	}
+	return f
+}
+
+// counted says how many faults and warnings there are.
+func counted(ds kernel.Diagnostics) string {
+	faults := 0
+	for _, d := range ds {
+		if d.Severity.String() == "error" {
+			faults++
+		}
+	}
+	text := plural(faults, "error")
+	if warnings := len(ds) - faults; warnings > 0 {
+		text += " and " + plural(warnings, "warning")
+	}
+	return text
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// printError says what went wrong: on standard error, or with --json on standard output.
+func (a *app) printError(err error) {
+	f := faultOf(err)
+	if a.JSON {
+		printJSON(a.stdout, struct {
+			Error fault `json:"error"`
+		}{f})
+		return
+	}
+	f.print(a.stderr)
+}
+
+// print writes a fault for people: the message, what to do, and how to find it in the documents.
+func (f fault) print(to io.Writer) {
+	for _, d := range f.Diagnostics {
+		fmt.Fprintln(to, d)
+	}
+	fmt.Fprintf(to, "Error: %s\n", f.Message)
+	for _, text := range []string{f.Hint, f.Detail} {
+		indent(to, text)
+	}
+	if f.Code != "" {
+		fmt.Fprintf(to, "  code: %s (%s)\n", f.Code, f.ErrorType)
+	}
+}
+
+// failureOf is the error record of a failed run as a fault.
+func failureOf(d *event.FailureData) fault {
+	detail := strings.Join(slices.DeleteFunc([]string{d.Cause, d.Detail}, func(s string) bool { return s == "" || s == d.Message }), "\n")
+	return fault{Code: d.Code, ErrorType: d.ErrorType, Message: d.Message, Hint: d.Remedy, Detail: detail}
+}
+
+func indent(to io.Writer, text string) {
+	for line := range strings.Lines(text) {
+		fmt.Fprintf(to, "  %s\n", strings.TrimRight(line, "\r\n"))
+	}
+}
+
+// printJSON writes a value as indented JSON. What is printed marshals; a reader that is gone needs
+// nothing more.
+func printJSON(to io.Writer, value any) {
+	e := json.NewEncoder(to)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	_ = e.Encode(value)
+}
+
+// hintOf prefers the hint of an error that wraps a missing pipeline or stage.
+func hintOf(err error, missing *kernel.NotFoundError) string {
+	var word *unknownWord
+	if errors.As(err, &word) {
+		return word.Hint()
+	}
+	return missing.Hint()
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// helpVerb is `help [subject]`.
+type helpVerb struct {
+	Subject string `arg:"" optional:"" help:"A verb, exit-codes or environment."`
+}
+
+func (v *helpVerb) run(_ context.Context, a *app) error {
+	switch {
+	case v.Subject == "exit-codes":
+		writeExitCodes(a.stdout)
+	case v.Subject == "environment":
+		writeEnvironment(a.stdout)
+	case v.Subject == "" || v.Subject == "stage":
+		return a.usage(a.stdout, "")
+	case slices.Contains(commandNames(a.parser.Model.Node), v.Subject):
+		return a.usage(a.stdout, v.Subject)
+	default:
+		return usageError(fmt.Sprintf("there is no help on '%s'", v.Subject),
+			"subjects: exit-codes, environment, %s", strings.Join(commandNames(a.parser.Model.Node)[1:], ", "))
+	}
+	return nil
+}
+
+func writeExitCodes(to io.Writer) {
+	fmt.Fprintln(to, "Exit codes:")
+	for _, row := range exits {
+		fmt.Fprintf(to, "  %3d  %s\n", row.code, row.when)
+	}
+}
+
+// environment is what `help environment` prints.
+var environment = []struct{ name, meaning string }{
+	{"PROJECT_ROOT", "the project to work on; default the current directory"},
+	{"AGENT_PIPELINES_ROOT", "a folder whose scripts/stages and scripts/pipelines are looked through"},
+	{"AGENT_PIPELINES_PLUGIN_DIR", "directories in which plugins are looked for, separated as in PATH"},
+	{"AGENT_PIPELINES_LOG_LEVEL", "what is logged, as --log-level"},
+	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
+	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
+	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
+	{"CI", "true: sessions run in the foreground"},
+	{"NO_COLOR", "anything: no colors"},
+}
+
+func writeEnvironment(to io.Writer) {
+	fmt.Fprintln(to, "Environment:")
+	for _, row := range environment {
+		fmt.Fprintf(to, "  %-28s %s\n", row.name, row.meaning)
+	}
+}

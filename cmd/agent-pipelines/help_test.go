@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+// The help is what people see first: a change of it is reviewed (make golden rewrites it).
+func TestHelp(t *testing.T) {
+	t.Setenv("COLUMNS", "100")
+	for _, subject := range []string{
+		"", "exit-codes", "environment", "loop", "pipeline", "resume", "pause", "abort", "status", "tail", "list", "plugins", "trust", "version",
+	} {
+		t.Run(subject, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(context.Background(), strings.Fields("help "+subject), console{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+			if code != exitDone || errs.Len() > 0 {
+				t.Fatalf("exit code %d, standard error: %s", code, errs.String())
+			}
+			golden(t, filepath.Join("testdata", "help", cmp.Or(subject, "all")+".txt"), out.String())
+		})
+	}
+}
+
+// golden compares with a file, or writes it with -update.
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUsageErrors(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		code exit
+		want string // in standard error
+	}{
+		{"", exitUsage, "Usage: agent-pipelines <command>"},
+		{"help nonsense", exitUsage, "there is no help on 'nonsense'"},
+		{"loop", exitUsage, `expected "<stage>`},
+		{"loop x --foregruond", exitUsage, "did you mean"},
+		{"loop x s three", exitUsage, "three"},
+		{"loop x s -- -1 --foreground", exitUsage, "unexpected argument"},
+		{"pipeline p s 2 --foreground", exitUsage, "not 2 times"},
+		{"pipeline p --resume", exitUsage, "needs the session's name"},
+		{"status", exitUsage, `expected "<session>"`},
+		{"status s --force", exitUsage, "unknown flag --force"},
+		{"stauts s", exitUsage, "did you mean `agent-pipelines status`?"},
+		{"loop x -q -v", exitUsage, "can't be used together"},
+		{"loop x --log-level=loud", exitUsage, "--log-level"},
+		{"tail s -- -3", exitUsage, "cannot be negative"},
+	} {
+		t.Run(tt.line, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(context.Background(), strings.Fields(tt.line), console{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+			if code != tt.code || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
+				t.Errorf("exit code %d, want %d and %q; standard error:\n%s\nstandard output:\n%s", code, tt.code, tt.want, errs.String(), out.String())
+			}
+		})
+	}
+}

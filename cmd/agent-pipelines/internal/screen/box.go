@@ -1,0 +1,37 @@
+package screen
+
+import "strings"
+
+// boxWidth is the inner width of boxes, as in the Bash engine; with its edges a box fits into 64
+// columns.
+const boxWidth = 62
+
+// Box frames lines that belong to a whole run. Lines are open to the right, so that a long path
+// stays whole and can be copied.
+func Box(lines ...string) []string {
+	rule := strings.Repeat("═", boxWidth)
+	out := []string{"╔" + rule + "╗"}
+	for _, line := range lines {
+		out = append(out, "║  "+line)
+	}
+	return append(out, "╚"+rule+"╝")
+}
+
+// TitledBox is [Box] with a title above a rule.
+func TitledBox(title string, lines ...string) []string {
+	box := Box(lines...)
+	rule := strings.Repeat("═", boxWidth)
+	padding := strings.Repeat(" ", max(boxWidth-2-Columns(title), 0))
+	head := []string{box[0], "║  " + title + padding + "║", "╠" + rule + "╣"}
+	return append(head, box[1:]...)
+}
+
+// nodeBox frames the head of a node.
+func nodeBox(lines ...string) []string {
+	rule := strings.Repeat("─", boxWidth)
+	out := []string{"┌" + rule}
+	for _, line := range lines {
+		out = append(out, "│ "+line)
+	}
+	return append(out, "└"+rule)
+}

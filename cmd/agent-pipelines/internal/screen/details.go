@@ -1,0 +1,47 @@
+package screen
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Details is an event as one line of a log, without its time: the type, where it happened as
+// node=, run=, iter=, and what matters of its data as key=value.
+func Details(e event.Event) string {
+	parts := []string{string(e.Type)}
+	if c := e.Cursor; c != nil {
+		parts = append(parts, "node="+c.NodePath)
+		if c.NodeRun > 0 {
+			parts = append(parts, fmt.Sprintf("run=%d", c.NodeRun))
+		}
+		if c.Iteration > 0 {
+			parts = append(parts, fmt.Sprintf("iter=%d", c.Iteration))
+		}
+	}
+	var data map[string]any
+	if json.Unmarshal(e.Data, &data) == nil {
+		parts = append(parts, chosen(data)...)
+	}
+	return Clean(strings.Join(parts, " "))
+}
+
+// shown are the keys of an event's data that stand in its line, in this order.
+var shown = []string{"provider", "model", "action", "kind", "tool", "status", "decision", "error_type", "reason", "message"}
+
+func chosen(data map[string]any) []string {
+	var parts []string
+	for _, key := range shown {
+		text, ok := data[key].(string)
+		if !ok || text == "" {
+			continue
+		}
+		if strings.ContainsAny(text, " \t\n\"") {
+			text = fmt.Sprintf("%q", text)
+		}
+		parts = append(parts, key+"="+text)
+	}
+	return parts
+}

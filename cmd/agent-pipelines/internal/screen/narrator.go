@@ -1,0 +1,273 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+const modeLoop = "loop"
+
+// maximum is the reason of a node that had all its iterations without a word from its strategy.
+const maximum = "max_iterations"
+
+// Narrator says in lines what happens in a session. The wording of the lines that the Bash engine
+// had is kept, because scripts look for them. It is used from one goroutine.
+type Narrator struct {
+	// Verbose adds what only somebody who looks for a fault wants to see, and what the agents say.
+	Verbose bool
+
+	echo echo
+}
+
+// Lines are what is to be said about an update, none for most.
+func (n *Narrator) Lines(u kernel.Update) []string {
+	switch {
+	case u.Report != nil && n.Verbose:
+		return n.echo.add(u.Report.Text)
+	case u.Event == nil || u.State == nil || u.Plan == nil:
+		return nil
+	}
+	at := place{Update: u}
+	if u.Event.Cursor != nil {
+		at.node = u.Plan.Find(u.Event.Cursor.NodePath)
+	}
+	lines := n.say(at, *u.Event)
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return append(n.echo.end(), lines...)
+}
+
+// place is an update with the node that it is about, nil for none.
+type place struct {
+	kernel.Update
+	node *plan.Node
+}
+
+func (p place) loop() bool { return p.State.Mode == modeLoop }
+
+func (n *Narrator) say(at place, e event.Event) []string {
+	switch e.Type {
+	case event.SessionStart:
+		return sessionHead(at)
+	case event.SessionResumed:
+		return resumed(at)
+	case event.NodeStart:
+		return nodeHead(at, e)
+	case event.IterationStart:
+		return iterationHead(at, e)
+	case event.IterationComplete:
+		return iterationEnd(e)
+	case event.Error:
+		return failed(e)
+	case event.Retry:
+		return retried(e)
+	case event.Decision:
+		return n.decided(at, e)
+	case event.JudgeStart:
+		return asked(e)
+	case event.JudgeComplete:
+		return answered(e)
+	case event.TimerSet:
+		return waiting(e)
+	case event.NodeComplete:
+		return nodeEnd(at, e)
+	default:
+		if n.Verbose {
+			return []string{"  · " + Details(e)}
+		}
+		return nil
+	}
+}
+
+func sessionHead(at place) []string {
+	if at.loop() {
+		return loopHead(at)
+	}
+	return append(Box("Pipeline: "+at.Plan.Pipeline.Name, "Session:  "+at.Session), "")
+}
+
+func loopHead(at place) []string {
+	if len(at.Plan.Nodes) == 0 {
+		return nil
+	}
+	n := at.Plan.Nodes[0]
+	lines := []string{
+		"",
+		"  Loop: " + cmp.Or(n.Ref, n.ID),
+		"  Session: " + at.Session,
+	}
+	if limit := n.Termination.Max(); limit > 0 {
+		lines = append(lines, fmt.Sprintf("  Max iterations: %d", limit))
+	}
+	return append(lines, "  Provider: "+providerOf(&n), "  Completion: "+n.Termination.Type(), "")
+}
+
+func resumed(at place) []string {
+	n := at.Plan.Find(at.State.At)
+	if n == nil {
+		return []string{fmt.Sprintf("Resuming session '%s'", at.Session)}
+	}
+	next := at.State.Nodes[n.Path].Loop.Completed + 1
+	if at.loop() {
+		return []string{fmt.Sprintf("Resuming session '%s' from iteration %d", at.Session, next)}
+	}
+	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, iteration %d", at.Session, n.ID, next)}
+}
+
+func nodeHead(at place, e event.Event) []string {
+	if at.loop() || at.node == nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("Loop %d/%d: %s", at.Plan.Index(at.node.Path)+1, len(at.Plan.Nodes), at.node.ID)}
+	if at.node.Description != "" {
+		lines = append(lines, at.node.Description)
+	}
+	if at.node.Ref != "" {
+		lines = append(lines, "Using stage type: "+at.node.Ref)
+	}
+	runs := "Runs: " + runsOf(at.node)
+	if e.Cursor.Visit > 1 {
+		runs = fmt.Sprintf("Visit: %d | %s", e.Cursor.Visit, runs)
+	}
+	return append(nodeBox(append(lines, runs+" | Provider: "+providerOf(at.node))...), "")
+}
+
+func runsOf(n *plan.Node) string {
+	limit, kind := n.Termination.Max(), n.Termination.Type()
+	switch {
+	case limit == 0:
+		return "until " + kind + " says stop"
+	case kind == plan.TypeFixed:
+		return fmt.Sprint(limit)
+	default:
+		return fmt.Sprintf("at most %d, until %s says stop", limit, kind)
+	}
+}
+
+func providerOf(n *plan.Node) string {
+	if n.Provider == nil {
+		return "none"
+	}
+	if n.Provider.Model == "" {
+		return n.Provider.Type
+	}
+	return n.Provider.Type + ", model " + n.Provider.Model
+}
+
+func iterationHead(at place, e event.Event) []string {
+	limit := 0
+	if at.node != nil {
+		limit = at.node.Termination.Max()
+	}
+	i := e.Cursor.Iteration
+	switch {
+	case limit == 0:
+		return []string{fmt.Sprintf("  Iteration %d...", i)}
+	case at.loop():
+		return []string{fmt.Sprintf("  Iteration %d of %d", i, limit)}
+	default:
+		return []string{fmt.Sprintf("  Iteration %d/%d...", i, limit)}
+	}
+}
+
+func iterationEnd(e event.Event) []string {
+	d, err := event.Decode[event.IterationCompleteData](e)
+	if err != nil || d.Summary == "" {
+		return nil
+	}
+	return []string{"    " + Clean(d.Summary)}
+}
+
+func failed(e event.Event) []string {
+	d, err := event.Decode[event.FailureData](e)
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("  ✗ %s: %s", d.ErrorType, Clean(d.Message))}
+}
+
+func retried(e event.Event) []string {
+	d, err := event.Decode[event.RetryData](e)
+	if err != nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("  ↻ attempt %d of %d", d.N, d.Max)}
+}
+
+// decided speaks of a decision to go on; the end of a node has a line of its own.
+func (n *Narrator) decided(at place, e event.Event) []string {
+	d, err := event.Decode[event.DecisionData](e)
+	if err != nil || d.Action != "continue" {
+		return nil
+	}
+	var lines []string
+	if d.Reason != "" && (n.Verbose || d.Round > 0) {
+		lines = append(lines, fmt.Sprintf("    %s: %s", d.Strategy, Clean(d.Reason)))
+	}
+	// A delay sets a timer, which has the same line; scripts know it from a delay of zero too.
+	if at.loop() && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
+		lines = append(lines, "Waiting 0 seconds...")
+	}
+	return lines
+}
+
+func asked(e event.Event) []string {
+	d, err := event.Decode[event.JudgeStartData](e)
+	if err != nil {
+		return nil
+	}
+	return []string{"    Asking the judge (" + d.Provider + ")..."}
+}
+
+func answered(e event.Event) []string {
+	d, err := event.Decode[event.JudgeCompleteData](e)
+	if err != nil || d.Status == "success" {
+		return nil
+	}
+	return []string{"    The judge did not answer: " + d.Reason}
+}
+
+func waiting(e event.Event) []string {
+	d, err := event.Decode[event.TimerSetData](e)
+	if err != nil {
+		return nil
+	}
+	seconds := int(d.After.Round(time.Second) / time.Second)
+	if d.Purpose == "delay" {
+		return []string{fmt.Sprintf("Waiting %d seconds...", seconds)}
+	}
+	return []string{fmt.Sprintf("  Trying again in %s...", d.After.Round(100*time.Millisecond))}
+}
+
+func nodeEnd(at place, e event.Event) []string {
+	d, err := event.Decode[event.NodeCompleteData](e)
+	if err != nil {
+		return nil
+	}
+	completed := at.State.Nodes[e.Cursor.NodePath].Loop.Completed
+	var lines []string
+	switch {
+	case d.Reason == maximum:
+		lines = append(lines, fmt.Sprintf("Maximum iterations (%d) reached", completed))
+	case d.Reason != "":
+		lines = append(lines, Clean(d.Reason))
+	}
+	if at.loop() {
+		return lines
+	}
+	switch {
+	case d.Status == "failed":
+		lines = append(lines, fmt.Sprintf("  ✗ %s failed", d.Name))
+	case d.Status == "skipped":
+		lines = append(lines, fmt.Sprintf("  ⏭ %s skipped", d.Name))
+	case d.Reason != maximum:
+		lines = append(lines, fmt.Sprintf("  ✓ Completion condition met after %d iterations", completed))
+	}
+	return append(lines, "")
+}

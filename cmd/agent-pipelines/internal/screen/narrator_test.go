@@ -1,0 +1,138 @@
+package screen
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// The wording of lines that the Bash engine had (BASH-BEHAVIOUR 11) is what this test is for.
+func TestNarrator(t *testing.T) {
+	loop, pipeline := loopStory(), pipelineStory()
+	mocked := loopStory()
+	mocked.state.SkipDelays = true
+	type none struct{}
+	for _, tt := range []struct {
+		name   string
+		update kernel.Update
+		want   []string
+	}{
+		{"head of a loop", loop.tell(event.SessionStart, "", 0, none{}), []string{
+			"", "  Loop: plan", "  Session: demo", "  Max iterations: 2", "  Provider: mock", "  Completion: fixed", "",
+		}},
+		{"iteration of a loop", loop.tell(event.IterationStart, "0", 2, none{}), []string{"  Iteration 2 of 2"}},
+		{"iteration of a pipeline", pipeline.tell(event.IterationStart, "0", 2, none{}), []string{"  Iteration 2/2..."}},
+		{"iteration without a limit", pipeline.tell(event.IterationStart, "1", 3, none{}), []string{"  Iteration 3..."}},
+		{"summary", loop.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "did\n it\x1b[2J"}), []string{"    did it [2J"}},
+		{"delay", loop.tell(event.TimerSet, "0", 1, event.TimerSetData{Purpose: "delay", After: 3 * time.Second}), []string{"Waiting 3 seconds..."}},
+		{"no delay", loop.tell(event.Decision, "0", 1, event.DecisionData{Action: "continue"}), []string{"Waiting 0 seconds..."}},
+		{"no delay in mock mode", mocked.tell(event.Decision, "0", 1, event.DecisionData{Action: "continue"}), nil},
+		{"backoff", loop.tell(event.TimerSet, "0", 1, event.TimerSetData{Purpose: "backoff", After: 2500 * time.Millisecond}), []string{"  Trying again in 2.5s..."}},
+		{"error", loop.tell(event.Error, "0", 1, event.FailureData{ErrorType: "provider_crashed", Message: "gone"}), []string{"  ✗ provider_crashed: gone"}},
+		{"retry", loop.tell(event.Retry, "0", 1, event.RetryData{N: 2, Max: 3}), []string{"  ↻ attempt 2 of 3"}},
+		{"judge", pipeline.tell(event.JudgeStart, "1", 1, event.JudgeStartData{Provider: "mock"}), []string{"    Asking the judge (mock)..."}},
+		{"judge's answer", pipeline.tell(event.JudgeComplete, "1", 1, event.JudgeCompleteData{Status: "success"}), nil},
+		{"judge's silence", pipeline.tell(event.JudgeComplete, "1", 1, event.JudgeCompleteData{Status: "failed", Reason: "busy"}), []string{"    The judge did not answer: busy"}},
+		{
+			"judge goes on",
+			pipeline.tell(event.Decision, "1", 1, event.DecisionData{Action: "continue", Strategy: "judge", Reason: "no test", Round: 1}),
+			[]string{"    judge: no test"},
+		},
+		{
+			"end of a loop",
+			loop.tell(event.NodeComplete, "0", 2, event.NodeCompleteData{Name: "plan", Status: "complete", Reason: "Completed 2 iterations (max: 2)"}),
+			[]string{"Completed 2 iterations (max: 2)"},
+		},
+		{
+			"end of a node",
+			pipeline.tell(event.NodeComplete, "0", 2, event.NodeCompleteData{Name: "plan", Status: "complete", Reason: "Completed 2 iterations (max: 2)"}),
+			[]string{"Completed 2 iterations (max: 2)", "  ✓ Completion condition met after 2 iterations", ""},
+		},
+		{
+			"maximum",
+			loop.tell(event.NodeComplete, "0", 2, event.NodeCompleteData{Name: "plan", Status: "complete", Reason: "max_iterations"}),
+			[]string{"Maximum iterations (2) reached"},
+		},
+		{
+			"failed node",
+			pipeline.tell(event.NodeComplete, "1", 3, event.NodeCompleteData{Name: "work", Status: "failed"}),
+			[]string{"  ✗ work failed", ""},
+		},
+		{"resumed loop", loop.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from iteration 3"}},
+		{"resumed pipeline", pipeline.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from stage plan, iteration 3"}},
+		{"nobody wants to know", loop.tell(event.PluginStarted, "", 0, none{}), nil},
+		{"a report", kernel.Update{Session: "demo", Report: &kernel.Report{Text: "hello\n"}}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := Narrator{}
+			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestNarratorHeads(t *testing.T) {
+	n, s := Narrator{}, pipelineStory()
+	rule := "══════════════════════════════════════════════════════════════"
+	thin := "──────────────────────────────────────────────────────────────"
+	want := []string{"╔" + rule + "╗", "║  Pipeline: two", "║  Session:  demo", "╚" + rule + "╝", ""}
+	if diff := cmp.Diff(want, n.Lines(s.tell(event.SessionStart, "", 0, struct{}{}))); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{
+		"┌" + thin, "│ Loop 1/2: plan", "│ Think first", "│ Using stage type: plan", "│ Runs: 2 | Provider: mock", "└" + thin, "",
+	}
+	if diff := cmp.Diff(want, n.Lines(s.tell(event.NodeStart, "0", 0, struct{}{}))); diff != "" {
+		t.Error(diff)
+	}
+	want = []string{
+		"┌" + thin, "│ Loop 2/2: work", "│ Runs: until judgment says stop | Provider: claude, model opus", "└" + thin, "",
+	}
+	if diff := cmp.Diff(want, n.Lines(s.tell(event.NodeStart, "1", 0, struct{}{}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNarratorVerbose(t *testing.T) {
+	n, s := Narrator{Verbose: true}, loopStory()
+	say := func(text string) []string { return n.Lines(kernel.Update{Report: &kernel.Report{Text: text}}) }
+	got := [][]string{
+		say("one\ntw"),
+		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Tool: "Edit"}}}),
+		say("o\nthr\x1bee"),
+		n.Lines(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"})),
+		n.Lines(s.tell(event.ToolCall, "0", 1, event.ToolCallData{Tool: "Edit"})),
+	}
+	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    │ thr ee", "    done"}, {"  · tool_call node=0 run=1 iter=1 tool=Edit"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDetails(t *testing.T) {
+	s := pipelineStory()
+	for _, tt := range []struct {
+		want   string
+		update kernel.Update
+	}{
+		{"session_start", s.tell(event.SessionStart, "", 0, struct{}{})},
+		{
+			"iteration_start node=0 run=1 iter=1 provider=claude model=opus",
+			s.tell(event.IterationStart, "0", 1, event.IterationStartData{Provider: "claude", Model: "opus"}),
+		},
+		{
+			`error node=0 run=1 iter=1 error_type=provider_failed message="no luck"`,
+			s.tell(event.Error, "0", 1, event.FailureData{ErrorType: "provider_failed", Message: "no luck"}),
+		},
+	} {
+		if diff := cmp.Diff(tt.want, Details(*tt.update.Event)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

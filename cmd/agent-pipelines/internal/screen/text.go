@@ -1,0 +1,119 @@
+package screen
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Clean makes one printable line of a text: control characters, escape sequences' first bytes among
+// them, become spaces, and spaces in a row become one. What agents say cannot move the cursor.
+func Clean(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
+
+// printable is [Clean] without a change to spaces.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// Cut shortens a text to at most limit columns of a terminal, with an ellipsis where it was longer.
+func Cut(text string, limit int) string {
+	if Columns(text) <= limit {
+		return text
+	}
+	if limit <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range text {
+		if used+columns(r) > limit-1 {
+			break
+		}
+		used += columns(r)
+		b.WriteRune(r)
+	}
+	return b.String() + "…"
+}
+
+// Columns is how many columns of a terminal a text takes.
+func Columns(text string) int {
+	total := 0
+	for _, r := range text {
+		total += columns(r)
+	}
+	return total
+}
+
+func columns(r rune) int {
+	switch {
+	case unicode.IsControl(r), unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	default:
+		return 1
+	}
+}
+
+// wide are the blocks that terminals draw in two columns (Unicode's UAX #11, W and F, coarsely).
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
+		{Lo: 0x2e80, Hi: 0x303e, Stride: 1},
+		{Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
+		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1},
+		{Lo: 0xf900, Hi: 0xfaff, Stride: 1},
+		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
+		{Lo: 0xff00, Hi: 0xff60, Stride: 1},
+		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1},
+		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
+		{Lo: 0x1f900, Hi: 0x1f9ff, Stride: 1},
+		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1},
+	},
+}
+
+// Age is a duration in its two largest units, for people: "12s", "5m", "1h2m", "3d4h".
+func Age(d time.Duration) string {
+	d = max(d, 0)
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%dm", int(d.Hours()), int(d.Minutes())%60)
+	default:
+		return fmt.Sprintf("%dd%dh", int(d.Hours())/24, int(d.Hours())%24)
+	}
+}
+
+// Clock is a running time as minutes and seconds: "0:07", "1:02:03".
+func Clock(d time.Duration) string {
+	s := int(max(d, 0).Seconds())
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// Count is a number with its thousands apart: 12,345.
+func Count(n int64) string {
+	digits := strconv.FormatInt(max(n, -n), 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	if n < 0 {
+		return "-" + digits
+	}
+	return digits
+}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+
+	"github.com/alecthomas/kong"
+)
+
+// line is the grammar of the command line.
+type line struct {
+	settings `group:"Flags of every verb:"`
+
+	Stage    stageVerb    `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
+	Loop     loopVerb     `cmd:"" help:"Run one stage as a loop of iterations."`
+	Pipeline pipelineVerb `cmd:"" help:"Run a pipeline."`
+	Resume   resumeVerb   `cmd:"" help:"Go on with a paused, failed or crashed session."`
+	Pause    pauseVerb    `cmd:"" help:"Ask a running session to pause."`
+	Abort    abortVerb    `cmd:"" help:"End a session for good."`
+	Status   statusVerb   `cmd:"" help:"Show where a session is."`
+	Tail     tailVerb     `cmd:"" help:"Print a session's events and follow them."`
+	List     listVerb     `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
+	Plugins  pluginsVerb  `cmd:"" help:"Show which plugins there are."`
+	Trust    trustVerb    `cmd:"" help:"Trust a directory that plugins may be taken from."`
+	Version  versionVerb  `cmd:"" help:"Print the version."`
+	Help     helpVerb     `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
+}
+
+// settings are the flags that every verb takes.
+type settings struct {
+	JSON      bool     `name:"json" help:"Print the result, or the error, as one JSON object on standard output."`
+	Quiet     bool     `short:"q" xor:"talk" help:"Say nothing while running."`
+	Verbose   bool     `short:"v" xor:"talk" help:"Say more while running, the agents' text too."`
+	NoColor   bool     `help:"Do not use colors. NO_COLOR does the same."`
+	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged: trace, debug, info, warn, error or off. Default: warn."`
+	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
+	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
+	Usage     bool     `name:"help" short:"h" help:"Show help."`
+}
+
+// verb is implemented by the target of every command of the grammar. An error decides the exit code;
+// verbs that run a session set it in the app.
+type verb interface {
+	run(ctx context.Context, a *app) error
+}
+
+// newParser builds the parser. It cannot fail but by a mistake in the grammar.
+func newParser(l *line, c console) *kong.Kong {
+	return kong.Must(l,
+		kong.Name(program),
+		kong.Description("Run pipelines of coding agents, durably. `help exit-codes` and `help environment` say more."),
+		kong.NoDefaultHelp(),
+		kong.Writers(c.stdout, c.stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100}),
+		kong.Exit(func(int) {}),
+	)
+}
+
+const program = "agent-pipelines"

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// loopVerb is `loop <stage> [session] [max]`.
+type loopVerb struct {
+	Stage   string `arg:"" help:"The stage to run."`
+	Session string `arg:"" optional:"" help:"The session's name. Default: the stage's."`
+	Max     int    `arg:"" optional:"" help:"The most iterations. Default: 25."`
+
+	runFlags
+}
+
+func (v *loopVerb) run(ctx context.Context, a *app) error {
+	if err := v.check(a); err != nil {
+		return err
+	}
+	if v.Max < 0 {
+		return usageError("the most iterations cannot be negative", "give a number from 1, or leave it out")
+	}
+	if v.Resume {
+		return v.resume(ctx, a, orElse(v.Session, v.Stage))
+	}
+	o, err := v.options(a)
+	if err != nil {
+		return err
+	}
+	o.Stage, o.Session, o.Max = v.Stage, v.Session, v.Max
+	return a.start(ctx, o)
+}
+
+// start runs a new session.
+func (a *app) start(ctx context.Context, o kernel.RunOptions, say ...string) error {
+	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
+		o.Observe = observe
+		return e.Run(ctx, o)
+	}, say...)
+}

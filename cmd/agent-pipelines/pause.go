@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// pauseVerb is `pause <session>`.
+type pauseVerb struct {
+	Session string `arg:"" help:"The session to pause."`
+	Reason  string `help:"Why, for the journal."`
+}
+
+func (v *pauseVerb) run(ctx context.Context, a *app) error {
+	err := a.use(ctx, func(e *kernel.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.user()) })
+	if err != nil {
+		return err
+	}
+	a.confirm("pause", v.Session, fmt.Sprintf("Session '%s' pauses after the iteration that runs now.", v.Session))
+	return nil
+}
+
+// confirm says that a request was taken.
+func (a *app) confirm(action, session, text string) {
+	if a.JSON {
+		printJSON(a.stdout, map[string]string{"session": session, "requested": action})
+		return
+	}
+	fmt.Fprintln(a.stdout, text)
+}

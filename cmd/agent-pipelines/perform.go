@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/term"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// view shows a session while it runs. What is logged is written through it too.
+type view interface {
+	io.Writer
+	Show(u kernel.Update)
+	Say(line string)
+	Close()
+}
+
+// work runs or resumes a session and reports all that happens to observe.
+type work func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error)
+
+// perform runs a session in the foreground: with a view, with signals, and with the result printed
+// at the end. say are lines for the view before anything else.
+func (a *app) perform(ctx context.Context, do work, say ...string) error {
+	v := a.view()
+	defer v.Close()
+	engine, err := a.engine(v)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := watchSignals(engine, v.Say, cancel)
+	defer w.close()
+	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
+		v.Say(line)
+	}
+	result, err := do(ctx, engine, func(u kernel.Update) {
+		w.runs(u.Session)
+		v.Show(u)
+	})
+	err = errors.Join(err, shut(ctx, engine))
+	v.Close()
+	if err != nil {
+		return stopped(ctx, err)
+	}
+	a.printResult(result)
+	a.code = exitOfResult(result, w.signal())
+	return nil
+}
+
+// ignoredDirs says in a line each which plugin directories are not used and why: what a repository
+// tried to bring must not be passed over in silence. Plugins that cannot be listed show in the run.
+func ignoredDirs(ctx context.Context, e *kernel.Engine) []string {
+	listing, err := e.Plugins(ctx)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, ignored := range listing.Ignored {
+		for _, place := range listing.Searched {
+			if place.Dir == ignored.Path {
+				lines = append(lines, fmt.Sprintf("Plugins ignored: %s is %s", ignored.Path, ignored.Reason))
+			}
+		}
+	}
+	return lines
+}
+
+// stopped puts the signal that ended everything in the place of what it led to.
+func stopped(ctx context.Context, err error) error {
+	var signal *interrupted
+	if errors.As(context.Cause(ctx), &signal) && errors.Is(err, context.Canceled) {
+		return signal
+	}
+	return err
+}
+
+// view is what fits standard error: nothing with --quiet, live lines on a terminal, else plain ones.
+func (a *app) view() view {
+	if a.Quiet {
+		return silent{a.stderr}
+	}
+	fd, terminal := a.terminal()
+	if !terminal {
+		return screen.NewPlain(a.stderr, a.Verbose)
+	}
+	return screen.NewLive(a.stderr, screen.LiveOptions{Color: a.colored(), Verbose: a.Verbose, Width: func() int {
+		width, _, err := term.GetSize(fd)
+		if err != nil {
+			return 0
+		}
+		return width
+	}})
+}
+
+// silent shows nothing but what is logged.
+type silent struct{ io.Writer }
+
+func (silent) Show(kernel.Update) {}
+func (silent) Say(string)         {}
+func (silent) Close()             {}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// pluginsVerb is `plugins list` and `plugins info <name>`.
+type pluginsVerb struct {
+	List pluginsListVerb `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
+	Info pluginsInfoVerb `cmd:"" help:"Show what one plugin offers."`
+}
+
+type pluginsListVerb struct{}
+
+type pluginsInfoVerb struct {
+	Name string `arg:"" help:"The plugin's name, or that of one of its components."`
+}
+
+// pluginReport is a plugin as it is shown.
+type pluginReport struct {
+	Name       string          `json:"name"`
+	Version    string          `json:"version,omitempty"`
+	Path       string          `json:"path,omitempty"` // "" for what is built in
+	Source     string          `json:"source"`
+	SHA256     string          `json:"sha256,omitempty"`
+	Components []sdk.Component `json:"components"`
+	Fault      *fault          `json:"error,omitempty"`
+}
+
+func (pluginsListVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, map[string]any{
+				"plugins": reports(listing), "ignored": listing.Ignored, "conflicts": listing.Conflicts, "searched": listing.Searched,
+			})
+			return nil
+		}
+		writePlugins(a.stdout, listing)
+		return nil
+	})
+}
+
+func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		all := reports(listing)
+		i := slices.IndexFunc(all, func(p pluginReport) bool { return p.Name == v.Name })
+		if i < 0 {
+			i = slices.IndexFunc(all, func(p pluginReport) bool { return p.offers(v.Name) })
+		}
+		if i < 0 {
+			return usageError(fmt.Sprintf("there is no plugin '%s'", v.Name), "`%s plugins list` shows what there is", program)
+		}
+		if a.JSON {
+			printJSON(a.stdout, all[i])
+			return nil
+		}
+		writePlugin(a.stdout, all[i])
+		return nil
+	})
+}
+
+// reports are all plugins: what is built in first, as one plugin.
+func reports(l kernel.Plugins) []pluginReport {
+	all := []pluginReport{{Name: "built-in", Source: "the kernel", Version: version, Components: l.Registered}}
+	for _, p := range l.Plugins {
+		r := pluginReport{
+			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
+			Components: append([]sdk.Component{}, p.Description.Components...),
+		}
+		if p.Fault != nil {
+			f := faultOf(p.Fault)
+			r.Fault = &f
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// offers says whether one of the plugin's components has the name, or has it as an alias.
+func (p pluginReport) offers(name string) bool {
+	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
+		return c.Name == name || slices.Contains(c.Aliases, name)
+	})
+}
+
+func writePlugins(to io.Writer, l kernel.Plugins) {
+	for _, p := range reports(l) {
+		fmt.Fprintf(to, "%s %s\n", p.Name, strings.TrimSpace(p.Version+"  "+p.Path))
+		writeComponents(to, p)
+	}
+	for _, c := range l.Conflicts {
+		fmt.Fprintf(to, "hidden: %s %s of %s, by that of %s\n", kindName(c.Kind), c.Name, c.Hidden, orElse(c.Used, "the kernel"))
+	}
+	for _, i := range l.Ignored {
+		fmt.Fprintf(to, "ignored: %s is %s\n", i.Path, i.Reason)
+	}
+	for _, p := range l.Searched {
+		fmt.Fprintf(to, "searched: %s (%s)\n", p.Dir, p.Source)
+	}
+}
+
+func writeComponents(to io.Writer, p pluginReport) {
+	if p.Fault != nil {
+		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
+	}
+	for _, c := range p.Components {
+		name := c.Name
+		if len(c.Aliases) > 0 {
+			name += " (" + strings.Join(c.Aliases, ", ") + ")"
+		}
+		fmt.Fprintf(to, "  %-12s %-20s %s\n", kindName(c.Kind), name, c.Summary)
+	}
+}
+
+func writePlugin(to io.Writer, p pluginReport) {
+	fmt.Fprintf(to, "Plugin:  %s %s\n", p.Name, p.Version)
+	fmt.Fprintf(to, "Path:    %s\n", orElse(p.Path, "none, it is part of the command"))
+	fmt.Fprintf(to, "Source:  %s\n", p.Source)
+	if p.SHA256 != "" {
+		fmt.Fprintf(to, "SHA-256: %s\n", p.SHA256)
+	}
+	writeComponents(to, p)
+	for _, c := range p.Components {
+		if t := c.Provider; t != nil {
+			fmt.Fprintf(to, "  %s: models %s; default %s; %s\n", c.Name, orElse(strings.Join(t.Models, ", "), "any"),
+				orElse(t.DefaultModel, "none"), orElse(string(t.Locality), string(sdk.LocalityRemote)))
+		}
+		if len(c.ConfigSchema) > 0 {
+			fmt.Fprintf(to, "  %s %s takes a config: its JSON Schema is in `plugins info --json`\n", kindName(c.Kind), c.Name)
+		}
+	}
+}
+
+func kindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }

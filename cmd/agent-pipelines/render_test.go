@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+var noon = time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC)
+
+// U231, D40: status shows the error and how to go on.
+func TestWriteStatus(t *testing.T) {
+	ended := noon.Add(-time.Minute)
+	s := kernel.Status{
+		Session: "auth", Mode: "pipeline", Status: state.Failed, Node: "1", Stage: "work", Type: "implement", Provider: "claude",
+		Iteration: 3, Max: 5, Attempt: 2, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended,
+		Failure:       &event.FailureData{Code: "ACODE-ORCH-001", ErrorType: "provider_crashed", Message: "claude died", Remedy: "try again"},
+		Dir:           "/p/.claude/pipeline-runs/auth",
+		ResumeCommand: "agent-pipelines resume auth",
+	}
+	want := `Session:        auth
+Status:         failed
+Node:           1 (work/implement)
+Provider:       claude
+Iteration:      3/5 (attempt 2)
+Last event:     error (12s ago)
+Errors:         1
+Duration:       59m
+Run dir:        /p/.claude/pipeline-runs/auth
+Error: claude died
+  try again
+  code: ACODE-ORCH-001 (provider_crashed)
+To resume: agent-pipelines resume auth
+`
+	var out bytes.Buffer
+	writeStatus(&out, &s, noon)
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCondition(t *testing.T) {
+	for want, s := range map[string]kernel.Status{
+		"crashed (its process is gone; the work that was finished is kept)": {Status: state.Running, Crashed: true},
+		"running (PID 7)":   {Status: state.Running, PID: 7},
+		"paused (approval)": {Status: state.Paused, PauseKind: state.PauseApproval},
+		"completed":         {Status: state.Completed},
+	} {
+		if diff := cmp.Diff(want, condition(&s)); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestWriteSessions(t *testing.T) {
+	var out bytes.Buffer
+	writeSessions(&out, nil, noon)
+	writeSessions(&out, []kernel.SessionInfo{
+		{Session: "auth", Status: state.Running, Crashed: true, Stage: "work", Modified: noon.Add(-90 * time.Minute)},
+		{Session: "docs", Status: state.Completed, Modified: noon.Add(-3 * time.Second)},
+	}, noon)
+	want := `No pipeline runs found.
+Recent pipeline runs:
+
+  SESSION                  STATUS     AGE          STAGE
+  auth                     crashed    1h30m ago    work
+  docs                     completed  3s ago       
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWriteResult(t *testing.T) {
+	in, cost := int64(1204), 0.5
+	for _, tt := range []struct {
+		name   string
+		result kernel.Result
+		want   string
+	}{
+		{
+			"loop at its maximum",
+			kernel.Result{Session: "s", Mode: "loop", Status: state.Completed, Reason: "max_iterations", Duration: 1240 * time.Millisecond, Dir: "/d"},
+			"Session 's' reached its maximum of iterations\n  Time:     1.2s\n  Output:   /d\n",
+		},
+		{
+			"paused",
+			kernel.Result{
+				Session: "s", Mode: "pipeline", Status: state.Paused, PauseKind: state.PauseSignal, Reason: "SIGINT", Completed: []string{"plan"},
+				Usage: event.Usage{InputTokens: &in, CostUSD: &cost}, Dir: "/d", ResumeCommand: "agent-pipelines resume s",
+			},
+			"Session 's' paused (signal): SIGINT\n  Stages:   plan\n  Time:     0s\n  Usage:    1,204 tokens in, $0.5000\n  Output:   /d\n" +
+				"To resume: agent-pipelines resume s\n",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			writeResult(&out, &tt.result)
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// printResult prints how a run ended: the result on standard output, a failure on standard error.
+func (a *app) printResult(r *kernel.Result) {
+	if a.JSON {
+		printJSON(a.stdout, r)
+		return
+	}
+	for _, w := range r.Warnings {
+		fmt.Fprintln(a.stderr, w)
+	}
+	if r.Failure != nil && r.Status == state.Failed {
+		failureOf(r.Failure).print(a.stderr)
+	}
+	writeResult(a.stdout, r)
+}
+
+// writeResult writes a result for people.
+func writeResult(to io.Writer, r *kernel.Result) {
+	if r.Status == state.Completed && r.Mode != modeLoop {
+		facts := append([]string{"Session:  " + r.Session}, resultFacts(r)...)
+		for _, line := range screen.TitledBox("PIPELINE COMPLETE", facts...) {
+			fmt.Fprintln(to, line)
+		}
+		return
+	}
+	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, ending(r))
+	for _, line := range resultFacts(r) {
+		fmt.Fprintln(to, "  "+line)
+	}
+	if r.ResumeCommand != "" {
+		fmt.Fprintln(to, "To resume: "+r.ResumeCommand)
+	}
+}
+
+func ending(r *kernel.Result) string {
+	if reachedMaximum(r) {
+		return "reached its maximum of iterations"
+	}
+	text := string(r.Status)
+	if r.Status == state.Paused && r.PauseKind != "" {
+		text += " (" + string(r.PauseKind) + ")"
+	}
+	if r.Reason != "" {
+		text += ": " + screen.Clean(r.Reason)
+	}
+	return text
+}
+
+// resultFacts are what a result says beside its ending.
+func resultFacts(r *kernel.Result) []string {
+	var facts []string
+	if len(r.Completed) > 0 && r.Mode != modeLoop {
+		facts = append(facts, "Stages:   "+strings.Join(r.Completed, ", "))
+	}
+	facts = append(facts, "Time:     "+r.Duration.Round(100*time.Millisecond).String())
+	if usage := screen.Usage(r.Usage); usage != "" {
+		facts = append(facts, "Usage:    "+usage)
+	}
+	return append(facts, "Output:   "+cmp.Or(r.Dir, "none"))
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// runFlags are the flags of the verbs that start a session.
+type runFlags struct {
+	Provider string            `help:"Use this provider for all stages."`
+	Model    string            `help:"Use this model for all stages."`
+	Context  string            `help:"Text for the agents, in prompts as $${CONTEXT}."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input. May be given several times."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'. May be given several times."`
+
+	Force      bool `help:"Take over a session that another process holds; start a finished one again."`
+	Resume     bool `help:"Go on with the session instead of starting it."`
+	Recompile  bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
+	Foreground bool `aliases:"no-tmux" help:"Run in this terminal (also: --no-tmux)."`
+	Tmux       bool `help:"Run in a tmux session in the background."`
+}
+
+// check refuses combinations that contradict themselves, and what this version cannot do.
+func (f *runFlags) check(a *app) error {
+	switch {
+	case f.Resume && f.Recompile:
+		return usageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
+			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
+	case f.Resume, f.Foreground, !f.Tmux && a.getenv("CI") == "true":
+		return nil
+	default:
+		return usageError("this version runs sessions in the foreground only",
+			"add --foreground (with CI=true in the environment it is the default)")
+	}
+}
+
+// options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
+// wrapper scripts hand them on.
+func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
+	inputs := f.Input
+	if len(inputs) == 0 {
+		var err error
+		if inputs, err = listed(a.getenv("PIPELINE_CLI_INPUTS")); err != nil {
+			return kernel.RunOptions{}, err
+		}
+	}
+	return kernel.RunOptions{
+		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
+		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
+		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
+		Inputs:   inputs, Commands: f.Command, Force: f.Force,
+		EnvProvider: a.getenv("CLAUDE_PIPELINE_PROVIDER"),
+		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
+		EnvContext:  a.getenv("CLAUDE_PIPELINE_CONTEXT"),
+	}, nil
+}
+
+// ignoredOnResume says which flags have no effect on a resumed session.
+func (f *runFlags) ignoredOnResume() string {
+	var ignored []string
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--provider", f.Provider != ""},
+		{"--model", f.Model != ""},
+		{"--input", len(f.Input) > 0},
+		{"--command", len(f.Command) > 0},
+	} {
+		if flag.given {
+			ignored = append(ignored, flag.name)
+		}
+	}
+	if len(ignored) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Ignored: %s; a resumed session keeps its plan.", strings.Join(ignored, ", "))
+}
+
+// listed reads a list from an environment variable: a JSON array of texts, or one a line.
+func listed(text string) ([]string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, nil
+	}
+	if !strings.HasPrefix(text, "[") {
+		return strings.Split(text, "\n"), nil
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, usageError("PIPELINE_CLI_INPUTS is no JSON array of texts: "+err.Error(),
+			"write it as [\"a.md\",\"b.md\"], or as one path a line")
+	}
+	return list, nil
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}

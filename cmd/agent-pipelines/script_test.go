@@ -1,0 +1,183 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// programs is where TestMain put the command (bin/agent-pipelines) and the plugins (bin/plugins).
+var programs string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "agent-pipelines-test-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	if err := buildPrograms(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	programs = dir
+	return m.Run()
+}
+
+// buildPrograms builds what the scripts run, from the workspace that this test is part of. It is
+// done in the test, since the cache of test results does not see the sources of other modules.
+func buildPrograms(dir string) error {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		return err
+	}
+	for out, pkg := range map[string]string{
+		"bin/agent-pipelines":             "./cmd/agent-pipelines",
+		"bin/plugins/agent-plugin-mock":   "./plugins/mock",
+		"bin/plugins/agent-plugin-judge":  "./plugins/judge",
+		"bin/plugins/agent-plugin-claude": "./plugins/claude",
+	} {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir, cmd.Stderr = root, os.Stderr
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("build %s: %w", pkg, err)
+		}
+	}
+	return nil
+}
+
+// TestScripts runs testdata/script: one script for each behaviour, with the real command and real
+// plugins.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               setUp,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":  expectExit,
+			"await":  await,
+			"signal": sendSignal,
+			"gone":   gone,
+			"events": events,
+		},
+	})
+}
+
+// setUp gives a script the programs, an empty home and the demonstration project.
+func setUp(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	env.Setenv("HOME", home)
+	env.Setenv("BIN", filepath.Join(programs, "bin"))
+	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
+	env.Setenv("TZ", "UTC")
+	if err := os.CopyFS(filepath.Join(env.WorkDir, "example"), os.DirFS("../../examples/demo")); err != nil {
+		return err
+	}
+	return nil
+}
+
+// expectExit is "exits <code> <command>...": it runs a command that has to end with the code.
+func expectExit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits <code> <command> [args...]")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// patience is how long a script waits for something that has to come; it is there to end a broken
+// test, no test depends on it.
+const patience = 60 * time.Second
+
+// eventually polls until a condition holds.
+func eventually(ts *testscript.TestScript, what string, holds func() bool) {
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// await <file> <pattern>: waits until a file matches.
+func await(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: await <file> <pattern>")
+	}
+	pattern := regexp.MustCompile(args[1])
+	eventually(ts, args[1]+" in "+args[0], func() bool {
+		content, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && pattern.Match(content)
+	})
+}
+
+// signal <name> <session>: sends INT, TERM or KILL to the kernel that holds a session.
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	if neg || len(args) != 2 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: signal INT|TERM|KILL <session>")
+	}
+	var lock struct {
+		PID int `json:"pid"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(ts.MkAbs(".claude/locks/"+args[1]+".lock"))), &lock))
+	ts.Check(syscall.Kill(lock.PID, signals[args[0]]))
+}
+
+// gone <file>: waits until the process whose id the file holds has ended.
+func gone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone <file>")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	eventually(ts, "the end of process "+strconv.Itoa(pid), func() bool { return syscall.Kill(pid, 0) != nil })
+}
+
+// events <session> <type> <count>: the journal of a session has that many events of a type.
+func events(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: events <session> <type> <count>")
+	}
+	want, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	journal := ts.ReadFile(ts.MkAbs(".claude/pipeline-runs/" + args[0] + "/events.jsonl"))
+	if got := strings.Count(journal, `"type":"`+args[1]+`"`); got != want {
+		ts.Fatalf("%d events of type %s, want %d:\n%s", got, args[1], want, journal)
+	}
+}

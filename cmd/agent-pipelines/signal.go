@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// stopper pauses a session that runs in this process.
+type stopper interface {
+	Stop(session string, kind state.PauseKind, reason string)
+}
+
+// watch turns signals into the end of a session: the first asks it to pause, any later one stops it.
+// It is safe for concurrent use.
+type watch struct {
+	engine stopper
+	say    func(string)
+	cancel context.CancelCauseFunc
+
+	incoming chan os.Signal
+	done     chan struct{}
+	reader   sync.WaitGroup
+
+	mu      sync.Mutex
+	session string    // "" until it is known
+	first   os.Signal // nil while none came
+}
+
+// watchSignals begins to listen for SIGINT and SIGTERM. The caller closes the watch.
+func watchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *watch {
+	w := &watch{engine: engine, say: say, cancel: cancel, incoming: make(chan os.Signal, 4), done: make(chan struct{})}
+	signal.Notify(w.incoming, syscall.SIGINT, syscall.SIGTERM)
+	w.reader.Go(w.read)
+	return w
+}
+
+func (w *watch) read() {
+	for {
+		select {
+		case <-w.done:
+			return
+		case s := <-w.incoming:
+			w.take(s)
+		}
+	}
+}
+
+// take acts on one signal.
+func (w *watch) take(s os.Signal) {
+	w.mu.Lock()
+	session, again := w.session, w.first != nil
+	if !again {
+		w.first = s
+	}
+	w.mu.Unlock()
+	if again || session == "" {
+		w.say("Stopping now.")
+		w.cancel(&interrupted{signal: s})
+		return
+	}
+	w.say(fmt.Sprintf("%s: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", signalName(s)))
+	w.engine.Stop(session, state.PauseSignal, signalName(s))
+}
+
+// runs tells the watch which session runs.
+func (w *watch) runs(session string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.session = session
+}
+
+// signal is the first signal that came, nil for none.
+func (w *watch) signal() os.Signal {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.first
+}
+
+// close stops listening.
+func (w *watch) close() {
+	signal.Stop(w.incoming)
+	close(w.done)
+	w.reader.Wait()
+}
+
+func signalName(s os.Signal) string {
+	switch s {
+	case syscall.SIGINT:
+		return "SIGINT"
+	case syscall.SIGTERM:
+		return "SIGTERM"
+	default:
+		return s.String()
+	}
+}

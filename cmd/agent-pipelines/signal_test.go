@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// stops records what was asked of an engine.
+type stops []string
+
+func (s *stops) Stop(session string, kind state.PauseKind, reason string) {
+	*s = append(*s, session+" "+string(kind)+" "+reason)
+}
+
+// U043, U044: the first signal lets the iteration finish, any later one does not.
+func TestSignals(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var engine stops
+	var said []string
+	w := watchSignals(&engine, func(line string) { said = append(said, line) }, cancel)
+	defer w.close()
+	w.runs("demo")
+
+	w.take(syscall.SIGTERM)
+	if diff := cmp.Diff(stops{"demo signal SIGTERM"}, engine); diff != "" {
+		t.Errorf("after the first signal: %s", diff)
+	}
+	if ctx.Err() != nil {
+		t.Error("the first signal stopped everything at once")
+	}
+	w.take(syscall.SIGINT)
+	var cause *interrupted
+	if !errors.As(context.Cause(ctx), &cause) || cause.signal != syscall.SIGINT {
+		t.Errorf("the second signal has the cause %v", context.Cause(ctx))
+	}
+	if len(engine) != 1 {
+		t.Errorf("the engine was asked %d times to pause", len(engine))
+	}
+	want := []string{"SIGTERM: finishing the iteration, at most 30 s; press Ctrl-C again to stop now.", "Stopping now."}
+	if diff := cmp.Diff(want, said); diff != "" {
+		t.Error(diff)
+	}
+	if w.signal() != syscall.SIGTERM {
+		t.Errorf("signal() = %v, want the first one", w.signal())
+	}
+}
+
+func TestSignalBeforeTheSession(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var engine stops
+	w := watchSignals(&engine, func(string) {}, cancel)
+	defer w.close()
+	w.take(syscall.SIGINT)
+	if ctx.Err() == nil || len(engine) != 0 {
+		t.Errorf("there is nothing to finish, but: context %v, stops %v", ctx.Err(), engine)
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/signal"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// tailLines is how many lines tail begins with, as in the Bash engine.
+const tailLines = 50
+
+// tailVerb is `tail <session> [lines]`.
+type tailVerb struct {
+	Session string `arg:"" help:"The session to read."`
+	Count   int    `arg:"" name:"lines" optional:"" help:"How many of the last events to begin with. Default: 50."`
+	Lines   int    `name:"lines" placeholder:"N" help:"The same as a flag."`
+	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not. Default: while the session runs."`
+}
+
+func (v *tailVerb) run(ctx context.Context, a *app) error {
+	if v.Count < 0 || v.Lines < 0 {
+		return usageError("the number of lines cannot be negative", "give a number from 1")
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	err := a.use(ctx, func(e *kernel.Engine) error {
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		return e.Tail(ctx, v.Session, v.lines(), v.follows(s), a.printEvent)
+	})
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // ending it is how following ends
+	}
+	return err
+}
+
+func (v *tailVerb) lines() int {
+	switch {
+	case v.Lines > 0:
+		return v.Lines
+	case v.Count > 0:
+		return v.Count
+	default:
+		return tailLines
+	}
+}
+
+// follows says whether to wait for more: as asked, or while a kernel holds the session.
+func (v *tailVerb) follows(s *kernel.Status) bool {
+	if v.Follow != nil {
+		return *v.Follow
+	}
+	return s.PID > 0
+}
+
+// printEvent prints an event as a line for people, or with --json as it stands in the journal.
+func (a *app) printEvent(e event.Event) error {
+	if !a.JSON {
+		_, err := fmt.Fprintf(a.stdout, "[%s] %s\n", e.Time.Local().Format("15:04:05"), screen.Details(e))
+		return err
+	}
+	line, err := e.AppendLine(nil)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(line)
+	return err
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// trustVerb is `trust <dir>`.
+type trustVerb struct {
+	Dir string `arg:"" type:"path" help:"The directory, for instance a project that brings its own plugins."`
+}
+
+func (v *trustVerb) run(ctx context.Context, a *app) error {
+	if err := a.use(ctx, func(e *kernel.Engine) error { return e.Trust(v.Dir) }); err != nil {
+		return err
+	}
+	if a.JSON {
+		printJSON(a.stdout, map[string]string{"trusted": v.Dir})
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "Plugins in %s and below may be used from now on.\n", v.Dir)
+	return nil
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+// versionVerb is `version`.
+type versionVerb struct{}
+
+// build is what is known of how the command was built.
+type build struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+func (versionVerb) run(_ context.Context, a *app) error {
+	b := thisBuild()
+	if a.JSON {
+		printJSON(a.stdout, b)
+		return nil
+	}
+	_, err := fmt.Fprint(a.stdout, b)
+	return err
+}
+
+// String is the build for people.
+func (b build) String() string {
+	text := fmt.Sprintf("%s %s\n", program, b.Version)
+	if b.Commit != "" {
+		text += fmt.Sprintf("commit %s\n", b.Commit)
+	}
+	return text + fmt.Sprintf("%s %s/%s\n", b.Go, b.OS, b.Arch)
+}
+
+// thisBuild reads what the Go tools wrote into the binary. The commit is missing where they did not
+// look at git; releases name it in the version.
+func thisBuild() build {
+	b := build{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			b.Commit = s.Value
+		}
+	}
+	return b
+}
