@@ -33,6 +33,7 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 	if err := prepare(ctx); err != nil {
 		return nil, err
 	}
+	s.flushNotices()
 	final, err := s.run(ctx, control)
 	s.state = final
 	if err != nil {
@@ -77,15 +78,43 @@ func (s *session) send(u Update) {
 	s.engine.subscribers.send(u)
 }
 
-// notice journals the lives of plugin processes.
+// notice journals the lives of plugin processes. Those that start before the run begins wait for its
+// first events.
 func (s *session) notice(n pluginhost.Notice) {
 	d := map[string]any{"plugin": n.Path, "sha256": n.SHA256, "pid": n.PID, "environment": n.Environment}
 	if n.Detail != "" {
 		d["detail"] = n.Detail
 	}
-	if _, err := s.journal.Append(context.Background(), event.New(event.Type(n.Event), nil, "", d)); err != nil {
-		s.log.Debug("plugin notice not journaled", "event", n.Event, "error", err)
+	e := event.New(event.Type(n.Event), nil, "", d)
+	s.noticing.Lock()
+	defer s.noticing.Unlock()
+	if !s.begun {
+		s.notices = append(s.notices, e)
+		return
 	}
+	s.note(e)
+}
+
+// note journals an event that only informs and that no effect reports.
+func (s *session) note(e event.Event) {
+	stamped, err := s.journal.Append(context.Background(), e)
+	if err != nil {
+		s.log.Debug("event not journaled", "type", e.Type, "error", err)
+	}
+	for i := range stamped {
+		s.send(Update{Session: s.name, Event: &stamped[i], Plan: s.plan})
+	}
+}
+
+// flushNotices lets notices through: the run's first events are written.
+func (s *session) flushNotices() {
+	s.noticing.Lock()
+	defer s.noticing.Unlock()
+	s.begun = true
+	for _, e := range s.notices {
+		s.note(e)
+	}
+	s.notices = nil
 }
 
 func (s *session) closeHost() error {

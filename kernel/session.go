@@ -46,6 +46,10 @@ type session struct {
 	started  time.Time
 	warnings Diagnostics
 
+	noticing sync.Mutex // guards:
+	begun    bool       // the run's first events are written
+	notices  []event.Event
+
 	sending sync.Mutex // held while observers are called
 	observe func(Update)
 }

@@ -70,7 +70,7 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	text, err := a.prompt(paths, output)
+	text, err := a.prompt(paths)
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
@@ -116,7 +116,7 @@ func orElse(a, b float64) float64 {
 	return b
 }
 
-func (a *attempt) prompt(paths inputs.Paths, output string) (string, error) {
+func (a *attempt) prompt(paths inputs.Paths) (string, error) {
 	template := a.node.Prompt
 	if template == "" {
 		file := a.node.PromptPath
@@ -134,7 +134,7 @@ func (a *attempt) prompt(paths inputs.Paths, output string) (string, error) {
 	v := prompt.Vars{
 		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		OutputPath: output, Progress: paths.Progress, Text: a.text(),
+		OutputPath: a.outputName(), Progress: paths.Progress, Text: a.text(),
 	}
 	if a.state.Mode != "loop" {
 		v.Output = a.Dir.Abs(a.dir.Output(at.Iteration, a.node.Termination.Max()))
