@@ -93,9 +93,6 @@ func read(d *rundir.Dir, e fs.DirEntry) (Message, error) {
 	if !e.Type().IsRegular() {
 		return reject(d, e.Name(), errors.New("not a regular file"))
 	}
-	if !idPattern.MatchString(id) {
-		return reject(d, e.Name(), errors.New("its name is no id"))
-	}
 	text, err := d.Read(file(id), MaxMessage+1) // the newline
 	if errors.Is(err, rundir.ErrTooLarge) {
 		return reject(d, e.Name(), err)

@@ -57,8 +57,11 @@ func newID(at time.Time) string {
 	return at.UTC().Format("20060102T150405.000000000Z") + "-" + strings.ToLower(rand.Text()[:10])
 }
 
-// parse reads the message with an id. Members that it does not know are ignored.
+// parse reads the message of the file with the given id. Members that it does not know are ignored.
 func parse(id string, text []byte) (Message, error) {
+	if !idPattern.MatchString(id) {
+		return Message{}, errors.New("its name is no id")
+	}
 	var m Message
 	if err := json.Unmarshal(text, &m); err != nil {
 		return Message{}, fmt.Errorf("not a message: %w", err)
@@ -69,7 +72,10 @@ func parse(id string, text []byte) (Message, error) {
 	if m.ID != id {
 		return Message{}, errors.New("its id is not the file's name")
 	}
-	return m, m.check()
+	if err := m.check(); err != nil {
+		return Message{}, err
+	}
+	return m, nil
 }
 
 // check returns nil for a message that somebody may post.
