@@ -51,6 +51,10 @@ func WithConfigDir(dir string) Option { return func(c *config) { c.configDir = d
 // agent-pipelines in the user's cache directory.
 func WithCacheDir(dir string) Option { return func(c *config) { c.cacheDir = dir } }
 
+// WithExecutable sets the program beside which plugins are looked for; "-" looks nowhere. Default: the
+// running program.
+func WithExecutable(path string) Option { return func(c *config) { c.executable = path } }
+
 // WithEnvironment sets the user's environment, "NAME=value" each. Default: os.Environ().
 func WithEnvironment(environ []string) Option { return func(c *config) { c.environ = environ } }
 
