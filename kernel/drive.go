@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -143,9 +144,25 @@ func (s *session) finish() (*Result, error) {
 	r := s.result()
 	err := s.view.Flush(s.state)
 	if s.state.Mode == "loop" {
-		err = errors.Join(err, s.recordCompletion(r))
+		err = errors.Join(err, s.recordCompletion())
 	}
 	return r, err
+}
+
+// recordCompletion adds a loop that has ended to the project's list of them.
+func (s *session) recordCompletion() error {
+	c := view.Completion{Session: s.name, Type: s.plan.Nodes[0].Ref, CompletedAt: time.Now().UTC().Format(time.RFC3339)}
+	switch {
+	case s.state.Status == state.Completed && s.state.Reason == "max_iterations":
+		c.Status = view.CompletionMaximum
+	case s.state.Status == state.Completed:
+		c.Status = view.CompletionComplete
+	case s.state.Status == state.Failed:
+		c.Status = view.CompletionFailed
+	default:
+		return nil
+	}
+	return view.RecordCompletion(context.Background(), s.engine.project, c)
 }
 
 func (s *session) result() *Result {

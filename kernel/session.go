@@ -17,6 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -36,7 +37,7 @@ type session struct {
 	dir     *rundir.Dir
 	journal *journal.Journal
 	host    *pluginhost.Host
-	view    viewer
+	view    *view.Writer
 	closers []func() error // in the order of opening
 
 	survivors []process.Survivor // of an earlier run, ended when the session was taken
@@ -60,7 +61,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	if err := rundir.CheckSession(name); err != nil {
 		return nil, log, err
 	}
-	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, view: noView{}}
+	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())

@@ -9,6 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -100,6 +101,7 @@ func terminal(name string, status state.Status) error {
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
 	s.plan, s.warnings = src.plan, src.warnings
+	s.view = view.New(s.dir, s.plan, log.Events)
 	if err := s.fold(log); err == nil && !force {
 		if err := occupied(s.name, s.state.Status); err != nil {
 			return err
@@ -141,10 +143,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if log.Report.Damaged() {
 		return damaged(s.name, log.Report)
 	}
-	if err := s.readPlan(log); err != nil {
-		return err
-	}
-	if err := s.fold(log); err != nil {
+	if err := s.load(log); err != nil {
 		return err
 	}
 	if s.state.Status.Final() {
@@ -182,6 +181,15 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// load reads the session's plan and folds its journal.
+func (s *session) load(log journal.Log) error {
+	if err := s.readPlan(log); err != nil {
+		return err
+	}
+	s.view = view.New(s.dir, s.plan, log.Events)
+	return s.fold(log)
 }
 
 func damaged(name string, r journal.Report) error {

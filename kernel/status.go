@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -135,20 +136,25 @@ func (e *Engine) Tail(ctx context.Context, session string, lines int, follow boo
 	return nil
 }
 
-// Sessions lists the project's sessions, the most recently changed first.
+// Sessions lists the project's sessions, the most recently changed first, from the heads of their
+// state.json. Those that cannot be read are listed without a status.
 func (e *Engine) Sessions() ([]SessionInfo, error) {
-	entries, err := e.project.Sessions()
+	heads, err := view.Heads(e.project, 0, nil)
 	if err != nil {
 		return nil, err
 	}
-	infos := make([]SessionInfo, 0, len(entries))
-	for _, entry := range entries {
-		s, err := e.Status(entry.Session)
-		if err != nil {
-			e.log.Warn("session passed over", "session", entry.Session, "error", err)
-			continue
+	infos := make([]SessionInfo, 0, len(heads))
+	for _, h := range heads {
+		if h.Err != nil {
+			e.log.Warn("state of session cannot be read", "session", h.Session, "error", h.Err)
 		}
-		infos = append(infos, SessionInfo{Session: entry.Session, Status: s.Status, Crashed: s.Crashed, Stage: s.Stage, Modified: entry.Modified})
+		_, held, err := lock.Holder(e.project, h.Session)
+		if err != nil {
+			return nil, err
+		}
+		infos = append(infos, SessionInfo{
+			Session: h.Session, Status: h.Status, Crashed: !held && h.Status == state.Running, Stage: h.Stage, Modified: h.Modified,
+		})
 	}
 	return infos, nil
 }
@@ -193,10 +199,7 @@ func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
 }
 
 func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
-	if err := s.readPlan(log); err != nil {
-		return err
-	}
-	if err := s.fold(log); err != nil {
+	if err := s.load(log); err != nil {
 		return err
 	}
 	events, err := s.journal.Start(ctx, s.kernelStart())
