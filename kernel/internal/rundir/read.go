@@ -25,7 +25,7 @@ var errNotRegular = errors.New("not a regular file")
 // where that is the reason. Pipes and devices, which an agent could put in place of its result, are
 // refused and never waited for.
 func (s *Store) Read(name string, limit int64) ([]byte, error) {
-	f, err := s.openRegular(name)
+	f, err := s.OpenRegular(name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func changed(file string, why error) error {
 
 // Ref describes a file that somebody else wrote, by reading it through.
 func (s *Store) Ref(name string) (event.Ref, error) {
-	f, err := s.openRegular(name)
+	f, err := s.OpenRegular(name)
 	if err != nil {
 		return event.Ref{}, err
 	}
@@ -80,9 +80,9 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(h.Sum(nil)), Size: size}, nil
 }
 
-// openRegular opens a regular file for reading. Not blocking matters for a pipe, which would wait
-// for a writer while being opened; regular files ignore it.
-func (s *Store) openRegular(name string) (*os.File, error) {
+// OpenRegular opens a regular file for reading; anything else is refused. The caller closes it. (Not
+// blocking matters for a pipe, which would wait for a writer while being opened.)
+func (s *Store) OpenRegular(name string) (*os.File, error) {
 	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, s.explain("read "+name, err)

@@ -1,0 +1,130 @@
+package view
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// build makes what surrounds the history.
+func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
+	current := currentStage(p, st)
+	var loop state.Loop
+	if current < len(p.Nodes) {
+		loop = st.Nodes[p.Nodes[current].Path].Loop
+	}
+	f := Front{
+		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
+		CurrentStage: current, Iteration: loop.Iteration, IterationCompleted: loop.Completed, Stages: []Stage{},
+	}
+	if at := stampOf(loop.IterationStartedAt); at != "" {
+		f.IterationStarted = &at
+	}
+	if st.Mode != "loop" {
+		f.Stages = stages(p, st)
+	}
+	b := Back{
+		ResumedAt: stampOf(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
+		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
+		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: tokens(st.Usage),
+		EventSeq: st.Seq, Scheduler: &st,
+	}
+	b.StageArtifacts, b.Retries = ofNodes(p, st)
+	b.end(st, loop)
+	return f, b
+}
+
+// end says how the run ended or why it waits.
+func (b *Back) end(st state.State, loop state.Loop) {
+	at := stampOf(st.EndedAt)
+	switch st.Status {
+	case state.Completed, state.Aborted:
+		b.CompletedAt, b.CompletionReason = at, st.Reason
+	case state.Failed:
+		b.FailedAt, b.ResumeFrom = at, loop.Completed+1
+	case state.Paused:
+		b.PausedAt, b.PauseReason, b.PauseKind, b.ResumeFrom = at, st.PauseReason, string(st.PauseKind), loop.Completed+1
+	}
+	if st.Failure != nil {
+		b.Error = &Error{Type: st.Failure.ErrorType, Message: st.Failure.Message, Timestamp: at}
+		b.ErrorType = st.Failure.ErrorType
+	}
+}
+
+// currentStage is the position of the node the run is at, that of the last one behind it.
+func currentStage(p *plan.Plan, st state.State) int {
+	top, _, _ := strings.Cut(st.At, ".")
+	if i := p.Index(top); i >= 0 {
+		return i
+	}
+	return max(0, len(p.Nodes)-1)
+}
+
+func stages(p *plan.Plan, st state.State) []Stage {
+	found := []Stage{}
+	for i := range p.Nodes {
+		n, entered := st.Nodes[p.Nodes[i].Path]
+		if !entered {
+			continue
+		}
+		s := Stage{
+			Index: i, Name: p.Nodes[i].ID, Status: string(n.Status), Timestamp: stamp(n.StartedAt),
+			StartedAt: stamp(n.StartedAt), Outcome: n.Outcome, Visit: n.Visit,
+		}
+		if n.EndedAt != nil {
+			s.Timestamp = stamp(*n.EndedAt)
+		}
+		found = append(found, s)
+	}
+	return found
+}
+
+func completedStages(p *plan.Plan, st state.State) []string {
+	ids := []string{}
+	for i := range p.Nodes {
+		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
+			ids = append(ids, p.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
+func ofNodes(p *plan.Plan, st state.State) (artifacts map[string]map[string]event.Ref, retries map[string]int) {
+	artifacts, retries = map[string]map[string]event.Ref{}, map[string]int{}
+	for i := range p.Nodes {
+		n := st.Nodes[p.Nodes[i].Path]
+		if len(n.Artifacts) > 0 {
+			artifacts[p.Nodes[i].ID] = n.Artifacts
+		}
+		if n.StageAttempt > 0 {
+			retries[p.Nodes[i].ID] = n.StageAttempt
+		}
+	}
+	return artifacts, retries
+}
+
+func cycles(st state.State) map[string]int {
+	counts := make(map[string]int, len(st.Cycles))
+	for edge, c := range st.Cycles {
+		counts[edge] = c.Count
+	}
+	return counts
+}
+
+// tokens is what went in and came out, nil if nobody said.
+func tokens(u event.Usage) *int64 {
+	if u.InputTokens == nil && u.OutputTokens == nil {
+		return nil
+	}
+	var sum int64
+	for _, n := range []*int64{u.InputTokens, u.OutputTokens} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return &sum
+}

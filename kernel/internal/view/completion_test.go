@@ -1,0 +1,115 @@
+package view_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestRecordCompletion(t *testing.T) {
+	entry := view.Completion{Session: "demo", Type: "tick", Status: view.CompletionComplete, CompletedAt: "2026-01-01T00:00:00Z"}
+	const text = `{"session":"demo","type":"tick","status":"complete","completed_at":"2026-01-01T00:00:00Z"}`
+	tests := map[string]struct {
+		before, want string
+	}{
+		"no file":         {"", "[" + text + "]"},
+		"empty list":      {"[]", "[" + text + "]"},
+		"others are kept": {`[{"session":"old","more":[1]},7]`, `[{"session":"old","more":[1]},7,` + text + "]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, _ := openDir(t, "s")
+			if tt.before != "" {
+				if err := p.Replace(rundir.CompletionsFile, []byte(tt.before)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := view.RecordCompletion(t.Context(), p, entry); err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.Read(rundir.CompletionsFile, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(parsed(t, tt.want), parsed(t, string(got))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
+	p, _ := openDir(t, "s")
+	const n = 20
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if err := view.RecordCompletion(t.Context(), p, view.Completion{Session: fmt.Sprint(i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	text, err := p.Read(rundir.CompletionsFile, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := parsed(t, string(text)).([]any); len(got) != n {
+		t.Errorf("%d entries of %d", len(got), n)
+	}
+}
+
+func TestCompletionsThatCannotBeReadStay(t *testing.T) {
+	for name, text := range map[string]string{"an object": "{}", "torn": `[{"session":`} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := openDir(t, "s")
+			if err := p.Replace(rundir.CompletionsFile, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			err := view.RecordCompletion(t.Context(), p, view.Completion{})
+			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), p.Abs(rundir.CompletionsFile)) {
+				t.Errorf("got %v", err)
+			}
+			if got, err := p.Read(rundir.CompletionsFile, 100); err != nil || string(got) != text {
+				t.Errorf("now %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestCompletionWaitsForTheLock(t *testing.T) {
+	p, _ := openDir(t, "s")
+	lock, err := p.OpenFile(rundir.CompletionsLock, os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := filelock.Try(lock); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := view.RecordCompletion(ctx, p, view.Completion{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

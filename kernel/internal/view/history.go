@@ -1,0 +1,119 @@
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// maxResult bounds what is read of a result file, in bytes.
+const maxResult = 1 << 20
+
+// history is the list of completed iterations, kept as the text that it has in the file: rendering a
+// thousand entries anew for each iteration would cost more than all else.
+type history struct {
+	text  bytes.Buffer
+	count int
+}
+
+// add renders an entry; the indentation is that of the file.
+func (h *history) add(e Iteration) error {
+	text, err := render(e, "    ")
+	if err != nil {
+		return err
+	}
+	if h.count > 0 {
+		h.text.WriteByte(',')
+	}
+	h.text.WriteString("\n    ")
+	h.text.Write(text)
+	h.count++
+	return nil
+}
+
+func (h *history) reset() {
+	h.text.Reset()
+	h.count = 0
+}
+
+// appendTo writes the list.
+func (h *history) appendTo(out *bytes.Buffer) {
+	out.WriteByte('[')
+	out.Write(h.text.Bytes())
+	if h.count > 0 {
+		out.WriteString("\n  ")
+	}
+	out.WriteByte(']')
+}
+
+// render is pretty-printed JSON as jq writes it, without a newline at the end.
+func render(v any, prefix string) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(prefix, "  ")
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte{'\n'}), nil
+}
+
+// entry makes a history entry of an iteration_complete event; ok is false for one of a parallel block,
+// which the session's history leaves out.
+func entry(dir *rundir.Dir, p *plan.Plan, e event.Event) (_ Iteration, ok bool) {
+	if e.Type != event.IterationComplete || e.Cursor == nil || e.Cursor.Provider != "" {
+		return Iteration{}, false
+	}
+	d, err := event.Decode[event.IterationCompleteData](e)
+	if err != nil {
+		return Iteration{}, false
+	}
+	if e.RunID == "" { // the Bash engine's events leave the result in its file
+		d = withResult(dir, d)
+	}
+	if d.Stage == "" {
+		if n := p.Find(e.Cursor.NodePath); n != nil {
+			d.Stage = n.ID
+		}
+	}
+	return Iteration{
+		Iteration: e.Cursor.Iteration, Timestamp: stamp(e.Time), Stage: d.Stage, Decision: d.Decision, Reason: d.Reason,
+		Summary: d.Summary, FilesTouched: list(d.FilesTouched), ItemsCompleted: list(d.ItemsCompleted), Signals: d.Signals,
+	}, true
+}
+
+// withResult fills in what the result file says, as far as it can be read.
+func withResult(dir *rundir.Dir, d event.IterationCompleteData) event.IterationCompleteData {
+	name, err := filepath.Rel(dir.Path(), d.ResultFile)
+	if d.ResultFile == "" || err != nil || !filepath.IsLocal(name) {
+		return d
+	}
+	text, err := dir.Read(filepath.ToSlash(name), maxResult)
+	if err != nil {
+		return d
+	}
+	var r struct {
+		Summary string `json:"summary"`
+		Work    struct {
+			ItemsCompleted []string `json:"items_completed"`
+			FilesTouched   []string `json:"files_touched"`
+		} `json:"work"`
+		Signals event.Signals `json:"signals"`
+	}
+	if json.Unmarshal(text, &r) != nil {
+		return d
+	}
+	d.Summary, d.FilesTouched, d.ItemsCompleted, d.Signals = r.Summary, r.Work.FilesTouched, r.Work.ItemsCompleted, r.Signals
+	return d
+}
+
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

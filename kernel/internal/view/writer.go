@@ -1,0 +1,170 @@
+package view
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+const (
+	// smallFile is the size below which the file is written for each event of an iteration.
+	smallFile = 256 << 10
+	// interval is the least time between such writes of a larger file.
+	interval = time.Second
+)
+
+// Writer keeps a session's state.json in step with its journal. The file is replaced in one step and
+// not synced. It is written at every transition and stop, and for the events of iterations at once
+// while it is small, else at most once a second. Its methods may be called from several goroutines.
+type Writer struct {
+	dir  *rundir.Dir
+	plan *plan.Plan
+
+	mu      sync.Mutex // guards:
+	history history
+	latest  state.State
+	size    int       // of the file as last written, bytes
+	wrote   time.Time // when that was
+	later   *time.Timer
+	failed  error // of a write that nobody waited for
+}
+
+// New returns the writer of a session that follows a plan. past are the events that the journal holds
+// already; the history is made from them. It writes nothing yet.
+func New(dir *rundir.Dir, p *plan.Plan, past []event.Event) *Writer {
+	w := &Writer{dir: dir, plan: p}
+	for _, e := range past {
+		_ = w.observe(e) // plain text always renders
+	}
+	return w
+}
+
+// Update follows an event and the state after it, which the writer keeps and nobody may change. An
+// error means that the file is older than the state; the session can go on.
+func (w *Writer) Update(e event.Event, st state.State) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = st
+	if err := w.observe(e); err != nil {
+		return err
+	}
+	switch worth(e.Type) {
+	case atOnce:
+		return w.write()
+	case soon:
+		if w.size < smallFile || time.Since(w.wrote) >= interval {
+			return w.write()
+		}
+		if w.later == nil {
+			w.later = time.AfterFunc(interval-time.Since(w.wrote), w.catchUp)
+		}
+	case never:
+	}
+	return w.takeFailure()
+}
+
+// Flush writes the file for a state at which the session rests.
+func (w *Writer) Flush(st state.State) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = st
+	return w.write()
+}
+
+// catchUp is the write that an event was not worth at once. A later write makes it needless.
+func (w *Writer) catchUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.later == nil {
+		return
+	}
+	w.failed = w.write()
+}
+
+// takeFailure returns the error of a write that nobody waited for, once.
+func (w *Writer) takeFailure() error {
+	err := w.failed
+	w.failed = nil
+	return err
+}
+
+// observe takes up what an event adds to the history. A new run begins a new one.
+func (w *Writer) observe(e event.Event) error {
+	if e.Type == event.SessionStart && e.RunID != "" {
+		w.history.reset()
+	}
+	if it, ok := entry(w.dir, w.plan, e); ok {
+		return w.history.add(it)
+	}
+	return nil
+}
+
+func (w *Writer) write() error {
+	if w.later != nil {
+		w.later.Stop()
+		w.later = nil
+	}
+	w.failed = nil
+	if w.latest.Session == "" {
+		return nil // the run has not begun
+	}
+	text, err := w.render()
+	if err != nil {
+		return fmt.Errorf("render %s: %w", rundir.StateFile, err)
+	}
+	crash.Point("view.state.before-write")
+	w.size, w.wrote = len(text), time.Now()
+	return w.dir.Replace(rundir.StateFile, text)
+}
+
+// render puts the history between the two halves of the document.
+func (w *Writer) render() ([]byte, error) {
+	front, back := build(w.plan, w.latest, w.history.count)
+	before, err := render(front, "")
+	if err != nil {
+		return nil, err
+	}
+	after, err := render(back, "")
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	out.Grow(len(before) + len(after) + w.history.text.Len() + 64)
+	out.Write(bytes.TrimSuffix(before, []byte("\n}")))
+	out.WriteString(",\n  \"history\": ")
+	w.history.appendTo(&out)
+	out.WriteByte(',')
+	out.Write(bytes.TrimPrefix(after, []byte{'{'}))
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// urgency says when an event has to be seen in the file.
+type urgency int
+
+const (
+	never urgency = iota
+	soon
+	atOnce
+)
+
+func worth(t event.Type) urgency {
+	switch t {
+	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
+		event.SessionAborted, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
+		event.QuestionAsked, event.QuestionAnswered:
+		return atOnce
+	case event.IterationStart, event.IterationComplete, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
+		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ArtifactWritten:
+		return soon
+	default:
+		return never
+	}
+}
