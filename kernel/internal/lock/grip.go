@@ -24,6 +24,9 @@ const (
 	guardTime = 5 * time.Second
 )
 
+// errUnsettled says that a lock was still changing hands when patience ended.
+var errUnsettled = errors.New("it is replaced again and again")
+
 // grip is a lock file that was opened, and what is known about it.
 type grip struct {
 	file    *os.File
@@ -44,7 +47,7 @@ func seize(ctx context.Context, p *rundir.Project, session string, flag int) (*g
 		}
 		settled, err := g.settle(ctx, p)
 		if err == nil && !settled && ctx.Err() != nil {
-			err = fmt.Errorf("lock %s: it is replaced again and again", p.Abs(g.name))
+			err = fmt.Errorf("lock %s: %w", p.Abs(g.name), errUnsettled)
 		}
 		if err == nil && settled {
 			return g, nil
@@ -169,12 +172,15 @@ func (g *grip) remove(p *rundir.Project) (removed bool, err error) {
 	if current, err = g.current(p); err != nil || !current {
 		return false, err
 	}
-	return true, p.Remove(g.name)
+	if err := p.Remove(g.name); err != nil {
+		return false, err
+	}
+	return true, nil
 }
 
-// guard locks the directory of the locks, so that looking at a path and removing it are one act. On a
-// file system that cannot lock directories (NFS) two --force in the same moment may both succeed;
-// then the journal lets only the later one write.
+// guard locks the directory of the locks, so that looking at a path and removing it are one act. A file
+// system that cannot lock directories (NFS) leaves a moment in which one --force removes the lock of
+// another; the journal then lets only the later one write.
 func guard(p *rundir.Project) (unguard func(), err error) {
 	dir, err := p.OpenFile(rundir.LocksDir, os.O_RDONLY)
 	if err != nil {

@@ -3,6 +3,7 @@ package lock
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -60,7 +61,9 @@ func parse(text []byte) (info Info, ok bool) {
 		Info
 		StartedAt string `json:"started_at"` // a time nobody can read makes no lock invalid
 	}
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw); err != nil || raw.PID <= 0 {
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&raw)
+	var mistyped *json.UnmarshalTypeError // of a member; the others are read
+	if err != nil && !errors.As(err, &mistyped) || raw.PID <= 0 {
 		return Info{}, false
 	}
 	info = raw.Info

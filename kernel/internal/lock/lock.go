@@ -13,8 +13,8 @@ import (
 
 // Options says how a session is taken. The zero value takes one that is free.
 type Options struct {
-	// Force takes the session from whoever holds it, once: of several processes that force in the same
-	// moment one wins. Who lost it is not told; the journal refuses its writes.
+	// Force takes the session from whoever holds it, from one holder at most. Who loses it is not told;
+	// the journal refuses its writes.
 	Force bool
 	// Marker is recorded in the lock: the text that the run's processes carry in their environment,
 	// by which survivors of a dead kernel are found. May be empty.
@@ -96,10 +96,16 @@ func (l *Lock) override(g *grip) error {
 	return err
 }
 
+// contention refuses a session that somebody holds.
 func contention(session string, holder Info) error {
-	err := failure.New(failure.LockContention, "session %q is running (%s)", session, holder.who())
-	if holder.here() && !holder.alive() {
-		err = failure.New(failure.LockContention, "session %q is locked by a process that does not say who it is (last: %s)", session, holder.who())
+	var err *failure.Error
+	switch {
+	case holder.PID <= 0:
+		err = failure.New(failure.LockContention, "session %q is locked by a process that does not give its number", session)
+	case holder.here() && !holder.alive():
+		err = failure.New(failure.LockContention, "session %q is locked though pid %d does not run here: something that it started, or another container, holds the lock", session, holder.PID)
+	default:
+		err = failure.New(failure.LockContention, "session %q is running (%s)", session, holder.who())
 	}
 	return err.WithHint("attach, or pass --force")
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -26,7 +27,10 @@ func Holder(p *rundir.Project, session string) (holder Info, held bool, err erro
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	g, err := seize(ctx, p, session, os.O_RDONLY)
+	g, err := seize(ctx, p, session, os.O_RDWR) // what NFS asks for
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		g, err = seize(ctx, p, session, os.O_RDONLY) // another user's project
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Info{}, false, nil
 	}
@@ -67,13 +71,14 @@ func Sweep(p *rundir.Project) ([]Swept, error) {
 	return swept, errors.Join(faults...)
 }
 
-// sweep removes one lock if it is dead and returns the process it named, else 0.
+// sweep removes one lock if it is dead and returns the process it named, else 0. It waits for nobody:
+// what changes hands is not dead.
 func sweep(p *rundir.Project, session string) (pid int, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), glance)
 	defer cancel()
 	g, err := seize(ctx, p, session, os.O_RDWR)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // released meanwhile
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errUnsettled) {
+		return 0, nil // released or taken meanwhile
 	}
 	if err != nil {
 		return 0, err
