@@ -124,6 +124,25 @@ func TestInformativeEventsWaitForTheFlush(t *testing.T) {
 	})
 }
 
+func TestVolatileEventsWaitAsWell(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	seen := event.New(event.ToolCall, nil, "", event.ToolCallData{CallID: "1", Observed: true})
+	seen.Volatile = true
+	if _, err := j.Append(t.Context(), seen); err != nil {
+		t.Fatal(err)
+	}
+	if got := types(read(t, d).Events[2:]); got != "" {
+		t.Errorf("written at once: %s", got)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := types(read(t, d).Events[2:]); got != "tool_call" {
+		t.Errorf("written in the end: %s", got)
+	}
+}
+
 func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
 	d := openDir(t)
 	j := begin(t, d, journal.Options{Buffer: 10, FlushInterval: time.Hour})

@@ -73,7 +73,7 @@ func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, err
 	if e.text, err = j.stampAll(&next, e.events); err != nil {
 		return nil, nil, err
 	}
-	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Type.Informative() })
+	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() })
 	j.next = next
 	j.queue = append(j.queue, e)
 	j.waiting += len(events)
