@@ -143,21 +143,6 @@ func TestKilledHolder(t *testing.T) {
 	}
 }
 
-// A killed kernel that its parent has not collected yet is dead all the same.
-func TestUncollectedHolder(t *testing.T) {
-	p := project(t)
-	c := newChild(t, p).hold()
-	_ = c.cmd.Process.Kill()
-	for { // its output ends when the system has closed its files, the lock among them
-		if _, err := c.out.ReadByte(); err != nil {
-			break
-		}
-	}
-	if _, stale := acquire(t, p, lock.Options{}).Swept(); !stale {
-		t.Error("no stale lock reported")
-	}
-}
-
 func TestForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
