@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -29,10 +31,14 @@ func (f *runFlags) resume(ctx context.Context, a *app, session string) error {
 
 func (a *app) resume(ctx context.Context, o kernel.ResumeOptions, say ...string) error {
 	o.By = a.user()
-	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
+	err := a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
 		o.Observe = observe
 		return e.Resume(ctx, o)
 	}, say...)
+	if errors.Is(err, kernel.ErrNoSession) {
+		return fmt.Errorf("cannot resume - no previous session '%s' found: %w", o.Session, kernel.ErrNothingToResume)
+	}
+	return err
 }
 
 // user is who acts, for the journal.

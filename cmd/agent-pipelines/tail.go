@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // tailLines is how many lines tail begins with, as in the Bash engine.
@@ -34,12 +35,40 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		return e.Tail(ctx, v.Session, v.lines(), v.follows(s), a.printEvent)
+		return e.Tail(ctx, v.Session, v.lines(), v.follows(s), func(ev event.Event) error {
+			if err := a.printEvent(ev); err != nil {
+				return err
+			}
+			return v.ended(e, ev)
+		})
 	})
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil // ending it is how following ends
+	if errors.Is(err, errEnded) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil // this is how following ends
 	}
 	return err
+}
+
+// errEnded ends the following of a session that has ended.
+var errEnded = errors.New("session has ended")
+
+// ended is errEnded when an event was a session's last one for now, unless --follow asks for more.
+func (v *tailVerb) ended(e *kernel.Engine, ev event.Event) error {
+	switch ev.Type {
+	case event.SessionComplete, event.SessionPaused, event.SessionAborted, event.NodeComplete:
+	default:
+		return nil
+	}
+	if v.Follow != nil {
+		return nil
+	}
+	s, err := e.Status(v.Session)
+	if err != nil {
+		return err
+	}
+	if s.LastEvent == string(ev.Type) && s.Status != state.Running {
+		return errEnded
+	}
+	return nil
 }
 
 func (v *tailVerb) lines() int {
