@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -19,6 +20,7 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 		case <-ctx.Done():
 		}
 	}
+	handled := s.state.Handled
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -34,6 +36,10 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 		err := inbox.Watch(ctx, s.dir, 0, func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
 				s.log.Warn("a file in the inbox is no message", "name", m.ID, "reason", m.Reason)
+				return
+			}
+			if slices.Contains(handled, m.ID) { // journaled before a crash, and not removed
+				s.ack(m.ID)
 				return
 			}
 			pass(event.New(event.Control, nil, "", event.ControlData{ID: m.ID, Action: string(m.Action), By: m.By, Reason: m.Reason}))
@@ -54,8 +60,12 @@ func (s *session) acknowledge(e event.Event) {
 	if err != nil || d.ID == "" {
 		return
 	}
-	if err := inbox.Ack(s.dir, d.ID); err != nil {
-		s.log.Warn("message not removed from the inbox", "id", d.ID, "error", err)
+	s.ack(d.ID)
+}
+
+func (s *session) ack(id string) {
+	if err := inbox.Ack(s.dir, id); err != nil {
+		s.log.Warn("message not removed from the inbox", "id", id, "error", err)
 	}
 }
 

@@ -69,6 +69,27 @@ func (s *session) happened(e event.Event, st state.State) {
 	}
 	s.acknowledge(e)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan})
+	if e.Type == event.NodeComplete {
+		s.derive(e)
+	}
+}
+
+// derive journals what follows from a transition, for readers: they inform, and no fold needs them.
+func (s *session) derive(e event.Event) {
+	d, err := event.Decode[event.NodeCompleteData](e)
+	if err != nil {
+		return
+	}
+	if f := d.Failure; f != nil && f.Attempt == 0 { // an attempt's failure has its own event
+		told := event.New(event.Error, e.Cursor, "", f)
+		told.Volatile = true
+		s.note(told)
+	}
+	to := d.To
+	if n := s.plan.Find(to); n != nil {
+		to = n.ID
+	}
+	s.note(event.New(event.StageTransition, e.Cursor, "", event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome}))
 }
 
 // send shows an update to the run's observer, one at a time, and to the subscribers.

@@ -102,8 +102,8 @@ func TestRun(t *testing.T) {
 	}
 	want := []event.Type{
 		"session_start", "kernel_start",
-		"node_start", "iteration_start", "iteration_complete", "decision", "node_complete",
-		"node_start", "iteration_start", "iteration_complete", "decision", "iteration_start", "iteration_complete", "decision", "node_complete",
+		"node_start", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
+		"node_start", "iteration_start", "iteration_complete", "decision", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
 		"session_complete",
 	}
 	if diff := cmp.Diff(want, types(t, e, "demo")); diff != "" {

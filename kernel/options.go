@@ -2,10 +2,15 @@ package kernel
 
 import (
 	"io/fs"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 )
 
 // Option configures an engine.
@@ -75,3 +80,23 @@ func WithDefaultProvider(name string) Option { return func(c *config) { c.fallba
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash
 // engine. Default: none.
 func WithStandIn(provider string) Option { return func(c *config) { c.standIn = provider } }
+
+// journal are the journal's settings, of which the user's environment may name two (REQUIREMENTS
+// U223). A value that is no positive number is as good as none.
+func (c *config) journal(log hclog.Logger) journal.Options {
+	o := journal.Options{Logger: log}
+	for _, entry := range c.environ {
+		name, value, _ := strings.Cut(entry, "=")
+		n, err := strconv.Atoi(value)
+		if err != nil || n <= 0 {
+			continue
+		}
+		switch name {
+		case "AGENT_PIPELINES_EVENT_FLUSH_MS":
+			o.FlushInterval = time.Duration(n) * time.Millisecond
+		case "AGENT_PIPELINES_EVENT_BUFFER":
+			o.Buffer = n
+		}
+	}
+	return o
+}

@@ -5,11 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
@@ -40,6 +41,8 @@ type session struct {
 	view    *view.Writer
 	closers []func() error // in the order of opening
 
+	lock      *lock.Lock
+	swept     []lock.Swept       // locks of dead kernels, removed when the session was taken
 	survivors []process.Survivor // of an earlier run, ended when the session was taken
 
 	plan     *plan.Plan
@@ -73,7 +76,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	if err := s.sweep(ctx); err != nil {
 		return nil, log, err
 	}
-	if s.journal, log, err = journal.Open(ctx, s.dir, journal.Options{Logger: e.log}); err != nil {
+	if s.journal, log, err = journal.Open(ctx, s.dir, e.config.journal(e.log)); err != nil {
 		return nil, log, err
 	}
 	s.closers = append(s.closers, s.journal.Close)
@@ -81,6 +84,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 		return nil, log, err
 	}
 	s.closers = append(s.closers, s.closeHost)
+	s.release(ctx)
 	return s, log, nil
 }
 
@@ -91,14 +95,16 @@ func (s *session) acquire(ctx context.Context, force, create bool) error {
 			return fmt.Errorf("session %q: %w", s.name, ErrNoSession)
 		}
 	}
-	if err := s.engine.sweepLocks(ctx); err != nil {
-		return err
-	}
+	s.swept = s.engine.sweepLocks()
 	l, err := lock.Acquire(s.engine.project, s.name, lock.Options{Force: force, Marker: s.marker()})
 	if err != nil {
 		return locked(err)
 	}
+	s.lock = l
 	s.closers = append(s.closers, l.Release)
+	if dead, ok := l.Swept(); ok {
+		s.swept = append(s.swept, dead)
+	}
 	if w := l.Warning(); w != "" {
 		s.log.Warn(w)
 	}
@@ -124,16 +130,58 @@ func locked(err error) error {
 	return err
 }
 
-// sweepLocks removes the locks of kernels that died.
-func (e *Engine) sweepLocks(ctx context.Context) error {
+// sweepLocks removes the locks of kernels that died. A lock that resists is somebody else's trouble.
+func (e *Engine) sweepLocks() []lock.Swept {
 	swept, err := lock.Sweep(e.project)
 	if err != nil {
-		return err
+		e.log.Warn("stale locks not all removed", "error", err)
 	}
 	for _, l := range swept {
 		e.log.Warn("removed stale lock", "session", l.Session, "pid", l.PID)
 	}
-	return ctx.Err()
+	return swept
+}
+
+// release lets the strategies of sessions whose kernels died give back what they hold outside.
+func (s *session) release(ctx context.Context) {
+	for _, dead := range s.swept {
+		if err := s.releaseFor(ctx, dead.Session); err != nil {
+			s.log.Warn("what a dead session held was not given back", "session", dead.Session, "error", err)
+		}
+	}
+}
+
+func (s *session) releaseFor(ctx context.Context, name string) error {
+	dir, err := s.engine.project.Open(name)
+	if errors.Is(err, ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	p, err := loadPlan(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	done := map[string]bool{plan.TypeFixed: true} // holds nothing
+	var errs []error
+	for i := range p.Nodes {
+		kind := p.Nodes[i].Termination.Type()
+		if done[kind] {
+			continue
+		}
+		done[kind] = true
+		t, err := strategies{s.host}.Termination(ctx, kind)
+		if r, ok := t.(sdk.Releaser); err == nil && ok {
+			err = r.Release(ctx, name)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 // sweep ends what a dead kernel of this session left running, and removes unfinished files.
@@ -167,8 +215,8 @@ func (s *session) close() error {
 
 // kernelStart says who takes hold of the session.
 func (s *session) kernelStart() event.KernelStartData {
-	m := process.NewMarker("")
-	return event.KernelStartData{PID: m.PID, StartTime: strconv.FormatUint(m.Start, 10), Version: s.engine.config.version}
+	me := s.lock.Info()
+	return event.KernelStartData{PID: me.PID, StartTime: me.StartTime, Version: s.engine.config.version}
 }
 
 // writePlan writes plan.json and the copy of the pipeline, and returns the plan's digest.

@@ -66,7 +66,7 @@ func (e *Engine) startable(name string, force bool) error {
 		return nil
 	case err != nil:
 		return err
-	case st.PID != 0:
+	case st.Held:
 		return nil // the lock will refuse, and says more
 	default:
 		return occupied(name, st.Status)
@@ -81,9 +81,9 @@ func occupied(name string, status state.Status) error {
 	case state.Completed, state.Aborted:
 		return terminal(name, status)
 	default:
-		e := failure.New(failure.LockContention, "session '%s' crashed and can be resumed: %w", name, ErrResumable)
+		e := failure.New(failure.SessionState, "session '%s' crashed and can be resumed: %w", name, ErrResumable)
 		if status != state.Running {
-			e = failure.New(failure.LockContention, "session '%s' is %s and can be resumed: %w", name, status, ErrResumable)
+			e = failure.New(failure.SessionState, "session '%s' is %s and can be resumed: %w", name, status, ErrResumable)
 		}
 		return e.WithHint("agent-pipelines resume %s goes on; --force starts again from the beginning", name)
 	}
@@ -94,7 +94,7 @@ func terminal(name string, status state.Status) error {
 	if status == state.Aborted {
 		word = "was aborted"
 	}
-	return failure.New(failure.ConfigInvalid, "session '%s' %s: %w", name, word, ErrTerminal).
+	return failure.New(failure.SessionState, "session '%s' %s: %w", name, word, ErrTerminal).
 		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
 }
 
@@ -137,7 +137,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 // resume folds the journal and takes the session on.
 func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) error {
 	if len(log.Events) == 0 {
-		return failure.New(failure.ConfigInvalid, "session '%s' has no events: %w", s.name, ErrNothingToResume).
+		return failure.New(failure.SessionState, "session '%s' has no events: %w", s.name, ErrNothingToResume).
 			WithHint("start it anew")
 	}
 	if log.Report.Damaged() {
@@ -147,7 +147,8 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return err
 	}
 	if s.state.Status.Final() {
-		return terminal(s.name, s.state.Status)
+		// a crash after the last event may have left state.json behind
+		return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
 	}
 	if err := s.preflight(ctx); err != nil {
 		return err

@@ -48,7 +48,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 		return nil, err
 	}
 	if held {
-		s.PID = holder.PID
+		s.Held, s.PID = true, holder.PID
 	}
 	s.Crashed = !held && s.Status == state.Running
 	if !s.Status.Final() && s.Status != "" && !held {
@@ -166,8 +166,8 @@ func (e *Engine) PauseSession(_ context.Context, session, reason, by string) err
 	if err != nil {
 		return err
 	}
-	if s.PID == 0 {
-		return failure.New(failure.ConfigInvalid, "session '%s' is not running (%s): %w", session, s.Status, ErrNothingToResume)
+	if !s.Held {
+		return failure.New(failure.SessionState, "session '%s' is not running (%s): %w", session, s.Status, ErrNothingToResume)
 	}
 	return e.request(session, "pause", reason, by)
 }
@@ -182,7 +182,7 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 	if s.Status.Final() {
 		return terminal(session, s.Status)
 	}
-	if s.PID != 0 {
+	if s.Held {
 		return e.request(session, "abort", reason, by)
 	}
 	return e.abortIdle(ctx, session, reason, by)

@@ -120,7 +120,8 @@ type Status struct {
 	Status  state.Status `json:"status"`
 	// Crashed: the state says running, but no kernel holds the session.
 	Crashed bool `json:"crashed,omitempty"`
-	// PID of the kernel that holds the session, 0 if none does.
+	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
+	Held        bool               `json:"held,omitempty"`
 	PID         int                `json:"pid,omitempty"`
 	PauseKind   state.PauseKind    `json:"pause_kind,omitempty"`
 	Reason      string             `json:"reason,omitempty"`

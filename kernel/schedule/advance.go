@@ -96,7 +96,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 	return &event.FailureData{
 		Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError),
 		Message: orElse(d.Reason, orElse(d.Summary, "the agent reported an error")),
-		Stage:   d.Stage, Node: d.Stage, Iteration: e.Cursor.Iteration, Attempt: e.Attempt,
+		Stage:   d.Stage, Node: d.Stage, Iteration: e.Cursor.Iteration,
 	}
 }
 

@@ -31,7 +31,7 @@ func cutOff(n *plan.Node, l state.Loop) state.Loop {
 		l.Phase = state.PhaseCutOff
 	case plan.RecoveryFail:
 		settleFailed(&l, &event.FailureData{
-			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration, Attempt: l.Attempt,
+			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
 			Message: "the attempt was cut off by a crash and the node's recovery is fail",
 		})
 	default: // an attempt without an end starts over at attempt 1 (U069)

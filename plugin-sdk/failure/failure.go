@@ -22,6 +22,7 @@ const (
 	ResultInvalid      Kind = "result_invalid"      // the agent's result file is not what the schema says
 	ResultMissing      Kind = "result_missing"      // the agent wrote no result file
 	LockContention     Kind = "lock_contention"     // another kernel holds the session
+	SessionState       Kind = "session_state"       // what was asked does not fit how the session stands
 	StateCorrupt       Kind = "state_corrupt"       // the journal cannot be written or read
 	SignalInterrupt    Kind = "signal_interrupt"    // SIGINT or SIGTERM cut the work off
 	IterationTimeout   Kind = "iteration_timeout"   // a stage or run limit was reached
@@ -68,6 +69,8 @@ func (k Kind) Code() string {
 		return "AP-PLUGIN-001"
 	case LockContention:
 		return "AP-LOCK-001"
+	case SessionState:
+		return "AP-SESSION-001"
 	case JudgeFailed, JudgeError, StrategyFailed:
 		return "AP-TERM-001"
 	case HookFailed:

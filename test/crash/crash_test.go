@@ -137,7 +137,7 @@ type outcome struct {
 	Events []string
 }
 
-var volatile = regexp.MustCompile(`"(ts|timestamp|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|PL-\d{14}-[0-9a-f]{8}`)
+var volatile = regexp.MustCompile(`"(ts|timestamp|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|PL-\d{14}-[0-9a-f]{8}`)
 
 func (w world) outcome() outcome {
 	w.t.Helper()

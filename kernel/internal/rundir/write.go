@@ -83,11 +83,17 @@ func (s *Store) Append(name string, line []byte) error {
 func (s *Store) SweepTemps() (int, error) {
 	removed := 0
 	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil && name != "." && errors.Is(err, fs.ErrNotExist) {
+			return nil // renamed by its writer meanwhile
+		}
 		if err != nil || d.IsDir() || !IsTemp(name) {
 			return err
 		}
-		removed++
-		return s.root.Remove(filepath.FromSlash(name))
+		if err := s.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+			removed++
+			return err
+		}
+		return nil
 	})
 	if err != nil {
 		return removed, s.explain("remove unfinished files", err)
