@@ -61,7 +61,8 @@ func faultOf(err error) fault {
 	case errors.As(err, &diagnostics):
 		f.ErrorType, f.Diagnostics, f.Message = wordCompile, diagnostics, counted(diagnostics)
 	case errors.As(err, &missing):
-		f.ErrorType, f.Hint, f.Searched = wordNotFound, hintOf(err, missing), missing.Searched
+		f.ErrorType, f.Searched = wordNotFound, missing.Searched
+		f.Message, f.Hint = notFound(err, missing)
 	case errors.As(err, &known):
 		f.Code, f.Hint, f.Detail = known.Code(), known.Hint, known.Detail
 	case errors.As(err, &signal):
@@ -71,6 +72,9 @@ func faultOf(err error) fault {
 		if errors.Is(err, row.is) {
 			f.ErrorType = row.word
 		}
+	}
+	if errors.Is(err, kernel.ErrResumable) {
+		f.Hint += "; the same line with --resume goes on too"
 	}
 	return f
 }
@@ -144,11 +148,15 @@ func printJSON(to io.Writer, value any) {
 	_ = e.Encode(value)
 }
 
-// hintOf prefers the hint of an error that wraps a missing pipeline or stage.
-func hintOf(err error, missing *kernel.NotFoundError) string {
+// notFound says that a pipeline or stage is missing in the Bash engine's words, for which scripts look.
+func notFound(err error, missing *kernel.NotFoundError) (message, hint string) {
 	var word *unknownWord
-	if errors.As(err, &word) {
-		return word.Hint()
+	switch {
+	case errors.As(err, &word):
+		return word.Error(), word.Hint()
+	case missing.What == "stage":
+		return "loop type not found: " + missing.Name + " (there is no stage of this name)", missing.Hint()
+	default:
+		return missing.What + " not found: " + missing.Name, missing.Hint()
 	}
-	return missing.Hint()
 }

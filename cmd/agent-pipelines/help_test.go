@@ -66,6 +66,7 @@ func TestUsageErrors(t *testing.T) {
 		{"status", exitUsage, `expected "<session>"`},
 		{"status s --force", exitUsage, "unknown flag --force"},
 		{"stauts s", exitUsage, "did you mean `agent-pipelines status`?"},
+		{"nosuch", exitUsage, "unknown command 'nosuch'"},
 		{"loop x -q -v", exitUsage, "can't be used together"},
 		{"loop x --log-level=loud", exitUsage, "--log-level"},
 		{"tail s -- -3", exitUsage, "cannot be negative"},

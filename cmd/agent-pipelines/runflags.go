@@ -32,10 +32,13 @@ func (f *runFlags) check(a *app) error {
 	case f.Resume, f.Foreground, !f.Tmux && a.getenv("CI") == "true":
 		return nil
 	default:
-		return usageError("this version runs sessions in the foreground only",
-			"add --foreground (with CI=true in the environment it is the default)")
+		return errBackground
 	}
 }
+
+// errBackground refuses to run a session in the background.
+var errBackground = usageError("this version runs sessions in the foreground only",
+	"add --foreground (with CI=true in the environment it is the default)")
 
 // options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
 // wrapper scripts hand them on.

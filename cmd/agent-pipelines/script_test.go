@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -40,7 +41,12 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	programs = dir
-	return m.Run()
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // buildPrograms builds what the scripts run, from the workspace that this test is part of. It is
