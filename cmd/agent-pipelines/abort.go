@@ -18,6 +18,6 @@ func (v *abortVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.confirm("abort", v.Session, fmt.Sprintf("Session '%s' is ended.", v.Session))
+	a.confirm("abort", v.Session, fmt.Sprintf("Session '%s' ends.", v.Session))
 	return nil
 }

@@ -48,7 +48,7 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 		s.doing = "the judge reads"
 	case event.TimerSet:
 		s.doing = "waiting"
-	case event.SessionPaused, event.SessionComplete, event.SessionAborted:
+	case event.NodeComplete, event.SessionPaused, event.SessionComplete, event.SessionAborted:
 		s.active = false
 	default:
 		return false
