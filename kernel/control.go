@@ -4,9 +4,13 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 )
 
 // listen merges what this process and others ask of the session into one channel. The returned
@@ -49,6 +53,29 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 		}
 	})
 	return merged, func() { cancel(); wg.Wait() }
+}
+
+// overtakenPoll is how often a running kernel looks whether it still holds its session.
+const overtakenPoll = time.Second
+
+// watchLock cancels the run when somebody has taken the session over by force: an attempt that waits
+// for its agent writes nothing that would notice.
+func (s *session) watchLock(ctx context.Context, cancel context.CancelCauseFunc) {
+	me := s.lock.Info()
+	tick := time.NewTicker(overtakenPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, held, err := lock.Holder(s.engine.project, s.name)
+		if err == nil && held && now.PID != 0 && (now.PID != me.PID || now.StartTime != me.StartTime) {
+			cancel(failure.New(failure.LockContention, "session '%s' was taken over by process %d", s.name, now.PID))
+			return
+		}
+	}
 }
 
 // acknowledge removes a message of the inbox once it is in the journal.

@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -46,6 +47,13 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
 	messages, stop := s.listen(local)
 	defer stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	watching.Go(func() { s.watchLock(watched, cancel) })
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
 		Effects: &effects{

@@ -70,7 +70,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if err := s.acquire(ctx, force, create); err != nil {
+	if err := s.acquire(force, create); err != nil {
 		return nil, log, err
 	}
 	if err := s.sweep(ctx); err != nil {
@@ -89,7 +89,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 }
 
 // acquire takes the lock and opens the directory.
-func (s *session) acquire(ctx context.Context, force, create bool) error {
+func (s *session) acquire(force, create bool) error {
 	if !create { // a session that does not exist is not locked
 		if _, err := s.engine.project.Stat(rundir.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("session %q: %w", s.name, ErrNoSession)
@@ -237,24 +237,15 @@ func (s *session) writePlan(src *source) (string, error) {
 	return ref.SHA256, err
 }
 
-// readPlan reads the plan of the run that the journal is at, and refuses another one.
-func (s *session) readPlan(log journal.Log) error {
+// checkPlan refuses to go on with another plan than the session was started with.
+func (s *session) checkPlan() error {
 	ref, err := s.dir.Ref(rundir.PlanFile)
 	if err != nil {
-		return failure.New(failure.StateCorrupt, "session '%s' has no plan: %w", s.name, err).
-			WithHint("start it again with --force")
+		return err
 	}
-	for i := len(log.Events) - 1; i >= 0; i-- {
-		if log.Events[i].Type != event.SessionStart {
-			continue
-		}
-		d, err := event.Decode[event.SessionStartData](log.Events[i])
-		if err == nil && d.PlanSHA256 != "" && d.PlanSHA256 != ref.SHA256 {
-			return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
-				WithHint("put the file back, or start the session again with --force")
-		}
-		break
+	if s.state.PlanSHA256 != "" && s.state.PlanSHA256 != ref.SHA256 {
+		return failure.New(failure.StateCorrupt, "plan.json of session '%s' was changed after the session started", s.name).
+			WithHint("put the file back, or start the session again with --force")
 	}
-	s.plan, err = loadPlan(s.dir)
-	return err
+	return nil
 }

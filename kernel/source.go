@@ -14,6 +14,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -92,7 +93,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	}
 	req.File = file
 	if req.Session == "" {
-		req.Session = generatedName(file, req.Now)
+		req.Session = e.generatedName(file, req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
@@ -105,10 +106,17 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, warnings: r.Warnings}, nil
 }
 
-// generatedName is the Bash engine's name for a pipeline's session: the file's name and the time.
-func generatedName(file string, now time.Time) string {
-	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	return base + "-" + now.UTC().Format("20060102-150405")
+// generatedName is the Bash engine's name for a pipeline's session, the file's name and the time, with
+// a number behind it where two start in one second.
+func (e *Engine) generatedName(file string, now time.Time) string {
+	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + "-" + now.UTC().Format("20060102-150405")
+	name := base
+	for i := 2; ; i++ {
+		if _, err := e.project.Stat(rundir.RunsDir + "/" + name); err != nil {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, i)
+	}
 }
 
 // newRunID identifies a run: PL-<UTC time>-<8 hex> (REQUIREMENTS U057).

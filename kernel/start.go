@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -150,6 +151,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		// a crash after the last event may have left state.json behind
 		return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
 	}
+	if err := s.checkPlan(); err != nil {
+		return err
+	}
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
@@ -186,7 +190,11 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 
 // load reads the session's plan and folds its journal.
 func (s *session) load(log journal.Log) error {
-	if err := s.readPlan(log); err != nil {
+	var err error
+	if s.plan, err = loadPlan(s.dir); errors.Is(err, fs.ErrNotExist) {
+		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
+	}
+	if err != nil {
 		return err
 	}
 	s.view = view.New(s.dir, s.plan, log.Events)

@@ -20,10 +20,10 @@ const (
 )
 
 // decideLoop is one iteration loop: attempt, decide, delay, and again.
-func decideLoop(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
+func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseReady:
-		return startAttempt(n, at, l)
+		return startAttempt(n, nameOf(p, s, n), at, l)
 	case state.PhaseBackoff:
 		return setTimer(s, at, "backoff", l.Attempt+1, backoff(n, l)) // before that attempt
 	case state.PhaseDelay:
@@ -40,13 +40,13 @@ func decideLoop(s state.State, n *plan.Node, at event.Place, l state.Loop) []Com
 }
 
 // startAttempt begins the next iteration, or the next attempt of the unfinished one.
-func startAttempt(n *plan.Node, at event.Place, l state.Loop) []Command {
+func startAttempt(n *plan.Node, name string, at event.Place, l state.Loop) []Command {
 	at.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
 	key := at.Key(event.KeyAttempt, attempt)
 	var e event.Event
 	if attempt == 1 {
-		d := event.IterationStartData{Stage: n.ID, Type: n.Ref}
+		d := event.IterationStartData{Stage: name, Type: n.Ref}
 		if n.Provider != nil {
 			d.Provider, d.Model = n.Provider.Type, n.Provider.Model
 		}
@@ -81,10 +81,12 @@ func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) [
 	text := fmt.Sprintf("iteration %d of %s was cut off by a crash and may have had effects", at.Iteration, n.ID)
 	if _, asked := s.Questions[string(key)]; !asked {
 		return record(event.New(event.QuestionAsked, at.Cursor(), key, event.QuestionAskedData{
-			ID: string(key), Kind: "escalation", Text: text, Options: []string{"resume", "abort"}}))
+			ID: string(key), Kind: "escalation", Text: text, Options: []string{"resume", "abort"},
+		}))
 	}
 	return record(event.New(event.SessionPaused, at.Cursor(), "", event.SessionPausedData{
-		Kind: string(state.PauseEscalation), Reason: text + "; resume makes it again, abort ends the run"}))
+		Kind: string(state.PauseEscalation), Reason: text + "; resume makes it again, abort ends the run",
+	}))
 }
 
 func delay(n *plan.Node) time.Duration {

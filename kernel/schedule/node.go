@@ -10,16 +10,16 @@ import (
 func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	ns, entered := s.Nodes[n.Path]
 	if !entered || ns.Status != state.NodeRunning {
-		return record(nodeStart(s, n))
+		return record(nodeStart(p, s, n))
 	}
 	if ns.Loop.Phase == state.PhaseSettled {
-		return record(nodeComplete(p, n, ns))
+		return record(nodeComplete(p, s, n, ns))
 	}
-	return decideLoop(s, n, placeOf(n.Path, ns), ns.Loop)
+	return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 }
 
-func nodeStart(s state.State, n *plan.Node) event.Event {
-	d := event.NodeStartData{Name: n.ID, Type: n.Ref}
+func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
+	d := event.NodeStartData{Name: nameOf(p, s, n), Type: n.Ref}
 	if n.Provider != nil {
 		d.Provider, d.Model = n.Provider.Type, n.Provider.Model
 	}
@@ -30,16 +30,24 @@ func nodeStart(s state.State, n *plan.Node) event.Event {
 }
 
 // nodeComplete is the commit of the transition that the settled loop leads to.
-func nodeComplete(p *plan.Plan, n *plan.Node, ns state.Node) event.Event {
+func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) event.Event {
 	l := ns.Loop
 	d := event.NodeCompleteData{
-		Name: n.ID, Status: string(state.NodeComplete), Reason: l.Reason,
+		Name: nameOf(p, s, n), Status: string(state.NodeComplete), Reason: l.Reason,
 		Outcome: l.Outcome, To: target(p, n, plan.Outcome(l.Outcome)), Failure: l.Failure,
 	}
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 	}
 	return event.New(event.NodeComplete, placeOf(n.Path, ns).Cursor(), "", d)
+}
+
+// nameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
+func nameOf(p *plan.Plan, s state.State, n *plan.Node) string {
+	if s.Mode == "loop" && p.Pipeline.Name != "" {
+		return p.Pipeline.Name
+	}
+	return n.ID
 }
 
 // target is where an outcome leads: success to the next node in list order, everything else to

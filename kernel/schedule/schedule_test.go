@@ -33,7 +33,8 @@ func newHistory(t *testing.T, p *plan.Plan) *history {
 	t.Helper()
 	h := &history{t: t, plan: p}
 	h.add(event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", event.SessionStartData{
-		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version}))
+		Mode: "pipeline", Pipeline: "golden", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
+	}))
 	h.kernel()
 	return h
 }
@@ -102,7 +103,8 @@ func (h *history) complete(c schedule.Command, ask string) {
 	h.t.Helper()
 	h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
 		Decision: "continue", Ask: ask, Summary: fmt.Sprint("iteration ", c.Place.Iteration),
-		Result: event.Ref{Path: "result.json", Size: 2}}))
+		Result: event.Ref{Path: "result.json", Size: 2},
+	}))
 }
 
 func (h *history) fail(c schedule.Command, d event.FailureData) {
@@ -181,8 +183,10 @@ func TestRetryLadder(t *testing.T) {
 		pauses  []time.Duration // before the second, third, … attempt
 	}{
 		{"two attempts by default", nil, crash, []time.Duration{2 * time.Second}},
-		{"doubled and capped", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, crash,
-			[]time.Duration{2e9, 4e9, 8e9, 16e9, 30e9, 30e9}},
+		{
+			"doubled and capped", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, crash,
+			[]time.Duration{2e9, 4e9, 8e9, 16e9, 30e9, 30e9},
+		},
 		{"the policy's own pauses", &plan.Policy{Retry: &plan.Retry{Attempts: 4, Backoff: []float64{1, 0.5}}}, crash, []time.Duration{1e9, 5e8, 5e8}},
 		{"the service asks for longer", nil, limited, []time.Duration{90e9}},
 		{"not transient", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, final, nil},
@@ -316,7 +320,8 @@ func TestQuestionRounds(t *testing.T) {
 	for h.state.Status == state.Running && h.loop().Phase != state.PhaseSettled {
 		c := h.due()
 		h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{
-			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"}}))
+			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
+		}))
 		if h.loop().Phase == state.PhaseSettled {
 			break
 		}
@@ -399,7 +404,8 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	d := h.due()
 	h.add(event.New(event.Decision, d.Place.Cursor(), d.Key, event.DecisionData{
 		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
-		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"}}))
+		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"},
+	}))
 	q := h.commit()
 	h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
 	h.decide("stop")

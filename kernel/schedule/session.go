@@ -66,7 +66,8 @@ func sessionComplete(p *plan.Plan, s state.State) event.Event {
 // planMismatch pauses a run whose plan lacks the node that the journal is at.
 func planMismatch(s state.State) event.Event {
 	return event.New(event.SessionPaused, cursorOf(s), "", event.SessionPausedData{
-		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At)})
+		Kind: string(state.PauseError), Reason: fmt.Sprintf("plan.json has no node %q, which the journal is at", s.At),
+	})
 }
 
 // lastCursor is the place of the last iteration of the last node that ran.

@@ -13,8 +13,10 @@ func addUsage(sum *event.Usage, u *event.Usage) {
 		to   **int64
 		from *int64
 	}{
-		{&sum.InputTokens, u.InputTokens}, {&sum.OutputTokens, u.OutputTokens},
-		{&sum.CacheReadTokens, u.CacheReadTokens}, {&sum.CacheWriteTokens, u.CacheWriteTokens},
+		{&sum.InputTokens, u.InputTokens},
+		{&sum.OutputTokens, u.OutputTokens},
+		{&sum.CacheReadTokens, u.CacheReadTokens},
+		{&sum.CacheWriteTokens, u.CacheWriteTokens},
 		{&sum.ReasoningTokens, u.ReasoningTokens},
 	} {
 		*f.to = plus(*f.to, f.from)

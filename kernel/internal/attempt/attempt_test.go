@@ -76,8 +76,10 @@ func newBench(t *testing.T, a agent) *bench {
 	}}}
 	b := &bench{t: t, root: root, records: &records{}, node: &p.Nodes[0]}
 	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Providers: a, Log: hclog.NewNullLogger()}
-	b.state = state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
-		Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1, Status: state.NodeRunning}}}
+	b.state = state.State{
+		Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
+		Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1, Status: state.NodeRunning}},
+	}
 	return b
 }
 

@@ -105,9 +105,9 @@ func contention(session string, holder Info) error {
 	case holder.here() && !holder.alive():
 		err = failure.New(failure.LockContention, "session %q is locked though pid %d does not run here: something that it started, or another container, holds the lock", session, holder.PID)
 	default:
-		err = failure.New(failure.LockContention, "session %q is running (%s)", session, holder.who())
+		err = failure.New(failure.LockContention, "session '%s' is already running (%s)", session, holder.who())
 	}
-	return err.WithHint("attach, or pass --force")
+	return err.WithHint("watch it with agent-pipelines tail %s, attach to its terminal, or pass --force to take it over", session)
 }
 
 // Info is what the lock says about this process.

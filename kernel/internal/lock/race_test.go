@@ -78,7 +78,7 @@ func race(t *testing.T, p *rundir.Project, env ...string) (holders []*child, sai
 			holders, said = append(holders, c), append(said, text)
 			continue
 		}
-		if !strings.HasPrefix(text, `refused: session "s" is running`) {
+		if !strings.HasPrefix(text, `refused: session 's' is already running`) {
 			t.Errorf("a child says %q", text)
 		}
 		c.end()

@@ -22,20 +22,34 @@ func TestNormalize(t *testing.T) {
 			want:   `{"summary":"s","work":{"items_completed":["b"],"files_touched":["a"]},"artifacts":{"outputs":[{"x":1}],"paths":["p"]},"signals":{"plateau_suspected":false,"risk":"medium","notes":"n"}}`,
 			ask:    "", decision: "continue", reason: "n",
 		},
-		{name: "wrong types become defaults", result: `{"summary":"s","work":7,"artifacts":{"outputs":{}},"signals":{"risk":1,"plateau_suspected":"yes"}}`,
-			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue"},
-		{name: "plateau shows as stop but asks nothing", result: `{"summary":"","signals":{"plateau_suspected":true}}`,
-			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":true,"risk":"low","notes":""}}`, decision: "stop"},
-		{name: "high risk alone does not stop", result: `{"summary":"s","signals":{"risk":"high"}}`,
-			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":""}}`, decision: "continue"},
-		{name: "explicit decision", result: `{"summary":"s","decision":"error","signals":{"notes":"broken"}}`,
-			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"broken"}}`, ask: "error", decision: "error", reason: "broken"},
-		{name: "result wins over status", result: `{"summary":"r"}`, status: `{"summary":"st","decision":"stop"}`,
-			want: `{"summary":"r",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue"},
-		{name: "status stop", status: `{"decision":"stop","reason":"all done","summary":"s"}`,
-			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"all done"}}`, ask: "stop", decision: "stop", reason: "all done"},
-		{name: "status errors", status: `{"decision":"continue","errors":["e1","e2"]}`,
-			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":"e1"}}`, ask: "continue", decision: "continue", reason: "e1"},
+		{
+			name: "wrong types become defaults", result: `{"summary":"s","work":7,"artifacts":{"outputs":{}},"signals":{"risk":1,"plateau_suspected":"yes"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue",
+		},
+		{
+			name: "plateau shows as stop but asks nothing", result: `{"summary":"","signals":{"plateau_suspected":true}}`,
+			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":true,"risk":"low","notes":""}}`, decision: "stop",
+		},
+		{
+			name: "high risk alone does not stop", result: `{"summary":"s","signals":{"risk":"high"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":""}}`, decision: "continue",
+		},
+		{
+			name: "explicit decision", result: `{"summary":"s","decision":"error","signals":{"notes":"broken"}}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"broken"}}`, ask: "error", decision: "error", reason: "broken",
+		},
+		{
+			name: "result wins over status", result: `{"summary":"r"}`, status: `{"summary":"st","decision":"stop"}`,
+			want: `{"summary":"r",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue",
+		},
+		{
+			name: "status stop", status: `{"decision":"stop","reason":"all done","summary":"s"}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"all done"}}`, ask: "stop", decision: "stop", reason: "all done",
+		},
+		{
+			name: "status errors", status: `{"decision":"continue","errors":["e1","e2"]}`,
+			want: `{"summary":"",` + empty + `,"signals":{"plateau_suspected":false,"risk":"high","notes":"e1"}}`, ask: "continue", decision: "continue", reason: "e1",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

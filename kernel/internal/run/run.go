@@ -242,8 +242,8 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 // answer commits what an effect reports and tells it. An event that does not fit is refused; a
 // journal that fails ends the run as well.
 func (r *runner) answer(ctx context.Context, q request) error {
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, q.event); err != nil {
-		q.reply <- err
+	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
+		q.reply <- misfit
 		return nil
 	}
 	err := r.commit(ctx, q.event)

@@ -70,8 +70,10 @@ func newBench(t *testing.T, d decide) *bench {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
-	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "polish", Kind: plan.KindStage, Ref: "polisher",
-		Termination: plan.Termination{"type": "decide", "max": 5, "consensus": 2}, Provider: &plan.Provider{Type: "claude", Model: "opus"}}}}
+	p := &plan.Plan{Nodes: []plan.Node{{
+		Path: "0", ID: "polish", Kind: plan.KindStage, Ref: "polisher",
+		Termination: plan.Termination{"type": "decide", "max": 5, "consensus": 2}, Provider: &plan.Provider{Type: "claude", Model: "opus"},
+	}}}
 	result, err := dir.Write("stage-00-polish/iterations/001/result.json", []byte(`{"summary":"s"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +87,13 @@ func newBench(t *testing.T, d decide) *bench {
 	b.job = Job{
 		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Place: at},
 		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
-		State: state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1,
-			Loop: state.Loop{Iteration: 1, Completed: 1, Hint: "continue", Result: &result, Strategy: json.RawMessage(`{"n":1}`),
-				Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}}}}}},
+		State: state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Nodes: map[string]state.Node{"0": {
+			Visit: 1, Run: 1,
+			Loop: state.Loop{
+				Iteration: 1, Completed: 1, Hint: "continue", Result: &result, Strategy: json.RawMessage(`{"n":1}`),
+				Decisions: []state.Decision{{Iteration: 0, Hint: "stop", Action: "continue"}},
+			},
+		}}},
 	}
 	return b
 }
