@@ -242,12 +242,12 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 // answer commits what an effect reports and tells it. An event that does not fit is refused; a
 // journal that fails ends the run as well.
 func (r *runner) answer(ctx context.Context, q request) error {
-	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
-		q.reply <- misfit
-		return nil
+	_, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event)
+	var err error
+	if misfit == nil {
+		err = r.commit(ctx, q.event)
 	}
-	err := r.commit(ctx, q.event)
-	q.reply <- err
+	q.reply <- errors.Join(misfit, err)
 	return err
 }
 
