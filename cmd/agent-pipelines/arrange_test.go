@@ -85,12 +85,3 @@ func FuzzArrange(f *testing.F) {
 		}
 	})
 }
-
-func TestNearest(t *testing.T) {
-	names := []string{stageCommand, "loop", "status", "resume", "runs"}
-	for word, want := range map[string]string{"stauts": "status", "statsu": "status", "lop": "loop", "resmue": "resume", "refine": "", "x": ""} {
-		if got := nearest(word, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", word, got, want)
-		}
-	}
-}

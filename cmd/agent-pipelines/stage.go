@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -27,7 +29,7 @@ func (v *stageVerb) run(ctx context.Context, a *app) error {
 // of --foreground, whether there is such a stage or not.
 func (a *app) unknownOrBackground(word string) error {
 	hint := fmt.Sprintf("%s %s --foreground runs the stage; with CI=true in the environment --foreground is the default", program, word)
-	if near := nearest(word, commandNames(a.parser.Model.Node)); near != "" {
+	if near := nearest.Name(word, commandNames(a.parser.Model.Node)); near != "" {
 		hint = fmt.Sprintf("did you mean `%s %s`?\n%s", program, near, hint)
 	}
 	return usageError(fmt.Sprintf("unknown command '%s'; if it is a stage, this version runs it in the foreground only", word), "%s", hint)
@@ -35,7 +37,7 @@ func (a *app) unknownOrBackground(word string) error {
 
 // unknownWord explains a first word that is neither a verb nor a stage.
 func (a *app) unknownWord(missing *kernel.NotFoundError) error {
-	return &unknownWord{NotFoundError: missing, verb: nearest(missing.Name, commandNames(a.parser.Model.Node))}
+	return &unknownWord{NotFoundError: missing, verb: nearest.Name(missing.Name, commandNames(a.parser.Model.Node))}
 }
 
 // unknownWord is a first word that names nothing.

@@ -125,23 +125,6 @@ func TestDecodeLeavesTypesThatReadThemselves(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	known := []string{"output", "output_chunks", "usage"}
-	tests := []struct{ word, want string }{
-		{"outputs", "output"},
-		{"OUTPUT", "output"},
-		{"output_chunk", "output_chunks"},
-		{"usgae", "usage"},
-		{"model", ""},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		if got := Nearest(tt.word, known); got != tt.want {
-			t.Errorf("Nearest(%q) = %q, want %q", tt.word, got, tt.want)
-		}
-	}
-}
-
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"replies":[{"output":"a"}]}`))
 	f.Add([]byte(`{"judge":{"delay_ms":1,"result":[{}]}}`))

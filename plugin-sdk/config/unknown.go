@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // unknownKeys compares a decoded JSON tree with the type that will receive it and describes every key
@@ -92,7 +94,7 @@ func describe(path, key string, known []string) string {
 	if path != "" {
 		text += " in " + path
 	}
-	if near := Nearest(key, known); near != "" {
+	if near := nearest.Name(key, known); near != "" {
 		return text + fmt.Sprintf(", did you mean %q?", near)
 	}
 	return text + ", known are " + strings.Join(known, ", ")

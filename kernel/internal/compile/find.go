@@ -7,6 +7,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // Roots are the places where pipelines and stages are looked up. The zero value finds nothing.
@@ -61,7 +63,7 @@ func (r Roots) FindPipeline(name string) (string, error) {
 			missing.Searched = append(missing.Searched, r.display(file))
 		}
 	}
-	missing.Nearest = nearest(strings.TrimSuffix(name, ".yaml"), r.Pipelines())
+	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.Pipelines())
 	return "", missing
 }
 
@@ -143,7 +145,7 @@ func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 			missing.Searched = append(missing.Searched, "the shipped stages")
 		}
 	}
-	missing.Nearest = nearest(name, r.Stages(pipelineDir))
+	missing.Nearest = nearest.Name(name, r.Stages(pipelineDir))
 	return StageDir{}, missing
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
 )
 
@@ -165,7 +167,7 @@ func (m mapping) unknown(known []string) {
 			continue
 		}
 		hint := ""
-		if near := nearest(e.Key, known); near != "" {
+		if near := nearest.Name(e.Key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		m.warnf(e.KeyPos, CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.what)

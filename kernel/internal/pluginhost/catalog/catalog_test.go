@@ -211,17 +211,6 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"claude", "codex", "mock"}
-	for given, want := range map[string]string{
-		"cluade": "claude", "claud": "claude", "codx": "codex", "Mock": "mock", "gemini": "", "x": "", "": "",
-	} {
-		if got := nearest(given, names); got != want {
-			t.Errorf("nearest(%q) = %q, want %q", given, got, want)
-		}
-	}
-}
-
 func FuzzCache(f *testing.F) {
 	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {Size: 1, SHA256: "x"}}})
 	if err != nil {

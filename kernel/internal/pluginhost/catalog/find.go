@@ -1,12 +1,13 @@
 package catalog
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -126,41 +127,8 @@ func (c *Catalog) advice(name string, exist []string) string {
 	}
 	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
 		"says what was passed over and why", name, listed(dirs, "none", ""))
-	if near := nearest(name, exist); near != "" {
+	if near := nearest.Name(name, exist); near != "" {
 		return fmt.Sprintf("did you mean %q? Else %s", near, advice)
 	}
 	return advice
-}
-
-// nearest is the name that a slip of the finger makes into the one given, "" if none is near.
-func nearest(name string, names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	best := slices.MinFunc(names, func(a, b string) int { return cmp.Compare(distance(name, a), distance(name, b)) })
-	if distance(name, best) <= max(1, len(name)/3) {
-		return best
-	}
-	return ""
-}
-
-// distance is Levenshtein's.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
