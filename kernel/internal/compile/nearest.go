@@ -10,6 +10,7 @@ import (
 
 // didYouMean is the hint for a wrong name: the nearest one and what there is.
 func didYouMean(name string, candidates []string) string {
+	candidates = sortedUnique(slices.Clone(candidates))
 	near := nearest.Name(name, candidates)
 	switch {
 	case near != "" && len(candidates) > 1:
