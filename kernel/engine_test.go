@@ -387,6 +387,22 @@ func TestChangedPlanIsRefused(t *testing.T) {
 	}
 }
 
+// A journal of the Bash engine is refused with a word about it.
+func TestBashSessionIsRefused(t *testing.T) {
+	root := project(t, twoStages)
+	e := engine(t, root, agent{})
+	dir := filepath.Join(root, ".claude/pipeline-runs/old")
+	line := `{"ts":"2026-02-05T10:00:00Z","type":"session_start","session":"old","cursor":null,"data":{"mode":"pipeline"}}` + "\n"
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(line), 0o644),
+		os.WriteFile(filepath.Join(dir, "plan.json"), []byte(`{"version":1,"nodes":[]}`), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "old"}); !errors.Is(err, kernel.ErrNothingToResume) {
+		t.Errorf("resume: %v", err)
+	}
+}
+
 // U235: a slow subscriber holds nobody up, and is told what it missed.
 func TestSlowSubscriber(t *testing.T) {
 	e := engine(t, project(t, twoStages), agent{})

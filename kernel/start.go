@@ -147,6 +147,10 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := s.load(log); err != nil {
 		return err
 	}
+	if s.state.RunID == "" {
+		return failure.New(failure.SessionState, "the journal of session '%s' begins no run of this engine: %w", s.name, ErrNothingToResume).
+			WithHint("sessions of the Bash engine cannot be resumed by this version; start it again with --force")
+	}
 	if s.state.Status.Final() {
 		// a crash after the last event may have left state.json behind
 		return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
