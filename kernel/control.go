@@ -6,11 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 )
 
 // listen merges what this process and others ask of the session into one channel. The returned
@@ -58,10 +55,9 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 // overtakenPoll is how often a running kernel looks whether it still holds its session.
 const overtakenPoll = time.Second
 
-// watchLock cancels the run when somebody has taken the session over by force: an attempt that waits
-// for its agent writes nothing that would notice.
-func (s *session) watchLock(ctx context.Context, cancel context.CancelCauseFunc) {
-	me := s.lock.Info()
+// watchJournal cancels the run when another kernel has taken the session over by force: an attempt
+// that waits for its agent writes nothing that would notice.
+func (s *session) watchJournal(ctx context.Context, cancel context.CancelCauseFunc) {
 	tick := time.NewTicker(overtakenPoll)
 	defer tick.Stop()
 	for {
@@ -70,9 +66,8 @@ func (s *session) watchLock(ctx context.Context, cancel context.CancelCauseFunc)
 			return
 		case <-tick.C:
 		}
-		now, held, err := lock.Holder(s.engine.project, s.name)
-		if err == nil && held && now.PID != 0 && (now.PID != me.PID || now.StartTime != me.StartTime) {
-			cancel(failure.New(failure.LockContention, "session '%s' was taken over by process %d", s.name, now.PID))
+		if err := s.journal.Check(ctx); err != nil {
+			cancel(err)
 			return
 		}
 	}

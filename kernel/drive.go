@@ -53,7 +53,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	defer watching.Wait()
 	watched, unwatch := context.WithCancel(ctx)
 	defer unwatch()
-	watching.Go(func() { s.watchLock(watched, cancel) })
+	watching.Go(func() { s.watchJournal(watched, cancel) })
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
 		Effects: &effects{

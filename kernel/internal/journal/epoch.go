@@ -23,6 +23,35 @@ func (j *Journal) Start(ctx context.Context, kernel event.KernelStartData) ([]ev
 	return j.claim(ctx, "", event.New(event.KernelStart, nil, "", kernel))
 }
 
+// Check looks whether another kernel has taken the session over and ends the journal if so, with an
+// error that is [ErrFenced]; appends find out by themselves. It returns the error that ended the
+// journal before, too.
+func (j *Journal) Check(ctx context.Context) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if err := j.commit(); err != nil {
+		return err
+	}
+	if j.isClosed() {
+		return fmt.Errorf("check journal: %w", ErrClosed)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	unlock, err := j.hold(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // nothing is known; an append says what is wrong
+	}
+	defer unlock()
+	foreign, err := j.catchUp()
+	if err == nil {
+		err = j.admit(nil, foreign)
+	}
+	if err != nil {
+		return j.fail(err)
+	}
+	return nil
+}
+
 // claim appends events in the epoch after the last one of the file. An empty runID keeps the run.
 func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event) ([]event.Event, error) {
 	if ctx.Err() != nil {

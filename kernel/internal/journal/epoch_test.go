@@ -61,6 +61,44 @@ func TestOlderKernelIsFenced(t *testing.T) {
 	}
 }
 
+// A kernel that has nothing to write finds out by asking.
+func TestCheckFindsTheLaterKernel(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	if err := older.Check(t.Context()); err != nil {
+		t.Fatalf("alone: %v", err)
+	}
+	beside := open(t, d, journal.Options{}) // adds an event and takes no epoch
+	if _, err := beside.Append(t.Context(), change("beside")); err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Check(t.Context()); err != nil {
+		t.Fatalf("after an event of the same epoch: %v", err)
+	}
+	added, err := older.Append(t.Context(), change("behind it"))
+	if err != nil || added[0].Seq != 4 {
+		t.Fatalf("appended %+v, %v, want number 4", added, err)
+	}
+	newer := open(t, d, journal.Options{})
+	if _, err := newer.Start(t.Context(), event.KernelStartData{PID: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := older.Check(t.Context()); !errors.Is(err, journal.ErrFenced) {
+			t.Errorf("the older one got %v", err)
+		}
+	}
+	if err := newer.Check(t.Context()); err != nil {
+		t.Errorf("the newer one got %v", err)
+	}
+	if err := errors.Join(newer.Close(), beside.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Check(t.Context()); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
 // The older kernel appends as fast as it can while the newer one takes over.
 func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	d := openDir(t)
