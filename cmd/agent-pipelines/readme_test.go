@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The README's pipeline and its commands do what the README says, with the mock in place of a model.
+func TestREADME(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	file := filepath.Join(root, ".claude/pipelines/ship.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, block(t, readme, "yaml"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for line := range strings.Lines(string(readme)) {
+		args, found := strings.CutPrefix(strings.TrimSpace(line), "agent-pipelines ")
+		if !found || strings.Contains(args, "<") {
+			continue
+		}
+		commands++
+		want := 0
+		if strings.HasPrefix(args, "resume") { // the run has been completed
+			want = int(exitTerminal)
+		}
+		if code, text := shell(t, root, "agent-pipelines "+args); code != want {
+			t.Errorf("agent-pipelines %s: exit %d, want %d\n%s", args, code, want, text)
+		}
+	}
+	if commands != 3 {
+		t.Errorf("the README has %d commands, want the run, the status and the resume", commands)
+	}
+}
+
+// block is the first fenced block of a language.
+func block(t *testing.T, text []byte, language string) []byte {
+	t.Helper()
+	m := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindSubmatch(text)
+	if m == nil {
+		t.Fatalf("no block of %s", language)
+	}
+	return m[1]
+}
+
+func shell(t *testing.T, dir, line string) (int, string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(programs, "bin") + ":/usr/bin:/bin", "HOME=" + filepath.Join(dir, "home"), "MOCK_MODE=true", "LANG=C.UTF-8",
+	}
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(text)
+}
