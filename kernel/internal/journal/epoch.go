@@ -7,12 +7,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch. The
-// result is what [Journal.Start] returns.
+// Begin starts a new run: it appends session_start and kernel_start in one piece, in a new epoch, and
+// returns these two: what others appended before them belongs to the run that they end.
 func (j *Journal) Begin(ctx context.Context, runID string, session event.SessionStartData, kernel event.KernelStartData) ([]event.Event, error) {
-	return j.claim(ctx, runID,
+	events := []event.Event{
 		event.New(event.SessionStart, &event.Cursor{NodePath: "0"}, "", session),
-		event.New(event.KernelStart, nil, "", kernel))
+		event.New(event.KernelStart, nil, "", kernel),
+	}
+	claimed, err := j.claim(ctx, runID, events...)
+	if err != nil {
+		return nil, err
+	}
+	return claimed[len(claimed)-len(events):], nil
 }
 
 // Start takes hold of the session for a kernel that goes on with its run: it appends kernel_start in

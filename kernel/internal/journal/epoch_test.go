@@ -99,6 +99,30 @@ func TestCheckFindsTheLaterKernel(t *testing.T) {
 	}
 }
 
+// A new run begins with its own events: those of the kernel that it overtakes would not fit.
+func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{})
+	newer := open(t, d, journal.Options{})
+	if _, err := older.Append(t.Context(), change("meanwhile")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := newer.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{PID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []event.Type
+	for _, e := range got {
+		types = append(types, e.Type)
+	}
+	if diff := cmp.Diff([]event.Type{event.SessionStart, event.KernelStart}, types); diff != "" {
+		t.Errorf("events of the new run (-want +got):\n%s", diff)
+	}
+	if got[0].Seq != 4 {
+		t.Errorf("session_start has number %d, want 4, behind the older kernel's event", got[0].Seq)
+	}
+}
+
 // The older kernel appends as fast as it can while the newer one takes over.
 func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
 	d := openDir(t)
