@@ -2,11 +2,14 @@ package discovery
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // tree makes files; names that end in a slash are directories. The mode follows a blank.
@@ -217,5 +220,21 @@ func TestConfigDir(t *testing.T) {
 		if got, err := ConfigDir(); err != nil || got != want {
 			t.Errorf("ConfigDir with XDG_CONFIG_HOME=%q = %s, %v, want %s", xdg, got, err, want)
 		}
+	}
+}
+
+func TestConfigDirWithoutHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CONFIG_HOME", "")
+	got, err := ConfigDir()
+	u, unknown := user.Current()
+	if unknown != nil || !filepath.IsAbs(u.HomeDir) {
+		if err == nil || failure.From(err).Hint == "" {
+			t.Errorf("ConfigDir of a user without a home = %s, %v, want an error with a hint", got, err)
+		}
+		return
+	}
+	if want := filepath.Join(u.HomeDir, ".config", "agent-pipelines"); err != nil || got != want {
+		t.Errorf("ConfigDir = %s, %v, want %s", got, err, want)
 	}
 }

@@ -1,8 +1,12 @@
 package discovery
 
 import (
+	"fmt"
 	"os"
+	"os/user"
 	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // DirVariable holds a list of directories, separated as in PATH.
@@ -74,14 +78,32 @@ func Places(o Origin) []Place {
 }
 
 // ConfigDir is the user's configuration directory on every system: $XDG_CONFIG_HOME/agent-pipelines
-// where that is an absolute path, else ~/.config/agent-pipelines.
+// where that is an absolute path, else ~/.config/agent-pipelines. Without HOME, as under cron or in a
+// container, the home directory is the one that the system has for the user: what plugins.lock forbids
+// there must not become allowed by an empty variable.
 func ConfigDir() (string, error) {
 	if dir := os.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "agent-pipelines"), nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", err
+		home, err = registeredHome()
+	}
+	if err != nil {
+		return "", failure.New(failure.ConfigInvalid, "find the user's configuration: %w", err).
+			WithHint("set HOME or XDG_CONFIG_HOME")
 	}
 	return filepath.Join(home, ".config", "agent-pipelines"), nil
+}
+
+// registeredHome is the home directory in the system's list of users.
+func registeredHome() (string, error) {
+	u, err := user.Current()
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(u.HomeDir) {
+		return "", fmt.Errorf("user %s has no home directory", u.Username)
+	}
+	return u.HomeDir, nil
 }
