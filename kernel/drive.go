@@ -155,7 +155,7 @@ func (s *session) closeHost() error {
 
 // check asks a node's provider and strategy whether they would work.
 func (s *session) check(ctx context.Context, n *plan.Node) error {
-	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, node: n}).Provider(ctx, n.Provider.Type)
+	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, policy: s.plan.PolicyOf(n)}).Provider(ctx, n.Provider.Type)
 	if err != nil {
 		return err
 	}

@@ -42,14 +42,14 @@ func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
 }
 
 func (f *effects) providers(n *plan.Node) providers {
-	return providers{host: f.host, standIn: f.standIn, node: n}
+	return providers{host: f.host, standIn: f.standIn, policy: f.maker.Plan.PolicyOf(n)}
 }
 
-// providers finds the providers of one node, in the environment that the node's policy allows.
+// providers finds the providers of one node, in the environment that its policy allows.
 type providers struct {
 	host    *pluginhost.Host
 	standIn string
-	node    *plan.Node
+	policy  plan.Policy
 }
 
 // Provider implements attempt.Providers and strategy.Providers.
@@ -57,7 +57,7 @@ func (p providers) Provider(ctx context.Context, name string) (sdk.Provider, err
 	if p.standIn != "" {
 		name = p.standIn
 	}
-	env, err := environment(p.node.Policy)
+	env, err := environment(p.policy.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -73,14 +73,14 @@ func (s strategies) Termination(ctx context.Context, name string) (sdk.Terminati
 }
 
 // environment reads a policy's env: a word or a list of names.
-func environment(p *plan.Policy) (environ.Policy, error) {
-	if p == nil || len(p.Env) == 0 {
+func environment(env json.RawMessage) (environ.Policy, error) {
+	if len(env) == 0 {
 		return environ.Policy{}, nil
 	}
 	var words []string
-	if json.Unmarshal(p.Env, &words) != nil {
+	if json.Unmarshal(env, &words) != nil {
 		var word string
-		if err := json.Unmarshal(p.Env, &word); err != nil {
+		if err := json.Unmarshal(env, &word); err != nil {
 			return environ.Policy{}, fmt.Errorf("read policy.env: %w", err)
 		}
 		words = []string{word}

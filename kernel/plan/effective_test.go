@@ -42,6 +42,44 @@ func TestCommandsOf(t *testing.T) {
 	}
 }
 
+func TestPolicyOf(t *testing.T) {
+	pipeline := &Policy{
+		Timeout: 3600, StageTimeout: 300, IdleTimeout: 60, Recovery: RecoveryAsk, Env: json.RawMessage(`"minimal"`), Required: true,
+		Retry: &Retry{Attempts: 3, Stage: 1, Backoff: []float64{1, 2}}, Budget: &Budget{Total: json.RawMessage("9")},
+	}
+	tests := map[string]struct {
+		pipeline, node *Policy
+		want           Policy
+	}{
+		"nothing said":     {nil, nil, Policy{}},
+		"the node's alone": {nil, &Policy{Timeout: 5, Required: true}, Policy{Timeout: 5, Required: true}},
+		"the pipeline's alone": {pipeline, nil, Policy{
+			StageTimeout: 300, IdleTimeout: 60, Recovery: RecoveryAsk, Env: pipeline.Env, Retry: pipeline.Retry, Budget: pipeline.Budget,
+		}},
+		"member by member": {
+			pipeline, &Policy{Timeout: 5, Recovery: RecoveryRerun, Env: json.RawMessage(`["HOME"]`), Retry: &Retry{Attempts: 1}},
+			Policy{
+				Timeout: 5, StageTimeout: 300, IdleTimeout: 60, Recovery: RecoveryRerun, Env: json.RawMessage(`["HOME"]`),
+				Retry: &Retry{Attempts: 1, Stage: 1, Backoff: []float64{1, 2}}, Budget: pipeline.Budget,
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &Plan{Pipeline: Pipeline{Policy: tt.pipeline}}
+			if diff := cmp.Diff(tt.want, p.PolicyOf(&Node{Policy: tt.node})); diff != "" {
+				t.Errorf("PolicyOf (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got := pipeline.Retry.Attempts; got != 3 {
+		t.Errorf("the pipeline's own policy now has %d attempts", got)
+	}
+	if diff := cmp.Diff(Policy{}, new(Plan).PolicyOf(nil)); diff != "" {
+		t.Errorf("PolicyOf no node (-want +got):\n%s", diff)
+	}
+}
+
 func TestSessionInputsTellNoneFromEmpty(t *testing.T) {
 	for want, inputs := range map[string][]string{
 		`{"name":"s","created_at":""}`:             nil,

@@ -35,7 +35,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-func loopAfter(_ *plan.Plan, s state.State, n *plan.Node, ns state.Node, at event.Place, e event.Event) (state.Loop, error) {
+func loopAfter(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, at event.Place, e event.Event) (state.Loop, error) {
 	l := ns.Loop
 	switch e.Type {
 	case event.IterationStart, event.Retry:
@@ -43,7 +43,7 @@ func loopAfter(_ *plan.Plan, s state.State, n *plan.Node, ns state.Node, at even
 	case event.IterationComplete:
 		return attemptDone(l, placeOf(at.Node, ns), e)
 	case event.Error:
-		return attemptFailed(n, l, placeOf(at.Node, ns), e)
+		return attemptFailed(attempts(p, n), l, placeOf(at.Node, ns), e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
 		return toolsMoved(l, placeOf(at.Node, ns), e)
 	case event.Decision:
@@ -100,9 +100,9 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 	}
 }
 
-// attemptFailed retries transient failures within the node's attempts. An attempt that was stopped
+// attemptFailed retries transient failures within the attempts that the node has. An attempt that was stopped
 // on request, or that fell with another call's process, uses up no try.
-func attemptFailed(n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func attemptFailed(allowed int, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
@@ -113,7 +113,7 @@ func attemptFailed(n *plan.Node, l state.Loop, now event.Place, e event.Event) (
 			l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
 		case d.Collateral && l.Spared < maxSpared:
 			l.Phase, l.Attempt, l.Spared = state.PhaseReady, l.Attempt-1, l.Spared+1
-		case d.Retryable && l.Attempt < attempts(n):
+		case d.Retryable && l.Attempt < allowed:
 			l.Phase, l.Failure = state.PhaseBackoff, &d
 		default:
 			settleFailed(l, &d)

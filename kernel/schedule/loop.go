@@ -23,9 +23,9 @@ const (
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseReady:
-		return startAttempt(n, nameOf(p, s, n), at, l)
+		return startAttempt(n, nameOf(p, s, n), attempts(p, n), at, l)
 	case state.PhaseBackoff:
-		return setTimer(s, at, "backoff", l.Attempt+1, backoff(n, l)) // before that attempt
+		return setTimer(s, at, "backoff", l.Attempt+1, backoff(p, n, l)) // before that attempt
 	case state.PhaseDelay:
 		return setTimer(s, at, "delay", 1, delay(n))
 	case state.PhaseDecide:
@@ -40,7 +40,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 }
 
 // startAttempt begins the next iteration, or the next attempt of the unfinished one.
-func startAttempt(n *plan.Node, name string, at event.Place, l state.Loop) []Command {
+func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l state.Loop) []Command {
 	at.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
 	key := at.Key(event.KeyAttempt, attempt)
@@ -52,7 +52,7 @@ func startAttempt(n *plan.Node, name string, at event.Place, l state.Loop) []Com
 		}
 		e = event.New(event.IterationStart, at.Cursor(), key, d)
 	} else {
-		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: "attempt", N: attempt, Max: attempts(n)})
+		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: "attempt", N: attempt, Max: allowed})
 	}
 	e.Attempt = attempt
 	return []Command{{Kind: Attempt, Key: key, Event: &e, Place: at, Attempt: attempt}}
@@ -98,9 +98,9 @@ func delay(n *plan.Node) time.Duration {
 
 // backoff is the pause before the next attempt: what the service asked for, if that is longer than
 // the ladder's own.
-func backoff(n *plan.Node, l state.Loop) time.Duration {
+func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	pause := firstBackoff * math.Pow(2, float64(l.Attempt-1))
-	if r := retryPolicy(n); r != nil && len(r.Backoff) > 0 {
+	if r := p.PolicyOf(n).Retry; r != nil && len(r.Backoff) > 0 {
 		pause = r.Backoff[min(l.Attempt, len(r.Backoff))-1]
 	} else {
 		pause = min(pause, maxBackoff)
@@ -111,18 +111,11 @@ func backoff(n *plan.Node, l state.Loop) time.Duration {
 	return seconds(pause)
 }
 
-func attempts(n *plan.Node) int {
-	if r := retryPolicy(n); r != nil && r.Attempts > 0 {
+func attempts(p *plan.Plan, n *plan.Node) int {
+	if r := p.PolicyOf(n).Retry; r != nil && r.Attempts > 0 {
 		return r.Attempts
 	}
 	return defaultAttempts
-}
-
-func retryPolicy(n *plan.Node) *plan.Retry {
-	if n.Policy == nil {
-		return nil
-	}
-	return n.Policy.Retry
 }
 
 func seconds(s float64) time.Duration {

@@ -8,22 +8,18 @@ import (
 )
 
 // recovered is the loop after the kernel that worked on it is gone.
-func recovered(n *plan.Node, l state.Loop) state.Loop {
+func recovered(recovery plan.Recovery, l state.Loop) state.Loop {
 	switch l.Phase {
 	case state.PhaseAsking:
 		l.Phase = state.PhaseQuestion
 	case state.PhaseAttempt:
-		return cutOff(n, l)
+		return cutOff(recovery, l)
 	}
 	return l
 }
 
-func cutOff(n *plan.Node, l state.Loop) state.Loop {
-	recovery := plan.RecoveryRerun
-	if n != nil && n.Policy != nil && n.Policy.Recovery != "" {
-		recovery = n.Policy.Recovery
-	}
-	if recovery == plan.RecoveryRerun && mayHaveHappened(l.Calls) {
+func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
+	if recovery != plan.RecoveryFail && mayHaveHappened(l.Calls) {
 		recovery = plan.RecoveryAsk
 	}
 	switch recovery {
@@ -34,7 +30,7 @@ func cutOff(n *plan.Node, l state.Loop) state.Loop {
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
 			Message: "the attempt was cut off by a crash and the node's recovery is fail",
 		})
-	default: // an attempt without an end starts over at attempt 1 (U069)
+	default: // rerun: an attempt without an end starts over at attempt 1 (U069)
 		l.Phase, l.Attempt, l.Failure, l.IterationStartedAt = state.PhaseReady, 0, nil, nil
 	}
 	return l

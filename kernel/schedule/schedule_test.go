@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,11 +190,17 @@ func TestRetryLadder(t *testing.T) {
 		},
 		{"the policy's own pauses", &plan.Policy{Retry: &plan.Retry{Attempts: 4, Backoff: []float64{1, 0.5}}}, crash, []time.Duration{1e9, 5e8, 5e8}},
 		{"the service asks for longer", nil, limited, []time.Duration{90e9}},
+		{"the pipeline's policy", nil, crash, []time.Duration{7e9, 7e9, 7e9, 7e9}},
+		{"the node's over the pipeline's", &plan.Policy{Retry: &plan.Retry{Attempts: 3}}, crash, []time.Duration{7e9, 7e9}},
 		{"not transient", &plan.Policy{Retry: &plan.Retry{Attempts: 7}}, final, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			h := newHistory(t, stages(plan.Node{Policy: tt.policy}))
+			p := stages(plan.Node{Policy: tt.policy})
+			if strings.Contains(tt.name, "pipeline") {
+				p.Pipeline.Policy = &plan.Policy{Retry: &plan.Retry{Attempts: 5, Backoff: []float64{7}}}
+			}
+			h := newHistory(t, p)
 			var pauses []time.Duration
 			for {
 				c := h.commit()
@@ -233,13 +240,14 @@ func TestCollateralUsesUpNoTry(t *testing.T) {
 	}
 }
 
-// U069, DESIGN 7: what happens to an attempt that a crash cut off.
+// U069, DESIGN 7: what happens to an attempt that a crash cut off. The resume that finds it asks or
+// fails; the one after that is the answer.
 func TestRecovery(t *testing.T) {
 	tests := []struct {
 		recovery plan.Recovery
 		status   state.Status
 		kind     state.PauseKind
-		phase    state.Phase // after the kernel start and what follows, before anybody resumes
+		phase    state.Phase // after the first resume
 	}{
 		{"", state.Running, "", state.PhaseAttempt},
 		{plan.RecoveryRerun, state.Running, "", state.PhaseAttempt},
@@ -251,6 +259,7 @@ func TestRecovery(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{Policy: &plan.Policy{Recovery: tt.recovery}}))
 			h.commit()
 			h.kernel()
+			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			h.commit()
 			if h.state.Status != tt.status || h.state.PauseKind != tt.kind || h.state.Nodes["0"].Loop.Phase != tt.phase {
 				t.Errorf("state %s", asJSON(h.state))
@@ -258,6 +267,7 @@ func TestRecovery(t *testing.T) {
 			if tt.phase == state.PhaseAttempt {
 				return
 			}
+			h.kernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Place.Iteration != 1 {
 				t.Errorf("after the resume %s is due", asJSON(c))

@@ -118,14 +118,15 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	s.Stop = nil
 	for path, n := range s.Nodes {
 		if n.Status == state.NodeRunning {
-			n.Loop = recovered(p.Find(path), n.Loop)
+			n.Loop = recovered(p.PolicyOf(p.Find(path)).Recovery, n.Loop)
 			s.Nodes[path] = n
 		}
 	}
 	return nil
 }
 
-// applyResumed lets a paused, failed or crashed run go on.
+// applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; a
+// crashed one had not asked anything yet.
 func applyResumed(s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionResumedData](e)
 	if err != nil {
@@ -138,7 +139,9 @@ func applyResumed(s *state.State, e event.Event) error {
 		if s.Status == state.Failed {
 			n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeRunning, "", "", nil
 		}
-		n.Loop = resumed(n.Loop)
+		if s.Status != state.Running {
+			n.Loop = resumed(n.Loop)
+		}
 		s.Nodes[s.At] = n
 	}
 	at := e.Time

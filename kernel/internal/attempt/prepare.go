@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -15,7 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
@@ -78,7 +78,7 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	at := a.command.Place
+	at, policy := a.command.Place, a.Plan.PolicyOf(a.node)
 	return sdk.ExecuteRequest{
 		Resume: resume,
 		Key:    string(a.command.Key), Epoch: a.state.Epoch,
@@ -90,31 +90,11 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 			Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 			Progress: paths.Progress, Output: output, Attempt: a.Dir.Abs(a.private()),
 		},
-		Timeout: a.limit(func(p *plan.Policy) float64 { return orElse(p.Timeout, p.StageTimeout) },
-			func(p *plan.Policy) float64 { return p.StageTimeout }),
-		IdleTimeout: a.limit(func(p *plan.Policy) float64 { return p.IdleTimeout },
-			func(p *plan.Policy) float64 { return p.IdleTimeout }),
+		Timeout: seconds(cmp.Or(policy.Timeout, policy.StageTimeout)), IdleTimeout: seconds(policy.IdleTimeout),
 	}, nil
 }
 
-// limit is a node's limit, else the pipeline's, as a duration; zero is none.
-func (a *attempt) limit(own, pipeline func(*plan.Policy) float64) time.Duration {
-	var s float64
-	if a.node.Policy != nil {
-		s = own(a.node.Policy)
-	}
-	if s == 0 && a.Plan.Pipeline.Policy != nil {
-		s = pipeline(a.Plan.Pipeline.Policy)
-	}
-	return time.Duration(s * float64(time.Second))
-}
-
-func orElse(a, b float64) float64 {
-	if a != 0 {
-		return a
-	}
-	return b
-}
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 func (a *attempt) prompt(paths inputs.Paths) (string, error) {
 	template := a.node.Prompt
