@@ -401,6 +401,12 @@ func TestBashSessionIsRefused(t *testing.T) {
 	if _, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "old"}); !errors.Is(err, kernel.ErrNothingToResume) {
 		t.Errorf("resume: %v", err)
 	}
+	if err := e.AbortSession(t.Context(), "old", "", ""); !errors.Is(err, kernel.ErrNothingToResume) {
+		t.Errorf("abort: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "events.jsonl")); err != nil || string(after) != line {
+		t.Errorf("the journal is now %s, %v", after, err)
+	}
 }
 
 // U235: a slow subscriber holds nobody up, and is told what it missed.

@@ -198,6 +198,28 @@ func (s *session) sweep(ctx context.Context) error {
 	return err
 }
 
+// vacate removes the directory of a session that never began and holds nothing: a start that was
+// refused shall not be listed as a session. What cannot be removed stays.
+func (s *session) vacate() {
+	entries, err := s.dir.Entries(".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || info.Size() > 0 || e.Name() != rundir.EventsFile && e.Name() != rundir.EventsLock {
+			return
+		}
+	}
+	var errs []error
+	for _, e := range entries {
+		errs = append(errs, s.dir.Remove(e.Name()))
+	}
+	if err := errors.Join(append(errs, s.engine.project.Remove(rundir.RunsDir+"/"+s.name))...); err != nil {
+		s.log.Debug("directory of a session that did not begin stays", "error", err)
+	}
+}
+
 // marker names the session in the environment of everything it starts.
 func (s *session) marker() string {
 	return s.engine.project.Abs(rundir.RunsDir+"/"+s.name) + "/"

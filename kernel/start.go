@@ -35,7 +35,11 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 		return nil, err
 	}
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
-		return s.begin(ctx, src, log, o.Force)
+		err := s.begin(ctx, src, log, o.Force)
+		if err != nil && len(log.Events) == 0 {
+			s.vacate()
+		}
+		return err
 	})
 }
 
@@ -72,31 +76,6 @@ func (e *Engine) startable(name string, force bool) error {
 	default:
 		return occupied(name, st.Status)
 	}
-}
-
-// occupied is why a session cannot be started anew without force, nil if it can.
-func occupied(name string, status state.Status) error {
-	switch status {
-	case "", state.Pending:
-		return nil
-	case state.Completed, state.Aborted:
-		return terminal(name, status)
-	default:
-		e := failure.New(failure.SessionState, "session '%s' crashed and can be resumed: %w", name, ErrResumable)
-		if status != state.Running {
-			e = failure.New(failure.SessionState, "session '%s' is %s and can be resumed: %w", name, status, ErrResumable)
-		}
-		return e.WithHint("agent-pipelines resume %s goes on; --force starts again from the beginning", name)
-	}
-}
-
-func terminal(name string, status state.Status) error {
-	word := "already completed"
-	if status == state.Aborted {
-		word = "was aborted"
-	}
-	return failure.New(failure.SessionState, "session '%s' %s: %w", name, word, ErrTerminal).
-		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
 }
 
 // begin writes the session's files and its first events.
@@ -138,8 +117,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 // resume folds the journal and takes the session on.
 func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) error {
 	if len(log.Events) == 0 {
-		return failure.New(failure.SessionState, "session '%s' has no events: %w", s.name, ErrNothingToResume).
-			WithHint("start it anew")
+		return neverBegan(s.name)
 	}
 	if log.Report.Damaged() {
 		return damaged(s.name, log.Report)
@@ -148,8 +126,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return err
 	}
 	if s.state.RunID == "" {
-		return failure.New(failure.SessionState, "the journal of session '%s' begins no run of this engine: %w", s.name, ErrNothingToResume).
-			WithHint("sessions of the Bash engine cannot be resumed by this version; start it again with --force")
+		return foreign(s.name)
 	}
 	if s.state.Status.Final() {
 		// a crash after the last event may have left state.json behind

@@ -167,23 +167,26 @@ func (e *Engine) PauseSession(_ context.Context, session, reason, by string) err
 		return err
 	}
 	if !s.Held {
-		return failure.New(failure.SessionState, "session '%s' is not running (%s): %w", session, s.Status, ErrNothingToResume)
+		return idle(session, s)
 	}
 	return e.request(session, "pause", reason, by)
 }
 
 // AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
-// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already.
+// does, the end is journaled here. It fails with [ErrTerminal] if the session has ended already, and
+// with [ErrNothingToResume] if it never began.
 func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
 		return err
 	}
-	if s.Status.Final() {
-		return terminal(session, s.Status)
-	}
-	if s.Held {
+	switch {
+	case s.Status.Final():
+		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
+	case s.Held:
 		return e.request(session, "abort", reason, by)
+	case s.Events == 0:
+		return neverBegan(session)
 	}
 	return e.abortIdle(ctx, session, reason, by)
 }
@@ -201,6 +204,9 @@ func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
 func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
 	if err := s.load(log); err != nil {
 		return err
+	}
+	if s.state.RunID == "" {
+		return foreign(s.name)
 	}
 	events, err := s.journal.Start(ctx, s.kernelStart())
 	if err != nil {

@@ -1,0 +1,71 @@
+package kernel
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// refused is why a session cannot do what was asked. Callers find the sentinel by errors.Is; people
+// read the message alone.
+func refused(sentinel error, format string, args ...any) *failure.Error {
+	e := failure.New(failure.SessionState, format, args...)
+	e.Cause = sentinel
+	return e
+}
+
+// occupied is why a session cannot be started anew without force, nil if it can.
+func occupied(name string, status state.Status) error {
+	word := "is paused"
+	switch status {
+	case "", state.Pending:
+		return nil
+	case state.Completed, state.Aborted:
+		return terminal(name, status)
+	case state.Running:
+		word = "crashed"
+	case state.Failed:
+		word = "failed"
+	}
+	return refused(ErrResumable, "session '%s' %s and can be resumed", name, word).
+		WithHint("agent-pipelines resume %s goes on; --force starts again from the beginning", name)
+}
+
+func terminal(name string, status state.Status) error {
+	return refused(ErrTerminal, "session '%s' %s", name, ended(status)).
+		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+}
+
+// ended says how a session ended for good.
+func ended(status state.Status) string {
+	if status == state.Aborted {
+		return "was aborted"
+	}
+	return "already completed"
+}
+
+// idle is why a session that nobody works on cannot be paused.
+func idle(name string, s *Status) error {
+	switch {
+	case s.Status == "":
+		return neverBegan(name)
+	case s.Status.Final():
+		return refused(ErrNothingToResume, "session '%s' is not running: it %s", name, ended(s.Status))
+	case s.Crashed:
+		return refused(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
+			WithHint("agent-pipelines resume %s goes on; agent-pipelines abort %s ends it for good", name, name)
+	default:
+		return refused(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status)
+	}
+}
+
+// neverBegan is said of a directory without a run.
+func neverBegan(name string) error {
+	return refused(ErrNothingToResume, "session '%s' never began: its journal has no events", name).
+		WithHint("start it anew")
+}
+
+// foreign is said of a journal that another engine wrote.
+func foreign(name string) error {
+	return refused(ErrNothingToResume, "the journal of session '%s' begins no run of this engine", name).
+		WithHint("sessions of the Bash engine cannot be resumed by this version; start it again with --force")
+}

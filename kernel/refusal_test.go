@@ -1,0 +1,93 @@
+package kernel_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// refusing is a provider that would not work.
+type refusing struct{ agent }
+
+func (refusing) Validate(context.Context, sdk.ValidateRequest) error {
+	return failure.New(failure.ProviderMissing, "no program")
+}
+
+// A start that is refused before its first event leaves no session behind.
+func TestRefusedStartLeavesNoSession(t *testing.T) {
+	root := project(t, twoStages)
+	e, err := kernel.NewEngine(kernel.WithWorkDir(root), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir("-"),
+		kernel.WithExecutable("-"), kernel.WithEnvironment(nil), kernel.WithProvider(refusing{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	dir := filepath.Join(root, ".claude/pipeline-runs/demo")
+	run := func() {
+		t.Helper()
+		if _, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"}); failure.KindOf(err) != failure.ProviderMissing {
+			t.Fatalf("run: %v", err)
+		}
+	}
+	run()
+	if _, err := e.Status("demo"); !errors.Is(err, kernel.ErrNoSession) {
+		t.Errorf("status: %v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the session's directory: %v", err)
+	}
+	note := filepath.Join(dir, "note.md") // somebody's own file keeps the directory
+	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(note, []byte("mine"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if b, err := os.ReadFile(note); err != nil || string(b) != "mine" {
+		t.Errorf("the note: %q, %v", b, err)
+	}
+}
+
+// What is refused is said once, and what to do fits what was asked.
+func TestRefusalsAreSaidOnce(t *testing.T) {
+	root := project(t, twoStages)
+	e := engine(t, root, agent{})
+	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	pause := func(s string) error { return e.PauseSession(t.Context(), s, "", "") }
+	abort := func(s string) error { return e.AbortSession(t.Context(), s, "", "") }
+	resume := func(s string) error {
+		_, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: s})
+		return err
+	}
+	tests := map[string]struct {
+		do      func(string) error
+		session string
+		is      error
+		want    string
+	}{
+		"pause done":   {pause, "done", kernel.ErrNothingToResume, "session 'done' is not running: it already completed"},
+		"abort done":   {abort, "done", kernel.ErrTerminal, "session 'done' already completed"},
+		"resume done":  {resume, "done", kernel.ErrTerminal, "session 'done' already completed"},
+		"pause empty":  {pause, "empty", kernel.ErrNothingToResume, "session 'empty' never began: its journal has no events"},
+		"abort empty":  {abort, "empty", kernel.ErrNothingToResume, "session 'empty' never began: its journal has no events"},
+		"resume empty": {resume, "empty", kernel.ErrNothingToResume, "session 'empty' never began: its journal has no events"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := tt.do(tt.session)
+			if !errors.Is(err, tt.is) || err.Error() != tt.want {
+				t.Errorf("got %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
