@@ -255,7 +255,7 @@ func nodeEnd(at place, e event.Event) []string {
 	switch {
 	case d.Reason == maximum:
 		lines = append(lines, fmt.Sprintf("Maximum iterations (%d) reached", completed))
-	case d.Reason != "":
+	case d.Reason != "" && !toldBefore(d):
 		lines = append(lines, Clean(d.Reason))
 	}
 	if at.loop() {
@@ -270,4 +270,9 @@ func nodeEnd(at place, e event.Event) []string {
 		lines = append(lines, fmt.Sprintf("  ✓ Completion condition met after %d iterations", completed))
 	}
 	return append(lines, "")
+}
+
+// toldBefore says whether the end of a node repeats the failure of its last attempt, which had a line.
+func toldBefore(d event.NodeCompleteData) bool {
+	return d.Failure != nil && d.Failure.Attempt > 0 && d.Reason == d.Failure.Message
 }

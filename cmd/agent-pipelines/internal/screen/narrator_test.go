@@ -63,6 +63,20 @@ func TestNarrator(t *testing.T) {
 			pipeline.tell(event.NodeComplete, "1", 3, event.NodeCompleteData{Name: "work", Status: "failed"}),
 			[]string{"  ✗ work failed", ""},
 		},
+		{
+			"failed node whose attempt was told of",
+			pipeline.tell(event.NodeComplete, "1", 3, event.NodeCompleteData{
+				Name: "work", Status: "failed", Reason: "gone", Failure: &event.FailureData{Message: "gone", Attempt: 2},
+			}),
+			[]string{"  ✗ work failed", ""},
+		},
+		{
+			"failed node without an attempt",
+			pipeline.tell(event.NodeComplete, "1", 3, event.NodeCompleteData{
+				Name: "work", Status: "failed", Reason: "too late", Failure: &event.FailureData{Message: "too late"},
+			}),
+			[]string{"too late", "  ✗ work failed", ""},
+		},
 		{"resumed loop", loop.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from iteration 3"}},
 		{"resumed pipeline", pipeline.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from stage plan, iteration 3"}},
 		{"nobody wants to know", loop.tell(event.PluginStarted, "", 0, none{}), nil},
