@@ -1,0 +1,131 @@
+package plan
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func nested() *Plan {
+	return &Plan{Nodes: []Node{
+		{Path: "0", ID: "a", Kind: KindStage},
+		{Path: "1", ID: "both", Kind: KindParallel, Stages: []Node{{Path: "1.0", ID: "x"}, {Path: "1.1", ID: "y"}}},
+		{Path: "2", ID: "sub", Kind: KindPipeline, Plan: &Plan{Nodes: []Node{{Path: "2.0", ID: "z"}}}},
+		{Path: "10", ID: "k", Kind: KindStage},
+	}}
+}
+
+func TestFind(t *testing.T) {
+	p := nested()
+	for path, want := range map[string]string{"0": "a", "1": "both", "1.1": "y", "2.0": "z", "10": "k"} {
+		if n := p.Find(path); n == nil || n.ID != want {
+			t.Errorf("Find(%q) = %+v, want %s", path, n, want)
+		}
+	}
+	for _, path := range []string{"", "3", "1.2", "2.0.0", "00", "1."} {
+		if n := p.Find(path); n != nil {
+			t.Errorf("Find(%q) = %+v", path, n)
+		}
+	}
+}
+
+func TestOrder(t *testing.T) {
+	p := nested()
+	for path, want := range map[string]string{"0": "1", "2": "10", "10": "", "x": ""} {
+		if got := p.Next(path); got != want {
+			t.Errorf("Next(%q) = %q, want %q", path, got, want)
+		}
+	}
+	if got := p.PathOf("sub"); got != "2" || p.PathOf("z") != "" {
+		t.Errorf("PathOf(sub) = %q", got)
+	}
+	if p.Index("10") != 3 || p.Index("1.0") != -1 {
+		t.Errorf("Index(10) = %d", p.Index("10"))
+	}
+}
+
+// What is written in two forms is written back in the form it had, and the short one where it says
+// everything.
+func TestTwoForms(t *testing.T) {
+	tests := []struct {
+		name string
+		into any
+		text string
+	}{
+		{"provider as a string", &BlockProvider{}, `"claude"`},
+		{"provider as an object", &BlockProvider{}, `{"name":"codex","as":"second","model":"m","inputs":{"from":"a"}}`},
+		{"provider object with a name alone", &BlockProvider{}, `{"name":"codex"}`},
+		{"edge as a target", &Edge{}, `"next"`},
+		{"edge in full", &Edge{}, `{"to":"plan","limit":3,"feedback":"issues","on_limit":"pause"}`},
+		{"no inputs", &Inputs{}, `{}`},
+		{"inputs", &Inputs{}, `{"from":"a","select":"all"}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := json.Unmarshal([]byte(tt.text), tt.into); err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.Marshal(tt.into)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.text, string(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, bad := range []string{"7", "[", `{"name":7}`} {
+		if json.Unmarshal([]byte(bad), &BlockProvider{}) == nil {
+			t.Errorf("%s was read as a provider", bad)
+		}
+	}
+	if got, err := json.Marshal(Node{}); err != nil || string(got) != `{"path":"","id":"","kind":"","inputs":{}}` {
+		t.Errorf("an empty node is %s, %v: no key of ours may appear in an old plan", got, err)
+	}
+}
+
+// K21, D12.
+func TestSelect(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`: "latest", `{"select":"latest"}`: "latest", `{"select":"history"}`: "history", `{"select":"all"}`: "history",
+		`{"select":"x"}`: "latest", `{"select":7}`: "latest",
+	} {
+		var in Inputs
+		if err := json.Unmarshal([]byte(text), &in); err != nil {
+			t.Fatal(err)
+		}
+		if got := in.Select(); got != want {
+			t.Errorf("%s selects %q, want %q", text, got, want)
+		}
+	}
+	if in := (Inputs{"from": json.RawMessage(`"a"`)}); in.From() != "a" || (Inputs{}).From() != "" {
+		t.Error("From is wrong")
+	}
+}
+
+// BASH-BEHAVIOUR 2: what a termination says, and what it means where it says nothing.
+func TestTermination(t *testing.T) {
+	tests := []struct {
+		text                string
+		kind                string
+		limit, from, agreed int
+	}{
+		{`{}`, TypeFixed, 0, 1, 2},
+		{`{"type":"judgment","min_iterations":3,"consensus":4,"max":9}`, TypeJudgment, 9, 3, 4},
+		{`{"type":"","max":"12"}`, TypeFixed, 12, 1, 2},
+		{`{"type":7,"max":"many","consensus":true}`, TypeFixed, 0, 1, 2},
+	}
+	for _, tt := range tests {
+		var term Termination
+		if err := json.Unmarshal([]byte(tt.text), &term); err != nil {
+			t.Fatal(err)
+		}
+		if term.Type() != tt.kind || term.Max() != tt.limit || term.MinIterations() != tt.from || term.Consensus() != tt.agreed {
+			t.Errorf("%s: %s %d %d %d", tt.text, term.Type(), term.Max(), term.MinIterations(), term.Consensus())
+		}
+	}
+	if term := (Termination{"max": 3, "early_stop": false}); term.Max() != 3 || term.Bool("early_stop", true) || !term.Bool("other", true) {
+		t.Errorf("%v", term)
+	}
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// U041, K13: the whole table of transitions.
+func TestTransitions(t *testing.T) {
+	all := []Status{Pending, Running, Paused, Completed, Failed, Aborted}
+	allowed := map[Status][]Status{
+		Pending: {Running}, Running: {Paused, Completed, Failed, Aborted}, Paused: {Running, Aborted}, Failed: {Running, Aborted},
+	}
+	for _, from := range all {
+		var got []Status
+		for _, to := range all {
+			if from.CanBecome(to) {
+				got = append(got, to)
+			}
+		}
+		if diff := cmp.Diff(allowed[from], got); diff != "" {
+			t.Errorf("from %s:\n%s", from, diff)
+		}
+		if from.Final() != (len(got) == 0) {
+			t.Errorf("%s is final: %v, but %v can follow", from, from.Final(), got)
+		}
+	}
+}
+
+// Changing a clone leaves the original alone, wherever it is changed.
+func TestCloneSharesNothing(t *testing.T) {
+	original := State{
+		Nodes: map[string]Node{"0": {
+			Loop:      Loop{Decisions: []Decision{{Action: "stop"}}, Calls: []Call{{Call: event.ToolCallData{CallID: "1"}}}},
+			Branches:  map[string]Branch{"claude": {Loop: Loop{Decisions: []Decision{{Action: "stop"}}}}},
+			Steps:     map[string]Step{"s": {Loop: Loop{Decisions: []Decision{{Action: "stop"}}}}},
+			Artifacts: map[string]event.Ref{"plan": {Path: "a"}},
+		}},
+		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
+		Questions: map[string]Question{"q": {Kind: "tool"}}, Handled: []string{"1"},
+	}
+	before := text(t, original)
+	c := original.Clone()
+	n := c.Nodes["0"]
+	n.Loop.Decisions[0].Action, n.Loop.Calls[0].Call.CallID = "x", "x"
+	n.Branches["claude"].Loop.Decisions[0].Action, n.Steps["s"].Loop.Decisions[0].Action = "x", "x"
+	n.Artifacts["plan"] = event.Ref{Path: "x"}
+	c.Nodes["1"], c.Timers["x"], c.Questions["x"] = Node{}, Timer{}, Question{}
+	c.Cycles["e"].Reasons[0], c.Handled[0] = "x", "x"
+	if diff := cmp.Diff(before, text(t, original)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(text(t, State{}), text(t, State{}.Clone())); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	s, err := Parse([]byte(`{"session":"s","event_seq":7,"nodes":{"0":{"visit":1,"loop":{"phase":"decide"}}}}`))
+	if err != nil || s.Seq != 7 || s.Nodes["0"].Loop.Phase != PhaseDecide {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := Parse([]byte("{")); err == nil {
+		t.Error("half a state was read")
+	}
+}
+
+func text(t *testing.T, s State) string {
+	t.Helper()
+	b, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
