@@ -86,6 +86,9 @@ func TestScripts(t *testing.T) {
 			"signal": sendSignal,
 			"gone":   gone,
 			"events": events,
+			"pids":   pids,
+			"sound":  sound,
+			"normal": normal,
 		},
 	})
 }

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// journalOf reads the events of a script's session, in the order of the file.
+func journalOf(ts *testscript.TestScript, session string) []event.Event {
+	f, err := os.Open(ts.MkAbs(".claude/pipeline-runs/" + session + "/events.jsonl"))
+	ts.Check(err)
+	defer f.Close()
+	var all []event.Event
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var e event.Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			ts.Fatalf("line %d of the journal: %v: %s", len(all)+1, err, lines.Text())
+		}
+		all = append(all, e)
+	}
+	ts.Check(lines.Err())
+	return all
+}
+
+// pids is "pids <session> kernel|<plugin> <file>": it writes the process ids of the kernels that held
+// a session, or of the processes of a plugin, oldest first, one on a line. There is at least one.
+func pids(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: pids <session> kernel|<plugin> <file>")
+	}
+	var found string
+	eventually(ts, "a process id of "+args[1], func() bool { // events that only inform come a moment later
+		found = ""
+		for _, e := range journalOf(ts, args[0]) {
+			var d struct {
+				PID    int    `json:"pid"`
+				Plugin string `json:"plugin"`
+			}
+			ts.Check(json.Unmarshal(e.Data, &d))
+			kernel := args[1] == "kernel" && e.Type == event.KernelStart
+			if kernel || e.Type == event.PluginStarted && strings.HasSuffix(d.Plugin, "/agent-plugin-"+args[1]) {
+				found += strconv.Itoa(d.PID) + "\n"
+			}
+		}
+		return found != ""
+	})
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(found), 0o600))
+}
+
+// sound is "sound <session>": the journal has no gap in its numbers, no kernel wrote after a later one
+// had begun, and no iteration of a run was completed twice.
+func sound(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: sound <session>")
+	}
+	epoch, completed := 0, map[string]int64{}
+	for i, e := range journalOf(ts, args[0]) {
+		if e.Seq != int64(i+1) {
+			ts.Fatalf("line %d of the journal has number %d", i+1, e.Seq)
+		}
+		if e.Epoch < epoch {
+			ts.Fatalf("line %d (%s) is of kernel start %d, after %d had begun", i+1, e.Type, e.Epoch, epoch)
+		}
+		epoch = e.Epoch
+		if e.Type != event.IterationComplete {
+			continue
+		}
+		id := fmt.Sprintf("%s %s", e.RunID, e.Key)
+		if first := completed[id]; first != 0 {
+			ts.Fatalf("the iteration %s is complete in line %d and in line %d", e.Key, first, e.Seq)
+		}
+		completed[id] = e.Seq
+	}
+}
+
+// volatile are the values in a session's files that no two runs share; the first group is kept.
+var volatile = regexp.MustCompile(
+	`("(?:ts|timestamp|[a-z]+_at|iteration_started|start_time|run_id|plan_sha256|trace_id|span_id|parent_span_id|version|sha256)": ?)"[^"]+"` +
+		`|("(?:pid|duration_ms)": ?)\d+` +
+		`|("environment": ?)\[[^\]]*\]`)
+
+// normal is "normal <session> <file> <out>": it writes a file of a session with times, ids and
+// directories taken out.
+func normal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: normal <session> <file> <out>")
+	}
+	text := ts.ReadFile(ts.MkAbs(".claude/pipeline-runs/" + args[0] + "/" + args[1]))
+	text = strings.NewReplacer(ts.Getenv("BIN"), "<BIN>", ts.Getenv("WORK"), "<WORK>").Replace(text)
+	text = volatile.ReplaceAllString(text, `$1$2$3"~"`)
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o600))
+}
