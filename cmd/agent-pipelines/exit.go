@@ -29,6 +29,7 @@ const (
 	exitCycles     exit = 21
 	exitEscalation exit = 22
 	exitAborted    exit = 23
+	exitHangup     exit = 129
 	exitInterrupt  exit = 130
 	exitTerminate  exit = 143
 )
@@ -51,6 +52,7 @@ var exits = []struct {
 	{exitCycles, "a cycle of stages reached its limit"},
 	{exitEscalation, "paused, because a person is needed"},
 	{exitAborted, "aborted"},
+	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
 	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
 	{exitTerminate, "paused by SIGTERM; resume goes on"},
 }
@@ -153,10 +155,14 @@ func exitOfPause(kind state.PauseKind, signal os.Signal) exit {
 }
 
 func exitOfSignal(signal os.Signal) exit {
-	if signal == syscall.SIGTERM {
+	switch signal {
+	case syscall.SIGTERM:
 		return exitTerminate
+	case syscall.SIGHUP:
+		return exitHangup
+	default:
+		return exitInterrupt
 	}
-	return exitInterrupt
 }
 
 // modeLoop is the mode of a stage that runs alone.

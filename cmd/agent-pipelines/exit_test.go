@@ -45,6 +45,7 @@ func TestExitOfError(t *testing.T) {
 		{"cycles", failure.New(failure.CycleLimit, "x"), exitCycles},
 		{"forced stop", &interrupted{syscall.SIGINT}, exitInterrupt},
 		{"forced end", &interrupted{syscall.SIGTERM}, exitTerminate},
+		{"forced hangup", &interrupted{syscall.SIGHUP}, exitHangup},
 		{"anything else", errors.New("x"), exitFailed},
 		{"cancelled by somebody else", context.Canceled, exitFailed},
 	} {
@@ -97,7 +98,7 @@ func TestExitTable(t *testing.T) {
 	for _, row := range exits {
 		got = append(got, row.code)
 	}
-	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 130, 143}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 129, 130, 143}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

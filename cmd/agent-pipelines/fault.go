@@ -33,7 +33,8 @@ func usageError(message, hint string, args ...any) error {
 // interrupted is the cause of a context that a signal ended.
 type interrupted struct{ signal os.Signal }
 
-func (e *interrupted) Error() string { return "stopped by " + signalName(e.signal) }
+// Error is the signal's name: the kernel, which has it as a cause, says "stopped" itself.
+func (e *interrupted) Error() string { return signalName(e.signal) }
 
 // fault is an error as it is shown: in words, or as JSON.
 type fault struct {
@@ -66,7 +67,7 @@ func faultOf(err error) fault {
 	case errors.As(err, &known):
 		f.Code, f.Hint, f.Detail = known.Code(), known.Hint, known.Detail
 	case errors.As(err, &signal):
-		f.ErrorType = string(failure.SignalInterrupt)
+		f.ErrorType, f.Message = string(failure.SignalInterrupt), "stopped by "+signalName(signal.signal)
 	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {

@@ -24,6 +24,7 @@ type watch struct {
 	cancel context.CancelCauseFunc
 
 	incoming chan os.Signal
+	pipes    chan os.Signal
 	done     chan struct{}
 	reader   sync.WaitGroup
 
@@ -32,10 +33,20 @@ type watch struct {
 	first   os.Signal // nil while none came
 }
 
-// watchSignals begins to listen for SIGINT and SIGTERM. The caller closes the watch.
+// watchSignals begins to listen for SIGINT and SIGTERM, and for SIGHUP, which a terminal sends that
+// is closed, unless nohup had it ignored. It also keeps SIGPIPE from ending the process: with
+// `| tee log`, the first Ctrl-C ends tee, and the iteration shall finish all the same. The caller
+// closes the watch.
 func watchSignals(engine stopper, say func(string), cancel context.CancelCauseFunc) *watch {
-	w := &watch{engine: engine, say: say, cancel: cancel, incoming: make(chan os.Signal, 4), done: make(chan struct{})}
+	w := &watch{
+		engine: engine, say: say, cancel: cancel,
+		incoming: make(chan os.Signal, 4), pipes: make(chan os.Signal, 1), done: make(chan struct{}),
+	}
 	signal.Notify(w.incoming, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(w.incoming, syscall.SIGHUP)
+	}
+	signal.Notify(w.pipes, syscall.SIGPIPE) // nobody reads them: the write's own error is enough
 	w.reader.Go(w.read)
 	return w
 }
@@ -85,6 +96,7 @@ func (w *watch) signal() os.Signal {
 // close stops listening.
 func (w *watch) close() {
 	signal.Stop(w.incoming)
+	signal.Stop(w.pipes)
 	close(w.done)
 	w.reader.Wait()
 }
@@ -95,6 +107,8 @@ func signalName(s os.Signal) string {
 		return "SIGINT"
 	case syscall.SIGTERM:
 		return "SIGTERM"
+	case syscall.SIGHUP:
+		return "SIGHUP"
 	default:
 		return s.String()
 	}
