@@ -191,6 +191,7 @@ type StrategyAnswerData struct {
 	Error  string `json:"error,omitempty"` // why there is no answer, or not all of it
 	Answer *Ref   `json:"answer,omitempty"`
 	Round  int    `json:"round"`
+	Usage  *Usage `json:"usage,omitempty"`
 }
 
 // JudgeStartData tells readers of the Bash engine's events that a judge is asked.

@@ -25,10 +25,10 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	ns.Loop = l
+	addUsage(&s.Usage, usageOf(e))
 	if e.Type == event.IterationComplete {
 		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
 		ns.Output = d.Output
-		addUsage(&s.Usage, d.Usage)
 		s.Context = ""
 	}
 	s.Nodes[at.Node] = ns
@@ -43,17 +43,17 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, at even
 	case event.IterationComplete:
 		return attemptDone(l, placeOf(at.Node, ns), e)
 	case event.Error:
-		return attemptFailed(attempts(p, n), l, placeOf(at.Node, ns), e)
+		return attemptFailed(attempts(p, n), s.Stop != nil, l, placeOf(at.Node, ns), e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
 		return toolsMoved(l, placeOf(at.Node, ns), e)
 	case event.Decision:
-		return decided(n, s.SkipDelays, l, placeOf(at.Node, ns), e)
+		return decided(n, s, l, placeOf(at.Node, ns), e)
 	case event.StrategyQuestion:
 		return expect(l, e, state.PhaseQuestion, placeOf(at.Node, ns).Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
 			l.Phase = state.PhaseAsking
 		})
 	case event.StrategyAnswer:
-		return answered(l, placeOf(at.Node, ns), e)
+		return answered(s.Stop != nil, l, placeOf(at.Node, ns), e)
 	default:
 		return l, misfit(e, "it is no event of a loop")
 	}
@@ -100,25 +100,38 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 	}
 }
 
-// attemptFailed retries transient failures within the attempts that the node has. An attempt that was stopped
-// on request, or that fell with another call's process, uses up no try.
-func attemptFailed(allowed int, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+// attemptFailed retries transient failures within the attempts that the node has. An attempt that was
+// stopped on request, or that fell with another call's process, uses up no try. None is made again
+// while a call that must not be made twice is open: a person is asked first.
+func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+		stopped := stopping && byStop(d.ErrorType)
+		spared := d.Collateral && l.Spared < maxSpared
+		again := stopped || spared || d.Retryable && l.Attempt < allowed
 		switch {
-		case d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted):
+		case again && mayHaveHappened(l.Calls):
+			l.Phase = state.PhaseCutOff
+		case stopped:
 			l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
-		case d.Collateral && l.Spared < maxSpared:
+		case spared:
 			l.Phase, l.Attempt, l.Spared = state.PhaseReady, l.Attempt-1, l.Spared+1
-		case d.Retryable && l.Attempt < allowed:
+		case again:
 			l.Phase, l.Failure = state.PhaseBackoff, &d
 		default:
 			settleFailed(l, &d)
 		}
 	})
+}
+
+// byStop reports whether a failure has a kind by which effects say that they were told to stop. It
+// counts only while the run is being stopped: of a plugin that says so by itself the effect would
+// otherwise be asked for again at once, and for ever.
+func byStop(kind string) bool {
+	return kind == string(failure.SignalInterrupt) || kind == string(failure.Aborted)
 }
 
 func settleFailed(l *state.Loop, d *event.FailureData) {
@@ -130,12 +143,15 @@ func settle(l *state.Loop, reason string) {
 	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeSuccess), reason, nil
 }
 
-func decided(n *plan.Node, skipDelays bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.DecisionData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseDecide, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+		if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+			return // it was cut off, and is asked again when the run goes on
+		}
 		if d.State != nil {
 			l.Strategy = d.State
 		}
@@ -146,7 +162,7 @@ func decided(n *plan.Node, skipDelays bool, l state.Loop, now event.Place, e eve
 		l.Round, l.Question, l.Answer = 0, nil, nil
 		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
 		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
-		afterDecision(n, skipDelays, l, d)
+		afterDecision(n, s.SkipDelays, l, d)
 	})
 }
 
@@ -171,13 +187,13 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 	}
 }
 
-func answered(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func answered(stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.StrategyAnswerData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAsking, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
-		if d.Error == string(failure.SignalInterrupt) || d.Error == string(failure.Aborted) {
+		if stopping && byStop(d.Error) {
 			l.Phase = state.PhaseQuestion
 			return
 		}

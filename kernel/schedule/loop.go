@@ -74,19 +74,24 @@ func putQuestion(at event.Place, l state.Loop) []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Place: at, Round: l.Round}}
 }
 
-// askAboutCutOff serves recovery: ask. The run pauses; resuming it says that the attempt may be made
-// again, aborting it that it may not.
+// askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. The
+// run pauses; resuming it says that the attempt may be made again, aborting it that it may not.
 func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
-	key := at.Key(event.KeyAttempt, l.Attempt)
-	text := fmt.Sprintf("iteration %d of %s was cut off by a crash and may have had effects", at.Iteration, n.ID)
-	if _, asked := s.Questions[string(key)]; !asked {
-		return record(event.New(event.QuestionAsked, at.Cursor(), key, event.QuestionAskedData{
-			ID: string(key), Kind: "escalation", Text: text, Options: []string{"resume", "abort"},
+	id := cutOffQuestion(at, l)
+	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects", at.Iteration, n.ID)
+	if _, asked := s.Questions[id]; !asked {
+		return record(event.New(event.QuestionAsked, at.Cursor(), event.Key(id), event.QuestionAskedData{
+			ID: id, Kind: "escalation", Text: text, Options: []string{"resume", "abort"},
 		}))
 	}
 	return record(event.New(event.SessionPaused, at.Cursor(), "", event.SessionPausedData{
 		Kind: string(state.PauseEscalation), Reason: text + "; resume makes it again, abort ends the run",
 	}))
+}
+
+// cutOffQuestion is the id of the question: the attempt's key.
+func cutOffQuestion(at event.Place, l state.Loop) string {
+	return string(at.Key(event.KeyAttempt, l.Attempt))
 }
 
 func delay(n *plan.Node) time.Duration {

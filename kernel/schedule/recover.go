@@ -37,10 +37,10 @@ func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
 }
 
 // resumed is the loop of the current node after a person said to go on: a failed loop tries again
-// where it failed, with its retries renewed; an attempt cut off may be made again.
-func resumed(l state.Loop) state.Loop {
+// where it failed, with its retries renewed; an attempt cut off may be made again if that was asked.
+func resumed(l state.Loop, asked bool) state.Loop {
 	switch {
-	case l.Phase == state.PhaseCutOff:
+	case l.Phase == state.PhaseCutOff && asked:
 		l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
 	case l.Phase == state.PhaseSettled && l.Outcome == string(plan.OutcomeError):
 		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0

@@ -140,7 +140,8 @@ func applyResumed(s *state.State, e event.Event) error {
 			n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeRunning, "", "", nil
 		}
 		if s.Status != state.Running {
-			n.Loop = resumed(n.Loop)
+			_, asked := s.Questions[cutOffQuestion(placeOf(s.At, n), n.Loop)]
+			n.Loop = resumed(n.Loop, asked)
 		}
 		s.Nodes[s.At] = n
 	}

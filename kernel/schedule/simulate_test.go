@@ -111,10 +111,15 @@ func (s *simulation) finish() {
 		case schedule.Strategy:
 			s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
 		case schedule.Question:
-			s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{}))
+			s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{Error: drawErrorType(s.t)}))
 		}
 		return
 	}
+}
+
+// drawErrorType includes the words of a stop, which a plugin may use without one.
+func drawErrorType(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"provider_crashed", "signal_interrupt", "aborted"}).Draw(t, "error type")
 }
 
 func (s *simulation) finishAttempt(c schedule.Command) {
@@ -122,7 +127,7 @@ func (s *simulation) finishAttempt(c schedule.Command) {
 		event.IterationCompleteData{Ask: rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")})
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
 		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
-			ErrorType: "provider_crashed", Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
+			ErrorType: drawErrorType(s.t), Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
 			Collateral: rapid.IntRange(0, 4).Draw(s.t, "collateral") == 0,
 		})
 	}

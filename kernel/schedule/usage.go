@@ -4,6 +4,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
+// usageOf is what an event that ends an attempt or a question says of its use, nil for nothing. A
+// failed attempt has used something too.
+func usageOf(e event.Event) *event.Usage {
+	switch e.Type {
+	case event.IterationComplete, event.Error, event.StrategyAnswer:
+		d, _ := event.Decode[struct {
+			Usage *event.Usage `json:"usage"`
+		}](e) // whoever applied it has read it already
+		return d.Usage
+	default:
+		return nil
+	}
+}
+
 // addUsage adds what an attempt reported to the session's sum.
 func addUsage(sum *event.Usage, u *event.Usage) {
 	if u == nil {

@@ -92,7 +92,7 @@ type State struct {
 	Handled []string `json:"handled,omitempty"`
 	// Failure is the error record of a failed run.
 	Failure *event.FailureData `json:"failure,omitempty"`
-	// Usage is the sum over all attempts that reported it.
+	// Usage is the sum over all attempts, failed ones too, and all questions of strategies that reported it.
 	Usage event.Usage `json:"usage"`
 }
 

@@ -31,7 +31,8 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 		a.tell(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
 	}
 	d := event.StrategyAnswerData{Round: c.Round}
-	text, err := a.put(ctx, j, providers)
+	text, usage, err := a.put(ctx, j, providers)
+	d.Usage = usage
 	if err == nil {
 		d.Answer, err = a.keepAnswer(c, text)
 	}
@@ -45,19 +46,19 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, d)
 }
 
-func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, error) {
+func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *event.Usage, error) {
 	c, st := j.Command, j.State
 	l := st.Nodes[c.Place.Node].Loop
 	if l.Question == nil {
-		return "", failure.New(failure.Internal, "there is no question to put")
+		return "", nil, failure.New(failure.Internal, "there is no question to put")
 	}
 	prompt, err := a.Dir.ReadRef(l.Question.Prompt)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	provider, err := providers.Provider(ctx, l.Question.Provider)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
 	defer cancel()
@@ -70,7 +71,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, er
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	return cmp.Or(r.Output, x.text()), err
+	return cmp.Or(r.Output, x.text()), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
 }
 
 // keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
@@ -88,10 +89,11 @@ func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) 
 	return &ref, err
 }
 
-// listener is the exchange of a question: it collects text and lets no tool be used.
+// listener is the exchange of a question: it collects text and use, and lets no tool be used.
 type listener struct {
-	mu  sync.Mutex
-	out strings.Builder
+	mu    sync.Mutex // guards:
+	out   strings.Builder
+	usage *sdk.Usage // as reported last
 }
 
 func (x *listener) text() string {
@@ -100,6 +102,20 @@ func (x *listener) text() string {
 	return x.out.String()
 }
 
+func (x *listener) used() *sdk.Usage {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.usage
+}
+
+// Usage implements sdk.Exchange.
+func (x *listener) Usage(u sdk.Usage) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.usage = &u
+}
+
+// Output implements sdk.Exchange.
 func (x *listener) Output(c sdk.OutputChunk) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -116,7 +132,6 @@ func (x *listener) Progress(sdk.Progress)                            {}
 func (x *listener) Observe(sdk.ToolCall)                             {}
 func (x *listener) ObserveResult(sdk.ToolResult)                     {}
 func (x *listener) Result(sdk.ToolResult)                            {}
-func (x *listener) Usage(sdk.Usage)                                  {}
 func (x *listener) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
 
 var _ sdk.Exchange = (*listener)(nil)

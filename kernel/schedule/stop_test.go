@@ -1,0 +1,157 @@
+package schedule_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+func (h *history) pause() {
+	h.t.Helper()
+	h.add(event.New(event.Control, nil, "", event.ControlData{ID: "p", Action: "pause", Kind: "signal"}))
+}
+
+func (h *history) resume() {
+	h.t.Helper()
+	h.kernel()
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+}
+
+// D3: a plugin that says by itself that it was stopped fails like any other; asking it again at once
+// would never end.
+func TestNobodyStoppedIt(t *testing.T) {
+	for _, kind := range []string{"signal_interrupt", "aborted"} {
+		t.Run("attempt "+kind, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{}))
+			h.fail(h.commit(), event.FailureData{ErrorType: kind, Message: "stopped"})
+			h.commit()
+			if h.state.Status != state.Failed || h.state.Failure.ErrorType != kind {
+				t.Errorf("state %s", asJSON(h.state))
+			}
+		})
+		t.Run("answer "+kind, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{}))
+			h.iterate("")
+			h.ask()
+			q := h.commit()
+			h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
+			if c := h.due(); c.Kind != schedule.Strategy || c.Round != 1 {
+				t.Errorf("due after the answer: %s", asJSON(c))
+			}
+		})
+	}
+}
+
+// ask lets the strategy ask instead of deciding.
+func (h *history) ask() {
+	h.t.Helper()
+	c := h.due()
+	h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{
+		Strategy: "asking", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
+	}))
+}
+
+// What a stop cuts off fails nothing: it is asked for again on resume.
+func TestStopCutsOff(t *testing.T) {
+	stopped := event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}
+	tests := []struct {
+		name string
+		cut  func(h *history)
+		want schedule.Kind // due after the resume
+	}{
+		{"an attempt", func(h *history) {
+			c := h.commit()
+			h.pause()
+			h.fail(c, stopped)
+		}, schedule.Attempt},
+		{"a decision", func(h *history) {
+			h.iterate("")
+			c := h.due()
+			h.pause()
+			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "slow", Action: "error", Failure: &stopped}))
+		}, schedule.Strategy},
+		{"a question", func(h *history) {
+			h.iterate("")
+			h.ask()
+			c := h.commit()
+			h.pause()
+			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: stopped.ErrorType}))
+		}, schedule.Question},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{}))
+			tt.cut(h)
+			h.commit()
+			if h.state.Status != state.Paused || h.loop().Failure != nil {
+				t.Fatalf("state %s", asJSON(h.state))
+			}
+			h.resume()
+			if c := h.commit(); c.Kind != tt.want {
+				t.Errorf("due after the resume: %s", asJSON(c))
+			}
+		})
+	}
+}
+
+// DESIGN 7: whatever ended the attempt, with a call open that must not be made twice a person is asked
+// before it is made again.
+func TestOpenCallIsAskedAbout(t *testing.T) {
+	tests := []struct {
+		name    string
+		failure event.FailureData
+		stop    bool
+	}{
+		{"a transient failure", event.FailureData{ErrorType: "provider_crashed", Retryable: true}, false},
+		{"another call's crash", event.FailureData{ErrorType: "provider_crashed", Retryable: true, Collateral: true}, false},
+		{"a stop", event.FailureData{ErrorType: "signal_interrupt"}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{}))
+			c := h.commit()
+			call := event.ToolCallData{CallID: "1", Tool: "pay", Effect: "once", Verdict: "run"}
+			h.add(event.New(event.ToolCall, c.Place.Cursor(), c.Key, call))
+			if tt.stop {
+				h.pause()
+			}
+			h.fail(c, tt.failure)
+			h.commit()
+			if tt.stop { // the pause was another one's; the question comes with the resume
+				h.resume()
+				h.commit()
+			}
+			if h.state.PauseKind != state.PauseEscalation {
+				t.Fatalf("state %s", asJSON(h.state))
+			}
+			h.resume()
+			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
+				t.Errorf("due after the answer: %s", asJSON(c))
+			}
+			if diff := cmp.Diff([]state.Call{{Call: call}}, h.loop().Calls); diff != "" {
+				t.Errorf("the attempt is handed back (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The sum holds what failed attempts and questions used, too.
+func TestUsageOfEverything(t *testing.T) {
+	tokens := func(n int64) *event.Usage { return &event.Usage{OutputTokens: &n} }
+	h := newHistory(t, stages(plan.Node{}))
+	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true, Usage: tokens(1)})
+	h.fire()
+	c := h.commit()
+	h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Usage: tokens(10)}))
+	h.ask()
+	q := h.commit()
+	h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Usage: tokens(100)}))
+	if diff := cmp.Diff(*tokens(111), h.state.Usage); diff != "" {
+		t.Error(diff)
+	}
+}
