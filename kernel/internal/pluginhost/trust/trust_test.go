@@ -130,6 +130,9 @@ func TestLockedDigest(t *testing.T) {
 					t.Errorf("message %q does not name %s", f.Message, part)
 				}
 			}
+			if !strings.Contains(f.Hint, "wrong.lock") {
+				t.Errorf("hint %q does not name the file to change", f.Hint)
+			}
 		})
 	}
 }

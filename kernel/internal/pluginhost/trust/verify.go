@@ -114,7 +114,7 @@ func (v *Verifier) compare(path, sum string) error {
 		}
 		return failure.New(failure.PluginUntrusted,
 			"plugin %s is not the one that %s locks: its sha256 is %s, locked is %s", path, lock.Path, sum, want).
-			WithHint("if you replaced it yourself, run `agent-pipelines plugins lock %s`; if not, install it again from its source", name)
+			WithHint("if you replaced it yourself, write its new digest into %s; if not, install it again from its source", lock.Path)
 	}
 	return nil
 }
