@@ -62,7 +62,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 	name := path.Join(RunsDir, session)
 	root, err := p.root.OpenRoot(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure.New(failure.ConfigInvalid, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
+		return nil, failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
 			WithHint("agent-pipelines list shows the sessions of this directory")
 	}
 	if err != nil {

@@ -38,6 +38,6 @@ func CheckSession(name string) error {
 	if len(shown) > MaxSession {
 		shown = shown[:MaxSession] + "..."
 	}
-	return failure.New(failure.ConfigInvalid, "%w %q: %s", ErrSessionName, shown, fault).
+	return failure.New(failure.SessionState, "%w %q: %s", ErrSessionName, shown, fault).
 		WithHint("use 1 to %d letters, digits, underscores and hyphens", MaxSession)
 }
