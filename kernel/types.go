@@ -135,8 +135,8 @@ type Status struct {
 	Completed   []string           `json:"stages_completed"`
 	Events      int64              `json:"events"`
 	LastEvent   string             `json:"last_event,omitempty"`
-	LastEventAt time.Time          `json:"last_event_at"`
-	StartedAt   time.Time          `json:"started_at"`
+	LastEventAt time.Time          `json:"last_event_at,omitzero"`
+	StartedAt   time.Time          `json:"started_at,omitzero"`
 	EndedAt     *time.Time         `json:"ended_at,omitempty"`
 	Failure     *event.FailureData `json:"error,omitempty"`
 	Usage       event.Usage        `json:"usage"`

@@ -23,6 +23,9 @@ func arrange(model *kong.Application, args []string) arrangement {
 	first, help := scan(valueFlags(model.Node), args)
 	a := arrangement{args: args, help: help}
 	switch {
+	case first < 0 && slices.Contains(args, "--version"): // what nearly every command understands
+		a.verb = "version"
+		a.args = append([]string{a.verb}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--version" })...)
 	case first < 0 && !wordsAfterDashes(args):
 		return a
 	case first >= 0 && isCommand(model.Node, args[first]):

@@ -48,8 +48,11 @@ func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
 		status := string(s.Status)
-		if s.Crashed {
+		switch {
+		case s.Crashed:
 			status = "crashed"
+		case status == "":
+			status = "unknown" // it never began, or its state.json cannot be read
 		}
 		fmt.Fprintf(to, columns, s.Session, status, screen.Age(now.Sub(s.Modified))+" ago", screen.Clean(s.Stage))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -10,7 +11,7 @@ import (
 type loopVerb struct {
 	Stage   string `arg:"" help:"The stage to run."`
 	Session string `arg:"" optional:"" help:"The session's name. Default: the stage's."`
-	Max     int    `arg:"" optional:"" help:"The most iterations. Default: 25."`
+	Max     *int   `arg:"" optional:"" help:"The most iterations. Default: 25."`
 
 	runFlags
 }
@@ -19,8 +20,11 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 	if err := v.check(a); err != nil {
 		return err
 	}
-	if v.Max < 0 {
-		return usageError("the most iterations cannot be negative", "give a number from 1, or leave it out")
+	switch {
+	case v.Stage == "":
+		return usageError("the stage's name is empty", "give the name of a stage")
+	case v.Max != nil && *v.Max < 1:
+		return usageError(fmt.Sprintf("a loop cannot have %d iterations", *v.Max), "give a number from 1, or leave it out")
 	}
 	if v.Resume {
 		return v.resume(ctx, a, orElse(v.Session, v.Stage))
@@ -29,7 +33,10 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o.Stage, o.Session, o.Max = v.Stage, v.Session, v.Max
+	o.Stage, o.Session = v.Stage, v.Session
+	if v.Max != nil {
+		o.Max = *v.Max
+	}
 	return a.start(ctx, o)
 }
 

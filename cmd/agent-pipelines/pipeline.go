@@ -19,6 +19,8 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	switch {
+	case v.Pipeline == "":
+		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
 	case v.Runs < 1:
 		return usageError(fmt.Sprintf("a pipeline cannot run %d times", v.Runs), "leave the number of runs out, or give 1")
 	case v.Runs > 1:

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // pluginsVerb is `plugins list` and `plugins info <name>`.
@@ -42,7 +43,8 @@ func (pluginsListVerb) run(ctx context.Context, a *app) error {
 		}
 		if a.JSON {
 			printJSON(a.stdout, map[string]any{
-				"plugins": reports(listing), "ignored": listing.Ignored, "conflicts": listing.Conflicts, "searched": listing.Searched,
+				"plugins": reports(listing), "ignored": list(listing.Ignored),
+				"conflicts": list(listing.Conflicts), "searched": list(listing.Searched),
 			})
 			return nil
 		}
@@ -63,7 +65,7 @@ func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
 			i = slices.IndexFunc(all, func(p pluginReport) bool { return p.offers(v.Name) })
 		}
 		if i < 0 {
-			return usageError(fmt.Sprintf("there is no plugin '%s'", v.Name), "`%s plugins list` shows what there is", program)
+			return unknownPlugin(v.Name, all)
 		}
 		if a.JSON {
 			printJSON(a.stdout, all[i])
@@ -73,6 +75,25 @@ func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
 		return nil
 	})
 }
+
+// unknownPlugin is the error for a name that neither a plugin nor a component has.
+func unknownPlugin(name string, all []pluginReport) error {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+		for _, c := range p.Components {
+			names = append(append(names, c.Name), c.Aliases...)
+		}
+	}
+	hint := fmt.Sprintf("`%s plugins list` shows what there is", program)
+	if near := nearest.Name(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+	}
+	return usageError(fmt.Sprintf("there is no plugin '%s'", name), "%s", hint)
+}
+
+// list is a list that is empty, not null, in JSON.
+func list[T any](items []T) []T { return append([]T{}, items...) }
 
 // reports are all plugins: what is built in first, as one plugin.
 func reports(l kernel.Plugins) []pluginReport {
@@ -135,6 +156,10 @@ func writePlugin(to io.Writer, p pluginReport) {
 		fmt.Fprintf(to, "SHA-256: %s\n", p.SHA256)
 	}
 	writeComponents(to, p)
+	if p.Fault != nil {
+		indent(to, p.Fault.Hint)
+		indent(to, p.Fault.Detail)
+	}
 	for _, c := range p.Components {
 		if t := c.Provider; t != nil {
 			fmt.Fprintf(to, "  %s: models %s; default %s; %s\n", c.Name, orElse(strings.Join(t.Models, ", "), "any"),

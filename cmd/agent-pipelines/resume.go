@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // resumeVerb is `resume <session>`.
@@ -36,7 +36,9 @@ func (a *app) resume(ctx context.Context, o kernel.ResumeOptions, say ...string)
 		return e.Resume(ctx, o)
 	}, say...)
 	if errors.Is(err, kernel.ErrNoSession) {
-		return fmt.Errorf("cannot resume - no previous session '%s' found: %w", o.Session, kernel.ErrNothingToResume)
+		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
+		missing.Cause = kernel.ErrNothingToResume
+		return missing.WithHint("%s list shows the sessions of this directory", program)
 	}
 	return err
 }

@@ -67,6 +67,8 @@ func condition(s *kernel.Status) string {
 		return "crashed (its process is gone; the work that was finished is kept)"
 	case s.Status == state.Paused && s.PauseKind != "":
 		return fmt.Sprintf("%s (%s)", s.Status, s.PauseKind)
+	case s.Status == "":
+		return "never began"
 	case s.PID > 0:
 		return fmt.Sprintf("%s (PID %d)", s.Status, s.PID)
 	default:

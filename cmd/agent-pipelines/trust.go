@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -13,6 +14,9 @@ type trustVerb struct {
 }
 
 func (v *trustVerb) run(ctx context.Context, a *app) error {
+	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
+		return usageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
+	}
 	if err := a.use(ctx, func(e *kernel.Engine) error { return e.Trust(v.Dir) }); err != nil {
 		return err
 	}
