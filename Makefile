@@ -34,7 +34,7 @@ CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
-TAGS = $(CRASH_TAG),e2ereal,proofpython
+TAGS = $(CRASH_TAG),e2ereal,proofpython,parity
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test race crash fuzz bench golden proto parity e2e-real proof-python install clean fmt \
@@ -97,7 +97,9 @@ golden: ## rewrite the golden files; review the diff
 	$(GO) test $(call with_tests,flag[.]Bool."update") -update
 
 parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
-	python3 $(PARITY_DIR)/check.py --bin $(BIN)/agent-pipelines --parity $(PARITY_DIR) -j 2
+	@test -d '$(PARITY_DIR)' || { echo "no recorded runs in $(PARITY_DIR): say where with PARITY_DIR=..." >&2; exit 1; }
+	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/internal/compile -parity-dir '$(abspath $(PARITY_DIR))'
+	python3 '$(PARITY_DIR)/check.py' --bin $(BIN)/agent-pipelines --parity '$(PARITY_DIR)' -j 2
 
 e2e-real: build ## drive the real agent CLI from npm against a local stub model (needs npm and network)
 	AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test -count=1 -tags e2ereal -run '^TestReal' ./test/e2ereal
