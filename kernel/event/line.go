@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -28,12 +29,15 @@ type line struct {
 	ParentSpanID string          `json:"parent_span_id,omitempty"`
 }
 
+// ErrTooLong says that an event does not fit into a line. Nothing of it is written.
+var ErrTooLong = errors.New("the event is too long for a line of the journal")
+
 // tsLayout is Bash's time key: UTC, seconds.
 const tsLayout = "2006-01-02T15:04:05Z"
 
 // AppendLine appends the event's journal line and a newline to dst. Rendering the same event again
-// gives the same bytes. An error means that the line would be over [MaxLine] or that the data is no
-// JSON.
+// gives the same bytes. An error wraps [ErrTooLong] if the line would be over [MaxLine], or means that
+// the data is no JSON.
 func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	l := line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
@@ -49,7 +53,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 		return dst, fmt.Errorf("render event %s: %w", e.Type, err)
 	}
 	if len(b)+1 > MaxLine {
-		return dst, fmt.Errorf("render event %s: line of %d bytes is over the limit of %d", e.Type, len(b)+1, MaxLine)
+		return dst, fmt.Errorf("render event %s: %w: %d bytes, at most %d", e.Type, ErrTooLong, len(b)+1, MaxLine)
 	}
 	return append(append(dst, b...), '\n'), nil
 }

@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -76,6 +77,7 @@ type attempt struct {
 	started time.Time
 	log     hclog.Logger
 
+	declared  fs.FileInfo // of the node's output_path before the attempt
 	dir       rundir.Node
 	iteration rundir.Iteration
 	exchange  *exchange

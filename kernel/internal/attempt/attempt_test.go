@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -326,8 +327,12 @@ func TestExchangeRecords(t *testing.T) {
 	if err != nil || result.ResultRef == nil || result.ResultRef.Size != int64(len(big)) {
 		t.Errorf("tool result %+v, %v", result, err)
 	}
-	if got := b.read("iterations/001/attempts/01/checkpoint-3"); got != "memory" {
-		t.Errorf("checkpoint %q", got)
+	checkpoint, err := event.Decode[event.CheckpointData](b.records.events[3])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.maker.Dir.ReadRef(checkpoint.Blob); err != nil || string(got) != "memory" || !strings.HasPrefix(path.Base(checkpoint.Blob.Path), "checkpoint-3-") {
+		t.Errorf("checkpoint %+v: %q, %v", checkpoint, got, err)
 	}
 }
 

@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -25,7 +26,6 @@ type exchange struct {
 	mu    sync.Mutex // guards:
 	last  Report
 	usage *sdk.Usage
-	files int                              // blobs written so far
 	known map[string]*event.ToolResultData // calls of an attempt that a crash cut off, by id
 }
 
@@ -106,7 +106,7 @@ func (x *exchange) Result(r sdk.ToolResult) {
 
 // Checkpoint implements sdk.Exchange: the blob is a file of the attempt, the journal refers to it.
 func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
-	ref, err := x.attempt.Dir.Write(fmt.Sprintf("%s/checkpoint-%d", x.attempt.private(), c.Turn), c.Blob)
+	ref, err := x.attempt.keepBlob(fmt.Sprintf("checkpoint-%d", c.Turn), c.Blob)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (x *exchange) report(e event.Event, err error) {
 }
 
 func (x *exchange) call(c sdk.ToolCall, d event.ToolCallData) (event.Event, error) {
-	d.CallID, d.Tool, d.Effect = c.CallID, c.Tool, string(c.Effect)
+	d.CallID, d.Tool, d.Effect = c.CallID, event.Brief(c.Tool, event.MaxName), string(c.Effect)
 	var err error
 	d.Args, d.ArgsRef, err = x.inline(c.Args, "args")
 	return x.event(event.ToolCall, d), err
@@ -146,12 +146,16 @@ func (x *exchange) inline(raw json.RawMessage, what string) (json.RawMessage, *e
 	if len(raw) <= maxInline && json.Valid(raw) {
 		return raw, nil, nil
 	}
-	x.mu.Lock()
-	x.files++
-	name := fmt.Sprintf("%s/%s-%04d.json", x.attempt.private(), what, x.files)
-	x.mu.Unlock()
-	ref, err := x.attempt.Dir.Write(name, raw)
+	ref, err := x.attempt.keepBlob(what, raw)
 	return nil, &ref, err
+}
+
+// keepBlob writes a file of the attempt that an event will refer to. Its name holds a hash of what it
+// holds, because an attempt that is made again shares the directory: what the journal refers to is
+// never written over.
+func (a *attempt) keepBlob(what string, data []byte) (event.Ref, error) {
+	sum := sha256.Sum256(data)
+	return a.Dir.Write(fmt.Sprintf("%s/%s-%x", a.private(), what, sum[:8]), data)
 }
 
 func (x *exchange) event(t event.Type, data any) event.Event {

@@ -19,7 +19,7 @@ import (
 )
 
 // prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
-// the same iteration left as its result is moved aside: it would be taken for this one's.
+// the same iteration left as its result or its output is moved aside: it would be taken for this one's.
 func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 	var err error
 	if a.dir, err = rundir.At(a.Plan, a.command.Place); err != nil {
@@ -29,7 +29,7 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 	if err := a.Dir.MkdirPrivate(a.private()); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	for _, name := range []string{a.iteration.Result(), a.iteration.Status()} {
+	for _, name := range []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()} {
 		if err := a.setAside(name); err != nil {
 			return sdk.ExecuteRequest{}, err
 		}
@@ -51,11 +51,13 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 // private is the directory that only this attempt writes to.
 func (a *attempt) private() string { return a.iteration.Attempt(a.command.Attempt) }
 
+// setAside moves whatever lies there, a link that leads nowhere too.
 func (a *attempt) setAside(name string) error {
-	if _, err := a.Dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
+	err := a.Dir.Rename(name, a.private()+"/superseded-"+filepath.Base(name))
+	if errors.Is(err, fs.ErrNotExist) && a.Dir.Intact() == nil {
 		return nil
 	}
-	return a.Dir.Rename(name, a.private()+"/superseded-"+filepath.Base(name))
+	return err
 }
 
 func (a *attempt) ensureProgress() (string, error) {
@@ -148,6 +150,7 @@ func (a *attempt) declaredOutput() (string, error) {
 		return "", failure.New(failure.ConfigInvalid, "make the directory of output_path %s: %w", name, err).
 			WithHint("output_path has to lie inside the project")
 	}
+	a.declared, _ = a.Project.Stat(name) // nil: not there yet
 	return a.Project.Abs(name), nil
 }
 

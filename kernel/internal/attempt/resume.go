@@ -7,9 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxBlob bounds checkpoints and tool results read back, in bytes: what a message may carry.
-const maxBlob = 64 << 20
-
 func (a *attempt) loop() state.Loop { return a.state.Nodes[a.node.Path].Loop }
 
 // resumption is what an attempt that a crash cut off is handed back, nil for any other.
@@ -20,7 +17,7 @@ func (a *attempt) resumption() (*sdk.Resume, error) {
 	}
 	r := &sdk.Resume{}
 	if l.Checkpoint != nil {
-		blob, err := a.Dir.Read(l.Checkpoint.Blob.Path, maxBlob)
+		blob, err := a.Dir.ReadRef(l.Checkpoint.Blob)
 		if err != nil {
 			return nil, err
 		}

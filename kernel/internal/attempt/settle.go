@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+	"os"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -17,11 +17,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 )
 
-// maxText bounds texts of agents in events, in bytes; the files hold them whole.
-const maxText = 8 << 10
-
-// maxList bounds lists of agents in events.
-const maxList = 200
+// Bounds of the lists of agents in events: elements, and bytes of one.
+const (
+	maxList    = 200
+	maxElement = 1 << 10
+)
 
 // keepOutput writes output.md, cleaned, and returns its reference, nil if the agent said nothing. A
 // failed attempt's output is kept in its own directory, where the next attempt leaves it alone.
@@ -85,13 +85,18 @@ func (a *attempt) copyOutput(text string) error {
 		return nil
 	}
 	info, err := a.Project.Stat(name)
-	if err == nil && !info.ModTime().Before(a.started.Truncate(time.Second)) {
-		return nil
-	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err == nil && !unchanged(a.declared, info) {
+		return nil
+	}
 	return a.Project.Replace(name, []byte(text))
+}
+
+// unchanged reports whether a file is still the one that lay there before, nil for none.
+func unchanged(before, now fs.FileInfo) bool {
+	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
 }
 
 // settle normalizes the result, writes it and makes the completing event.
@@ -122,25 +127,31 @@ func (a *attempt) settle(out *event.Ref) (event.Event, error) {
 
 func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) event.IterationCompleteData {
 	return event.IterationCompleteData{
-		Decision: r.Decision, Reason: short(r.Reason), Ask: r.Ask, Stage: a.node.ID, Summary: short(r.Result.Summary),
+		Decision: r.Decision, Reason: brief(r.Reason), Ask: r.Ask, Stage: a.node.ID, Summary: brief(r.Result.Summary),
 		FilesTouched: shortList(r.Result.Work.FilesTouched), ItemsCompleted: shortList(r.Result.Work.ItemsCompleted),
 		Signals: event.Signals{
-			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: short(r.Result.Signals.Risk), Notes: short(r.Result.Signals.Notes),
+			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: brief(r.Result.Signals.Risk), Notes: brief(r.Result.Signals.Notes),
 		},
-		Result: ref, Output: out, Usage: a.usage(), Model: a.result.Model, AgentVersion: a.result.AgentVersion,
+		Result: ref, Output: out, Usage: a.usage(), Model: event.Brief(a.result.Model, event.MaxName), AgentVersion: event.Brief(a.result.AgentVersion, event.MaxName),
 		DurationMS: time.Since(a.started).Milliseconds(),
 	}
 }
 
+// read returns a file that the agent may have written, nil if it did not.
 func (a *attempt) read(name string) ([]byte, error) {
 	b, err := a.Dir.Read(name, result.MaxBytes)
-	if errors.Is(err, fs.ErrNotExist) {
+	var known *failure.Error
+	switch {
+	case err == nil && b == nil:
+		return []byte{}, nil
+	case errors.As(err, &known): // the session's directory is gone
+		return nil, err
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil: // too large, a directory, a pipe, a link that leads out: the agent's doing
+		return nil, result.Unreadable(name, err)
 	}
-	if b == nil && err == nil {
-		b = []byte{}
-	}
-	return b, err
+	return b, nil
 }
 
 // explain says of a missing result what the agent did instead.
@@ -153,16 +164,16 @@ func (a *attempt) explain(err error) error {
 	if a.result.ExitCode != 0 {
 		f = failure.New(failure.ProviderFailed, "the agent exited with %d and wrote no result.json", a.result.ExitCode)
 	}
-	return f.WithDetail(tail(stderr, 2000))
+	return f.WithDetail(event.BriefEnd(stderr, 2000))
 }
 
 // failed records the failure beside the iteration and makes the error event.
 func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	f := failure.From(err)
 	d := event.FailureData{
-		Code: f.Code(), ErrorType: string(f.Kind), Message: short(f.Message), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
+		Code: f.Code(), ErrorType: string(f.Kind), Message: brief(f.Message), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
 		Node: a.node.ID, Stage: a.node.ID, Iteration: a.command.Place.Iteration, Attempt: a.command.Attempt,
-		Detail: tail(f.Detail, maxText), Remedy: short(f.Hint), ResumeCommand: "agent-pipelines resume " + a.state.Session,
+		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: brief(f.Hint), ResumeCommand: "agent-pipelines resume " + a.state.Session,
 		Collateral: a.Spared != nil && a.Spared(err), Usage: a.usage(),
 	}
 	if d.ErrorType == "" {
@@ -205,30 +216,22 @@ func (a *attempt) usage() *event.Usage {
 	return &converted
 }
 
-func short(s string) string {
-	if len(s) <= maxText {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxText], "") + "… [cut, the file has all of it]"
-}
+// brief is a text as events carry it; the files hold it whole.
+func brief(s string) string { return event.Brief(s, event.MaxText) }
 
+// shortList is the beginning of a list: maxList elements, and as much text as one text may have.
 func shortList(list []string) []string {
 	out := make([]string, 0, min(len(list), maxList))
-	size := 0
+	room := event.MaxText
 	for _, s := range list[:min(len(list), maxList)] {
-		if size += len(s); size > maxText {
+		s = event.Brief(s, maxElement)
+		b, _ := json.Marshal(s) // strings always marshal
+		if room -= len(b) + len(","); room < 0 {
 			break
 		}
 		out = append(out, s)
 	}
 	return out
-}
-
-func tail(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return "…" + strings.ToValidUTF8(s[len(s)-n:], "")
 }
 
 var _ sdk.Exchange = (*exchange)(nil)

@@ -3,6 +3,7 @@ package result
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -85,6 +86,11 @@ func object(data []byte, name string) (map[string]any, error) {
 		return nil, invalid("agent wrote invalid %s: it is null, not an object", name)
 	}
 	return m, nil
+}
+
+// Unreadable is the result_invalid failure of a file that is there and cannot be read.
+func Unreadable(name string, err error) error {
+	return invalid("agent wrote %s, which cannot be read: %w", path.Base(name), err)
 }
 
 func invalid(format string, args ...any) error {
