@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -94,6 +93,9 @@ type request struct {
 
 func (r *runner) loop(ctx context.Context) error {
 	for {
+		if err := r.heed(ctx); err != nil {
+			return err
+		}
 		moved, err := r.performDue(ctx)
 		if err != nil {
 			return err
@@ -110,6 +112,22 @@ func (r *runner) loop(ctx context.Context) error {
 	}
 }
 
+// heed takes up what somebody has asked for before anything new is started: an iteration may take hours.
+func (r *runner) heed(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return r.askToPause(ctx)
+		case e, open := <-r.cfg.Control:
+			if err := r.control(ctx, e, open); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+}
+
 // performDue performs the first command that is not under way yet and reports whether there was one:
 // its event has changed the state, so the scheduler is asked again.
 func (r *runner) performDue(ctx context.Context) (bool, error) {
@@ -117,14 +135,21 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 		cancel, busy := r.under[c.Key]
 		switch {
 		case c.Kind == schedule.Cancel && busy:
-			cancel(failure.New(failure.Aborted, "the run was aborted"))
+			cancel(aborted())
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
+		case r.st.Stop != nil && len(r.under) > 0: // a strategy at work, which the state does not show
+			if r.st.Stop.Action == "abort" {
+				r.cancelAll(aborted())
+			}
+			return false, nil
 		default:
 			return true, r.perform(ctx, c)
 		}
 	}
 	return false, nil
 }
+
+func aborted() error { return failure.New(failure.Aborted, "the run was aborted") }
 
 func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 	if c.Event != nil {
@@ -181,11 +206,7 @@ func (r *runner) wait(ctx context.Context) error {
 	case <-timer:
 		return r.commit(ctx, event.Event{Type: event.TimerFired, Key: key, Cursor: cursorOf(key)})
 	case e, open := <-r.cfg.Control:
-		if !open {
-			r.cfg.Control = nil
-			return nil
-		}
-		return r.control(ctx, e)
+		return r.control(ctx, e, open)
 	case <-r.grace:
 		r.cancelAll(failure.New(failure.SignalInterrupt, "the iteration did not end within %s of the signal", r.signalGrace()))
 		r.grace = nil
@@ -197,18 +218,21 @@ func (r *runner) wait(ctx context.Context) error {
 
 // stopNow serves a cancelled context: everything is cancelled, and the session pauses.
 func (r *runner) stopNow(ctx context.Context) error {
-	cause := failure.New(failure.SignalInterrupt, "stopped: %v", context.Cause(ctx))
-	if r.st.Stop == nil {
-		pause := event.New(event.Control, nil, "", event.ControlData{Action: "pause", Kind: string(state.PauseSignal), Reason: context.Cause(ctx).Error()})
-		if err := r.commit(ctx, pause); err != nil {
-			return err
-		}
+	if err := r.askToPause(ctx); err != nil {
+		return err
 	}
-	r.cancelAll(cause)
-	if len(r.under) == 0 {
+	r.cancelAll(failure.New(failure.SignalInterrupt, "stopped: %v", context.Cause(ctx)))
+	return r.drainOne(ctx)
+}
+
+// askToPause journals what a cancelled context asks for, unless the run is being stopped already.
+func (r *runner) askToPause(ctx context.Context) error {
+	if r.st.Stop != nil || r.st.Status != state.Running {
 		return nil
 	}
-	return r.drainOne(ctx)
+	return r.commit(ctx, event.New(event.Control, nil, "", event.ControlData{
+		Action: "pause", Kind: string(state.PauseSignal), Reason: context.Cause(ctx).Error(),
+	}))
 }
 
 // drainOne waits for one of the effects that were cancelled.
@@ -221,71 +245,6 @@ func (r *runner) drainOne(ctx context.Context) error {
 			if err := r.answer(ctx, q); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// record is Work.Record: it hands the event to the loop, which alone commits and applies.
-func (r *runner) record(ctx context.Context, e event.Event) error {
-	q := request{e, make(chan error, 1)}
-	select {
-	case r.records <- q:
-		return <-q.reply
-	case <-r.gone:
-		return failure.New(failure.SignalInterrupt, "the run has ended")
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// answer commits what an effect reports and tells it. An event that does not fit is refused; a
-// journal that fails ends the run as well.
-func (r *runner) answer(ctx context.Context, q request) error {
-	_, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event)
-	var err error
-	if misfit == nil {
-		err = r.commit(ctx, q.event)
-	}
-	q.reply <- errors.Join(misfit, err)
-	return err
-}
-
-// control commits what somebody asked for; a message applied before is dropped.
-func (r *runner) control(ctx context.Context, e event.Event) error {
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrMisfit) {
-		return nil
-	}
-	return r.commit(ctx, e)
-}
-
-// finish commits the end of an effect. What the state does not wait for any more is recorded as a
-// late delivery and changes nothing.
-func (r *runner) finish(ctx context.Context, done end) error {
-	r.under[done.key](nil)
-	delete(r.under, done.key)
-	e := done.event
-	crash.Point("run.effect-ended")
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
-		e = event.Event{Type: event.LateDelivery, Key: e.Key, Cursor: e.Cursor, Attempt: e.Attempt, Data: e.Data}
-	}
-	return r.commit(ctx, e)
-}
-
-// commit makes the event durable and applies it.
-func (r *runner) commit(ctx context.Context, e event.Event) error {
-	stamped, err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e)
-	if err != nil {
-		return err
-	}
-	for _, e := range stamped {
-		next, err := schedule.Apply(r.cfg.Plan, r.st, e)
-		if err != nil {
-			return failure.New(failure.Internal, "apply committed event: %w", err)
-		}
-		r.st = next
-		if r.cfg.Observe != nil {
-			r.cfg.Observe(e, next)
 		}
 	}
 	return nil
