@@ -23,7 +23,7 @@ const pluginStop = 5 * time.Second
 
 // drive prepares the session, runs it to its end or its next rest, and closes it.
 func (s *session) drive(ctx context.Context, observe func(Update), prepare func(context.Context) error) (_ *Result, err error) {
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = s.close(err) }()
 	if observe != nil {
 		s.observe = observe
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -89,5 +90,17 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
+	}
+}
+
+// A journal that ends the run is complained of once, not again when it is closed.
+func TestLostJournalIsToldOnce(t *testing.T) {
+	root := project(t, twoStages)
+	e := engine(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
+		return os.Remove(filepath.Join(root, ".claude/pipeline-runs/demo/events.jsonl"))
+	}})
+	_, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"})
+	if failure.KindOf(err) != failure.StateCorrupt || strings.Count(err.Error(), "removed or replaced") != 1 {
+		t.Errorf("run: %v", err)
 	}
 }

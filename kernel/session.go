@@ -67,7 +67,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.close())
+			err = s.close(err)
 		}
 	}()
 	if err := s.acquire(force, create); err != nil {
@@ -225,14 +225,16 @@ func (s *session) marker() string {
 	return s.engine.project.Abs(rundir.RunsDir+"/"+s.name) + "/"
 }
 
-// close lets everything go, in the opposite order of opening.
-func (s *session) close() error {
-	var errs []error
+// close lets everything go, in the opposite order of opening, and adds what went wrong to err. A
+// journal that ended the run says why again when it is closed; that is not added.
+func (s *session) close(err error) error {
 	for i := len(s.closers) - 1; i >= 0; i-- {
-		errs = append(errs, s.closers[i]())
+		if e := s.closers[i](); e != nil && !errors.Is(err, e) {
+			err = errors.Join(err, e)
+		}
 	}
 	s.closers = nil
-	return errors.Join(errs...)
+	return err
 }
 
 // kernelStart says who takes hold of the session.

@@ -197,8 +197,7 @@ func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
 	if err != nil {
 		return err
 	}
-	err = s.abort(ctx, log, reason, by)
-	return errors.Join(err, s.close())
+	return s.close(s.abort(ctx, log, reason, by))
 }
 
 func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
@@ -215,7 +214,9 @@ func (s *session) abort(ctx context.Context, log journal.Log, reason, by string)
 	if err := s.apply(events); err != nil {
 		return err
 	}
-	asked := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: "abort", Reason: reason, By: by})
+	asked := event.New(event.Control, nil, "", event.ControlData{
+		ID: newID(), Action: "abort", Reason: event.Brief(reason, event.MaxText), By: event.Brief(by, event.MaxName),
+	})
 	if events, err = s.journal.Append(ctx, asked); err != nil {
 		return err
 	}
