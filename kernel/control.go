@@ -43,7 +43,9 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 				s.ack(m.ID)
 				return
 			}
-			pass(event.New(event.Control, nil, "", event.ControlData{ID: m.ID, Action: string(m.Action), By: m.By, Reason: m.Reason}))
+			pass(event.New(event.Control, nil, "", event.ControlData{
+				ID: m.ID, Action: string(m.Action), By: event.Brief(m.By, event.MaxName), Reason: event.Brief(m.Reason, event.MaxText),
+			}))
 		})
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("the inbox cannot be read: pause and abort from other terminals do not arrive", "error", err)

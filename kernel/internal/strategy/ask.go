@@ -32,8 +32,11 @@ type Asker struct {
 	Log        hclog.Logger
 }
 
-// maxAnswer bounds the text of an answer that is handed to a strategy, in bytes.
-const maxAnswer = 4 << 20
+// Bounds of what strategies are handed and say, in bytes.
+const (
+	maxAnswer = 4 << 20 // the text of a provider's answer
+	maxState  = 8 << 10 // a strategy's own state, which every state of the session carries
+)
 
 // Job is one decision to be made, or one question to be put.
 type Job struct {
@@ -57,8 +60,10 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 		}
 		d.Action = string(sdk.DecisionError)
 		d.Failure = &event.FailureData{
-			Code: kind.Code(), ErrorType: string(kind), Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message),
-			Node: n.ID, Stage: n.ID, Iteration: c.Place.Iteration, Detail: f.Detail, Remedy: f.Hint,
+			Code: kind.Code(), ErrorType: string(kind),
+			Message: event.Brief(fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), event.MaxText),
+			Node:    n.ID, Stage: n.ID, Iteration: c.Place.Iteration,
+			Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
 			ResumeCommand: "agent-pipelines resume " + st.Session,
 		}
 	}
@@ -82,6 +87,10 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	if err != nil {
 		return err
 	}
+	if len(answer.State) > maxState {
+		return failure.New(failure.StrategyFailed, "its state has %d bytes, at most %d are kept", len(answer.State), maxState).
+			WithHint("what is large belongs into a file that the state names")
+	}
 	node, err := rundir.At(a.Plan, c.Place)
 	if err != nil {
 		return err
@@ -92,7 +101,8 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 			return err
 		}
 	}
-	d.Action, d.Reason, d.Confidence, d.State = string(answer.Action), answer.Reason, answer.Confidence, answer.State
+	d.Action, d.Reason = event.Brief(string(answer.Action), event.MaxName), event.Brief(answer.Reason, event.MaxReason)
+	d.Confidence, d.State = answer.Confidence, answer.State
 	if answer.Action == sdk.DecisionAsk {
 		return a.question(it, n, answer, c.Round, d)
 	}
@@ -107,7 +117,11 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if l.Answer != nil && l.Answer.Error != "" {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
 	}
-	return event.JudgeCompleteData{Status: "success", Reason: d.Reason, Result: d.Record}
+	told := event.JudgeCompleteData{Status: "success", Reason: event.Brief(d.Reason, event.MaxReason)}
+	if len(d.Record) <= event.MaxText { // judge.json has all of it
+		told.Result = d.Record
+	}
+	return told
 }
 
 // tell records an event that only informs.
@@ -127,7 +141,7 @@ func (a *Asker) question(it rundir.Iteration, n *plan.Node, answer sdk.Decision,
 	if err != nil {
 		return err
 	}
-	d.Question = &event.QuestionData{Prompt: ref, Provider: q.Provider, Model: q.Model}
+	d.Question = &event.QuestionData{Prompt: ref, Provider: event.Brief(q.Provider, event.MaxName), Model: event.Brief(q.Model, event.MaxName)}
 	if q.Provider == "" && n.Provider != nil {
 		d.Question.Provider, d.Question.Model = n.Provider.Type, n.Provider.Model
 	}
@@ -188,7 +202,7 @@ func (a *Asker) answer(d *event.StrategyAnswerData) (*sdk.Answer, error) {
 	if d.Answer == nil {
 		return answer, nil
 	}
-	text, err := a.Dir.Read(d.Answer.Path, maxAnswer)
+	text, err := a.Dir.ReadRef(*d.Answer)
 	answer.Output = string(text)
 	return answer, err
 }

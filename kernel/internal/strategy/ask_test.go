@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -225,5 +226,67 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 				t.Errorf("answer %+v, %v", d, err)
 			}
 		})
+	}
+}
+
+// U223: whatever a strategy says, its events fit into a line, and many of its reasons into a state.
+func TestLongWordsFit(t *testing.T) {
+	long := strings.Repeat("<\x00", 40<<10)
+	record, err := json.Marshal(long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		answer sdk.Decision
+		err    error
+		action string
+	}{
+		{"reason and record", sdk.Decision{Action: sdk.DecisionStop, Reason: long, Record: record}, nil, "stop"},
+		{"failure", sdk.Decision{}, failure.New(failure.StrategyFailed, "%s", long).WithDetail(long).WithHint("%s", long), "error"},
+		{"state", sdk.Decision{Action: sdk.DecisionContinue, State: record}, nil, "error"},
+		{"question", sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: long, Provider: long, Model: long}}, nil, "ask"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) { return tt.answer, tt.err })
+			b.job.Command.Round = 1 // judge_complete is told, too
+			e := b.asker.Ask(t.Context(), b.job)
+			if d, err := event.Decode[event.DecisionData](e); err != nil || d.Action != tt.action || len(d.Reason) > event.MaxReason {
+				t.Errorf("decision %.200s, %v", e.Data, err)
+			}
+			for _, e := range append(b.events, e) {
+				if _, err := e.AppendLine(nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// An answer of any length is handed on, up to a limit.
+func TestLongAnswer(t *testing.T) {
+	var got string
+	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
+		got = req.Answer.Output
+		return sdk.Decision{Action: sdk.DecisionStop}, nil
+	})
+	ref, err := b.asker.Dir.Write("question", []byte("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
+	tokens := int64(7)
+	result := sdk.ExecuteResult{Output: strings.Repeat("x", maxAnswer+1), Usage: &sdk.Usage{OutputTokens: &tokens}}
+	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, answers{result: result, got: &sdk.ExecuteRequest{}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
+		t.Error(diff)
+	}
+	b.loop(func(l *state.Loop) { l.Answer, l.Round = &d, 1 })
+	if b.ask(t); len(got) != maxAnswer {
+		t.Errorf("the strategy was handed %d bytes, want %d", len(got), maxAnswer)
 	}
 }

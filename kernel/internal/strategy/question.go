@@ -37,7 +37,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 		d.Answer, err = a.keepAnswer(c, text)
 	}
 	if err != nil {
-		d.Error = failure.From(err).Message
+		d.Error = event.Brief(failure.From(err).Message, event.MaxText)
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
@@ -75,8 +75,11 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 }
 
 // keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
-// look for it.
+// look for it. Of an answer over the limit the beginning is kept.
 func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) {
+	if len(text) > maxAnswer {
+		text = strings.ToValidUTF8(text[:maxAnswer], "")
+	}
 	node, err := rundir.At(a.Plan, c.Place)
 	if err != nil {
 		return nil, err
