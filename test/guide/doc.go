@@ -1,3 +1,3 @@
 // Package guide holds the tests that keep the guides in docs true: code blocks that claim to be a file
-// of the repository are that file.
+// of the repository are that file, and tests that they name exist.
 package guide

@@ -15,7 +15,7 @@ import (
 )
 
 // Wherever a holder dies, the session can be taken again.
-func TestDeathAtEachPoint(t *testing.T) {
+func TestCrashedHolder(t *testing.T) {
 	points := []string{
 		"lock.acquire.before-write", "lock.acquire.after-write", "lock.release.before-remove", "lock.release.after-remove",
 	}
