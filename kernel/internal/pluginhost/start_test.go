@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -32,7 +34,11 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t, func(c *Config) { c.StartTimeout = time.Second }, tt.name)
+			var log lockedBuffer
+			b := newBench(t, func(c *Config) {
+				c.StartTimeout = time.Second
+				c.Logger = hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Warn})
+			}, tt.name)
 			_, err := b.Provider(b.ctx(), tt.name, Use{})
 			f := failure.From(err)
 			if f == nil || f.Kind != tt.kind || f.Hint == "" {
@@ -40,6 +46,9 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 			}
 			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-"+tt.name))...)
 			contains(t, f.Detail, tt.detail)
+			if log.String() != "" {
+				t.Errorf("beside the error there are warnings: %s", log.String())
+			}
 		})
 	}
 }

@@ -106,7 +106,7 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		SkipHostEnv:      true,
 		AutoMTLS:         o.MTLS,
 		StartTimeout:     l.cfg.StartTimeout,
-		Logger:           l.cfg.Logger,
+		Logger:           calm{l.cfg.Logger},
 		SyncStdout:       prints,
 		SyncStderr:       prints,
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir},
