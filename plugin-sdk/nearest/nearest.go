@@ -1,5 +1,3 @@
-// Package nearest finds the name that somebody meant who wrote another one. Every room that says "did
-// you mean" uses it, so that they all agree on what is near.
 package nearest
 
 import "strings"
