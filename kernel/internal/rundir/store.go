@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -160,7 +161,23 @@ func (s *Store) explain(act string, err error) error {
 		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.what, s.path, err).
 			WithHint("nothing more can be recorded there; start the session again")
 	}
-	return fmt.Errorf("%s: %w", act, s.where(err))
+	err = fmt.Errorf("%s: %w", act, s.where(err))
+	if hint := remedy(err); hint != "" {
+		return failure.From(err).WithHint("%s", hint)
+	}
+	return err
+}
+
+// remedy is what the user can do about a disk that refuses, "" for other errors.
+func remedy(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "free some space, then go on"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrPermission):
+		return "sessions need a .claude folder that can be written"
+	default:
+		return ""
+	}
 }
 
 // where puts the store's path into errors that only know the relative name.
