@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
@@ -54,17 +55,18 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	watched, unwatch := context.WithCancel(ctx)
 	defer unwatch()
 	watching.Go(func() { s.watchJournal(watched, cancel) })
+	reader := inputs.NewReader(s.dir, s.plan)
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
 		Effects: &effects{
 			host: s.host, standIn: s.engine.config.standIn,
 			maker: &attempt.Maker{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Log: s.engine.log.Named("attempt"),
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Spared: func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
 				Live:   func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan}) },
 			},
 			asker: &strategy.Asker{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),
 			},
 		},
 	}, s.state)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -38,6 +39,7 @@ type Maker struct {
 	Plan      *plan.Plan
 	Project   *rundir.Project
 	Dir       *rundir.Dir
+	Inputs    *inputs.Reader // of the session
 	Providers Providers
 	Log       hclog.Logger
 	// Spared reports whether an error means that the attempt fell with another call's process.

@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -76,7 +77,7 @@ func newBench(t *testing.T, a agent) *bench {
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
 	b := &bench{t: t, root: root, records: &records{}, node: &p.Nodes[0]}
-	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Providers: a, Log: hclog.NewNullLogger()}
+	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{
 		Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
 		Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1, Status: state.NodeRunning}},

@@ -38,7 +38,7 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	c, err := inputs.Build(a.Dir, a.Plan, a.state, a.node, a.command.Place, progress)
+	c, err := a.Inputs.Build(a.state, a.node, a.command.Place, progress)
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}

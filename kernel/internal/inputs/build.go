@@ -2,9 +2,7 @@ package inputs
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -14,7 +12,8 @@ import (
 
 // Build gathers the context of the iteration at the place. progress is the store's name of the
 // progress file. The error is one of reading the session's directory.
-func Build(dir *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Place, progress string) (Context, error) {
+func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress string) (Context, error) {
+	p, dir := r.plan, r.dir
 	node, err := rundir.At(p, at)
 	if err != nil {
 		return Context{}, err
@@ -29,59 +28,39 @@ func Build(dir *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event
 		},
 		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: -1},
 	}
-	c.Inputs, err = gather(dir, p, st, n, at)
+	c.Inputs, err = r.gather(st, n, at)
 	return c, err
 }
 
-func gather(dir *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Place) (Inputs, error) {
-	in := Inputs{FromStage: map[string][]string{}, FromInitial: p.Session.Inputs}
+func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
+	in := Inputs{FromStage: map[string][]string{}, FromInitial: r.plan.Session.Inputs}
 	if in.FromInitial == nil {
 		in.FromInitial = []string{}
 	}
 	var err error
-	if in.FromPreviousIterations, err = Outputs(dir, p, at, at.Iteration-1); err != nil {
+	if in.FromPreviousIterations, err = r.Outputs(at, at.Iteration-1); err != nil {
 		return in, err
 	}
 	from := n.Inputs.From()
 	if from == "" {
 		return in, nil
 	}
-	in.FromStage[from], err = fromStage(dir, p, st, from, n.Inputs.Select())
+	in.FromStage[from], err = r.fromStage(st, from, n.Inputs.Select())
 	return in, err
 }
 
 // fromStage are the outputs of an earlier node's newest visit, all of them or the latest.
-func fromStage(dir *rundir.Dir, p *plan.Plan, st state.State, id, selected string) ([]string, error) {
-	path := p.PathOf(id)
+func (r *Reader) fromStage(st state.State, id, selected string) ([]string, error) {
+	path := r.plan.PathOf(id)
 	ns, ran := st.Nodes[path]
 	if !ran {
 		return []string{}, nil
 	}
-	all, err := Outputs(dir, p, event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed)
+	all, err := r.Outputs(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed)
 	if err != nil || selected == "history" || len(all) == 0 {
 		return all, err
 	}
 	return all[len(all)-1:], nil
-}
-
-// Outputs are the absolute paths of the outputs of a place's iterations 1 to last that exist, in
-// order; never nil.
-func Outputs(dir *rundir.Dir, p *plan.Plan, at event.Place, last int) ([]string, error) {
-	node, err := rundir.At(p, at)
-	if err != nil {
-		return nil, err
-	}
-	paths := []string{}
-	for i := 1; i <= last; i++ {
-		name := node.Iteration(i).Output()
-		switch _, err := dir.Stat(name); {
-		case err == nil:
-			paths = append(paths, dir.Abs(name))
-		case !errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("look for output of iteration %d: %w", i, err)
-		}
-	}
-	return paths, nil
 }
 
 // Write puts the context into its file and returns the file's name in the store.

@@ -28,6 +28,7 @@ type Asker struct {
 	Plan       *plan.Plan
 	Project    *rundir.Project
 	Dir        *rundir.Dir
+	Inputs     *inputs.Reader // of the session
 	Strategies Strategies
 	Log        hclog.Logger
 }
@@ -175,7 +176,7 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 }
 
 func (a *Asker) outputs(at event.Place, last int) ([]sdk.FileRef, error) {
-	paths, err := inputs.Outputs(a.Dir, a.Plan, at, last)
+	paths, err := a.Inputs.Outputs(at, last)
 	refs := make([]sdk.FileRef, len(paths))
 	for i, p := range paths {
 		refs[i] = sdk.FileRef{Path: p}

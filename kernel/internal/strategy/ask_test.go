@@ -16,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -84,7 +85,7 @@ func newBench(t *testing.T, d decide) *bench {
 	}
 	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	b := &bench{it: filepath.Join(dir.Path(), "stage-00-polish/iterations/001")}
-	b.asker = &Asker{Plan: p, Project: project, Dir: dir, Strategies: d, Log: hclog.NewNullLogger()}
+	b.asker = &Asker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Strategies: d, Log: hclog.NewNullLogger()}
 	b.job = Job{
 		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Place: at},
 		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
