@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -107,8 +106,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	if err != nil {
 		return err
 	}
-	s.state = state.State{}
-	if err := s.apply(events); err != nil {
+	if err := s.apply(events); err != nil { // session_start resets the state but for what outlives a run
 		return err
 	}
 	return s.reportSurvivors(ctx)
@@ -129,8 +127,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return foreign(s.name)
 	}
 	if s.state.Status.Final() {
-		// a crash after the last event may have left state.json behind
-		return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
+		return s.ended()
 	}
 	if err := s.checkPlan(); err != nil {
 		return err
@@ -145,6 +142,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := s.apply(events); err != nil {
 		return err
 	}
+	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
+		return s.ended()
+	}
 	events, err = s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context}))
 	if err != nil {
 		return err
@@ -153,6 +153,12 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return err
 	}
 	return s.reportSurvivors(ctx)
+}
+
+// ended refuses a session that has ended for good. A crash after its last event may have left state.json
+// behind.
+func (s *session) ended() error {
+	return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
 }
 
 // reportSurvivors journals which processes of an earlier run were ended.
@@ -209,9 +215,14 @@ func (s *session) fold(log journal.Log) error {
 	return nil
 }
 
+// apply applies events just appended. Those of an earlier epoch are another kernel's, as in a fold.
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
 		next, err := schedule.Apply(s.plan, s.state, e)
+		if errors.Is(err, schedule.ErrMisfit) && e.Epoch < events[len(events)-1].Epoch {
+			s.log.Debug("event left out", "error", err)
+			continue
+		}
 		if err != nil {
 			return failure.New(failure.Internal, "apply %s: %w", e.Type, err)
 		}

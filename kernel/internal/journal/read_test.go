@@ -55,7 +55,11 @@ func TestRead(t *testing.T) {
 			},
 			true,
 		},
-		"lost beginning": {three, []int64{3}, journal.Report{Gaps: []journal.Gap{{Line: 1, Before: 3}}}, true},
+		"lost line of an earlier run": {
+			one + "garbage\n" + three + line(5, 2, "session_start"), []int64{1, 3, 5}, journal.Report{}, false,
+		},
+		"our run after damage of Bash's": {bash + "x\n" + bash + line(3, 1, "session_start"), []int64{1, 2, 3}, journal.Report{}, false},
+		"lost beginning":                 {three, []int64{3}, journal.Report{Gaps: []journal.Gap{{Line: 1, Before: 3}}}, true},
 		"twice": {
 			one + two + two + three,
 			[]int64{1, 2, 3},

@@ -14,7 +14,8 @@ type Log struct {
 	Report Report
 }
 
-// Report says what was found beside live events. The zero value is an undamaged journal.
+// Report says what was found beside live events since the last run began; of earlier runs it says only
+// which lines came too late. The zero value is an undamaged journal.
 type Report struct {
 	// TornTail: the last line was cut off by a crash. It was never acted upon.
 	TornTail bool

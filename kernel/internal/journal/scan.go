@@ -179,7 +179,9 @@ func (s *scanner) accept(e event.Event, whole bool) event.Event {
 		s.report.Unnumbered++
 		e.Seq = s.seq + 1
 	}
-	if e.Seq != s.seq+1 {
+	if e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported) {
+		s.report = Report{Stale: s.report.Stale} // a fold begins anew here: what lies before is history
+	} else if e.Seq != s.seq+1 {
 		s.report.Gaps = append(s.report.Gaps, Gap{s.lineNumber(whole), s.seq, e.Seq})
 	}
 	s.seq, s.epoch = e.Seq, max(s.epoch, e.Epoch)
