@@ -188,9 +188,9 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"policy": {
-			yaml: "name: a\npolicy: {timeout: 0, stage_timeout: -1, idle_timeout: x, recovery: rerum, env: [A=b], retry: {attempts: 0, backoff: [1, -1, x], tries: 1}, timeuot: 1}\nnodes:\n- {id: a, prompt: x, policy: {env: minimum, retry: 3}}\n- {id: b, prompt: x, policy: {env: 3, retry: {backoff: 3}}}\n",
+			yaml: "name: a\npolicy: {timeout: 9, stage_timeout: -1, idle_timeout: x, recovery: rerum, env: [A=b], retry: {attempts: 0, backoff: [1, -1, x], tries: 1}, timeuot: 1}\nnodes:\n- {id: a, prompt: x, policy: {env: minimum, retry: 3}}\n- {id: b, prompt: x, policy: {env: 3, retry: {backoff: 3}}}\n",
 			want: []string{
-				`p.yaml:2:19: error[AP-YAML-103]: timeout must be more than 0 seconds, not 0 (leave the key out for no limit)`,
+				`p.yaml:2:10: error[AP-YAML-108]: timeout in policy is not supported yet (remove the key)`,
 				`p.yaml:2:37: error[AP-YAML-103]: stage_timeout must be more than 0 seconds, not -1 (leave the key out for no limit)`,
 				`p.yaml:2:55: error[AP-YAML-101]: idle_timeout must be a number, not text`,
 				`p.yaml:2:68: error[AP-YAML-104]: unknown recovery "rerum" (did you mean "rerun"? available: ask, fail, rerun)`,

@@ -31,7 +31,7 @@ func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
 	p.Pipeline.Name = m.required("name")
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
-	p.Pipeline.Policy = m.policy()
+	p.Pipeline.Policy = m.policy("timeout")
 	p.Dependencies.Tmux = !m.noTmux()
 	patterns := m.initialPatterns()
 	for _, pattern := range patterns {

@@ -20,14 +20,15 @@ var (
 	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// policy reads the policy of a pipeline or a node, nil if there is none.
-func (m mapping) policy() *plan.Policy {
+// policy reads the policy of a pipeline or a node, nil if there is none. notYet are members that do not
+// work in this place yet.
+func (m mapping) policy(notYet ...string) *plan.Policy {
 	inner, ok := m.mapping("policy")
 	if !ok {
 		return nil
 	}
 	inner.unknown(slices.Concat(policyKeys, policyNotYet))
-	inner.notYet(policyNotYet)
+	inner.notYet(slices.Concat(policyNotYet, notYet))
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
