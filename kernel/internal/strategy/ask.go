@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -32,6 +33,9 @@ type Asker struct {
 	Strategies Strategies
 	Log        hclog.Logger
 }
+
+// DecideLimit is how long a strategy may take for one reply.
+const DecideLimit = 10 * time.Minute
 
 // Bounds of what strategies are handed and say, in bytes.
 const (
@@ -81,6 +85,8 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
+	defer cancel()
 	answer, err := t.Decide(ctx, req)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/go-hclog"
@@ -290,4 +292,29 @@ func TestLongAnswer(t *testing.T) {
 	if b.ask(t); len(got) != maxAnswer {
 		t.Errorf("the strategy was handed %d bytes, want %d", len(got), maxAnswer)
 	}
+}
+
+// hanging is a strategy that never answers.
+type hanging struct{}
+
+func (hanging) Describe() sdk.Component { return sdk.Component{Name: "hanging"} }
+
+func (hanging) Decide(ctx context.Context, _ sdk.DecideRequest) (sdk.Decision, error) {
+	<-ctx.Done()
+	return sdk.Decision{}, ctx.Err()
+}
+
+func (h hanging) Termination(context.Context, string) (sdk.Termination, error) { return h, nil }
+
+// A strategy that hangs fails, so that an unattended run does not wait for ever.
+func TestDecideHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.asker.Strategies = hanging{}
+		began := time.Now()
+		d := b.ask(t)
+		if d.Failure == nil || d.Failure.ErrorType != string(failure.StrategyFailed) || time.Since(began) != DecideLimit {
+			t.Errorf("decision %+v after %s", d, time.Since(began))
+		}
+	})
 }
