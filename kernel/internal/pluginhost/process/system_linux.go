@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"unsafe"
 
@@ -52,8 +53,8 @@ func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {
 }
 
 // AdoptOrphans makes this process the parent of every descendant whose own parent ends, so that
-// what a plugin started does not slip away to init while the host lives. The setting belongs to the
-// whole process; restore puts back what was there.
+// what a plugin started does not slip away to init while the host lives, and buries those that end. The
+// setting belongs to the whole process; restore puts back what was there.
 func AdoptOrphans() (restore func(), err error) {
 	var before int32
 	if err := unix.Prctl(unix.PR_GET_CHILD_SUBREAPER, uintptr(unsafe.Pointer(&before)), 0, 0, 0); err != nil {
@@ -62,7 +63,14 @@ func AdoptOrphans() (restore func(), err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("set child subreaper: %w", err)
 	}
-	return func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, uintptr(before), 0, 0, 0) }, nil
+	stop := make(chan struct{})
+	var burying sync.WaitGroup
+	burying.Go(func() { buryOrphans(stop) })
+	return func() {
+		close(stop)
+		burying.Wait()
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, uintptr(before), 0, 0, 0)
+	}, nil
 }
 
 func peerUID(conn *net.UnixConn) (uid int, known bool, err error) {
@@ -95,6 +103,7 @@ func startTime(pid int) (uint64, bool) {
 const (
 	stateField  = 0
 	parentField = 1
+	groupField  = 2
 	startField  = 19
 )
 

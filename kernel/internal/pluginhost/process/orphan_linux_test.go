@@ -1,0 +1,44 @@
+package process
+
+import (
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a plugin leaves behind in a session of its own and what then ends is reaped; a child of the
+// host's own group is not.
+func TestEndedOrphansAreBuried(t *testing.T) {
+	restore, err := AdoptOrphans()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer restore()
+	parent := exec.Command("/bin/sh", "-c", "setsid true & setsid true & exit 0") // adopted when it exits
+	parent.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	own := exec.Command("/bin/true")
+	if err := parent.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.Start(); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]string{}
+	for deadline := time.Now().Add(10 * time.Second); len(seen) < 2; seen = zombies() {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d zombies, want the two orphans", len(seen))
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if fresh := bury(nil); len(fresh) != len(seen) {
+		t.Errorf("%d of %d zombies left after the first look", len(fresh), len(seen))
+	}
+	bury(seen)
+	if left := zombies(); len(left) != 0 {
+		t.Errorf("zombies left: %v", left)
+	}
+	if err := own.Wait(); err != nil {
+		t.Errorf("the host's own child: %v", err)
+	}
+}
