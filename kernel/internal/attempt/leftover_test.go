@@ -64,7 +64,7 @@ func TestStrangeResults(t *testing.T) {
 
 // U092: what the engine itself wrote in the iteration before is no file of the agent's, however soon.
 func TestOutputPathFollowsQuickIterations(t *testing.T) {
-	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: strings.Repeat("x", req.Iteration)})
 		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 	})

@@ -28,7 +28,7 @@ func (r *runner) record(ctx context.Context, e event.Event) error {
 func (r *runner) answer(ctx context.Context, q request) error {
 	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
 		q.reply <- misfit
-		return nil
+		return nil //nolint:nilerr // the effect is told, and the run goes on
 	}
 	err := r.commit(ctx, q.event)
 	q.reply <- err
