@@ -57,6 +57,10 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 // overtakenPoll is how often a running kernel looks whether it still holds its session.
 const overtakenPoll = time.Second
 
+// overtakenWait is how long a kernel that takes a session by force waits for the older one to let go: it
+// notices within overtakenPoll and then cancels its agent and stops its plugins.
+const overtakenWait = 15 * time.Second
+
 // watchJournal cancels the run when another kernel has taken the session over by force: an attempt
 // that waits for its agent writes nothing that would notice.
 func (s *session) watchJournal(ctx context.Context, cancel context.CancelCauseFunc) {

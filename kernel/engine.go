@@ -135,7 +135,7 @@ func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if _, running := e.active[session]; running {
-		return nil, nil, fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
+		return nil, nil, runsHere(session)
 	}
 	c := make(chan event.Event, 16)
 	e.active[session] = c
@@ -144,4 +144,16 @@ func (e *Engine) activate(session string) (<-chan event.Event, func(), error) {
 		defer e.mu.Unlock()
 		delete(e.active, session)
 	}, nil
+}
+
+// runs reports whether a session runs in this engine.
+func (e *Engine) runs(session string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, running := e.active[session]
+	return running
+}
+
+func runsHere(session string) error {
+	return fmt.Errorf("session %q runs in this engine already: %w", session, ErrLocked)
 }

@@ -70,6 +70,9 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 			err = s.close(err)
 		}
 	}()
+	if e.runs(name) { // force is for other processes
+		return nil, log, runsHere(name)
+	}
 	if err := s.acquire(force, create); err != nil {
 		return nil, log, err
 	}

@@ -109,6 +109,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	if err := s.apply(events); err != nil { // session_start resets the state but for what outlives a run
 		return err
 	}
+	s.awaitOvertaken(ctx)
 	return s.reportSurvivors(ctx)
 }
 
@@ -152,6 +153,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := s.apply(events); err != nil {
 		return err
 	}
+	s.awaitOvertaken(ctx)
 	return s.reportSurvivors(ctx)
 }
 
@@ -159,6 +161,16 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 // behind.
 func (s *session) ended() error {
 	return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
+}
+
+// awaitOvertaken gives the kernel whose session was taken by force the time to notice and to end its
+// agent: two agents at once would write to the same files.
+func (s *session) awaitOvertaken(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, overtakenWait)
+	defer cancel()
+	if err := s.lock.AwaitOverridden(ctx); err != nil {
+		s.log.Warn("the kernel that was overtaken may still be at work", "error", err)
+	}
 }
 
 // reportSurvivors journals which processes of an earlier run were ended.

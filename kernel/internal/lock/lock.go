@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -29,8 +30,9 @@ type Lock struct {
 	warning string
 	stale   *Swept
 
-	mu   sync.Mutex
-	grip *grip // nil after the release
+	mu     sync.Mutex // guards:
+	grip   *grip      // nil after the release
+	forced *os.File   // the overridden lock, nil if there was none or its holder is gone
 }
 
 // Acquire takes a session. If a living process holds it, the error is a [failure.Error] of kind
@@ -60,8 +62,11 @@ func Acquire(p *rundir.Project, session string, o Options) (*Lock, error) {
 		if l.grip != nil {
 			return l, nil
 		}
-		_ = g.file.Close()
+		if l.forced != g.file {
+			_ = g.file.Close()
+		}
 		if err != nil {
+			l.forget()
 			return nil, err
 		}
 	}
@@ -91,6 +96,7 @@ func (l *Lock) take(g *grip) error {
 func (l *Lock) override(g *grip) error {
 	removed, err := g.remove(l.project)
 	if removed {
+		l.forced = g.file
 		l.warning = fmt.Sprintf("overriding existing lock for session %q (%s)", l.info.Session, g.info.who())
 	}
 	return err
@@ -125,6 +131,30 @@ func (l *Lock) Swept() (Swept, bool) {
 	return *l.stale, true
 }
 
+// AwaitOverridden waits until the process whose lock was overridden has let go of it, which it does when
+// all that it had started for the session has ended. It returns at once if no lock was overridden, or if
+// its holder locks no file, like the Bash engine. The error is ctx's; it may be called again.
+func (l *Lock) AwaitOverridden(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.forced == nil {
+		return nil
+	}
+	if err := filelock.Acquire(ctx, l.forced); err != nil {
+		return err
+	}
+	l.forget()
+	return nil
+}
+
+// forget lets go of an overridden lock.
+func (l *Lock) forget() {
+	if l.forced != nil {
+		_ = l.forced.Close()
+		l.forced = nil
+	}
+}
+
 // Release frees the session and removes the file, unless somebody has forced the session away
 // meanwhile. Later calls do nothing.
 func (l *Lock) Release() error {
@@ -133,6 +163,7 @@ func (l *Lock) Release() error {
 	if l.grip == nil {
 		return nil
 	}
+	l.forget()
 	crash.Point("lock.release.before-remove")
 	_, err := l.grip.remove(l.project)
 	crash.Point("lock.release.after-remove")

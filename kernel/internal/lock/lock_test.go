@@ -1,6 +1,7 @@
 package lock_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -151,7 +152,15 @@ func TestForce(t *testing.T) {
 	if _, stale := newer.Swept(); stale || newer.Warning() != want {
 		t.Errorf("stale %t, warning %q", stale, newer.Warning())
 	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := newer.AwaitOverridden(done); !errors.Is(err, context.Canceled) {
+		t.Errorf("waiting for a holder that lives: %v", err)
+	}
 	older.end() // its release does not free our lock
+	if err := newer.AwaitOverridden(t.Context()); err != nil {
+		t.Errorf("waiting for a holder that has ended: %v", err)
+	}
 	holderIs(t, p, os.Getpid())
 	_, err := lock.Acquire(p, "s", lock.Options{})
 	refused(t, err, fmt.Sprintf(`session 's' is already running (pid %d)`, os.Getpid()))
