@@ -46,35 +46,6 @@ const (
 	ConcurrencySerial Concurrency = "serial"
 )
 
-// Locality says where the model behind a provider runs; modes local-only and airgapped refuse
-// remote providers.
-type Locality string
-
-// The localities. The zero value is read as remote, the careful assumption.
-const (
-	LocalityLocal  Locality = "local"
-	LocalityRemote Locality = "remote"
-)
-
-// ProviderTraits is what a provider declares about itself.
-type ProviderTraits struct {
-	// Models are the model names known to work; empty means any name is passed on.
-	Models []string `json:"models,omitempty"`
-	// DefaultModel is used, and written into the plan, when nobody names a model. May be empty.
-	DefaultModel string `json:"default_model,omitempty"`
-	// Locality is local or remote.
-	Locality Locality `json:"locality,omitempty"`
-	// GatedTools: the provider asks before each tool call ([Exchange.Call]) and honours the verdict.
-	// Agent command lines, which only report their calls, say false.
-	GatedTools bool `json:"gated_tools,omitempty"`
-	// ReasoningEffort: the provider understands an effort setting.
-	ReasoningEffort bool `json:"reasoning_effort,omitempty"`
-	// RequiresSandbox: the provider refuses to run outside isolation; the kernel then fails closed.
-	RequiresSandbox bool `json:"requires_sandbox,omitempty"`
-	// NestedSandbox: the agent brings its own sandbox, which cannot run inside the kernel's.
-	NestedSandbox bool `json:"nested_sandbox,omitempty"`
-}
-
 // Description is what a plugin binary says of itself, over Describe and as JSON on stdout for the
 // argument "describe".
 type Description struct {

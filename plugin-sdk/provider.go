@@ -46,7 +46,7 @@ type ExecuteRequest struct {
 	Prompt string
 	// Model is the provider's own model name, "" for the provider's default.
 	Model string
-	// Config is the provider's configuration as JSON, passed through from the pipeline.
+	// Config is a JSON object, the provider's configuration as the user wrote it; empty for none.
 	Config json.RawMessage
 	// WorkDir is the absolute path in which the agent works.
 	WorkDir string

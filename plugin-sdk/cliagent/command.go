@@ -39,11 +39,27 @@ type Command struct {
 	IdleTimeout time.Duration
 	// Grace is the time between SIGTERM and SIGKILL. Default [DefaultGrace].
 	Grace time.Duration
+	// TimeoutGrace is the same where Timeout was the reason. Default Grace.
+	TimeoutGrace time.Duration
 	// Linger is how long the process may stay after the agent's last word. Default [DefaultLinger].
 	Linger time.Duration
+	// Done is a sign besides the agent's last word that its work is over. Nil: there is none.
+	Done *Sign
 }
 
-func (c Command) grace() time.Duration  { return orDefault(c.Grace, DefaultGrace) }
+// grace is the time between the signals for a reason.
+func (c Command) grace(cut Cut) time.Duration {
+	grace := orDefault(c.Grace, DefaultGrace)
+	switch cut {
+	case CutTimeout:
+		return orDefault(c.TimeoutGrace, grace)
+	case CutDone:
+		return orDefault(c.Done.Grace, grace)
+	default:
+		return grace
+	}
+}
+
 func (c Command) linger() time.Duration { return orDefault(c.Linger, DefaultLinger) }
 
 func orDefault(d, otherwise time.Duration) time.Duration {

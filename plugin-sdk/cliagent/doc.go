@@ -8,7 +8,8 @@
 //   - stdout and stderr are read at the same time, lines of any usual length, into the exchange and
 //     into the caller's parser ([Events] tells an agent's JSON events from plain text);
 //   - there is a total deadline, an idle deadline, and a short one after the agent's last word,
-//     because agents have been seen to hang before, during and after it;
+//     because agents have been seen to hang before, during and after it; a [Sign] tells that the work
+//     is over where the last word does not come;
 //   - the end is polite first (SIGTERM, a grace period) and then certain (SIGKILL) for the process,
 //     its group and every descendant, also those that moved to a session of their own, as the shell
 //     tools of agents do. Nothing that the agent started outlives Run, whichever way the run ended.

@@ -6,18 +6,21 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
 // Cut says why [Run] ended a process that had not ended by itself.
 type Cut string
 
-// The reasons. CutLinger is no failure: the agent had said its last word and only the process stayed.
+// The reasons. CutLinger and CutDone are no failures: the agent had said its last word, or its work
+// was done by [Command.Done], and only the process stayed.
 const (
 	CutNone     Cut = ""
 	CutCanceled Cut = "canceled" // the caller's context ended
 	CutTimeout  Cut = "timeout"  // Command.Timeout
 	CutIdle     Cut = "idle"     // Command.IdleTimeout
 	CutLinger   Cut = "linger"   // Command.Linger, or cancelled after the last word
+	CutDone     Cut = "done"     // Command.Done, or another reason when it held already
 )
 
 func (c Command) limit(cut Cut) time.Duration {
@@ -57,12 +60,12 @@ type End struct {
 	cause error
 }
 
-// Clean reports whether the process ended well: exit code 0, or put away after its last word.
+// Clean reports whether the process ended well: exit code 0, or put away when its work was over.
 func (e End) Clean() bool {
-	return e.Cut == CutLinger || (e.Cut == CutNone && e.ExitCode == 0)
+	return e.Cut == CutLinger || e.Cut == CutDone || (e.Cut == CutNone && e.ExitCode == 0)
 }
 
-// Interrupted reports whether a deadline or the caller ended the agent before its last word.
+// Interrupted reports whether a deadline or the caller ended the agent before its work was over.
 func (e End) Interrupted() bool {
 	return e.Cut == CutCanceled || e.Cut == CutTimeout || e.Cut == CutIdle
 }
@@ -77,13 +80,21 @@ func (e End) Failure() *failure.Error {
 	case e.Cut == CutCanceled:
 		f = interrupted(e.name, e.cause)
 	case e.Cut == CutTimeout:
-		f = failure.New(failure.ProviderTimeout, "%s passed its time limit of %s", e.name, e.limit)
+		f = failure.New(failure.ProviderTimeout, "%s passed its time limit of %s", e.name, e.limit).
+			WithHint("give it more time or less to do, then resume")
 	case e.Cut == CutIdle:
-		f = failure.New(failure.ProviderTimeout, "%s was silent for %s and has been ended", e.name, e.limit)
+		f = failure.New(failure.ProviderTimeout, "%s was silent for %s and has been ended", e.name, e.limit).
+			WithHint("see in its stream what it did last; give it a longer idle limit if its commands take that long, then resume")
 	default:
-		f = failure.New(failure.ProviderCrashed, "%s %s", e.name, e.how())
+		f = failure.New(failure.ProviderCrashed, "%s %s", e.name, e.how()).
+			WithHint("see its last words and its stream, then resume: the attempt is made again")
 	}
 	return f.WithDetail(e.Stderr)
+}
+
+// Process is the end as evidence for package outcome.
+func (e End) Process() *outcome.Process {
+	return &outcome.Process{Failure: e.Failure(), Signaled: e.Signal != 0 && !e.Clean()}
 }
 
 // how the process ended by itself, in words.

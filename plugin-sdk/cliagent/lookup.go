@@ -18,7 +18,8 @@ func Lookup(agent, command, install string, env []string) (string, error) {
 	switch {
 	case filepath.IsAbs(command):
 		if err := executable(command); err != nil {
-			return "", missing(agent, install, "%s CLI not found: %w", agent, err)
+			return "", failure.New(failure.ProviderMissing, "%s CLI not found: %w", agent, err).
+				WithHint("correct command in the configuration of provider %s (config.yaml), or leave it out and install the CLI with: %s", agent, install)
 		}
 		return command, nil
 	case command == "" || command != filepath.Base(command):
@@ -35,7 +36,7 @@ func Lookup(agent, command, install string, env []string) (string, error) {
 
 func missing(agent, install, format string, args ...any) error {
 	return failure.New(failure.ProviderMissing, format, args...).
-		WithHint("install it with: %s; or set command in the configuration of provider %s to its path", install, agent)
+		WithHint("install it with: %s; or set command in the configuration of provider %s (config.yaml) to its path", install, agent)
 }
 
 // executable is nil for a file that may be run by somebody.

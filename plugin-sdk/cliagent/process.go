@@ -138,12 +138,14 @@ func startCommand(c Command, mark string, files []*os.File) (*exec.Cmd, error) {
 }
 
 func startFailure(c Command, err error) *failure.Error {
-	kind := failure.ProviderCrashed
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+	kind, hint := failure.ProviderCrashed, "check that "+c.Path+" runs when you start it by hand"
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, syscall.ENOEXEC):
 		kind = failure.ProviderMissing
+	case errors.Is(err, syscall.E2BIG), errors.Is(err, syscall.EINVAL):
+		kind, hint = failure.ConfigInvalid, "an argument or an environment variable is too long or holds a zero byte: check the model and the configuration of "+c.Name
 	}
-	return failure.New(kind, "start %s in %s: %w", c.Name, c.Dir, err).
-		WithHint("check that %s runs when you start it by hand", c.Path)
+	return failure.New(kind, "start %s in %s: %w", c.Name, c.Dir, err).WithHint("%s", hint)
 }
 
 // feed writes the prompt and closes stdin. An agent that ends without reading is no error here.

@@ -65,7 +65,7 @@ func (f *family) members() []proc {
 }
 
 // owns says whether p is a member: known, in the group or a session of a known member, the child of
-// one, or marked. The group's id counts only while no stranger has it as process id.
+// one, or marked. An id counts only while no stranger has it as process id.
 func (f *family) owns(p proc, table map[int]proc) bool {
 	if p.pid == os.Getpid() {
 		return false
@@ -76,13 +76,14 @@ func (f *family) owns(p proc, table map[int]proc) bool {
 	if leader, reused := table[f.root]; p.group == f.root && (!reused || leader.start == f.known[f.root]) {
 		return true
 	}
-	if _, ok := f.known[p.parent]; ok {
-		return true
-	}
-	if _, ok := f.known[p.session]; ok {
-		return true
-	}
-	return hasEnv(p.pid, f.mark)
+	return f.has(p.parent, table) || f.has(p.session, table) || hasEnv(p.pid, f.mark)
+}
+
+// has says whether an id is a member's, dead or alive, and not that of a stranger who has it now.
+func (f *family) has(pid int, table map[int]proc) bool {
+	start, ok := f.known[pid]
+	now, alive := table[pid]
+	return ok && (!alive || now.start == start)
 }
 
 // signal sends sig to the process, and to no other that took over its id: the handle is made before

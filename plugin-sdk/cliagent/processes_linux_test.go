@@ -130,8 +130,8 @@ func TestParseStat(t *testing.T) {
 
 // TestStrangersAreNotFamily: a later process with a known id, or a stranger whose id is the group's.
 func TestStrangersAreNotFamily(t *testing.T) {
-	f := &family{root: 10, mark: "X=1", known: map[int]uint64{10: 100, 11: 101}}
-	reused := map[int]proc{10: {pid: 10, group: 10, start: 999}}
+	f := &family{root: 10, mark: "X=1", known: map[int]uint64{10: 100, 11: 101, 12: 102}}
+	reused := map[int]proc{10: {pid: 10, group: 10, start: 999}, 12: {pid: 12, start: 102}}
 	tests := []struct {
 		name string
 		p    proc
@@ -142,6 +142,9 @@ func TestStrangersAreNotFamily(t *testing.T) {
 		{"child of a known one", proc{pid: 1 << 30, parent: 11}, true},
 		{"session of a known one", proc{pid: 1 << 30, session: 11}, true},
 		{"group whose id a stranger has", proc{pid: 1 << 30, group: 10, start: 999}, false},
+		{"child of a known one that lives", proc{pid: 1 << 30, parent: 12}, true},
+		{"child of a stranger with a known id", proc{pid: 1 << 30, parent: 10}, false},
+		{"session of a stranger with a known id", proc{pid: 1 << 30, session: 10}, false},
 		{"ourselves", proc{pid: os.Getpid(), parent: 11}, false},
 	}
 	for _, tt := range tests {

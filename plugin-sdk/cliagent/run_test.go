@@ -89,6 +89,33 @@ func TestRunEnds(t *testing.T) {
 			failure.SignalInterrupt,
 		},
 		{
+			"when its work is done",
+			`exec sleep 600`,
+			func(c *Command, _ context.CancelFunc) {
+				c.Done = &Sign{Holds: func(time.Duration) bool { return true }, Every: time.Nanosecond}
+			},
+			End{ExitCode: -1, Signal: syscall.SIGTERM, Cut: CutDone},
+			"",
+		},
+		{
+			"by force with the sign's own grace",
+			`trap '' TERM; echo up; while :; do sleep 0.05; done`,
+			func(c *Command, _ context.CancelFunc) {
+				up := make(chan struct{})
+				c.Line = func([]byte) bool { close(up); return false }
+				c.Done = &Sign{Every: time.Millisecond, Grace: 50 * time.Millisecond, Holds: func(time.Duration) bool {
+					select {
+					case <-up:
+						return true
+					default:
+						return false
+					}
+				}}
+			},
+			End{ExitCode: -1, Signal: syscall.SIGKILL, Cut: CutDone, Killed: true},
+			"",
+		},
+		{
 			"by itself after its last word", `echo done; exit 0`,
 			func(c *Command, _ context.CancelFunc) { c.Line = isDone },
 			End{Final: true},
@@ -190,6 +217,8 @@ func TestRunDoesNotStart(t *testing.T) {
 		{"no such program", t.Context(), func(c *Command) { c.Path = "/nowhere/agent" }, failure.ProviderMissing},
 		{"no such directory", t.Context(), func(c *Command) { c.Dir = "/nowhere" }, failure.ProviderMissing},
 		{"not executable", t.Context(), func(c *Command) { c.Path = "/etc/passwd" }, failure.ProviderMissing},
+		{"an argument that is too long", t.Context(), func(c *Command) { c.Args = []string{strings.Repeat("x", 4<<20)} }, failure.ConfigInvalid},
+		{"an argument with a zero byte", t.Context(), func(c *Command) { c.Args = []string{"a\x00b"} }, failure.ConfigInvalid},
 		{"cancelled before", gone, func(*Command) {}, failure.SignalInterrupt},
 	}
 	for _, tt := range tests {

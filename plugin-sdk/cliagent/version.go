@@ -12,11 +12,11 @@ import (
 // versionTimeout bounds a call with --version; agents answer within 0.2 s.
 const versionTimeout = 5 * time.Second
 
-// Versions asks agent executables for their version, once for each file as long as it stays the same.
+// Versions asks agent executables for their version, once for each file as long as it stays the same;
+// those who ask at once for the first time each ask themselves, so that none waits for another's.
 // The zero value is ready; it is safe for concurrent use.
 type Versions struct {
-	mu    sync.Mutex
-	known map[versionKey]string
+	known sync.Map // versionKey to string
 }
 
 // versionKey changes when the program is updated in place.
@@ -34,17 +34,12 @@ func (v *Versions) Of(ctx context.Context, c Command) string {
 		return ""
 	}
 	key := versionKey{c.Path, info.Size(), info.ModTime()}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if version := v.known[key]; version != "" {
-		return version
+	if version, ok := v.known.Load(key); ok {
+		return version.(string) //nolint:forcetypeassert // nothing else is stored
 	}
 	version := askVersion(ctx, c)
 	if version != "" {
-		if v.known == nil {
-			v.known = map[versionKey]string{}
-		}
-		v.known[key] = version
+		v.known.Store(key, version)
 	}
 	return version
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -50,6 +51,48 @@ func TestVersionsAsksOncePerFile(t *testing.T) {
 	}
 	if asked := strings.Count(string(log), "\n"); asked != 2 {
 		t.Errorf("the agent was asked %d times, want once for each version", asked)
+	}
+}
+
+// An agent that is slow to answer keeps nobody from hearing of another.
+func TestVersionsDoNotWaitForEachOther(t *testing.T) {
+	dir := t.TempDir()
+	agent := func(name, script string) Command {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return Command{Name: name, Path: path, Dir: dir, Env: Environ(os.Environ(), nil)}
+	}
+	pipe := func(name string) *os.File {
+		path := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0) // so that neither end waits for the other
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = f.Close() })
+		return f
+	}
+	asked, release := pipe("asked"), pipe("release")
+	slow, quick := agent("slow", "echo >asked; read line <release; echo slow 1.0.0"), agent("quick", "echo quick 2.0.0")
+
+	var versions Versions
+	answer := make(chan string, 1)
+	go func() { answer <- versions.Of(t.Context(), slow) }()
+	if _, err := asked.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if got := versions.Of(t.Context(), quick); got != "2.0.0" {
+		t.Errorf("version of the quick one = %q", got)
+	}
+	if _, err := release.WriteString("now\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-answer; got != "1.0.0" {
+		t.Errorf("version of the slow one = %q: it was made to wait until its time was over", got)
 	}
 }
 

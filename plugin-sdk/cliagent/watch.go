@@ -6,41 +6,50 @@ import (
 )
 
 // watch waits until the process ends by itself or there is a reason to end it. After the agent's last
-// word nothing but the linger time counts: a result that is there is not lost to a deadline.
+// word, and once the sign holds, nothing but the linger time counts: a result that is there is not lost
+// to a deadline.
 func (p *process) watch(ctx context.Context, limits Command) Cut {
 	total, stopTotal := after(limits.Timeout)
 	defer stopTotal()
 	idle, stopIdle := after(limits.IdleTimeout)
 	defer func() { stopIdle() }()
-	for {
+	looks, stopLooks := limits.Done.looks()
+	defer stopLooks()
+	for heard := time.Now(); ; {
 		select {
 		case <-p.exited:
 			return CutNone
 		case <-p.final:
-			return p.linger(ctx, limits.linger())
+			return p.linger(ctx, limits.linger(), CutLinger)
 		case <-ctx.Done():
 			return CutCanceled
 		case <-total:
-			return CutTimeout
+			return limits.Done.unless(time.Since(heard), CutTimeout)
 		case <-idle:
-			return CutIdle
+			return limits.Done.unless(time.Since(heard), CutIdle)
+		case <-looks:
+			if limits.Done.Holds(time.Since(heard)) {
+				return p.linger(ctx, limits.Done.Linger, CutDone)
+			}
 		case <-p.active:
+			heard = time.Now()
 			stopIdle()
 			idle, stopIdle = after(limits.IdleTimeout)
 		}
 	}
 }
 
-func (p *process) linger(ctx context.Context, limit time.Duration) Cut {
-	over, stop := after(limit)
-	defer stop()
+// linger leaves the process alone for the limit and says why it has to go then.
+func (p *process) linger(ctx context.Context, limit time.Duration, why Cut) Cut {
+	over := time.NewTimer(limit)
+	defer over.Stop()
 	select {
 	case <-p.exited:
 		return CutNone
-	case <-over:
+	case <-over.C:
 	case <-ctx.Done():
 	}
-	return CutLinger
+	return why
 }
 
 // after is a timer that never fires for 0.

@@ -53,7 +53,7 @@ func (a *attempt) run(ctx context.Context, tearDown context.CancelFunc) (sdk.Exe
 	endCalls()
 	a.sayGoodbye()
 	r := wire.FromResult(result)
-	if err == nil && r.Error != nil {
+	if err == nil && r.Error != nil && r.Outcome != sdk.OutcomeEmpty { // empty is for the caller to judge
 		err = caused(ctx, r.Error)
 	}
 	return r, err

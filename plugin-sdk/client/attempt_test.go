@@ -101,6 +101,31 @@ func untilCancelled(answer func(stream pb.Provider_ExecuteServer, reason string)
 	}}
 }
 
+// TestEmptyIsNoError: only the caller knows whether an agent that said nothing has left its result in a file.
+func TestEmptyIsNoError(t *testing.T) {
+	tests := []struct {
+		outcome pb.Outcome
+		kind    failure.Kind
+	}{
+		{pb.Outcome_OUTCOME_EMPTY, ""},
+		{pb.Outcome_OUTCOME_FAILED, failure.ProviderFailed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.outcome.String(), func(t *testing.T) {
+			p := provider(t, &fake{execute: func(stream pb.Provider_ExecuteServer) error {
+				send(stream, &pb.ExecuteEvent{Event: &pb.ExecuteEvent_Result{Result: &pb.ExecuteResult{
+					Outcome: tt.outcome, Failure: &pb.Failure{Kind: string(failure.ProviderFailed), Message: "nothing"},
+				}}})
+				return nil
+			}})
+			r, err := p.Execute(t.Context(), sdk.ExecuteRequest{}, &plugintest.Exchange{})
+			if failure.KindOf(err) != tt.kind || r.Error == nil || r.Error.Message != "nothing" {
+				t.Errorf("error %v, result %+v", err, r)
+			}
+		})
+	}
+}
+
 func TestCancelHasItsSay(t *testing.T) {
 	p := provider(t, untilCancelled(func(stream pb.Provider_ExecuteServer, reason string) error {
 		m := result("half of it")

@@ -42,7 +42,7 @@ const (
 // only (REQUIREMENTS U136). It is the default for an [Error] that does not say otherwise.
 func (k Kind) Retryable() bool {
 	switch k {
-	case ProviderTimeout, ProviderCrashed, ProviderFailed, ResultInvalid, ResultMissing, JudgeFailed:
+	case ProviderTimeout, ProviderCrashed, ProviderFailed, ResultMissing, JudgeFailed:
 		return true
 	default:
 		return false

@@ -21,17 +21,21 @@ const brokenVariable = "PLUGINTEST_BROKEN"
 // there the suite has to fail.
 func TestSuiteFindsFaults(t *testing.T) {
 	for name, want := range complaints() {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBroken$")
-			cmd.Env = append(os.Environ(), brokenVariable+"="+name)
-			out, err := cmd.CombinedOutput()
-			if err == nil {
-				t.Fatalf("the suite passes:\n%s", out)
-			}
-			if !strings.Contains(string(out), want) {
-				t.Errorf("the suite fails without saying %q:\n%s", want, out)
-			}
-		})
+		t.Run(name, func(t *testing.T) { complains(t, "^TestBroken$", name, want) })
+	}
+}
+
+// complains runs a test of this binary on the broken component; it has to fail with these words.
+func complains(t *testing.T, test, fault, want string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run="+test)
+	cmd.Env = append(os.Environ(), brokenVariable+"="+fault)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		t.Fatalf("the suite passes:\n%s", out)
+	}
+	if !strings.Contains(string(out), want) {
+		t.Errorf("the suite fails without saying %q:\n%s", want, out)
 	}
 }
 

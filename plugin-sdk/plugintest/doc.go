@@ -10,6 +10,9 @@
 //		})
 //	}
 //
+// A provider's traits are held to what it does, and what it does to its traits: Full is the case that
+// shows all of it where Normal does not.
+//
 // [Provider], [Termination] and [HookAction] run every check twice: on the component itself, and
 // through package serve, a Unix socket and package client, as the kernel would. They watch for
 // goroutines that stay behind, so their callers and other tests of the binary must not run in

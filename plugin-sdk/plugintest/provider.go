@@ -3,9 +3,12 @@ package plugintest
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,6 +42,10 @@ type ProviderConfig struct {
 	// Large has a prompt or a configuration by which the output exceeds 4 MiB. A shorter prompt than
 	// that is made up to 4 MiB with spaces at its end.
 	Large Case
+	// Full succeeds and shows everything that the traits claim: token counts and cost, tool calls that
+	// are observed, tool calls that are gated, and a checkpoint with finished gated calls before and after
+	// it. Nil: Normal shows all there is.
+	Full *Case
 	// Refused are configurations that Validate must refuse, besides such as are no JSON at all.
 	Refused []json.RawMessage
 }
@@ -52,6 +59,8 @@ func Provider(t *testing.T, cfg ProviderConfig) {
 	bothWays(t, build, []check{
 		{"describes itself", func(t *testing.T, s side) { described(t, s, sdk.KindProvider, cfg.New(t).Describe()) }},
 		{"yields output and outcome", cfg.executes},
+		{"keeps the word of its traits", cfg.keepsItsWord},
+		{"takes the models that it says", cfg.choosesModels},
 		{"honours cancel", cfg.cancels},
 		{"honours a context that is over", cfg.cancelledBefore},
 		{"works on several calls", cfg.overlaps},
@@ -103,10 +112,12 @@ func (cfg ProviderConfig) cancels(t *testing.T, s side) {
 	defer cancel()
 	sign := make(chan struct{})
 	x := &Exchange{OnOutput: onceClose(sign)}
+	request := cfg.Slow.request(t)
+	mark := markAttempt(&request)
 	ended := make(chan string, 1)
 	var call sync.WaitGroup
 	call.Go(func() {
-		result, err := p.Execute(ctx, cfg.Slow.request(t), x)
+		result, err := p.Execute(ctx, request, x)
 		ended <- claim(result, err)
 	})
 	select {
@@ -125,6 +136,21 @@ func (cfg ProviderConfig) cancels(t *testing.T, s side) {
 		t.Fatal("execute ignores the end of its context")
 	}
 	call.Wait()
+	if left := marked(mark); s.traits().SoftCancel && len(left) > 0 {
+		t.Errorf("the traits claim soft_cancel, but a cancelled attempt leaves processes behind: %v", left)
+	}
+}
+
+// markAttempt puts an entry into the attempt's environment, which what the provider starts inherits, and
+// returns it.
+func markAttempt(request *sdk.ExecuteRequest) string {
+	env := maps.Clone(request.Environment)
+	if env == nil {
+		env = map[string]string{}
+	}
+	env["PLUGINTEST_ATTEMPT"] = rand.Text()
+	request.Environment = env
+	return "PLUGINTEST_ATTEMPT=" + env["PLUGINTEST_ATTEMPT"]
 }
 
 // claim describes an attempt that pretends to have succeeded; "" is an honest end after a cancel.
@@ -174,7 +200,7 @@ func (cfg ProviderConfig) carriesLarge(t *testing.T, s side) {
 	prepare(t, p, cfg.Large.Model, cfg.Large.Config)
 	request := cfg.Large.request(t)
 	if missing := largeBytes - len(request.Prompt); missing > 0 {
-		request.Prompt += fmt.Sprintf("%*s", missing, "")
+		request.Prompt += strings.Repeat(" ", missing)
 	}
 	x := &Exchange{}
 	result, err := p.Execute(patient(t), request, x)

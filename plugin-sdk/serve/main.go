@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/hashicorp/go-hclog"
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/describe"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 )
 
@@ -37,19 +40,24 @@ func Run(p sdk.Plugin, args []string) int {
 		fmt.Fprintf(os.Stderr, "agent-plugin-%s cannot be served:\n%v\n", p.Name, err)
 		return exitBroken
 	}
+	self := invocation(p.Name, os.Args, args)
 	if len(args) > 0 {
-		return answer(s, args[0], os.Stdout, os.Stderr)
+		return answer(s, self, args[0], os.Stdout, os.Stderr)
 	}
 	if os.Getenv(wire.CookieKey) != wire.CookieValue {
-		byHand(s, os.Stderr)
+		byHand(s, self, os.Stderr)
 		return exitByHand
 	}
 	s.serveKernel()
 	return exitOK
 }
 
+// Describe is what the plugin says of itself, without being served: for programs that carry it. The
+// error says what is wrong with the plugin.
+func Describe(p sdk.Plugin) (sdk.Description, error) { return describe.Of(p) }
+
 // answer serves the arguments that a person or a discovering kernel gives.
-func answer(s *server, arg string, stdout, stderr io.Writer) int {
+func answer(s *server, self, arg string, stdout, stderr io.Writer) int {
 	switch arg {
 	case "describe":
 		out, err := json.MarshalIndent(s.description, "", "  ")
@@ -61,25 +69,40 @@ func answer(s *server, arg string, stdout, stderr io.Writer) int {
 	case "version", "--version":
 		fmt.Fprintf(stdout, "agent-plugin-%s %s\n", s.description.Name, s.description.Version)
 	case "help", "--help", "-h":
-		byHand(s, stdout)
+		byHand(s, self, stdout)
 	default:
 		fmt.Fprintf(stderr, "unknown argument %q\n", arg)
-		byHand(s, stderr)
+		byHand(s, self, stderr)
 		return exitByHand
 	}
 	return exitOK
 }
 
-// byHand explains the binary to a person.
-func byHand(s *server, w io.Writer) {
+// invocation is how the plugin was called, without args: the name of its own binary, or the words with
+// which a program that carries it was told to serve it.
+func invocation(name string, line, args []string) string {
+	words := line[:max(0, len(line)-len(args))]
+	if len(words) < 2 {
+		return "agent-plugin-" + name
+	}
+	return strings.Join(append([]string{filepath.Base(words[0])}, words[1:]...), " ")
+}
+
+// byHand explains the plugin to a person, who called it as self.
+func byHand(s *server, self string, w io.Writer) {
 	d := s.description
-	fmt.Fprintf(w, "agent-plugin-%s %s is a plugin of agent-pipelines, which starts it when a pipeline needs it.\n", d.Name, d.Version)
+	fmt.Fprintf(w, "%s %s is a plugin of agent-pipelines, which starts it when a pipeline needs it.\n", self, d.Version)
 	fmt.Fprintln(w, "It serves:")
 	for _, c := range d.Components {
 		fmt.Fprintf(w, "  %-12s %s\n", c.Kind, c.Name)
 	}
+	if strings.Contains(self, " ") {
+		fmt.Fprintln(w, "It is part of this program and needs no installation: see it in `agent-pipelines plugins list`.")
+		fmt.Fprintf(w, "`%s describe` prints what it offers as JSON.\n", self)
+		return
+	}
 	fmt.Fprintln(w, "To use it, put it into ~/.config/agent-pipelines/plugins (or give its directory as --plugin-dir) and see")
-	fmt.Fprintf(w, "it in `agent-pipelines plugins list`. `agent-plugin-%s describe` prints what it offers as JSON.\n", d.Name)
+	fmt.Fprintf(w, "it in `agent-pipelines plugins list`. `%s describe` prints what it offers as JSON.\n", self)
 }
 
 // serveKernel speaks with the kernel until it says goodbye.

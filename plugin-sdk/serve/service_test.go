@@ -133,7 +133,7 @@ func TestArguments(t *testing.T) {
 	for arg, tt := range tests {
 		t.Run(arg, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			if code := answer(s, arg, &stdout, &stderr); code != tt.code {
+			if code := answer(s, "agent-plugin-fake", arg, &stdout, &stderr); code != tt.code {
 				t.Errorf("code %d, want %d", code, tt.code)
 			}
 			if !strings.Contains(stdout.String(), tt.stdout) || (tt.stdout == "") != (stdout.Len() == 0) {
@@ -146,13 +146,41 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// A program that carries the plugin tells how to call it there, and not how to install it.
+func TestByHand(t *testing.T) {
+	s, err := newServer(threeKinds(), defaultOptions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		line, args []string
+		says, not  string
+	}{
+		"own binary": {[]string{"/lib/agent-plugin-fake"}, nil, "`agent-plugin-fake describe`", "part of this program"},
+		"carried": {
+			[]string{"/bin/agent-pipelines", "plugin", "serve", "fake", "help"},
+			[]string{"help"},
+			"`agent-pipelines plugin serve fake describe`", "--plugin-dir",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			byHand(s, invocation("fake", tt.line, tt.args), &out)
+			if !strings.Contains(out.String(), tt.says) || strings.Contains(out.String(), tt.not) {
+				t.Errorf("want %q and not %q:\n%s", tt.says, tt.not, out.String())
+			}
+		})
+	}
+}
+
 func TestDescribeArgumentIsTheDescription(t *testing.T) {
 	s, err := newServer(threeKinds(), defaultOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var stdout bytes.Buffer
-	answer(s, "describe", &stdout, &stdout)
+	answer(s, "agent-plugin-fake", "describe", &stdout, &stdout)
 	var got sdk.Description
 	if err := json.Unmarshal(stdout.Bytes(), &got); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func (echo) Describe() sdk.Component {
 		Name:         "echo",
 		Summary:      "answers with the prompt",
 		ConfigSchema: json.RawMessage(`{"type": "object", "properties": {"delay_ms": {"type": "integer", "minimum": 0}}}`),
-		Provider:     &sdk.ProviderTraits{Locality: sdk.LocalityLocal},
+		Provider:     &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true},
 	}
 }
 

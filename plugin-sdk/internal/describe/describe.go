@@ -50,7 +50,7 @@ func complete(c sdk.Component, kind sdk.Kind) sdk.Component {
 	if c.Provider != nil {
 		traits = *c.Provider
 	}
-	traits.Locality = cmp.Or(traits.Locality, sdk.LocalityRemote)
+	traits = traits.Complete()
 	c.Provider = &traits
 	return c
 }
@@ -108,8 +108,27 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 	if c.Kind != sdk.KindProvider {
 		fault("only providers have provider traits")
 	}
-	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote}, c.Provider.Locality) {
-		fault("locality %q; want local or remote", c.Provider.Locality)
+	for _, f := range checkTraits(*c.Provider) {
+		fault("%s", f)
+	}
+	return faults
+}
+
+// checkTraits looks at the words alone: what they claim is for package plugintest to try.
+func checkTraits(t sdk.ProviderTraits) []string {
+	var faults []string
+	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote}, t.Locality) {
+		faults = append(faults, fmt.Sprintf("locality %q; want local or remote", t.Locality))
+	}
+	if !slices.Contains([]sdk.ModelChoice{"", sdk.ModelsAny, sdk.ModelsListed, sdk.ModelsConfigurable}, t.ModelChoice) {
+		faults = append(faults, fmt.Sprintf("model_choice %q; want any, listed or configurable", t.ModelChoice))
+	}
+	reporting := []sdk.Reporting{"", sdk.ReportsNever, sdk.ReportsSome, sdk.ReportsAlways}
+	if !slices.Contains(reporting, t.Usage) {
+		faults = append(faults, fmt.Sprintf("usage %q; want never, some or always", t.Usage))
+	}
+	if !slices.Contains(reporting, t.Cost) {
+		faults = append(faults, fmt.Sprintf("cost %q; want never, some or always", t.Cost))
 	}
 	return faults
 }

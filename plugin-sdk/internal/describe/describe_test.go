@@ -32,7 +32,9 @@ func TestOfFillsInAndOrders(t *testing.T) {
 		Name: "x", Version: "1.0.0-rc.1+build",
 		Providers: []sdk.Provider{
 			provider{sdk.Component{Name: "b", Concurrency: sdk.ConcurrencySerial}},
-			provider{sdk.Component{Name: "a", Provider: &sdk.ProviderTraits{Locality: sdk.LocalityLocal}}},
+			provider{sdk.Component{Name: "a", Provider: &sdk.ProviderTraits{
+				Locality: sdk.LocalityLocal, Models: []string{"m"}, Efforts: []string{"low"},
+			}}},
 		},
 		HookActions: []sdk.HookAction{action{sdk.Component{Name: "a", Kind: "nonsense"}}},
 	})
@@ -42,8 +44,13 @@ func TestOfFillsInAndOrders(t *testing.T) {
 	want := sdk.Description{
 		Name: "x", Version: "1.0.0-rc.1+build", Protocols: []int{1}, SDK: SDK, MTLS: true,
 		Components: []sdk.Component{
-			{Kind: "provider", Name: "a", Concurrency: "safe", Provider: &sdk.ProviderTraits{Locality: "local"}},
-			{Kind: "provider", Name: "b", Concurrency: "serial", Provider: &sdk.ProviderTraits{Locality: "remote"}},
+			{Kind: "provider", Name: "a", Concurrency: "safe", Provider: &sdk.ProviderTraits{
+				Locality: "local", Models: []string{"m"}, ModelChoice: "listed", Usage: "never", Cost: "never",
+				ReasoningEffort: true, Efforts: []string{"low"},
+			}},
+			{Kind: "provider", Name: "b", Concurrency: "serial", Provider: &sdk.ProviderTraits{
+				Locality: "remote", ModelChoice: "any", Usage: "never", Cost: "never",
+			}},
 			{Kind: "hook_action", Name: "a", Concurrency: "safe"},
 		},
 	}
@@ -70,6 +77,15 @@ func TestCheck(t *testing.T) {
 		"locality": {func(d *sdk.Description) {
 			d.Components[0].Provider = &sdk.ProviderTraits{Locality: "moon"}
 		}, `locality "moon"`},
+		"model choice": {func(d *sdk.Description) {
+			d.Components[0].Provider = &sdk.ProviderTraits{ModelChoice: "mine"}
+		}, `model_choice "mine"`},
+		"usage": {func(d *sdk.Description) {
+			d.Components[0].Provider = &sdk.ProviderTraits{Usage: "often"}
+		}, `usage "often"`},
+		"cost": {func(d *sdk.Description) {
+			d.Components[0].Provider = &sdk.ProviderTraits{Cost: "dear"}
+		}, `cost "dear"`},
 		"traits": {func(d *sdk.Description) { d.Components[2].Provider = &sdk.ProviderTraits{} }, "only providers have"},
 	}
 	for name, tt := range tests {

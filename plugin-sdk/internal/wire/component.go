@@ -88,6 +88,14 @@ func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
 		ReasoningEffort: t.ReasoningEffort,
 		RequiresSandbox: t.RequiresSandbox,
 		NestedSandbox:   t.NestedSandbox,
+		ModelChoice:     enumOf(t.ModelChoice, modelChoicePairs()),
+		Efforts:         texts(t.Efforts),
+		DefaultEffort:   text(t.DefaultEffort),
+		ObservedTools:   t.ObservedTools,
+		Usage:           enumOf(t.Usage, reportingPairs()),
+		Cost:            enumOf(t.Cost, reportingPairs()),
+		Resume:          t.Resume,
+		SoftCancel:      t.SoftCancel,
 	}
 }
 
@@ -95,7 +103,7 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 	if m == nil {
 		return nil
 	}
-	return &sdk.ProviderTraits{
+	t := sdk.ProviderTraits{
 		Models:          m.GetModels(),
 		DefaultModel:    m.GetDefaultModel(),
 		Locality:        wordOf(m.GetLocality(), localityPairs(), sdk.LocalityRemote),
@@ -103,7 +111,16 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 		ReasoningEffort: m.GetReasoningEffort(),
 		RequiresSandbox: m.GetRequiresSandbox(),
 		NestedSandbox:   m.GetNestedSandbox(),
-	}
+		ModelChoice:     wordOf(m.GetModelChoice(), modelChoicePairs(), ""),
+		Efforts:         m.GetEfforts(),
+		DefaultEffort:   m.GetDefaultEffort(),
+		ObservedTools:   m.GetObservedTools(),
+		Usage:           wordOf(m.GetUsage(), reportingPairs(), sdk.ReportsNever),
+		Cost:            wordOf(m.GetCost(), reportingPairs(), sdk.ReportsNever),
+		Resume:          m.GetResume(),
+		SoftCancel:      m.GetSoftCancel(),
+	}.Complete()
+	return &t
 }
 
 // InitPB sends what Init says.

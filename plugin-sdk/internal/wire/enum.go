@@ -53,6 +53,22 @@ func localityPairs() []pair[sdk.Locality, pb.Locality] {
 	}
 }
 
+func modelChoicePairs() []pair[sdk.ModelChoice, pb.ModelChoice] {
+	return []pair[sdk.ModelChoice, pb.ModelChoice]{
+		{sdk.ModelsAny, pb.ModelChoice_MODEL_CHOICE_ANY},
+		{sdk.ModelsListed, pb.ModelChoice_MODEL_CHOICE_LISTED},
+		{sdk.ModelsConfigurable, pb.ModelChoice_MODEL_CHOICE_CONFIGURABLE},
+	}
+}
+
+func reportingPairs() []pair[sdk.Reporting, pb.Reporting] {
+	return []pair[sdk.Reporting, pb.Reporting]{
+		{sdk.ReportsNever, pb.Reporting_REPORTING_NEVER},
+		{sdk.ReportsSome, pb.Reporting_REPORTING_SOME},
+		{sdk.ReportsAlways, pb.Reporting_REPORTING_ALWAYS},
+	}
+}
+
 func purposePairs() []pair[sdk.Purpose, pb.Purpose] {
 	return []pair[sdk.Purpose, pb.Purpose]{
 		{sdk.PurposeWork, pb.Purpose_PURPOSE_WORK},

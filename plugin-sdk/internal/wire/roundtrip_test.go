@@ -201,6 +201,10 @@ func (f *filler) word(v any) (string, bool) {
 		return string(sdk.ConcurrencySerial), true
 	case sdk.Locality:
 		return string(sdk.LocalityLocal), true
+	case sdk.ModelChoice:
+		return string(sdk.ModelsConfigurable), true
+	case sdk.Reporting:
+		return string(sdk.ReportsAlways), true
 	case sdk.Purpose:
 		return string(sdk.PurposeQuestion), true
 	case sdk.Stream:

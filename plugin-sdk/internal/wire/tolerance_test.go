@@ -31,6 +31,18 @@ func TestUnknownEnumValues(t *testing.T) {
 		{"locality", sdk.LocalityRemote, func(v int32) any {
 			return fromTraits(&pb.ProviderTraits{Locality: pb.Locality(v)}).Locality
 		}},
+		{"model choice without models", sdk.ModelsAny, func(v int32) any {
+			return fromTraits(&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v)}).ModelChoice
+		}},
+		{"model choice with models", sdk.ModelsListed, func(v int32) any {
+			return fromTraits(&pb.ProviderTraits{ModelChoice: pb.ModelChoice(v), Models: []string{"m"}}).ModelChoice
+		}},
+		{"usage", sdk.ReportsNever, func(v int32) any {
+			return fromTraits(&pb.ProviderTraits{Usage: pb.Reporting(v)}).Usage
+		}},
+		{"cost", sdk.ReportsNever, func(v int32) any {
+			return fromTraits(&pb.ProviderTraits{Cost: pb.Reporting(v)}).Cost
+		}},
 		{"purpose", sdk.PurposeWork, func(v int32) any { return FromStart(&pb.ExecuteStart{Purpose: pb.Purpose(v)}).Purpose }},
 		{"stream", sdk.StreamText, func(v int32) any { return FromOutput(&pb.OutputChunk{Stream: pb.Stream(v)}).Stream }},
 		{"effect", sdk.EffectOnce, func(v int32) any { return FromCall(&pb.ToolCall{Effect: pb.Effect(v)}).Effect }},

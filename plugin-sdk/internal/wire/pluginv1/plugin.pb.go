@@ -181,6 +181,110 @@ func (Locality) EnumDescriptor() ([]byte, []int) {
 	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{2}
 }
 
+type ModelChoice int32
+
+const (
+	ModelChoice_MODEL_CHOICE_UNSPECIFIED  ModelChoice = 0 // read as any without models, as listed with some
+	ModelChoice_MODEL_CHOICE_ANY          ModelChoice = 1
+	ModelChoice_MODEL_CHOICE_LISTED       ModelChoice = 2
+	ModelChoice_MODEL_CHOICE_CONFIGURABLE ModelChoice = 3 // those listed and what the configuration adds
+)
+
+// Enum value maps for ModelChoice.
+var (
+	ModelChoice_name = map[int32]string{
+		0: "MODEL_CHOICE_UNSPECIFIED",
+		1: "MODEL_CHOICE_ANY",
+		2: "MODEL_CHOICE_LISTED",
+		3: "MODEL_CHOICE_CONFIGURABLE",
+	}
+	ModelChoice_value = map[string]int32{
+		"MODEL_CHOICE_UNSPECIFIED":  0,
+		"MODEL_CHOICE_ANY":          1,
+		"MODEL_CHOICE_LISTED":       2,
+		"MODEL_CHOICE_CONFIGURABLE": 3,
+	}
+)
+
+func (x ModelChoice) Enum() *ModelChoice {
+	p := new(ModelChoice)
+	*p = x
+	return p
+}
+
+func (x ModelChoice) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ModelChoice) Descriptor() protoreflect.EnumDescriptor {
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[3].Descriptor()
+}
+
+func (ModelChoice) Type() protoreflect.EnumType {
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[3]
+}
+
+func (x ModelChoice) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ModelChoice.Descriptor instead.
+func (ModelChoice) EnumDescriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{3}
+}
+
+type Reporting int32
+
+const (
+	Reporting_REPORTING_UNSPECIFIED Reporting = 0 // read as never
+	Reporting_REPORTING_NEVER       Reporting = 1
+	Reporting_REPORTING_SOME        Reporting = 2 // it depends on the model or the configuration
+	Reporting_REPORTING_ALWAYS      Reporting = 3 // of every attempt that the agent brings to its end
+)
+
+// Enum value maps for Reporting.
+var (
+	Reporting_name = map[int32]string{
+		0: "REPORTING_UNSPECIFIED",
+		1: "REPORTING_NEVER",
+		2: "REPORTING_SOME",
+		3: "REPORTING_ALWAYS",
+	}
+	Reporting_value = map[string]int32{
+		"REPORTING_UNSPECIFIED": 0,
+		"REPORTING_NEVER":       1,
+		"REPORTING_SOME":        2,
+		"REPORTING_ALWAYS":      3,
+	}
+)
+
+func (x Reporting) Enum() *Reporting {
+	p := new(Reporting)
+	*p = x
+	return p
+}
+
+func (x Reporting) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Reporting) Descriptor() protoreflect.EnumDescriptor {
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[4].Descriptor()
+}
+
+func (Reporting) Type() protoreflect.EnumType {
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[4]
+}
+
+func (x Reporting) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Reporting.Descriptor instead.
+func (Reporting) EnumDescriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+}
+
 type Purpose int32
 
 const (
@@ -214,11 +318,11 @@ func (x Purpose) String() string {
 }
 
 func (Purpose) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[3].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[5].Descriptor()
 }
 
 func (Purpose) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[3]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[5]
 }
 
 func (x Purpose) Number() protoreflect.EnumNumber {
@@ -227,7 +331,7 @@ func (x Purpose) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Purpose.Descriptor instead.
 func (Purpose) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{3}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 type Stream int32
@@ -266,11 +370,11 @@ func (x Stream) String() string {
 }
 
 func (Stream) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[4].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[6].Descriptor()
 }
 
 func (Stream) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[4]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[6]
 }
 
 func (x Stream) Number() protoreflect.EnumNumber {
@@ -279,7 +383,7 @@ func (x Stream) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Stream.Descriptor instead.
 func (Stream) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 type Effect int32
@@ -318,11 +422,11 @@ func (x Effect) String() string {
 }
 
 func (Effect) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[5].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[7].Descriptor()
 }
 
 func (Effect) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[5]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[7]
 }
 
 func (x Effect) Number() protoreflect.EnumNumber {
@@ -331,7 +435,7 @@ func (x Effect) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Effect.Descriptor instead.
 func (Effect) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 type ToolStatus int32
@@ -373,11 +477,11 @@ func (x ToolStatus) String() string {
 }
 
 func (ToolStatus) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[6].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[8].Descriptor()
 }
 
 func (ToolStatus) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[6]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[8]
 }
 
 func (x ToolStatus) Number() protoreflect.EnumNumber {
@@ -386,7 +490,7 @@ func (x ToolStatus) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ToolStatus.Descriptor instead.
 func (ToolStatus) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 type VerdictAction int32
@@ -428,11 +532,11 @@ func (x VerdictAction) String() string {
 }
 
 func (VerdictAction) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[7].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[9].Descriptor()
 }
 
 func (VerdictAction) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[7]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[9]
 }
 
 func (x VerdictAction) Number() protoreflect.EnumNumber {
@@ -441,7 +545,7 @@ func (x VerdictAction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use VerdictAction.Descriptor instead.
 func (VerdictAction) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 // An outcome that the reader does not know is read as failed: success is never guessed.
@@ -493,11 +597,11 @@ func (x Outcome) String() string {
 }
 
 func (Outcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[8].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[10].Descriptor()
 }
 
 func (Outcome) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[8]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[10]
 }
 
 func (x Outcome) Number() protoreflect.EnumNumber {
@@ -506,7 +610,7 @@ func (x Outcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Outcome.Descriptor instead.
 func (Outcome) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 type DecisionAction int32
@@ -548,11 +652,11 @@ func (x DecisionAction) String() string {
 }
 
 func (DecisionAction) Descriptor() protoreflect.EnumDescriptor {
-	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[9].Descriptor()
+	return file_agentpipelines_plugin_v1_plugin_proto_enumTypes[11].Descriptor()
 }
 
 func (DecisionAction) Type() protoreflect.EnumType {
-	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[9]
+	return &file_agentpipelines_plugin_v1_plugin_proto_enumTypes[11]
 }
 
 func (x DecisionAction) Number() protoreflect.EnumNumber {
@@ -561,7 +665,7 @@ func (x DecisionAction) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use DecisionAction.Descriptor instead.
 func (DecisionAction) EnumDescriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 // ComponentRef names the component that a request is for.
@@ -838,15 +942,24 @@ func (x *Component) GetProvider() *ProviderTraits {
 	return nil
 }
 
+// A trait that is not set says that the provider cannot.
 type ProviderTraits struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
-	Models          []string               `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"`
+	Models          []string               `protobuf:"bytes,1,rep,name=models,proto3" json:"models,omitempty"` // known to work
 	DefaultModel    string                 `protobuf:"bytes,2,opt,name=default_model,json=defaultModel,proto3" json:"default_model,omitempty"`
 	Locality        Locality               `protobuf:"varint,3,opt,name=locality,proto3,enum=agentpipelines.plugin.v1.Locality" json:"locality,omitempty"`
-	GatedTools      bool                   `protobuf:"varint,4,opt,name=gated_tools,json=gatedTools,proto3" json:"gated_tools,omitempty"`
+	GatedTools      bool                   `protobuf:"varint,4,opt,name=gated_tools,json=gatedTools,proto3" json:"gated_tools,omitempty"` // asks by tool_call and honours the verdict
 	ReasoningEffort bool                   `protobuf:"varint,5,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	RequiresSandbox bool                   `protobuf:"varint,6,opt,name=requires_sandbox,json=requiresSandbox,proto3" json:"requires_sandbox,omitempty"`
 	NestedSandbox   bool                   `protobuf:"varint,7,opt,name=nested_sandbox,json=nestedSandbox,proto3" json:"nested_sandbox,omitempty"`
+	ModelChoice     ModelChoice            `protobuf:"varint,8,opt,name=model_choice,json=modelChoice,proto3,enum=agentpipelines.plugin.v1.ModelChoice" json:"model_choice,omitempty"`
+	Efforts         []string               `protobuf:"bytes,9,rep,name=efforts,proto3" json:"efforts,omitempty"` // words of its effort setting, the weakest first
+	DefaultEffort   string                 `protobuf:"bytes,10,opt,name=default_effort,json=defaultEffort,proto3" json:"default_effort,omitempty"`
+	ObservedTools   bool                   `protobuf:"varint,11,opt,name=observed_tools,json=observedTools,proto3" json:"observed_tools,omitempty"`    // reports by observed_call what the agent does on its own authority
+	Usage           Reporting              `protobuf:"varint,12,opt,name=usage,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"usage,omitempty"` // tokens
+	Cost            Reporting              `protobuf:"varint,13,opt,name=cost,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"cost,omitempty"`   // cost_usd
+	Resume          bool                   `protobuf:"varint,14,opt,name=resume,proto3" json:"resume,omitempty"`                                       // saves checkpoints and goes on from one
+	SoftCancel      bool                   `protobuf:"varint,15,opt,name=soft_cancel,json=softCancel,proto3" json:"soft_cancel,omitempty"`             // a cancelled attempt leaves nothing running and keeps what is known
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -926,6 +1039,62 @@ func (x *ProviderTraits) GetRequiresSandbox() bool {
 func (x *ProviderTraits) GetNestedSandbox() bool {
 	if x != nil {
 		return x.NestedSandbox
+	}
+	return false
+}
+
+func (x *ProviderTraits) GetModelChoice() ModelChoice {
+	if x != nil {
+		return x.ModelChoice
+	}
+	return ModelChoice_MODEL_CHOICE_UNSPECIFIED
+}
+
+func (x *ProviderTraits) GetEfforts() []string {
+	if x != nil {
+		return x.Efforts
+	}
+	return nil
+}
+
+func (x *ProviderTraits) GetDefaultEffort() string {
+	if x != nil {
+		return x.DefaultEffort
+	}
+	return ""
+}
+
+func (x *ProviderTraits) GetObservedTools() bool {
+	if x != nil {
+		return x.ObservedTools
+	}
+	return false
+}
+
+func (x *ProviderTraits) GetUsage() Reporting {
+	if x != nil {
+		return x.Usage
+	}
+	return Reporting_REPORTING_UNSPECIFIED
+}
+
+func (x *ProviderTraits) GetCost() Reporting {
+	if x != nil {
+		return x.Cost
+	}
+	return Reporting_REPORTING_UNSPECIFIED
+}
+
+func (x *ProviderTraits) GetResume() bool {
+	if x != nil {
+		return x.Resume
+	}
+	return false
+}
+
+func (x *ProviderTraits) GetSoftCancel() bool {
+	if x != nil {
+		return x.SoftCancel
 	}
 	return false
 }
@@ -3612,7 +3781,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\"\n" +
 	"\fcapabilities\x18\x06 \x03(\tR\fcapabilities\x12G\n" +
 	"\vconcurrency\x18\a \x01(\x0e2%.agentpipelines.plugin.v1.ConcurrencyR\vconcurrency\x12D\n" +
-	"\bprovider\x18\b \x01(\v2(.agentpipelines.plugin.v1.ProviderTraitsR\bprovider\"\xab\x02\n" +
+	"\bprovider\x18\b \x01(\v2(.agentpipelines.plugin.v1.ProviderTraitsR\bprovider\"\x8a\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +
@@ -3621,7 +3790,17 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"gatedTools\x12)\n" +
 	"\x10reasoning_effort\x18\x05 \x01(\bR\x0freasoningEffort\x12)\n" +
 	"\x10requires_sandbox\x18\x06 \x01(\bR\x0frequiresSandbox\x12%\n" +
-	"\x0enested_sandbox\x18\a \x01(\bR\rnestedSandbox\"\x8d\x01\n" +
+	"\x0enested_sandbox\x18\a \x01(\bR\rnestedSandbox\x12H\n" +
+	"\fmodel_choice\x18\b \x01(\x0e2%.agentpipelines.plugin.v1.ModelChoiceR\vmodelChoice\x12\x18\n" +
+	"\aefforts\x18\t \x03(\tR\aefforts\x12%\n" +
+	"\x0edefault_effort\x18\n" +
+	" \x01(\tR\rdefaultEffort\x12%\n" +
+	"\x0eobserved_tools\x18\v \x01(\bR\robservedTools\x129\n" +
+	"\x05usage\x18\f \x01(\x0e2#.agentpipelines.plugin.v1.ReportingR\x05usage\x127\n" +
+	"\x04cost\x18\r \x01(\x0e2#.agentpipelines.plugin.v1.ReportingR\x04cost\x12\x16\n" +
+	"\x06resume\x18\x0e \x01(\bR\x06resume\x12\x1f\n" +
+	"\vsoft_cancel\x18\x0f \x01(\bR\n" +
+	"softCancel\"\x8d\x01\n" +
 	"\vInitRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x19\n" +
 	"\bwork_dir\x18\x02 \x01(\tR\aworkDir\x12\x1d\n" +
@@ -3849,7 +4028,17 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bLocality\x12\x18\n" +
 	"\x14LOCALITY_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLOCALITY_LOCAL\x10\x01\x12\x13\n" +
-	"\x0fLOCALITY_REMOTE\x10\x02*J\n" +
+	"\x0fLOCALITY_REMOTE\x10\x02*y\n" +
+	"\vModelChoice\x12\x1c\n" +
+	"\x18MODEL_CHOICE_UNSPECIFIED\x10\x00\x12\x14\n" +
+	"\x10MODEL_CHOICE_ANY\x10\x01\x12\x17\n" +
+	"\x13MODEL_CHOICE_LISTED\x10\x02\x12\x1d\n" +
+	"\x19MODEL_CHOICE_CONFIGURABLE\x10\x03*e\n" +
+	"\tReporting\x12\x19\n" +
+	"\x15REPORTING_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fREPORTING_NEVER\x10\x01\x12\x12\n" +
+	"\x0eREPORTING_SOME\x10\x02\x12\x14\n" +
+	"\x10REPORTING_ALWAYS\x10\x03*J\n" +
 	"\aPurpose\x12\x17\n" +
 	"\x13PURPOSE_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fPURPOSE_WORK\x10\x01\x12\x14\n" +
@@ -3920,139 +4109,144 @@ func file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 	return file_agentpipelines_plugin_v1_plugin_proto_rawDescData
 }
 
-var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
+var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
 var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(Kind)(0),                // 0: agentpipelines.plugin.v1.Kind
 	(Concurrency)(0),         // 1: agentpipelines.plugin.v1.Concurrency
 	(Locality)(0),            // 2: agentpipelines.plugin.v1.Locality
-	(Purpose)(0),             // 3: agentpipelines.plugin.v1.Purpose
-	(Stream)(0),              // 4: agentpipelines.plugin.v1.Stream
-	(Effect)(0),              // 5: agentpipelines.plugin.v1.Effect
-	(ToolStatus)(0),          // 6: agentpipelines.plugin.v1.ToolStatus
-	(VerdictAction)(0),       // 7: agentpipelines.plugin.v1.VerdictAction
-	(Outcome)(0),             // 8: agentpipelines.plugin.v1.Outcome
-	(DecisionAction)(0),      // 9: agentpipelines.plugin.v1.DecisionAction
-	(*ComponentRef)(nil),     // 10: agentpipelines.plugin.v1.ComponentRef
-	(*DescribeRequest)(nil),  // 11: agentpipelines.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil), // 12: agentpipelines.plugin.v1.DescribeResponse
-	(*Component)(nil),        // 13: agentpipelines.plugin.v1.Component
-	(*ProviderTraits)(nil),   // 14: agentpipelines.plugin.v1.ProviderTraits
-	(*InitRequest)(nil),      // 15: agentpipelines.plugin.v1.InitRequest
-	(*InitResponse)(nil),     // 16: agentpipelines.plugin.v1.InitResponse
-	(*ValidateRequest)(nil),  // 17: agentpipelines.plugin.v1.ValidateRequest
-	(*ValidateResponse)(nil), // 18: agentpipelines.plugin.v1.ValidateResponse
-	(*HealthRequest)(nil),    // 19: agentpipelines.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),   // 20: agentpipelines.plugin.v1.HealthResponse
-	(*ShutdownRequest)(nil),  // 21: agentpipelines.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 22: agentpipelines.plugin.v1.ShutdownResponse
-	(*Failure)(nil),          // 23: agentpipelines.plugin.v1.Failure
-	(*ExecuteInput)(nil),     // 24: agentpipelines.plugin.v1.ExecuteInput
-	(*ExecuteStart)(nil),     // 25: agentpipelines.plugin.v1.ExecuteStart
-	(*Paths)(nil),            // 26: agentpipelines.plugin.v1.Paths
-	(*Resume)(nil),           // 27: agentpipelines.plugin.v1.Resume
-	(*ResumedCall)(nil),      // 28: agentpipelines.plugin.v1.ResumedCall
-	(*Cancel)(nil),           // 29: agentpipelines.plugin.v1.Cancel
-	(*CheckpointStored)(nil), // 30: agentpipelines.plugin.v1.CheckpointStored
-	(*ExecuteEvent)(nil),     // 31: agentpipelines.plugin.v1.ExecuteEvent
-	(*Heartbeat)(nil),        // 32: agentpipelines.plugin.v1.Heartbeat
-	(*OutputChunk)(nil),      // 33: agentpipelines.plugin.v1.OutputChunk
-	(*Progress)(nil),         // 34: agentpipelines.plugin.v1.Progress
-	(*ToolCall)(nil),         // 35: agentpipelines.plugin.v1.ToolCall
-	(*ToolResult)(nil),       // 36: agentpipelines.plugin.v1.ToolResult
-	(*ToolVerdict)(nil),      // 37: agentpipelines.plugin.v1.ToolVerdict
-	(*Checkpoint)(nil),       // 38: agentpipelines.plugin.v1.Checkpoint
-	(*Usage)(nil),            // 39: agentpipelines.plugin.v1.Usage
-	(*ExecuteResult)(nil),    // 40: agentpipelines.plugin.v1.ExecuteResult
-	(*DecideRequest)(nil),    // 41: agentpipelines.plugin.v1.DecideRequest
-	(*FileRef)(nil),          // 42: agentpipelines.plugin.v1.FileRef
-	(*PastDecision)(nil),     // 43: agentpipelines.plugin.v1.PastDecision
-	(*Answer)(nil),           // 44: agentpipelines.plugin.v1.Answer
-	(*Question)(nil),         // 45: agentpipelines.plugin.v1.Question
-	(*DecideResponse)(nil),   // 46: agentpipelines.plugin.v1.DecideResponse
-	(*ReleaseRequest)(nil),   // 47: agentpipelines.plugin.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 48: agentpipelines.plugin.v1.ReleaseResponse
-	(*HookRequest)(nil),      // 49: agentpipelines.plugin.v1.HookRequest
-	(*HookResponse)(nil),     // 50: agentpipelines.plugin.v1.HookResponse
-	nil,                      // 51: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	(ModelChoice)(0),         // 3: agentpipelines.plugin.v1.ModelChoice
+	(Reporting)(0),           // 4: agentpipelines.plugin.v1.Reporting
+	(Purpose)(0),             // 5: agentpipelines.plugin.v1.Purpose
+	(Stream)(0),              // 6: agentpipelines.plugin.v1.Stream
+	(Effect)(0),              // 7: agentpipelines.plugin.v1.Effect
+	(ToolStatus)(0),          // 8: agentpipelines.plugin.v1.ToolStatus
+	(VerdictAction)(0),       // 9: agentpipelines.plugin.v1.VerdictAction
+	(Outcome)(0),             // 10: agentpipelines.plugin.v1.Outcome
+	(DecisionAction)(0),      // 11: agentpipelines.plugin.v1.DecisionAction
+	(*ComponentRef)(nil),     // 12: agentpipelines.plugin.v1.ComponentRef
+	(*DescribeRequest)(nil),  // 13: agentpipelines.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil), // 14: agentpipelines.plugin.v1.DescribeResponse
+	(*Component)(nil),        // 15: agentpipelines.plugin.v1.Component
+	(*ProviderTraits)(nil),   // 16: agentpipelines.plugin.v1.ProviderTraits
+	(*InitRequest)(nil),      // 17: agentpipelines.plugin.v1.InitRequest
+	(*InitResponse)(nil),     // 18: agentpipelines.plugin.v1.InitResponse
+	(*ValidateRequest)(nil),  // 19: agentpipelines.plugin.v1.ValidateRequest
+	(*ValidateResponse)(nil), // 20: agentpipelines.plugin.v1.ValidateResponse
+	(*HealthRequest)(nil),    // 21: agentpipelines.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),   // 22: agentpipelines.plugin.v1.HealthResponse
+	(*ShutdownRequest)(nil),  // 23: agentpipelines.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 24: agentpipelines.plugin.v1.ShutdownResponse
+	(*Failure)(nil),          // 25: agentpipelines.plugin.v1.Failure
+	(*ExecuteInput)(nil),     // 26: agentpipelines.plugin.v1.ExecuteInput
+	(*ExecuteStart)(nil),     // 27: agentpipelines.plugin.v1.ExecuteStart
+	(*Paths)(nil),            // 28: agentpipelines.plugin.v1.Paths
+	(*Resume)(nil),           // 29: agentpipelines.plugin.v1.Resume
+	(*ResumedCall)(nil),      // 30: agentpipelines.plugin.v1.ResumedCall
+	(*Cancel)(nil),           // 31: agentpipelines.plugin.v1.Cancel
+	(*CheckpointStored)(nil), // 32: agentpipelines.plugin.v1.CheckpointStored
+	(*ExecuteEvent)(nil),     // 33: agentpipelines.plugin.v1.ExecuteEvent
+	(*Heartbeat)(nil),        // 34: agentpipelines.plugin.v1.Heartbeat
+	(*OutputChunk)(nil),      // 35: agentpipelines.plugin.v1.OutputChunk
+	(*Progress)(nil),         // 36: agentpipelines.plugin.v1.Progress
+	(*ToolCall)(nil),         // 37: agentpipelines.plugin.v1.ToolCall
+	(*ToolResult)(nil),       // 38: agentpipelines.plugin.v1.ToolResult
+	(*ToolVerdict)(nil),      // 39: agentpipelines.plugin.v1.ToolVerdict
+	(*Checkpoint)(nil),       // 40: agentpipelines.plugin.v1.Checkpoint
+	(*Usage)(nil),            // 41: agentpipelines.plugin.v1.Usage
+	(*ExecuteResult)(nil),    // 42: agentpipelines.plugin.v1.ExecuteResult
+	(*DecideRequest)(nil),    // 43: agentpipelines.plugin.v1.DecideRequest
+	(*FileRef)(nil),          // 44: agentpipelines.plugin.v1.FileRef
+	(*PastDecision)(nil),     // 45: agentpipelines.plugin.v1.PastDecision
+	(*Answer)(nil),           // 46: agentpipelines.plugin.v1.Answer
+	(*Question)(nil),         // 47: agentpipelines.plugin.v1.Question
+	(*DecideResponse)(nil),   // 48: agentpipelines.plugin.v1.DecideResponse
+	(*ReleaseRequest)(nil),   // 49: agentpipelines.plugin.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),  // 50: agentpipelines.plugin.v1.ReleaseResponse
+	(*HookRequest)(nil),      // 51: agentpipelines.plugin.v1.HookRequest
+	(*HookResponse)(nil),     // 52: agentpipelines.plugin.v1.HookResponse
+	nil,                      // 53: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
 }
 var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: agentpipelines.plugin.v1.ComponentRef.kind:type_name -> agentpipelines.plugin.v1.Kind
-	13, // 1: agentpipelines.plugin.v1.DescribeResponse.components:type_name -> agentpipelines.plugin.v1.Component
+	15, // 1: agentpipelines.plugin.v1.DescribeResponse.components:type_name -> agentpipelines.plugin.v1.Component
 	0,  // 2: agentpipelines.plugin.v1.Component.kind:type_name -> agentpipelines.plugin.v1.Kind
 	1,  // 3: agentpipelines.plugin.v1.Component.concurrency:type_name -> agentpipelines.plugin.v1.Concurrency
-	14, // 4: agentpipelines.plugin.v1.Component.provider:type_name -> agentpipelines.plugin.v1.ProviderTraits
+	16, // 4: agentpipelines.plugin.v1.Component.provider:type_name -> agentpipelines.plugin.v1.ProviderTraits
 	2,  // 5: agentpipelines.plugin.v1.ProviderTraits.locality:type_name -> agentpipelines.plugin.v1.Locality
-	10, // 6: agentpipelines.plugin.v1.InitRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	23, // 7: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	10, // 8: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	23, // 9: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	25, // 10: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
-	37, // 11: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
-	30, // 12: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
-	29, // 13: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
-	10, // 14: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	3,  // 15: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
-	51, // 16: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
-	26, // 17: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
-	27, // 18: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
-	38, // 19: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	28, // 20: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
-	35, // 21: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
-	36, // 22: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	32, // 23: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
-	33, // 24: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
-	34, // 25: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
-	35, // 26: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	35, // 27: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
-	39, // 29: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
-	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	40, // 31: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
-	4,  // 32: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
-	5,  // 33: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
-	6,  // 34: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
-	7,  // 35: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
-	36, // 36: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	8,  // 37: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
-	39, // 38: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
-	23, // 39: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
-	10, // 40: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	43, // 41: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
-	42, // 42: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
-	42, // 43: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
-	44, // 44: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
-	9,  // 45: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	9,  // 46: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	45, // 47: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
-	23, // 48: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	10, // 49: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	23, // 50: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	10, // 51: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	23, // 52: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	11, // 53: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
-	15, // 54: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
-	17, // 55: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
-	19, // 56: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
-	21, // 57: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
-	24, // 58: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
-	41, // 59: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
-	47, // 60: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
-	49, // 61: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
-	12, // 62: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
-	16, // 63: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
-	18, // 64: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
-	20, // 65: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
-	22, // 66: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
-	31, // 67: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
-	46, // 68: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
-	48, // 69: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
-	50, // 70: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
-	62, // [62:71] is the sub-list for method output_type
-	53, // [53:62] is the sub-list for method input_type
-	53, // [53:53] is the sub-list for extension type_name
-	53, // [53:53] is the sub-list for extension extendee
-	0,  // [0:53] is the sub-list for field type_name
+	3,  // 6: agentpipelines.plugin.v1.ProviderTraits.model_choice:type_name -> agentpipelines.plugin.v1.ModelChoice
+	4,  // 7: agentpipelines.plugin.v1.ProviderTraits.usage:type_name -> agentpipelines.plugin.v1.Reporting
+	4,  // 8: agentpipelines.plugin.v1.ProviderTraits.cost:type_name -> agentpipelines.plugin.v1.Reporting
+	12, // 9: agentpipelines.plugin.v1.InitRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	25, // 10: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 11: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	25, // 12: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	27, // 13: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
+	39, // 14: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
+	32, // 15: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
+	31, // 16: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
+	12, // 17: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	5,  // 18: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
+	53, // 19: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	28, // 20: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
+	29, // 21: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
+	40, // 22: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	30, // 23: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
+	37, // 24: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
+	38, // 25: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	34, // 26: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
+	35, // 27: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
+	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
+	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	37, // 30: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	38, // 31: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
+	41, // 32: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
+	40, // 33: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	42, // 34: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
+	6,  // 35: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
+	7,  // 36: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
+	8,  // 37: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
+	9,  // 38: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
+	38, // 39: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	10, // 40: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
+	41, // 41: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
+	25, // 42: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 43: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	45, // 44: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
+	44, // 45: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
+	44, // 46: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
+	46, // 47: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
+	11, // 48: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	11, // 49: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	47, // 50: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
+	25, // 51: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 52: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	25, // 53: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 54: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	25, // 55: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	13, // 56: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
+	17, // 57: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
+	19, // 58: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
+	21, // 59: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
+	23, // 60: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
+	26, // 61: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
+	43, // 62: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
+	49, // 63: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
+	51, // 64: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
+	14, // 65: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
+	18, // 66: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
+	20, // 67: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
+	22, // 68: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
+	24, // 69: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
+	33, // 70: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
+	48, // 71: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
+	50, // 72: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
+	52, // 73: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
+	65, // [65:74] is the sub-list for method output_type
+	56, // [56:65] is the sub-list for method input_type
+	56, // [56:56] is the sub-list for extension type_name
+	56, // [56:56] is the sub-list for extension extendee
+	0,  // [0:56] is the sub-list for field type_name
 }
 
 func init() { file_agentpipelines_plugin_v1_plugin_proto_init() }
@@ -4083,7 +4277,7 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agentpipelines_plugin_v1_plugin_proto_rawDesc), len(file_agentpipelines_plugin_v1_plugin_proto_rawDesc)),
-			NumEnums:      10,
+			NumEnums:      12,
 			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   4,

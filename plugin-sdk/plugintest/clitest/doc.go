@@ -1,0 +1,31 @@
+// Package clitest helps to test a provider that drives an agent's command line: a stand-in for the
+// command line ([CLI]), and recorded streams of the real one that are played to the provider and
+// compared with what the kernel learned from them ([Streams]).
+//
+//	var update = flag.Bool("update", false, "rewrite the golden files")
+//
+//	func TestStreams(t *testing.T) {
+//		clitest.Streams{
+//			New: func(tb testing.TB) sdk.Provider {
+//				env := clitest.CLI{Name: "claude", Version: "9.8.7 (Claude Code)"}.Environ(tb)
+//				return New(func() []string { return env })
+//			},
+//			ExitCodes: map[string]int{"login": 1},
+//			Update:    *update,
+//		}.Run(t)
+//	}
+//
+// The stand-in is a shell script that takes any arguments. Variables of its environment, usually those
+// of the request, say what it does, in this order:
+//
+//	FAKE_VERSION  printed for --version, and nothing else is done then; set by Environ
+//	FAKE_DIR      a directory in which it notes how it was called, see ReadCall
+//	FAKE_ECHO     not empty: it prints its stdin (unless FAKE_DIR is set)
+//	FAKE_STDERR   a text for stderr; a newline is added
+//	FAKE_STDOUT   a text for stdout
+//	FAKE_STREAM   a file whose content goes to stdout
+//	FAKE_SHELL    commands for the shell, for what the other variables cannot say
+//	FAKE_HANG     not empty: it does not end
+//	FAKE_SIGNAL   the name of a signal that it sends itself ("KILL")
+//	FAKE_EXIT     its exit code; default 0
+package clitest

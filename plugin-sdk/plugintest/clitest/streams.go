@@ -1,0 +1,122 @@
+package clitest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+)
+
+// Streams plays recorded streams of an agent to its provider. Each <name>.jsonl is printed by the
+// stand-in as it is; <name>.golden beside it is everything that the kernel learns of the attempt.
+type Streams struct {
+	// New makes the provider, which has to find the stand-in; see [CLI.Environ].
+	New func(testing.TB) sdk.Provider
+	// Dir is where the files are. Default "testdata".
+	Dir string
+	// ExitCodes are those of the recorded runs by name. Default 0.
+	ExitCodes map[string]int
+	// Update rewrites the golden files instead of comparing; give it your -update flag.
+	Update bool
+}
+
+// Run plays all streams, each as a subtest. A directory without streams fails.
+func (s Streams) Run(t *testing.T) {
+	t.Helper()
+	dir := s.Dir
+	if dir == "" {
+		dir = "testdata"
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no streams in %s (%v)", dir, err)
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".jsonl")
+		t.Run(name, func(t *testing.T) { s.play(t, file, s.ExitCodes[name]) })
+	}
+	for name := range s.ExitCodes {
+		if _, err := os.Stat(filepath.Join(dir, name+".jsonl")); err != nil {
+			t.Errorf("an exit code for a stream that is not there: %v", err)
+		}
+	}
+}
+
+func (s Streams) play(t *testing.T, file string, exit int) {
+	stream, err := filepath.Abs(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &plugintest.Exchange{}
+	req := Request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_EXIT": strconv.Itoa(exit)})
+	result, err := s.New(t).Execute(t.Context(), req, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := x.Record()
+	if diff := cmp.Diff(string(raw), log.Text(sdk.StreamRaw)); diff != "" {
+		t.Errorf("raw stream (-want +got):\n%s", diff)
+	}
+	if err := compare(strings.TrimSuffix(file, ".jsonl")+".golden", learned(result, log), s.Update); err != nil {
+		t.Error(err)
+	}
+}
+
+// attempt is everything that the kernel learns of an attempt but its duration.
+type attempt struct {
+	Output       string
+	Outcome      sdk.Outcome
+	Error        *failure.Error `json:",omitempty"`
+	ExitCode     int
+	Model        string
+	AgentVersion string
+	Conversation string
+	Usage        *sdk.Usage
+	Text         string
+	Progress     []sdk.Progress
+	Observed     []sdk.ToolCall
+	Results      []sdk.ToolResult
+	UsageSoFar   []sdk.Usage
+}
+
+func learned(r sdk.ExecuteResult, log plugintest.Record) attempt {
+	return attempt{
+		Output: r.Output, Outcome: r.Outcome, Error: r.Error, ExitCode: r.ExitCode, Model: r.Model,
+		AgentVersion: r.AgentVersion, Conversation: r.Conversation, Usage: r.Usage,
+		Text: log.Text(sdk.StreamText), Progress: log.Progress, Observed: log.Observed, Results: log.ObservedResults,
+		UsageSoFar: log.Usage,
+	}
+}
+
+// compare holds what was learned against the golden file, which it may write first.
+func compare(file string, got attempt, update bool) error {
+	text, err := json.MarshalIndent(got, "", "  ")
+	if err != nil {
+		return err
+	}
+	text = append(text, '\n')
+	if update {
+		return os.WriteFile(file, text, 0o644)
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		return fmt.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+	return nil
+}
