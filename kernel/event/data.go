@@ -24,6 +24,14 @@ type SessionStartData struct {
 	SchedulerVersion int    `json:"scheduler_version"`
 	PlanSHA256       string `json:"plan_sha256"` // of plan.json
 	SkipDelays       bool   `json:"skip_delays,omitempty"`
+	// Providers says what the names in parallel blocks stand for, by name as written.
+	Providers map[string]Provider `json:"providers,omitempty"`
+}
+
+// Provider is what a provider's name stands for.
+type Provider struct {
+	Type  string `json:"type"`            // canonical name
+	Model string `json:"model,omitempty"` // its default, "" if it has none
 }
 
 // KernelStartData is a kernel taking hold of the session.
@@ -37,6 +45,9 @@ type KernelStartData struct {
 type SessionImportedData struct {
 	State  json.RawMessage `json:"state"`
 	Reason string          `json:"reason"`
+	// History is a file with the iterations completed so far, a list as in state.json; nil: the events
+	// before tell.
+	History *Ref `json:"history,omitempty"`
 }
 
 // SessionResumedData says that a paused, failed or crashed run goes on.
@@ -71,6 +82,51 @@ type NodeStartData struct {
 	Runs     int    `json:"runs,omitempty"` // iterations at most, pipelines only
 }
 
+// BlockStartData begins a visit of a parallel block; it is the data of a node_start.
+type BlockStartData struct {
+	Name      string          `json:"name"`
+	Kind      string          `json:"kind"`      // parallel
+	Providers json.RawMessage `json:"providers"` // as written
+	Stages    []string        `json:"stages"`    // ids
+}
+
+// PipelineStartData begins a visit of a nested pipeline; it is the data of a node_start.
+type PipelineStartData struct {
+	Name     string `json:"name"`
+	Kind     string `json:"kind"` // pipeline
+	Pipeline string `json:"pipeline"`
+	Runs     int    `json:"runs"`
+}
+
+// NodeRunStartData begins one run of a nested pipeline.
+type NodeRunStartData struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`   // in this visit, from 1
+	Max  int    `json:"max"` // runs of a visit
+}
+
+// ProviderStartData begins the work of one provider of a parallel block.
+type ProviderStartData struct {
+	Provider string   `json:"provider"` // as written, or its as
+	Stages   []string `json:"stages"`
+}
+
+// ProviderCompleteData ends it, well or badly: parallel_provider_complete or parallel_provider_failed.
+type ProviderCompleteData struct {
+	Provider string       `json:"provider"`
+	Status   string       `json:"status"` // complete or failed
+	Failure  *FailureData `json:"failure,omitempty"`
+}
+
+// Manifest is the name of the artifact that a parallel block makes when all its providers are done.
+const Manifest = "manifest"
+
+// ArtifactWrittenData names a file that a node made for others.
+type ArtifactWrittenData struct {
+	Name string `json:"name"`
+	Ref  Ref    `json:"artifact"`
+}
+
 // NodeCompleteData is the commit of a transition: how the visit ended and where the run goes.
 type NodeCompleteData struct {
 	Name      string           `json:"name"`
@@ -91,6 +147,10 @@ type IterationStartData struct {
 	Type     string `json:"type"`
 	Provider string `json:"provider"`
 	Model    string `json:"model"`
+	// Inside parallel blocks: the stage's name once more, as the Bash engine calls it there, and its
+	// position in the block.
+	Ref        string `json:"ref,omitempty"`
+	StageIndex *int   `json:"stage_index,omitempty"`
 }
 
 // Signals are the agent's signals of result.json.
@@ -128,6 +188,14 @@ type IterationCompleteData struct {
 	Model          string   `json:"model,omitempty"`         // really used
 	AgentVersion   string   `json:"agent_version,omitempty"` // really used
 	DurationMS     int64    `json:"duration_ms"`
+}
+
+// WorkerCompleteData says that an agent in a parallel block is done; its result has been normalized. It
+// informs readers of the Bash engine's events.
+type WorkerCompleteData struct {
+	ResultFile string `json:"result_file,omitempty"` // absolute; the journal's writer adds it
+	ExitCode   int    `json:"exit_code"`
+	Result     Ref    `json:"result"`
 }
 
 // FailureData is the error record (DIALECT B8).

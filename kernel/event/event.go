@@ -1,9 +1,11 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode/utf8"
 )
 
 // JournalVersion is the version of the line format and of the meaning of events.
@@ -55,11 +57,15 @@ type Cursor struct {
 func (e Event) Informative() bool { return e.Volatile || e.Type.Informative() }
 
 // New returns an event with its data marshalled. The data must be one of this package's plain
-// structs; those always marshal, so a failure is a programmer's error and panics.
+// structs; those always marshal, so a failure is a programmer's error and panics. Raw JSON among it, such
+// as a tool's arguments as the agent wrote them, may hold bytes that are no UTF-8; they are replaced.
 func New(t Type, cursor *Cursor, key Key, data any) Event {
 	raw, err := json.Marshal(data)
 	if err != nil {
 		panic(fmt.Sprintf("event %s: marshal data: %v", t, err))
+	}
+	if !utf8.Valid(raw) { // then within a string: nowhere else would it have been JSON
+		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
 	}
 	return Event{Type: t, Cursor: cursor, Key: key, Data: raw}
 }

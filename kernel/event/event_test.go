@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -68,6 +69,18 @@ func TestLine(t *testing.T) {
 }
 
 // A line of the Bash engine, which knows neither numbers nor keys.
+// What an agent wrote cannot make a journal that other readers refuse.
+func TestLineIsUTF8(t *testing.T) {
+	e := New(ToolCall, nil, "", ToolCallData{CallID: "c1", Tool: "Bash", Args: json.RawMessage("{\"command\":\"a\xff\xfeb\"}")})
+	got, err := e.AppendLine(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "\"args\":{\"command\":\"a\uFFFDb\"}"; !utf8.Valid(got) || !strings.Contains(string(got), want) {
+		t.Errorf("line %q, want %q in it", got, want)
+	}
+}
+
 func TestBashLine(t *testing.T) {
 	e, err := ParseLine([]byte(`{"ts":"2026-02-05T10:00:00Z","type":"node_complete","session":"cr2","cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"name":"a","status":"complete"}}` + "\n"))
 	if err != nil {

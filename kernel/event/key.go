@@ -27,10 +27,12 @@ const (
 	KeyCheck    KeyKind = "check"
 	KeyHook     KeyKind = "hook"
 	KeyTimer    KeyKind = "timer"
+	KeyManifest KeyKind = "manifest"
 )
 
 // Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside
-// iterations; Branch is the provider's name in a parallel block, Step an id of a node's steps.
+// iterations; Branch names a provider of a parallel block, and Node is then the block's stage that the
+// provider is at ("1.0"); Step is an id of a node's steps.
 type Place struct {
 	Node      string `json:"node"`
 	Visit     int    `json:"visit"`
@@ -53,10 +55,18 @@ func dash(s string) string {
 	return s
 }
 
+// Outer is the path of the node that the run is at: the block's inside a parallel block, else Node.
+func (p Place) Outer() string {
+	if i := strings.LastIndexByte(p.Node, '.'); p.Branch != "" && i >= 0 {
+		return p.Node[:i]
+	}
+	return p.Node
+}
+
 // Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
-// the Bash engine writes it; inside them it is 1.
+// the Bash engine writes it; inside them it is 1, and the path is the block's.
 func (p Place) Cursor() *Cursor {
-	c := &Cursor{NodePath: p.Node, NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
+	c := &Cursor{NodePath: p.Outer(), NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
 	if p.Branch != "" {
 		c.NodeRun = 1
 	}

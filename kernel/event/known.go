@@ -4,8 +4,8 @@ package event
 // unless the event says must.
 func (t Type) Known() bool {
 	switch t {
-	case SessionStart, SessionComplete, NodeStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
-		ParallelProviderStart, ParallelProviderComplete, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
+	case SessionStart, SessionComplete, NodeStart, NodeRunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
+		ParallelProviderStart, ParallelProviderComplete, ParallelProviderFailed, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
 		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, Retry, Decision, TimerSet, TimerFired,
 		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, CheckResult, CycleStart,
 		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,

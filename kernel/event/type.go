@@ -13,7 +13,7 @@ const (
 	IterationComplete        Type = "iteration_complete"
 	WorkerComplete           Type = "worker_complete"
 	ParallelProviderStart    Type = "parallel_provider_start"
-	ParallelProviderComplete Type = "parallel_provider_complete"
+	ParallelProviderComplete Type = "parallel_provider_complete" // it did all its work; the Bash engine has none for a failed one
 	Error                    Type = "error"
 	JudgeStart               Type = "judge_start"    // informs; a decision's first question
 	JudgeComplete            Type = "judge_complete" // informs; a decision that took questions
@@ -21,34 +21,36 @@ const (
 
 // The events of this engine that change state.
 const (
-	KernelStart      Type = "kernel_start"
-	SessionImported  Type = "session_imported"
-	SessionPaused    Type = "session_paused"
-	SessionResumed   Type = "session_resumed"
-	SessionAborted   Type = "session_aborted"
-	Retry            Type = "retry"
-	Decision         Type = "decision"
-	StrategyQuestion Type = "strategy_question" // a strategy's question goes to a provider
-	StrategyAnswer   Type = "strategy_answer"   // and comes back
-	TimerSet         Type = "timer_set"
-	TimerFired       Type = "timer_fired"
-	Control          Type = "control"
-	QuestionAsked    Type = "question_asked"
-	QuestionAnswered Type = "question_answered"
-	HookStart        Type = "hook_start"
-	HookComplete     Type = "hook_complete"
-	HookTimeout      Type = "hook_timeout"
-	CheckResult      Type = "check_result"
-	CycleStart       Type = "cycle_start"
-	StepStart        Type = "step_start"
-	StepComplete     Type = "step_complete"
-	StepBlocked      Type = "step_blocked"
-	ToolCall         Type = "tool_call"
-	ToolResult       Type = "tool_result"
-	Checkpoint       Type = "checkpoint"
-	ArtifactWritten  Type = "artifact_written"
-	ArtifactInvalid  Type = "artifact_invalid"
-	ArtifactHealed   Type = "artifact_healed"
+	KernelStart            Type = "kernel_start"
+	SessionImported        Type = "session_imported"
+	SessionPaused          Type = "session_paused"
+	SessionResumed         Type = "session_resumed"
+	SessionAborted         Type = "session_aborted"
+	ParallelProviderFailed Type = "parallel_provider_failed"
+	NodeRunStart           Type = "node_run_start" // a nested pipeline begins once more
+	Retry                  Type = "retry"
+	Decision               Type = "decision"
+	StrategyQuestion       Type = "strategy_question" // a strategy's question goes to a provider
+	StrategyAnswer         Type = "strategy_answer"   // and comes back
+	TimerSet               Type = "timer_set"
+	TimerFired             Type = "timer_fired"
+	Control                Type = "control"
+	QuestionAsked          Type = "question_asked"
+	QuestionAnswered       Type = "question_answered"
+	HookStart              Type = "hook_start"
+	HookComplete           Type = "hook_complete"
+	HookTimeout            Type = "hook_timeout"
+	CheckResult            Type = "check_result"
+	CycleStart             Type = "cycle_start"
+	StepStart              Type = "step_start"
+	StepComplete           Type = "step_complete"
+	StepBlocked            Type = "step_blocked"
+	ToolCall               Type = "tool_call"
+	ToolResult             Type = "tool_result"
+	Checkpoint             Type = "checkpoint"
+	ArtifactWritten        Type = "artifact_written"
+	ArtifactInvalid        Type = "artifact_invalid"
+	ArtifactHealed         Type = "artifact_healed"
 )
 
 // The events that only inform: a fold does not read them and they ride with the next commit.

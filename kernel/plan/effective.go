@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"strings"
 )
 
 // ContextOf returns a node's context text: the override's, else the node's own.
@@ -14,26 +15,49 @@ func (p *Plan) ContextOf(n *Node) string {
 	return cmp.Or(p.Pipeline.Overrides.Context, n.Context)
 }
 
-// PolicyOf returns the policy that holds for a node: the node's own over the pipeline's, member by
-// member. The pipeline's timeout bounds the whole run, and required is said of a node: neither is handed
+// PolicyOf returns the policy that holds for a node: the node's own over that of its parallel block, if
+// it stands in one, over its pipeline's, over that of the node that embeds its pipeline and so on, member
+// by member. A pipeline's timeout bounds the whole run, and required is said of a node: neither is handed
 // down. A nil node has the pipeline's.
 func (p *Plan) PolicyOf(n *Node) Policy {
-	var of Policy
-	if p.Pipeline.Policy != nil {
-		of = *p.Pipeline.Policy
-		of.Timeout, of.Required = 0, false
+	if n == nil {
+		return p.policyAbove("", Policy{})
 	}
-	if n == nil || n.Policy == nil {
-		return of
+	return n.Policy.over(p.policyAbove(n.Path, Policy{}))
+}
+
+// policyAbove is what a node at path has where it says nothing itself; above is what this plan is given.
+func (p *Plan) policyAbove(path string, above Policy) Policy {
+	of := p.Pipeline.Policy.over(above)
+	of.Timeout, of.Required = 0, false
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		below, inside := strings.CutPrefix(path, n.Path+".")
+		switch {
+		case inside && n.Plan != nil:
+			return n.Plan.policyAbove(below, n.Policy.over(of))
+		case inside:
+			of = n.Policy.over(of)
+			of.Required = false
+			return of
+		}
 	}
-	own := *n.Policy
-	of.Mode, of.Context = cmp.Or(own.Mode, of.Mode), cmp.Or(own.Context, of.Context)
-	of.Timeout, of.StageTimeout = cmp.Or(own.Timeout, of.Timeout), cmp.Or(own.StageTimeout, of.StageTimeout)
-	of.IdleTimeout, of.Recovery = cmp.Or(own.IdleTimeout, of.IdleTimeout), cmp.Or(own.Recovery, of.Recovery)
-	of.Retry = own.Retry.over(of.Retry)
-	of.Required = own.Required
-	of.Cycles, of.Budget, of.Escalation = cmp.Or(own.Cycles, of.Cycles), cmp.Or(own.Budget, of.Budget), cmp.Or(own.Escalation, of.Escalation)
-	of.Env, of.Sandbox, of.Rest = orRaw(own.Env, of.Env), orRaw(own.Sandbox, of.Sandbox), orRaw(own.Rest, of.Rest)
+	return of
+}
+
+// over returns below with the members that p has over it; required is p's alone.
+func (p *Policy) over(below Policy) Policy {
+	if p == nil {
+		return below
+	}
+	of := below
+	of.Mode, of.Context = cmp.Or(p.Mode, of.Mode), cmp.Or(p.Context, of.Context)
+	of.Timeout, of.StageTimeout = cmp.Or(p.Timeout, of.Timeout), cmp.Or(p.StageTimeout, of.StageTimeout)
+	of.IdleTimeout, of.Recovery = cmp.Or(p.IdleTimeout, of.IdleTimeout), cmp.Or(p.Recovery, of.Recovery)
+	of.Retry = p.Retry.over(of.Retry)
+	of.Required = p.Required
+	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), cmp.Or(p.Budget, of.Budget), cmp.Or(p.Escalation, of.Escalation)
+	of.Env, of.Sandbox, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Sandbox, of.Sandbox), orRaw(p.Rest, of.Rest)
 	return of
 }
 
@@ -57,11 +81,25 @@ func orRaw(own, below json.RawMessage) json.RawMessage {
 	return below
 }
 
-// CommandsOf returns a node's commands by name: those of the pipeline, under those of the stage,
-// under those of the command line. The map is the caller's own and never nil.
+// step goes one embedded plan further down towards path; nil if there is none.
+func (p *Plan) step(path string) (inner *Plan, below string) {
+	for i := range p.Nodes {
+		if below, inside := strings.CutPrefix(path, p.Nodes[i].Path+"."); inside {
+			return p.Nodes[i].Plan, below
+		}
+	}
+	return nil, ""
+}
+
+// CommandsOf returns a node's commands by name: those of the pipeline, under those of the pipelines that
+// it embeds on the way to the node, under those of the stage, under those of the command line. The map is
+// the caller's own and never nil.
 func (p *Plan) CommandsOf(n *Node) map[string]string {
 	commands := map[string]string{}
-	maps.Copy(commands, p.Pipeline.Commands)
+	for holder, path := p, n.Path; holder != nil; {
+		maps.Copy(commands, holder.Pipeline.Commands)
+		holder, path = holder.step(path)
+	}
 	maps.Copy(commands, n.Commands)
 	if p.Pipeline.Overrides != nil {
 		maps.Copy(commands, p.Pipeline.Overrides.Commands)

@@ -80,6 +80,30 @@ func TestPolicyOf(t *testing.T) {
 	}
 }
 
+// What a block's policy says holds for its stages where they say nothing themselves.
+func TestPolicyOfAStageInABlock(t *testing.T) {
+	p := &Plan{
+		Pipeline: Pipeline{Policy: &Policy{StageTimeout: 300, IdleTimeout: 60}},
+		Nodes: []Node{
+			{Path: "0", Kind: KindStage},
+			{Path: "1", Kind: KindParallel, Policy: &Policy{Timeout: 20, IdleTimeout: 5, Required: true}, Stages: []Node{
+				{Path: "1.0", Kind: KindStage}, {Path: "1.1", Kind: KindStage, Policy: &Policy{IdleTimeout: 7}},
+			}},
+		},
+	}
+	for path, want := range map[string]Policy{
+		"0":   {StageTimeout: 300, IdleTimeout: 60},
+		"1":   {Timeout: 20, StageTimeout: 300, IdleTimeout: 5, Required: true},
+		"1.0": {Timeout: 20, StageTimeout: 300, IdleTimeout: 5},
+		"1.1": {Timeout: 20, StageTimeout: 300, IdleTimeout: 7},
+	} {
+		stage := *p.Find(path) // a copy, as a provider runs it
+		if diff := cmp.Diff(want, p.PolicyOf(&stage)); diff != "" {
+			t.Errorf("PolicyOf %s (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
 func TestSessionInputsTellNoneFromEmpty(t *testing.T) {
 	for want, inputs := range map[string][]string{
 		`{"name":"s","created_at":""}`:             nil,

@@ -1,6 +1,10 @@
 package plan
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+)
 
 // Kind says what a node does.
 type Kind string
@@ -57,7 +61,13 @@ type Node struct {
 type Provider struct {
 	Type  string `json:"type"`
 	Model string `json:"model"` // "" where neither anybody nor the provider names one
+	// Alias is the name under which it was asked for, where that is another: events of loops tell it by that
+	// name, as the Bash engine's did. Plans of pipelines do not keep it.
+	Alias string `json:"alias,omitempty"`
 }
+
+// Said is the name that events have for the provider.
+func (p Provider) Said() string { return cmp.Or(p.Alias, p.Type) }
 
 // BlockProvider is one provider of a parallel block: a JSON string if it was written as one, else
 // an object.
@@ -69,11 +79,41 @@ type BlockProvider struct {
 	Object bool // written as an object
 }
 
+// ID is the name of this entry in its block: directories, events and inputs know it by that.
+func (b BlockProvider) ID() string { return cmp.Or(b.As, b.Name) }
+
+// Branch is the block's provider with the given id, nil if there is none.
+func (n *Node) Branch(id string) *BlockProvider {
+	for i := range n.Providers {
+		if n.Providers[i].ID() == id {
+			return &n.Providers[i]
+		}
+	}
+	return nil
+}
+
+// InBranch is a stage of a parallel block as one of the block's providers runs it: with that provider
+// and its inputs over the stage's own. The model is the entry's, else the stage's, else the default of
+// what the name stands for.
+func (n Node) InBranch(b BlockProvider, standsFor Provider) Node {
+	n.Provider = &Provider{Type: cmp.Or(standsFor.Type, b.Name), Model: cmp.Or(b.Model, n.Model, standsFor.Model)}
+	if len(b.Inputs) > 0 {
+		inputs := maps.Clone(b.Inputs)
+		for key, value := range n.Inputs {
+			if _, over := inputs[key]; !over {
+				inputs[key] = value
+			}
+		}
+		n.Inputs = inputs
+	}
+	return n
+}
+
 type blockProviderObject struct {
 	Name   string `json:"name"`
 	As     string `json:"as,omitempty"`
 	Model  string `json:"model,omitempty"`
-	Inputs Inputs `json:"inputs,omitempty"`
+	Inputs Inputs `json:"inputs,omitzero"`
 }
 
 // MarshalJSON writes the form that the source had.

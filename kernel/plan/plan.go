@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"iter"
+	"slices"
+	"strings"
+)
+
 // Version is the version of the plan.json format.
 const Version = 1
 
@@ -23,7 +29,7 @@ type Source struct {
 
 // Session is the session that the plan was compiled for.
 type Session struct {
-	Name      string   `json:"name"`
+	Name      string   `json:"name"`            // of an embedded plan: its pipeline's name
 	CreatedAt string   `json:"created_at"`      // UTC, seconds, RFC 3339
 	Inputs    []string `json:"inputs,omitzero"` // absolute paths of the initial inputs, sorted; nil: none were asked for
 }
@@ -39,7 +45,8 @@ type Pipeline struct {
 }
 
 // Overrides are what the command line, or else the environment, said over the file. Provider and model
-// are in effect in the nodes already; for the others see [Plan.ContextOf] and [Plan.CommandsOf].
+// are in effect in the nodes already, embedded ones included, and do not reach into parallel blocks; for
+// the others see [Plan.ContextOf] and [Plan.CommandsOf]. An embedded plan has none of its own.
 type Overrides struct {
 	Provider string            `json:"provider,omitempty"`
 	Model    string            `json:"model,omitempty"`
@@ -56,35 +63,118 @@ type Dependencies struct {
 	BD   bool `json:"bd"` // some termination is a queue
 }
 
-// Find returns the node with the given path ("0", "2.1"), nil if there is none.
+// Find returns the node with the given path ("0", "2.1"), nil if there is none. A node of an embedded
+// plan comes as a copy that has its path in the whole plan, as have the stages of its block.
 func (p *Plan) Find(path string) *Node {
-	return find(p.Nodes, path)
-}
-
-func find(nodes []Node, path string) *Node {
-	for i := range nodes {
-		n := &nodes[i]
-		if n.Path == path {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		below, inside := strings.CutPrefix(path, n.Path+".")
+		switch {
+		case n.Path == path:
 			return n
-		}
-		if len(path) > len(n.Path) && path[:len(n.Path)] == n.Path && path[len(n.Path)] == '.' {
-			if n.Plan != nil {
-				return find(n.Plan.Nodes, path)
-			}
-			return find(n.Stages, path)
+		case inside && n.Plan != nil:
+			return n.Plan.Find(below).under(n.Path)
+		case inside:
+			return findStage(n, path)
 		}
 	}
 	return nil
 }
 
-// Next returns the path of the node that follows path in list order, "" after the last one.
+func findStage(block *Node, path string) *Node {
+	for i := range block.Stages {
+		if block.Stages[i].Path == path {
+			return &block.Stages[i]
+		}
+	}
+	return nil
+}
+
+// under is a copy of n whose paths begin with that of the node that embeds it; nil for nil.
+func (n *Node) under(path string) *Node {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	c.Path = path + "." + n.Path
+	c.Stages = slices.Clone(n.Stages)
+	for i := range c.Stages {
+		c.Stages[i].Path = path + "." + c.Stages[i].Path
+	}
+	return &c
+}
+
+// All yields every node of the plan in the order of its lists, those of embedded plans after the node
+// that embeds them, with their paths in the whole plan. The stages of blocks are not among them.
+func (p *Plan) All() iter.Seq[*Node] {
+	return func(yield func(*Node) bool) { p.each("", yield) }
+}
+
+func (p *Plan) each(outer string, yield func(*Node) bool) bool {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if outer != "" {
+			n = n.under(outer)
+		}
+		if !yield(n) || n.Plan != nil && !n.Plan.each(n.Path, yield) {
+			return false
+		}
+	}
+	return true
+}
+
+// Next returns the path of the node that follows path in its list, "" after the last one.
 func (p *Plan) Next(path string) string {
 	for i := range p.Nodes {
-		if p.Nodes[i].Path == path && i+1 < len(p.Nodes) {
+		n := &p.Nodes[i]
+		if n.Path == path && i+1 < len(p.Nodes) {
 			return p.Nodes[i+1].Path
+		}
+		if below, inside := strings.CutPrefix(path, n.Path+"."); inside && n.Plan != nil {
+			if next := n.Plan.Next(below); next != "" {
+				return n.Path + "." + next
+			}
 		}
 	}
 	return ""
+}
+
+// Embedder returns the path of the pipeline node that embeds the plan in which the node at path stands,
+// "" for a node of this plan itself.
+func (p *Plan) Embedder(path string) string {
+	_, outer := p.Holder(path)
+	return outer
+}
+
+// Siblings returns the nodes of the list in which the node at path stands, and its position there, -1 if
+// it is in none. The paths are those in the whole plan.
+func (p *Plan) Siblings(path string) (nodes []Node, position int) {
+	holder, embedder := p.Holder(path)
+	if embedder == "" {
+		return p.Nodes, p.Index(path)
+	}
+	for i := range holder.Nodes {
+		nodes = append(nodes, *holder.Nodes[i].under(embedder))
+	}
+	return nodes, slices.IndexFunc(nodes, func(n Node) bool { return n.Path == path })
+}
+
+// Holder returns the plan in whose list the node at path stands, this one or an embedded one, and the
+// path of the pipeline node that embeds that plan, "" for this one.
+func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		below, inside := strings.CutPrefix(path, n.Path+".")
+		if !inside || n.Plan == nil {
+			continue
+		}
+		holder, embedder = n.Plan.Holder(below)
+		if embedder == "" {
+			return holder, n.Path
+		}
+		return holder, n.Path + "." + embedder
+	}
+	return p, ""
 }
 
 // PathOf returns the path of the top-level node with the given id, "" if there is none.

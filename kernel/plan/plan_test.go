@@ -11,14 +11,16 @@ func nested() *Plan {
 	return &Plan{Nodes: []Node{
 		{Path: "0", ID: "a", Kind: KindStage},
 		{Path: "1", ID: "both", Kind: KindParallel, Stages: []Node{{Path: "1.0", ID: "x"}, {Path: "1.1", ID: "y"}}},
-		{Path: "2", ID: "sub", Kind: KindPipeline, Plan: &Plan{Nodes: []Node{{Path: "2.0", ID: "z"}}}},
+		{Path: "2", ID: "sub", Kind: KindPipeline, Plan: &Plan{Nodes: []Node{
+			{Path: "0", ID: "z"}, {Path: "1", ID: "inner", Kind: KindParallel, Stages: []Node{{Path: "1.0", ID: "deep"}}},
+		}}},
 		{Path: "10", ID: "k", Kind: KindStage},
 	}}
 }
 
 func TestFind(t *testing.T) {
 	p := nested()
-	for path, want := range map[string]string{"0": "a", "1": "both", "1.1": "y", "2.0": "z", "10": "k"} {
+	for path, want := range map[string]string{"0": "a", "1": "both", "1.1": "y", "2.0": "z", "2.1.0": "deep", "10": "k"} {
 		if n := p.Find(path); n == nil || n.ID != want {
 			t.Errorf("Find(%q) = %+v, want %s", path, n, want)
 		}
@@ -56,6 +58,7 @@ func TestTwoForms(t *testing.T) {
 		{"provider as a string", &BlockProvider{}, `"claude"`},
 		{"provider as an object", &BlockProvider{}, `{"name":"codex","as":"second","model":"m","inputs":{"from":"a"}}`},
 		{"provider object with a name alone", &BlockProvider{}, `{"name":"codex"}`},
+		{"provider object with inputs that are empty", &BlockProvider{}, `{"name":"codex","inputs":{}}`},
 		{"edge as a target", &Edge{}, `"next"`},
 		{"edge in full", &Edge{}, `{"to":"plan","limit":3,"feedback":"issues","on_limit":"pause"}`},
 		{"no inputs", &Inputs{}, `{}`},
@@ -85,6 +88,48 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
+// U010: the model is the provider's, else the stage's, else the default of what the name stands for; the
+// inputs are the provider's over the stage's, key by key.
+func TestInBranch(t *testing.T) {
+	text := func(s string) json.RawMessage { return json.RawMessage(s) }
+	block := Node{Providers: []BlockProvider{
+		{Name: "claude"},
+		{Name: "gpt", As: "calm", Model: "low", Inputs: Inputs{"from": text(`"a"`), "from_parallel": text(`"x"`)}, Object: true},
+	}}
+	plain, own := Node{ID: "s"}, Node{ID: "s", Model: "mine", Inputs: Inputs{"from": text(`"b"`), "select": text(`"all"`)}}
+	stands := Provider{Type: "codex", Model: "usual"}
+	tests := map[string]struct {
+		stage  Node
+		branch string
+		stands Provider
+		want   Provider
+		inputs Inputs
+	}{
+		"nothing said":          {plain, "claude", Provider{}, Provider{Type: "claude"}, nil},
+		"the default":           {plain, "claude", stands, Provider{Type: "codex", Model: "usual"}, nil},
+		"the stage's":           {own, "claude", stands, Provider{Type: "codex", Model: "mine"}, own.Inputs},
+		"the provider's":        {own, "calm", stands, Provider{Type: "codex", Model: "low"}, Inputs{"from": text(`"a"`), "from_parallel": text(`"x"`), "select": text(`"all"`)}},
+		"the provider's inputs": {plain, "calm", stands, Provider{Type: "codex", Model: "low"}, block.Providers[1].Inputs},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := tt.stage.InBranch(*block.Branch(tt.branch), tt.stands)
+			if diff := cmp.Diff(tt.want, *got.Provider); diff != "" {
+				t.Errorf("provider (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.inputs, got.Inputs); diff != "" {
+				t.Errorf("inputs (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if plain.Provider != nil || len(block.Providers[1].Inputs) != 2 {
+		t.Error("the plan was changed")
+	}
+	if block.Branch("gpt") != nil {
+		t.Error("a provider with another name is known by its own")
+	}
+}
+
 // K21, D12.
 func TestSelect(t *testing.T) {
 	for text, want := range map[string]string{
@@ -111,10 +156,10 @@ func TestTermination(t *testing.T) {
 		kind                string
 		limit, from, agreed int
 	}{
-		{`{}`, TypeFixed, 0, 1, 2},
+		{`{}`, TypeFixed, 1, 1, 2},
 		{`{"type":"judgment","min_iterations":3,"consensus":4,"max":9}`, TypeJudgment, 9, 3, 4},
 		{`{"type":"","max":"12"}`, TypeFixed, 12, 1, 2},
-		{`{"type":7,"max":"many","consensus":true}`, TypeFixed, 0, 1, 2},
+		{`{"type":7,"max":"many","consensus":true}`, TypeFixed, 1, 1, 2},
 	}
 	for _, tt := range tests {
 		var term Termination

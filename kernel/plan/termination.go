@@ -21,10 +21,13 @@ func (t Termination) Type() string {
 	return TypeFixed
 }
 
-// Max is the most iterations that the node may have, 0 for no limit.
+// Max is the most iterations that the node may have, 0 for no limit; default 1. The compiler writes it
+// down, except for a node whose runs is an object that names no max.
 func (t Termination) Max() int {
-	n, _ := t.number("max")
-	return n
+	if n, ok := t.number("max"); ok {
+		return n
+	}
+	return 1
 }
 
 // MinIterations is the number of iterations before the strategy is asked to stop, default 1.

@@ -16,44 +16,48 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if !ok {
 		return misfit(e, fmt.Sprintf("its key %q has no place", e.Key))
 	}
-	n, ns := p.Find(at.Node), s.Nodes[at.Node]
-	if n == nil || at.Node != s.At || ns.Status != state.NodeRunning || at.Visit != ns.Visit {
+	n, ns := StageAt(p, *s, at), s.Nodes[at.Outer()]
+	found, ok := loopAt(ns, at)
+	if n == nil || !ok || at.Outer() != s.At || ns.Status != state.NodeRunning {
 		return misfit(e, "the run is not at "+at.Node)
 	}
-	l, err := loopAfter(p, *s, n, ns, at, e)
+	l, err := loopAfter(p, *s, n, found, at, e)
 	if err != nil {
 		return err
 	}
-	ns.Loop = l
+	setLoop(&ns, at, l)
 	addUsage(&s.Usage, usageOf(e))
 	if e.Type == event.IterationComplete {
 		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
 		ns.Output = d.Output
 		s.Context = ""
 	}
-	s.Nodes[at.Node] = ns
+	if at.Branch != "" {
+		advance(p.Find(s.At), &ns, at.Branch)
+	}
+	s.Nodes[s.At] = ns
 	return nil
 }
 
-func loopAfter(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, at event.Place, e event.Event) (state.Loop, error) {
-	l := ns.Loop
+func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Place, e event.Event) (state.Loop, error) {
+	l, now := was.loop, was.at
 	switch e.Type {
 	case event.IterationStart, event.Retry:
-		return attemptStarted(l, placeOf(at.Node, ns), at, e)
+		return attemptStarted(l, now, at, e)
 	case event.IterationComplete:
-		return attemptDone(l, placeOf(at.Node, ns), e)
+		return attemptDone(l, now, e)
 	case event.Error:
-		return attemptFailed(attempts(p, n), s.Stop != nil, l, placeOf(at.Node, ns), e)
+		return attemptFailed(attempts(p, n), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
-		return toolsMoved(l, placeOf(at.Node, ns), e)
+		return toolsMoved(l, now, e)
 	case event.Decision:
-		return decided(n, s, l, placeOf(at.Node, ns), e)
+		return decided(n, s, l, now, e)
 	case event.StrategyQuestion:
-		return expect(l, e, state.PhaseQuestion, placeOf(at.Node, ns).Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
+		return expect(l, e, state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
 			l.Phase = state.PhaseAsking
 		})
 	case event.StrategyAnswer:
-		return answered(s.Stop != nil, l, placeOf(at.Node, ns), e)
+		return answered(s.Stop != nil, l, now, e)
 	default:
 		return l, misfit(e, "it is no event of a loop")
 	}
@@ -100,7 +104,8 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 	}
 }
 
-// attemptFailed retries transient failures within the attempts that the node has. An attempt that was
+// attemptFailed retries transient failures within the attempts that the node has, unless the service wants
+// to be left alone for longer than anybody would wait. An attempt that was
 // stopped on request, or that fell with another call's process, uses up no try. None is made again
 // while a call that must not be made twice is open: a person is asked first.
 func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
@@ -111,7 +116,7 @@ func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e 
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		stopped := stopping && byStop(d.ErrorType)
 		spared := d.Collateral && l.Spared < maxSpared
-		again := stopped || spared || d.Retryable && l.Attempt < allowed
+		again := stopped || spared || d.Retryable && l.Attempt < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
 		case again && mayHaveHappened(l.Calls):
 			l.Phase = state.PhaseCutOff
@@ -173,7 +178,7 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 		settle(l, d.Reason)
 	case d.Action == "continue" && limit > 0 && l.Completed >= limit:
 		settle(l, "max_iterations")
-	case d.Action == "continue" && (skipDelays || delay(n) <= 0):
+	case d.Action == "continue" && (skipDelays || delay(n) <= 0 || l.Iteration == 0):
 		l.Phase = state.PhaseReady
 	case d.Action == "continue":
 		l.Phase = state.PhaseDelay
@@ -208,10 +213,12 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	}
 	delete(s.Timers, e.Key)
 	_, at, _, _ := e.Key.Parse() // timer_set accepted only keys that parse
-	n, ok := s.Nodes[at.Node]
-	if ok && n.Visit == at.Visit && (n.Loop.Phase == state.PhaseDelay || n.Loop.Phase == state.PhaseBackoff) {
-		n.Loop.Phase = state.PhaseReady
-		s.Nodes[at.Node] = n
+	n := s.Nodes[at.Outer()]
+	found, ok := loopAt(n, at)
+	if ok && (found.loop.Phase == state.PhaseDelay || found.loop.Phase == state.PhaseBackoff) {
+		found.loop.Phase = state.PhaseReady
+		setLoop(&n, at, found.loop)
+		s.Nodes[at.Outer()] = n
 	}
 	return nil
 }

@@ -62,8 +62,16 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyQuestionAsked(s, e)
 	case event.NodeStart:
 		return applyNodeStart(p, s, e)
+	case event.NodeRunStart:
+		return applyRunStart(p, s, e)
 	case event.NodeComplete:
 		return applyNodeComplete(p, s, e)
+	case event.ParallelProviderStart:
+		return applyBranchStart(p, s, e)
+	case event.ParallelProviderComplete, event.ParallelProviderFailed:
+		return applyBranchComplete(p, s, e)
+	case event.ArtifactWritten:
+		return applyArtifact(s, e)
 	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)

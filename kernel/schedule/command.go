@@ -18,10 +18,12 @@ const (
 	Attempt  Kind = "attempt"  // run one attempt: ends in iteration_complete or error
 	Strategy Kind = "strategy" // ask the termination strategy: ends in decision
 	Question Kind = "question" // put the strategy's question to a provider: ends in strategy_answer
-	Cancel   Kind = "cancel"   // cancel the effect with the same key
-	Hook     Kind = "hook"     // run a hook action: ends in hook_complete or hook_timeout
-	Check    Kind = "check"    // measure: ends in check_result
-	Ask      Kind = "ask"      // ask a person: ends in question_answered
+	// WriteManifest writes a block's manifest: ends in artifact_written.
+	WriteManifest Kind = "manifest"
+	Cancel        Kind = "cancel" // cancel the effect with the same key
+	Hook          Kind = "hook"   // run a hook action: ends in hook_complete or hook_timeout
+	Check         Kind = "check"  // measure: ends in check_result
+	Ask           Kind = "ask"    // ask a person: ends in question_answered
 )
 
 // Command is one thing to be done. The runtime first commits Event, if there is one, and applies it;

@@ -3,6 +3,8 @@ package schedule
 import (
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -15,17 +17,21 @@ const (
 	defaultDelay    = 3.0 // seconds between iterations (U089)
 	firstBackoff    = 2.0 // seconds, doubled for each further attempt (U100)
 	maxBackoff      = 30.0
-	maxSpared       = 5 // attempts of one iteration that may fall with another call's process
-	maxRounds       = 4 // questions of one decision (DESIGN 4)
+	maxRetryAfter   = 6 * 3600 // seconds that a service may ask for; a session that has to wait longer fails, and is resumed then
+	maxSpared       = 5        // attempts of one iteration that may fall with another call's process
+	maxRounds       = 4        // questions of one decision (DESIGN 4)
 )
+
+// purposeBackoff is what a timer before a retry is for.
+const purposeBackoff = "backoff"
 
 // decideLoop is one iteration loop: attempt, decide, delay, and again.
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseReady:
-		return startAttempt(n, nameOf(p, s, n), attempts(p, n), at, l)
+		return startAttempt(n, NameOf(p, s, n), attempts(p, n), at, l)
 	case state.PhaseBackoff:
-		return setTimer(s, at, "backoff", l.Attempt+1, backoff(p, n, l)) // before that attempt
+		return setTimer(s, at, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
 	case state.PhaseDelay:
 		return setTimer(s, at, "delay", 1, delay(n))
 	case state.PhaseDecide:
@@ -48,7 +54,10 @@ func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l stat
 	if attempt == 1 {
 		d := event.IterationStartData{Stage: name, Type: n.Ref}
 		if n.Provider != nil {
-			d.Provider, d.Model = n.Provider.Type, n.Provider.Model
+			d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
+		}
+		if at.Branch != "" {
+			d.Ref, d.StageIndex = n.Ref, stageIndex(at)
 		}
 		e = event.New(event.IterationStart, at.Cursor(), key, d)
 	} else {
@@ -56,6 +65,15 @@ func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l stat
 	}
 	e.Attempt = attempt
 	return []Command{{Kind: Attempt, Key: key, Event: &e, Place: at, Attempt: attempt}}
+}
+
+// stageIndex is the position of the block's stage that the place is in.
+func stageIndex(at event.Place) *int {
+	i, err := strconv.Atoi(strings.TrimPrefix(at.Node, at.Outer()+"."))
+	if err != nil {
+		return nil
+	}
+	return &i
 }
 
 // setTimer arms the loop's timer, once.

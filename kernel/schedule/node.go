@@ -12,16 +12,28 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if !entered || ns.Status != state.NodeRunning {
 		return record(nodeStart(p, s, n))
 	}
-	if ns.Loop.Phase == state.PhaseSettled {
+	switch {
+	case n.Kind == plan.KindParallel:
+		return decideBlock(p, s, n, ns)
+	case n.Kind == plan.KindPipeline:
+		return decideEmbedded(p, n, ns)
+	case ns.Loop.Phase == state.PhaseSettled:
 		return record(nodeComplete(p, s, n, ns))
+	default:
+		return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 	}
-	return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 }
 
 func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
-	d := event.NodeStartData{Name: nameOf(p, s, n), Type: n.Ref}
+	switch n.Kind {
+	case plan.KindParallel:
+		return blockStart(n)
+	case plan.KindPipeline:
+		return embeddedStart(p, n)
+	}
+	d := event.NodeStartData{Name: NameOf(p, s, n), Type: n.Ref}
 	if n.Provider != nil {
-		d.Provider, d.Model = n.Provider.Type, n.Provider.Model
+		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
 	}
 	if s.Mode != "loop" {
 		d.Runs = n.Termination.Max()
@@ -33,7 +45,7 @@ func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) event.Event {
 	l := ns.Loop
 	d := event.NodeCompleteData{
-		Name: nameOf(p, s, n), Status: string(state.NodeComplete), Reason: l.Reason,
+		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: l.Reason,
 		Outcome: l.Outcome, To: target(p, n, plan.Outcome(l.Outcome)), Failure: l.Failure,
 	}
 	if d.To == plan.ToFailed {
@@ -42,16 +54,16 @@ func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) even
 	return event.New(event.NodeComplete, placeOf(n.Path, ns).Cursor(), "", d)
 }
 
-// nameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
-func nameOf(p *plan.Plan, s state.State, n *plan.Node) string {
+// NameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
+func NameOf(p *plan.Plan, s state.State, n *plan.Node) string {
 	if s.Mode == "loop" && p.Pipeline.Name != "" {
 		return p.Pipeline.Name
 	}
 	return n.ID
 }
 
-// target is where an outcome leads: success to the next node in list order, everything else to
-// failed (DIALECT B1, rule 2).
+// target is where an outcome leads: success to the next node in list order, and from the last one of an
+// embedded plan back to the node that embeds it; everything else to failed (DIALECT B1, rule 2).
 func target(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	if o != plan.OutcomeSuccess {
 		return plan.ToFailed
@@ -59,10 +71,22 @@ func target(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 	if next := p.Next(n.Path); next != "" {
 		return next
 	}
+	if embedder := p.Embedder(n.Path); embedder != "" {
+		return embedder
+	}
 	return plan.ToDone
 }
 
 // ---- Apply
+
+// firstPhase is where a stage's loop begins: with the first iteration, or under check_before with the
+// question whether there is to be one.
+func firstPhase(n *plan.Node) state.Phase {
+	if n.Termination.Bool("check_before", false) {
+		return state.PhaseDecide
+	}
+	return state.PhaseReady
+}
 
 func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Cursor == nil || e.Cursor.NodePath != s.At || p.Find(s.At) == nil {
@@ -72,10 +96,14 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if entered && old.Status == state.NodeRunning {
 		return misfit(e, "the node is already running")
 	}
-	s.Nodes[s.At] = state.Node{
-		Visit: old.Visit + 1, Run: 1, Status: state.NodeRunning, StartedAt: e.Time,
-		Loop: state.Loop{Phase: state.PhaseReady},
+	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	switch found := p.Find(s.At); {
+	case found.Kind == plan.KindStage:
+		n.Loop.Phase = firstPhase(found)
+	case found.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
+		n.Run = old.Run // no run has begun in this visit
 	}
+	s.Nodes[s.At] = n
 	return nil
 }
 
@@ -112,9 +140,4 @@ func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteDat
 		s.At = d.To
 	}
 	return nil
-}
-
-// placeOf is the place of the iteration that the node is at.
-func placeOf(path string, n state.Node) event.Place {
-	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: n.Loop.Iteration}
 }

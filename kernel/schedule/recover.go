@@ -37,15 +37,18 @@ func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
 }
 
 // resumed is the loop of the current node after a person said to go on: a failed loop tries again
-// where it failed, with its retries renewed; an attempt cut off may be made again if that was asked.
+// where it failed, with its retries renewed; an attempt cut off may be made again if that was asked; a
+// loop that waits to try again does so at once.
 func resumed(l state.Loop, asked bool) state.Loop {
 	switch {
+	case l.Phase == state.PhaseBackoff:
+		l.Phase = state.PhaseReady
 	case l.Phase == state.PhaseCutOff && asked:
 		l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
 	case l.Phase == state.PhaseSettled && l.Outcome == string(plan.OutcomeError):
 		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0
 		l.Phase = state.PhaseReady
-		if l.Iteration > 0 && l.Completed == l.Iteration {
+		if l.Completed == l.Iteration && (l.Iteration > 0 || len(l.Decisions) > 0) {
 			l.Phase = state.PhaseDecide
 		}
 	}

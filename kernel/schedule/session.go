@@ -36,7 +36,7 @@ func decideStop(s state.State) []Command {
 		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason}))
 }
 
-// inFlight are the cancel commands for what is under way, in the order of node paths.
+// inFlight are the cancel commands for what is under way, in the order of node paths and branches.
 func inFlight(s state.State) []Command {
 	var cmds []Command
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
@@ -44,12 +44,13 @@ func inFlight(s state.State) []Command {
 		if n.Status != state.NodeRunning {
 			continue
 		}
-		at := placeOf(path, n)
-		switch n.Loop.Phase {
-		case state.PhaseAttempt:
-			cmds = append(cmds, Command{Kind: Cancel, Key: at.Key(event.KeyAttempt, n.Loop.Attempt), Place: at})
-		case state.PhaseAsking:
-			cmds = append(cmds, Command{Kind: Cancel, Key: at.Key(event.KeyQuestion, n.Loop.Round+1), Place: at})
+		for _, seat := range seats(path, n) {
+			switch seat.loop.Phase {
+			case state.PhaseAttempt:
+				cmds = append(cmds, Command{Kind: Cancel, Key: seat.at.Key(event.KeyAttempt, seat.loop.Attempt), Place: seat.at})
+			case state.PhaseAsking:
+				cmds = append(cmds, Command{Kind: Cancel, Key: seat.at.Key(event.KeyQuestion, seat.loop.Round+1), Place: seat.at})
+			}
 		}
 	}
 	return cmds
@@ -70,14 +71,28 @@ func planMismatch(s state.State) event.Event {
 	})
 }
 
-// lastCursor is the place of the last iteration of the last node that ran.
+// lastCursor is the place of the last iteration of the last node that ran. For a parallel block it has
+// the iteration of the stage before it, as the Bash engine's has, which counts none in blocks.
 func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
+	var c *event.Cursor
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
-		if n, ok := s.Nodes[p.Nodes[i].Path]; ok {
-			return placeOf(p.Nodes[i].Path, n).Cursor()
+		n, ok := s.Nodes[p.Nodes[i].Path]
+		if !ok {
+			continue
+		}
+		at := placeOf(p.Nodes[i].Path, n).Cursor()
+		if c == nil {
+			c = at
+		}
+		if p.Nodes[i].Kind == plan.KindStage {
+			c.NodeRun, c.Iteration = at.NodeRun, at.Iteration
+			return c
 		}
 	}
-	return &event.Cursor{NodePath: "0"}
+	if c == nil {
+		c = &event.Cursor{NodePath: "0"}
+	}
+	return c
 }
 
 func cursorOf(s state.State) *event.Cursor {
@@ -100,7 +115,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	seq, epoch, handled := e.Seq, s.Epoch, s.Handled
 	*s = state.State{
 		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
-		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays,
+		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
 		Seq: seq, Epoch: epoch, Handled: handled, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
 	}
 	if len(p.Nodes) > 0 {
@@ -117,10 +132,13 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	s.Epoch = e.Epoch
 	s.Stop = nil
 	for path, n := range s.Nodes {
-		if n.Status == state.NodeRunning {
-			n.Loop = recovered(p.PolicyOf(p.Find(path)).Recovery, n.Loop)
-			s.Nodes[path] = n
+		if n.Status != state.NodeRunning {
+			continue
 		}
+		eachLoop(path, &n, func(at event.Place, l state.Loop) state.Loop {
+			return recovered(p.PolicyOf(p.Find(at.Node)).Recovery, l)
+		})
+		s.Nodes[path] = n
 	}
 	return nil
 }
@@ -140,8 +158,12 @@ func applyResumed(s *state.State, e event.Event) error {
 			n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeRunning, "", "", nil
 		}
 		if s.Status != state.Running {
-			_, asked := s.Questions[cutOffQuestion(placeOf(s.At, n), n.Loop)]
-			n.Loop = resumed(n.Loop, asked)
+			eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop {
+				_, asked := s.Questions[cutOffQuestion(at, l)]
+				return resumed(l, asked)
+			})
+			reopen(n.Branches)
+			maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 		}
 		s.Nodes[s.At] = n
 	}

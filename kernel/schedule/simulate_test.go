@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -74,8 +76,8 @@ func (s *simulation) step() bool {
 		s.finish()
 		return true
 	}
-	for key := range s.state.Timers {
-		s.append(event.Event{Type: event.TimerFired, Key: key})
+	if len(s.state.Timers) > 0 {
+		s.append(event.Event{Type: event.TimerFired, Key: s.drawKey(slices.Collect(maps.Keys(s.state.Timers)))})
 		return true
 	}
 	return false
@@ -86,7 +88,7 @@ func (s *simulation) perform(c schedule.Command) {
 		s.append(*c.Event)
 	}
 	switch c.Kind {
-	case schedule.Attempt, schedule.Strategy, schedule.Question:
+	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest:
 		s.under[c.Key] = c
 	case schedule.Cancel:
 		delete(s.under, c.Key)
@@ -101,19 +103,26 @@ func stopped(c schedule.Command) event.Event {
 	return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
 }
 
-// finish lets the one effect under way report; sequential nodes never have two.
+// drawKey draws one of several.
+func (s *simulation) drawKey(keys []event.Key) event.Key {
+	slices.Sort(keys)
+	return rapid.SampledFrom(keys).Draw(s.t, "which")
+}
+
+// finish lets one of the effects under way report; the providers of a block have one each.
 func (s *simulation) finish() {
-	for key, c := range s.under {
-		delete(s.under, key)
-		switch c.Kind {
-		case schedule.Attempt:
-			s.finishAttempt(c)
-		case schedule.Strategy:
-			s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
-		case schedule.Question:
-			s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{Error: drawErrorType(s.t)}))
-		}
-		return
+	key := s.drawKey(slices.Collect(maps.Keys(s.under)))
+	c := s.under[key]
+	delete(s.under, key)
+	switch c.Kind {
+	case schedule.Attempt:
+		s.finishAttempt(c)
+	case schedule.Strategy:
+		s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
+	case schedule.Question:
+		s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{Error: drawErrorType(s.t)}))
+	case schedule.WriteManifest:
+		s.append(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, key, event.ArtifactWrittenData{Name: event.Manifest}))
 	}
 }
 
@@ -196,19 +205,62 @@ func (s *simulation) run(limit int) {
 func drawPlan(t *rapid.T) *plan.Plan {
 	p := &plan.Plan{Version: plan.Version}
 	for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
-		n := plan.Node{
-			Path: fmt.Sprint(i), ID: fmt.Sprintf("n%d", i), Kind: plan.KindStage,
-			Termination: plan.Termination{"type": "drawn", "max": rapid.IntRange(1, 4).Draw(t, "max")},
-		}
-		if rapid.Bool().Draw(t, "policy") {
-			n.Policy = &plan.Policy{
-				Retry:    &plan.Retry{Attempts: rapid.IntRange(1, 4).Draw(t, "attempts")},
-				Recovery: rapid.SampledFrom([]plan.Recovery{"", plan.RecoveryRerun, plan.RecoveryAsk, plan.RecoveryFail}).Draw(t, "recovery"),
-			}
+		n := drawStage(t, fmt.Sprint(i))
+		switch rapid.IntRange(0, 3).Draw(t, "kind") {
+		case 0:
+			n = drawBlock(t, fmt.Sprint(i))
+		case 1:
+			n = drawEmbedded(t, fmt.Sprint(i), 2)
 		}
 		p.Nodes = append(p.Nodes, n)
 	}
 	return p
+}
+
+// drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
+func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
+	inner := &plan.Plan{Version: plan.Version}
+	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {
+		n := drawStage(t, fmt.Sprint(i))
+		switch rapid.IntRange(0, 3).Draw(t, "embedded kind") {
+		case 0:
+			n = drawBlock(t, fmt.Sprint(i))
+		case 1:
+			if depth > 1 {
+				n = drawEmbedded(t, fmt.Sprint(i), depth-1)
+			}
+		}
+		inner.Nodes = append(inner.Nodes, n)
+	}
+	return plan.Node{Path: path, ID: "n" + path, Kind: plan.KindPipeline, Runs: rapid.IntRange(0, 3).Draw(t, "runs"), Plan: inner}
+}
+
+func drawStage(t *rapid.T, path string) plan.Node {
+	n := plan.Node{
+		Path: path, ID: "n" + path, Kind: plan.KindStage,
+		Termination: plan.Termination{"type": "drawn", "max": rapid.IntRange(1, 4).Draw(t, "max")},
+	}
+	if rapid.IntRange(0, 3).Draw(t, "check before") == 0 {
+		n.Termination["check_before"] = true
+	}
+	if rapid.Bool().Draw(t, "policy") {
+		n.Policy = &plan.Policy{
+			Retry:    &plan.Retry{Attempts: rapid.IntRange(1, 4).Draw(t, "attempts")},
+			Recovery: rapid.SampledFrom([]plan.Recovery{"", plan.RecoveryRerun, plan.RecoveryAsk, plan.RecoveryFail}).Draw(t, "recovery"),
+		}
+	}
+	return n
+}
+
+func drawBlock(t *rapid.T, path string) plan.Node {
+	n := plan.Node{Path: path, ID: "n" + path, Kind: plan.KindParallel}
+	for i := range rapid.IntRange(1, 3).Draw(t, "providers") {
+		n.Providers = append(n.Providers, plan.BlockProvider{Name: fmt.Sprint("p", i), As: rapid.SampledFrom([]string{"", fmt.Sprint("as", i)}).Draw(t, "as")})
+	}
+	for i := range rapid.IntRange(1, 2).Draw(t, "stages") {
+		n.Stages = append(n.Stages, drawStage(t, fmt.Sprintf("%s.%d", path, i)))
+	}
+	return n
 }
 
 func asJSON(v any) string {

@@ -13,8 +13,9 @@ const MaxDecisions = 20
 
 // Node is one node of the plan: the visit it is in, or the last one.
 type Node struct {
-	Visit     int        `json:"visit"` // from 1; re-entries through an edge or feedback count it up
-	Run       int        `json:"run"`   // from 1; repeats of a nested pipeline
+	Visit     int        `json:"visit"`          // from 1; re-entries through an edge or feedback count it up
+	Run       int        `json:"run"`            // from 1; repeats of a nested pipeline, counted on over its visits
+	Runs      int        `json:"runs,omitempty"` // of a nested pipeline: how many began in this visit
 	Status    NodeStatus `json:"status"`
 	Outcome   string     `json:"outcome,omitempty"`
 	Reason    string     `json:"reason,omitempty"`
@@ -45,9 +46,31 @@ const (
 
 // Branch is one provider of a parallel block: the stage it is at and that stage's loop.
 type Branch struct {
-	Stage  int        `json:"stage"`
-	Status NodeStatus `json:"status"`
-	Loop   Loop       `json:"loop"`
+	Stage     int        `json:"stage"` // its position in the block; that of the last one when all are done
+	Status    NodeStatus `json:"status"`
+	StartedAt time.Time  `json:"started_at"`
+	Loop      Loop       `json:"loop"`
+	// Done are the stages that ended well, in order.
+	Done []BranchStage `json:"done,omitempty"`
+}
+
+// BranchStage is how a provider's stage ended.
+type BranchStage struct {
+	Iterations int    `json:"iterations"`
+	Reason     string `json:"reason,omitempty"`
+}
+
+// EndedBy is the Bash engine's word for how the stage ended, given the type of its termination: "fixed",
+// "plateau" for a judgment, "max_iterations", or the type of another strategy.
+func (b BranchStage) EndedBy(strategy string) string {
+	switch {
+	case b.Reason == "max_iterations":
+		return b.Reason
+	case strategy == "judgment":
+		return "plateau"
+	default:
+		return strategy
+	}
 }
 
 // Step is one item of a node's steps.
@@ -123,7 +146,10 @@ type Decision struct {
 
 func (n Node) clone() Node {
 	n.Loop = n.Loop.clone()
-	n.Branches = cloneMap(n.Branches, func(b Branch) Branch { b.Loop = b.Loop.clone(); return b })
+	n.Branches = cloneMap(n.Branches, func(b Branch) Branch {
+		b.Loop, b.Done = b.Loop.clone(), slices.Clone(b.Done)
+		return b
+	})
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
 	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
 	return n

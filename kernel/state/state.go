@@ -62,6 +62,8 @@ type State struct {
 	SchedulerVersion int    `json:"scheduler_version"`
 	PlanSHA256       string `json:"plan_sha256"`
 	SkipDelays       bool   `json:"skip_delays,omitempty"`
+	// Providers says what the names in parallel blocks stand for, by name as written. It never changes.
+	Providers map[string]event.Provider `json:"providers,omitempty"`
 
 	Seq   int64 `json:"event_seq"` // of the last event applied
 	Epoch int   `json:"epoch"`     // of the kernel that holds the session, 0 before the first
@@ -144,6 +146,16 @@ func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
 		out[k] = clone(v)
 	}
 	return out
+}
+
+// LoopAt is the iteration loop at a place: of the node, or of a provider in a parallel block, which has
+// one loop at a time. The zero loop if nothing has begun there.
+func (s State) LoopAt(at event.Place) Loop {
+	n := s.Nodes[at.Outer()]
+	if at.Branch != "" {
+		return n.Branches[at.Branch].Loop
+	}
+	return n.Loop
 }
 
 // Parse reads a state from JSON, as session_imported and snapshots carry it.

@@ -59,6 +59,35 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
+func TestLoopAt(t *testing.T) {
+	s := State{Nodes: map[string]Node{
+		"0": {Loop: Loop{Iteration: 1}},
+		"1": {Branches: map[string]Branch{"a": {Loop: Loop{Iteration: 2}}, "b": {Loop: Loop{Iteration: 3}}}},
+	}}
+	for want, at := range []event.Place{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
+		if got := s.LoopAt(at).Iteration; got != want {
+			t.Errorf("loop at %+v is in iteration %d, want %d", at, got, want)
+		}
+	}
+	if l := s.LoopAt(event.Place{Node: "1.0", Branch: "c"}); l.Phase != "" || l.Iteration != 0 {
+		t.Errorf("a provider that did not begin is at %+v", l)
+	}
+}
+
+// The Bash engine's words (BASH-BEHAVIOUR 4.3).
+func TestEndedBy(t *testing.T) {
+	for _, tt := range []struct{ strategy, reason, want string }{
+		{"fixed", "Completed 2 iterations (max: 2)", "fixed"},
+		{"judgment", "flat", "plateau"},
+		{"judgment", "max_iterations", "max_iterations"},
+		{"queue", "All beads complete", "queue"},
+	} {
+		if got := (BranchStage{Reason: tt.reason}).EndedBy(tt.strategy); got != tt.want {
+			t.Errorf("%s that ended with %q: %s, want %s", tt.strategy, tt.reason, got, tt.want)
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	s, err := Parse([]byte(`{"session":"s","event_seq":7,"nodes":{"0":{"visit":1,"loop":{"phase":"decide"}}}}`))
 	if err != nil || s.Seq != 7 || s.Nodes["0"].Loop.Phase != PhaseDecide {

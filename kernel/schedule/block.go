@@ -1,0 +1,261 @@
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// decideBlock lets every provider go on, each by itself. When all have ended, the manifest is written,
+// unless one failed, and the transition is committed. A provider that waits for a person pauses the run
+// when the others have ended or wait too.
+func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+	var cmds, waits []Command
+	ended := 0
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		switch b, begun := ns.Branches[id]; {
+		case !begun:
+			cmds = append(cmds, record(branchStart(n, id))...)
+		case b.Status != state.NodeRunning:
+			ended++
+		default:
+			due := decideBranch(p, s, n, ns, id, b)
+			if isPause(due) {
+				waits = append(waits, due...)
+				continue
+			}
+			cmds = append(cmds, due...)
+		}
+	}
+	switch {
+	case ended == len(n.Providers):
+		return endBlock(p, n, ns)
+	case ended+len(waits) == len(n.Providers):
+		return waits[:1]
+	default:
+		return cmds
+	}
+}
+
+func isPause(cmds []Command) bool {
+	return len(cmds) == 1 && cmds[0].Event != nil && cmds[0].Event.Type == event.SessionPaused
+}
+
+// endBlock serves a block whose providers have all ended.
+func endBlock(p *plan.Plan, n *plan.Node, ns state.Node) []Command {
+	_, written := ns.Artifacts[event.Manifest]
+	if written || failedBranches(n, ns) != nil {
+		return record(blockComplete(p, n, ns))
+	}
+	at := placeOf(n.Path, ns)
+	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Place: at}}
+}
+
+// failedBranches are the ids of the providers that failed, in the order of the block.
+func failedBranches(n *plan.Node, ns state.Node) []string {
+	var failed []string
+	for i := range n.Providers {
+		if id := n.Providers[i].ID(); ns.Branches[id].Status == state.NodeFailed {
+			failed = append(failed, id)
+		}
+	}
+	return failed
+}
+
+// decideBranch is the loop of the stage that a provider is at, or the end of its work.
+func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
+	if b.Loop.Phase == state.PhaseSettled {
+		return record(branchComplete(n, id, b))
+	}
+	at := placeOfBranch(n.Path, ns, id)
+	stage := StageAt(p, s, at)
+	if stage == nil {
+		return record(planMismatch(s))
+	}
+	return decideLoop(p, s, stage, at, b.Loop)
+}
+
+// StageAt is the stage that runs at a place, nil if the plan has none: in a parallel block the stage as
+// the place's provider runs it.
+func StageAt(p *plan.Plan, s state.State, at event.Place) *plan.Node {
+	n := p.Find(at.Node)
+	if n == nil || at.Branch == "" {
+		return n
+	}
+	block := p.Find(at.Outer())
+	if block == nil {
+		return nil
+	}
+	b := block.Branch(at.Branch)
+	if b == nil {
+		return nil
+	}
+	known := s.Providers[b.Name]
+	stage := n.InBranch(*b, plan.Provider{Type: known.Type, Model: known.Model})
+	return &stage
+}
+
+func blockStart(n *plan.Node) event.Event {
+	providers, err := json.Marshal(n.Providers)
+	if err != nil { // they were read from JSON
+		panic(fmt.Sprintf("block %s: %v", n.ID, err))
+	}
+	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",
+		event.BlockStartData{Name: n.ID, Kind: string(n.Kind), Providers: providers, Stages: stageIDs(n)})
+}
+
+func stageIDs(n *plan.Node) []string {
+	ids := make([]string, len(n.Stages))
+	for i := range n.Stages {
+		ids[i] = n.Stages[i].ID
+	}
+	return ids
+}
+
+// branchCursor is the place of a provider as a whole.
+func branchCursor(n *plan.Node, id string) *event.Cursor {
+	return &event.Cursor{NodePath: n.Path, NodeRun: 1, Provider: id}
+}
+
+func branchStart(n *plan.Node, id string) event.Event {
+	return event.New(event.ParallelProviderStart, branchCursor(n, id), "", event.ProviderStartData{Provider: id, Stages: stageIDs(n)})
+}
+
+func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
+	d, kind := event.ProviderCompleteData{Provider: id, Status: string(state.NodeComplete)}, event.ParallelProviderComplete
+	if b.Loop.Outcome != string(plan.OutcomeSuccess) {
+		d.Status, d.Failure, kind = string(state.NodeFailed), b.Loop.Failure, event.ParallelProviderFailed
+	}
+	return event.New(kind, branchCursor(n, id), "", d)
+}
+
+// blockComplete is the commit of the block's transition. One provider that failed fails the block, which
+// names all that did and gives the first one's reason.
+func blockComplete(p *plan.Plan, n *plan.Node, ns state.Node) event.Event {
+	d := event.NodeCompleteData{Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess)}
+	if failed := failedBranches(n, ns); failed != nil {
+		d.Status, d.Outcome = string(state.NodeFailed), string(plan.OutcomeError)
+		d.Failure = blockFailure(n, failed, ns.Branches[failed[0]].Loop.Failure)
+		d.Reason = d.Failure.Message
+	}
+	d.To = target(p, n, plan.Outcome(d.Outcome))
+	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", d)
+}
+
+func blockFailure(n *plan.Node, failed []string, first *event.FailureData) *event.FailureData {
+	f := event.FailureData{Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: "it gave no reason"}
+	if first != nil {
+		f = *first
+	}
+	f.Node, f.Stage, f.Iteration, f.Attempt, f.Collateral, f.Usage = n.ID, n.ID, 0, 0, false, nil
+	f.Message = fmt.Sprintf("Parallel block '%s' failed. Failed providers: %s: %s", n.ID, strings.Join(failed, ", "), f.Message)
+	return &f
+}
+
+// placeOfBranch is the place of the iteration that a provider is at.
+func placeOfBranch(path string, n state.Node, id string) event.Place {
+	b := n.Branches[id]
+	return event.Place{
+		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: b.Loop.Iteration,
+	}
+}
+
+// ---- Apply
+
+// blockOf is the running block at the run's place, with its state.
+func blockOf(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	if n == nil || n.Kind != plan.KindParallel || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
+		return nil, ns, misfit(e, "the run is not at that block")
+	}
+	return n, ns, nil
+}
+
+func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {
+	n, ns, err := blockOf(p, s, e)
+	if err != nil {
+		return err
+	}
+	id := e.Cursor.Provider
+	if _, begun := ns.Branches[id]; begun || n.Branch(id) == nil {
+		return misfit(e, fmt.Sprintf("the block does not wait for provider %q", id))
+	}
+	if ns.Branches == nil {
+		ns.Branches = map[string]state.Branch{}
+	}
+	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: state.Loop{Phase: stagePhase(n, 0)}}
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.ProviderCompleteData](e)
+	if err != nil {
+		return err
+	}
+	_, ns, err := blockOf(p, s, e)
+	if err != nil {
+		return err
+	}
+	b, begun := ns.Branches[e.Cursor.Provider]
+	if !begun || b.Status != state.NodeRunning || b.Loop.Phase != state.PhaseSettled {
+		return misfit(e, fmt.Sprintf("provider %q has not ended", e.Cursor.Provider))
+	}
+	b.Status = state.NodeStatus(d.Status)
+	ns.Branches[e.Cursor.Provider] = b
+	return nil
+}
+
+// stagePhase is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
+func stagePhase(n *plan.Node, i int) state.Phase {
+	if i < len(n.Stages) {
+		return firstPhase(&n.Stages[i])
+	}
+	return state.PhaseReady
+}
+
+// advance moves a provider that is done with a stage to the next one of the block.
+func advance(n *plan.Node, ns *state.Node, id string) {
+	b := ns.Branches[id]
+	if b.Loop.Phase != state.PhaseSettled || b.Loop.Outcome != string(plan.OutcomeSuccess) {
+		return
+	}
+	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
+	if b.Stage+1 < len(n.Stages) {
+		b.Stage, b.Loop = b.Stage+1, state.Loop{Phase: stagePhase(n, b.Stage+1)}
+	}
+	ns.Branches[id] = b
+}
+
+// reopen lets providers that failed go on where they failed; their loops are ready again.
+func reopen(branches map[string]state.Branch) {
+	for id, b := range branches {
+		if b.Status == state.NodeFailed {
+			b.Status = state.NodeRunning
+			branches[id] = b
+		}
+	}
+}
+
+func applyArtifact(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.ArtifactWrittenData](e)
+	if err != nil {
+		return err
+	}
+	ns, entered := s.Nodes[s.At]
+	if !entered || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
+		return misfit(e, "the run is not at that node")
+	}
+	if ns.Artifacts == nil {
+		ns.Artifacts = map[string]event.Ref{}
+	}
+	ns.Artifacts[d.Name] = d.Ref
+	s.Nodes[s.At] = ns
+	return nil
+}

@@ -1,0 +1,71 @@
+package schedule
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// decideEmbedded serves a pipeline node that was entered: each run goes through the embedded plan, from
+// its first node until a transition leads back here.
+func decideEmbedded(p *plan.Plan, n *plan.Node, ns state.Node) []Command {
+	most := runs(p, n)
+	if ns.Runs < most {
+		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
+			event.NodeRunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
+	}
+	return record(event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}, "", event.NodeCompleteData{
+		Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess), To: target(p, n, plan.OutcomeSuccess),
+	}))
+}
+
+// runs is how often a pipeline node goes through its plan. One inside another goes through it once: a
+// place has room for one number of runs.
+func runs(p *plan.Plan, n *plan.Node) int {
+	if p.Embedder(n.Path) != "" {
+		return 1
+	}
+	return max(n.Runs, 1)
+}
+
+func embeddedStart(p *plan.Plan, n *plan.Node) event.Event {
+	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "",
+		event.PipelineStartData{Name: n.ID, Kind: string(n.Kind), Pipeline: n.Ref, Runs: runs(p, n)})
+}
+
+// ---- Apply
+
+// applyRunStart sends the run to the first node of the embedded plan, whose nodes are as if they had
+// never been entered.
+func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= runs(p, n) {
+		return misfit(e, "the run is not at that pipeline")
+	}
+	if p.Embedder(s.At) == "" {
+		ns.Run++
+	}
+	ns.Runs++
+	maps.DeleteFunc(s.Nodes, func(path string, _ state.Node) bool { return strings.HasPrefix(path, s.At+".") })
+	s.Nodes[s.At] = ns
+	if len(n.Plan.Nodes) > 0 {
+		s.At += "." + n.Plan.Nodes[0].Path
+	}
+	return nil
+}
+
+// runOf is the number of the run that a node about to be entered belongs to: that of the outermost
+// pipeline node around it.
+func runOf(p *plan.Plan, s *state.State, path string) int {
+	outermost := ""
+	for outer := p.Embedder(path); outer != ""; outer = p.Embedder(outer) {
+		outermost = outer
+	}
+	if outermost == "" {
+		return 1
+	}
+	return s.Nodes[outermost].Run
+}

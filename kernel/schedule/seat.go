@@ -1,0 +1,73 @@
+package schedule
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// seat is where an iteration loop is: in a stage node itself, or in a branch of a parallel block.
+type seat struct {
+	at   event.Place // of the iteration that the loop is at
+	loop state.Loop
+}
+
+// isBlock reports whether the node is a parallel block, which has no loop of its own.
+func isBlock(n state.Node) bool { return n.Loop.Phase == "" }
+
+// seats are the loops of a node that was entered, in the order of the branches' names. A branch that has
+// ended has none.
+func seats(path string, n state.Node) []seat {
+	if !isBlock(n) {
+		return []seat{{placeOf(path, n), n.Loop}}
+	}
+	var all []seat
+	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
+		if b := n.Branches[id]; b.Status == state.NodeRunning {
+			all = append(all, seat{placeOfBranch(path, n, id), b.Loop})
+		}
+	}
+	return all
+}
+
+// eachLoop replaces every loop of the node, also those of branches that failed.
+func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) state.Loop) {
+	if !isBlock(*n) {
+		n.Loop = change(placeOf(path, *n), n.Loop)
+		return
+	}
+	for id, b := range n.Branches {
+		if b.Status != state.NodeComplete {
+			b.Loop = change(placeOfBranch(path, *n, id), b.Loop)
+			n.Branches[id] = b
+		}
+	}
+}
+
+// loopAt is the loop at a place of a node; false if nothing runs there.
+func loopAt(n state.Node, at event.Place) (seat, bool) {
+	for _, s := range seats(at.Outer(), n) {
+		if s.at.Node == at.Node && s.at.Branch == at.Branch && s.at.Visit == at.Visit {
+			return s, true
+		}
+	}
+	return seat{}, false
+}
+
+// setLoop puts a loop back where it was found.
+func setLoop(n *state.Node, at event.Place, l state.Loop) {
+	if at.Branch == "" {
+		n.Loop = l
+		return
+	}
+	b := n.Branches[at.Branch]
+	b.Loop = l
+	n.Branches[at.Branch] = b
+}
+
+// placeOf is the place of the iteration that a stage node is at.
+func placeOf(path string, n state.Node) event.Place {
+	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: n.Loop.Iteration}
+}

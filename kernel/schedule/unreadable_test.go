@@ -1,0 +1,111 @@
+package schedule_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// U048: an event whose data cannot be read is applied as a whole, where its data does not matter, or
+// refused and changes nothing. At every place of every run.
+func TestUnreadableDataIsNotHalfApplied(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := start(t, drawPlan(t))
+		s.run(maxTransitions)
+		for i, e := range s.journal[1:] {
+			before, after := s.states[i], s.states[i+1]
+			e.Data = json.RawMessage(`["nonsense"]`)
+			got, err := schedule.Apply(s.plan, before, e)
+			want := after
+			if err != nil {
+				want = before
+			}
+			if diff := cmp.Diff(asJSON(want), asJSON(got)); diff != "" {
+				t.Fatalf("%s, error %v:\n%s", e.Type, err, diff)
+			}
+		}
+	})
+}
+
+// DESIGN 6, 7: what a person or a provider has to know of gated tool calls after a crash is kept: open
+// calls, and finished ones up to the next checkpoint. Calls that were only observed are not.
+func TestToolCallsAreKept(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	c := h.commit()
+	add := func(typ event.Type, data any) { h.add(event.New(typ, c.Place.Cursor(), c.Key, data)) }
+	call := func(id, effect string) {
+		add(event.ToolCall, event.ToolCallData{CallID: id, Tool: "pay", Effect: effect, Verdict: "run"})
+	}
+	kept := func(want ...string) {
+		t.Helper()
+		var got []string
+		for _, c := range h.loop().Calls {
+			ended := ""
+			if c.Result != nil {
+				ended = " " + c.Result.Status
+			}
+			got = append(got, c.Call.CallID+ended)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("calls: %s", diff)
+		}
+	}
+	call("1", "once")
+	add(event.ToolCall, event.ToolCallData{CallID: "seen", Tool: "read", Observed: true})
+	add(event.ToolResult, event.ToolResultData{CallID: "seen", Status: "ok", Observed: true})
+	kept("1")
+	add(event.ToolResult, event.ToolResultData{CallID: "1", Status: "ok"})
+	call("2", "idempotent")
+	kept("1 ok", "2")
+	call("2", "idempotent") // asked again
+	kept("1 ok", "2")
+	add(event.Checkpoint, event.CheckpointData{Turn: 3, Blob: event.Ref{Path: "checkpoint-3"}})
+	kept("2")
+	if l := h.loop(); l.Checkpoint == nil || l.Checkpoint.Turn != 3 {
+		t.Errorf("checkpoint %+v", l.Checkpoint)
+	}
+	h.kernel() // a crash: what is open may be made again, so nobody is asked
+	if next := h.commit(); next.Kind != schedule.Attempt {
+		t.Errorf("due after the crash: %s", asJSON(next))
+	}
+	kept("2")
+
+	late := event.New(event.ToolCall, c.Place.Cursor(), "attempt:0/v9/r1/-/-/i1#1", event.ToolCallData{CallID: "3"})
+	if _, err := schedule.Apply(h.plan, h.state, late); !isMisfit(err) {
+		t.Errorf("a call of another attempt: %v", err)
+	}
+}
+
+// DESIGN 5: a pause that was answered, an event of a node that is not at work, an end of a run that has
+// ended: what comes at the wrong time does not fit, and says why.
+func TestMisfits(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	c := h.commit()
+	at := c.Place.Cursor()
+	for name, e := range map[string]event.Event{
+		"a node that is at work":       event.New(event.NodeStart, at, "", nil),
+		"another node's start":         event.New(event.NodeStart, &event.Cursor{NodePath: "7"}, "", nil),
+		"another node's end":           event.New(event.NodeComplete, &event.Cursor{NodePath: "7"}, "", event.NodeCompleteData{}),
+		"a way to nowhere":             event.New(event.NodeComplete, at, "", event.NodeCompleteData{To: "7", Status: "complete"}),
+		"a decision without iteration": event.New(event.Decision, at, c.Place.Key(event.KeyDecide, 1), event.DecisionData{Action: "stop"}),
+		"a timer that was not set":     event.New(event.TimerFired, nil, "timer:0/v1/r1/-/-/i1#1", nil),
+		"an answer to no question":     event.New(event.StrategyAnswer, at, c.Place.Key(event.KeyQuestion, 1), event.StrategyAnswerData{}),
+		"a failure of another attempt": event.New(event.Error, at, c.Place.Key(event.KeyAttempt, 5), event.FailureData{ErrorType: string(failure.ProviderCrashed)}),
+	} {
+		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
+		after, err := schedule.Apply(h.plan, h.state, e)
+		if !isMisfit(err) || err.Error() == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {
+			t.Errorf("%s changed the state:\n%s", name, diff)
+		}
+	}
+}
