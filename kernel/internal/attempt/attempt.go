@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -51,6 +52,7 @@ type Maker struct {
 // Report is what an agent reported last, for live views.
 type Report struct {
 	Node      string
+	Branch    string // the provider of a parallel block, "" outside
 	Iteration int
 	Attempt   int
 	Progress  sdk.Progress
@@ -102,7 +104,7 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 	if err := errors.Join(execErr, err); err != nil {
 		return event.Event{}, err
 	}
-	return a.settle(output)
+	return a.settle(ctx, output)
 }
 
 // execute calls the provider under the attempt's deadline. Whatever it returns beside an error is
@@ -114,7 +116,7 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, timedOut(req.Timeout))
+		ctx, cancel = deadline.With(ctx, req.Timeout, timedOut(req.Timeout))
 		defer cancel()
 	}
 	a.exchange = newExchange(a)

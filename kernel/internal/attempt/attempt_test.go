@@ -198,7 +198,7 @@ func TestAttemptFails(t *testing.T) {
 	}{
 		{"no result", says(sdk.ExecuteResult{}, nil), nil, nil, failure.ResultMissing, true},
 		{"no result and an exit code", says(sdk.ExecuteResult{ExitCode: 7}, nil), nil, nil, failure.ProviderFailed, true},
-		{"broken result", writes("{"), nil, nil, failure.ResultInvalid, true},
+		{"broken result", writes("{"), nil, nil, failure.ResultInvalid, false},
 		{"the provider's own error", says(sdk.ExecuteResult{}, failure.New(failure.ProviderMissing, "no CLI")), nil, nil, failure.ProviderMissing, false},
 		{"rate limited", says(sdk.ExecuteResult{Outcome: sdk.OutcomeRateLimited}, nil), nil, nil, failure.ProviderFailed, true},
 		{"permission denied", says(sdk.ExecuteResult{Outcome: sdk.OutcomePermissionDenied}, nil), nil, nil, failure.ProviderFailed, false},

@@ -16,21 +16,29 @@ import (
 // maxInline is the largest part of a tool call that stands in the journal; the rest is a file.
 const maxInline = 8 << 10
 
+// maxObserved is how many calls and results of an attempt are journaled that an agent only tells of.
+const maxObserved = 20_000
+
 // exchange is the kernel's side of an attempt's conversation. It is safe for concurrent use.
 type exchange struct {
 	attempt *attempt
 	text    output.Buffer
-	raw     output.Buffer
-	stderr  output.Buffer
+	raw     spool
+	stderr  spool
 
-	mu    sync.Mutex // guards:
-	last  Report
-	usage *sdk.Usage
-	known map[string]*event.ToolResultData // calls of an attempt that a crash cut off, by id
+	mu       sync.Mutex // guards:
+	observed int        // calls that the agent told of
+	last     Report
+	usage    *sdk.Usage
+	known    map[string]*event.ToolResultData // calls of an attempt that a crash cut off, by id
 }
 
 func newExchange(a *attempt) *exchange {
-	x := &exchange{attempt: a, known: map[string]*event.ToolResultData{}}
+	x := &exchange{
+		attempt: a, known: map[string]*event.ToolResultData{},
+		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl"},
+		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt"},
+	}
 	for _, c := range a.loop().Calls {
 		x.known[c.Call.CallID] = c.Result
 	}
@@ -41,9 +49,9 @@ func newExchange(a *attempt) *exchange {
 func (x *exchange) Output(c sdk.OutputChunk) {
 	switch c.Stream {
 	case sdk.StreamRaw:
-		x.raw.Add(c.Text)
+		x.raw.add(c.Text)
 	case sdk.StreamStderr:
-		x.stderr.Add(c.Text)
+		x.stderr.add(c.Text)
 	default:
 		x.text.Add(c.Text)
 		x.live(func(r *Report) { r.Text = c.Text })
@@ -63,12 +71,28 @@ func (x *exchange) Usage(u sdk.Usage) {
 // Observe implements sdk.Exchange.
 func (x *exchange) Observe(c sdk.ToolCall) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
-	x.report(x.call(c, event.ToolCallData{Observed: true}))
+	if x.counts() {
+		x.report(x.call(c, event.ToolCallData{Observed: true}))
+	}
 }
 
 // ObserveResult implements sdk.Exchange.
 func (x *exchange) ObserveResult(r sdk.ToolResult) {
-	x.report(x.end(r, true))
+	if x.counts() {
+		x.report(x.end(r, true))
+	}
+}
+
+// counts reports whether one more of what the agent tells of its tools goes into the journal. What does not
+// is in the agent's stream all the same.
+func (x *exchange) counts() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.observed++
+	if x.observed == maxObserved+1 {
+		x.attempt.log.Warn("the agent tells of more tool calls than are journaled", "limit", maxObserved)
+	}
+	return x.observed <= maxObserved
 }
 
 // Call implements sdk.Exchange. The intent is on disk before the verdict is given. A call that was
@@ -168,7 +192,7 @@ func (x *exchange) live(change func(*Report)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.attempt.command
-	x.last.Node, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Place.Iteration, c.Attempt, ""
+	x.last.Node, x.last.Branch, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Place.Branch, c.Place.Iteration, c.Attempt, ""
 	change(&x.last)
 	if x.attempt.Live != nil {
 		x.attempt.Live(x.last)

@@ -52,7 +52,7 @@ func TestStrangeResults(t *testing.T) {
 				}
 				return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
 			})
-			if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || !d.Retryable {
+			if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) || d.Retryable {
 				t.Errorf("first attempt: %+v", d)
 			}
 			if e := b.make(t.Context(), 1, 2); e.Type != event.IterationComplete {
@@ -142,5 +142,46 @@ func TestLongTextsFitIntoALine(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// The status.json that an agent wrote last stays where people look for it, also when a further attempt wrote nothing; the
+// next attempt does not take it for its own.
+func TestStatusStays(t *testing.T) {
+	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+		if req.Attempt == 1 {
+			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Status, []byte("{nope"), 0o644)
+		}
+		return sdk.ExecuteResult{}, nil
+	})
+	for attempt, want := range []failure.Kind{failure.ResultInvalid, failure.ResultMissing, failure.ResultMissing} {
+		if d := b.failure(b.make(t.Context(), 1, attempt+1)); d.ErrorType != string(want) {
+			t.Errorf("attempt %d: %+v", attempt+1, d)
+		}
+		text, err := b.maker.Dir.Read("stage-00-build/iterations/001/status.json", 100)
+		if err != nil || string(text) != "{nope" {
+			t.Errorf("after attempt %d: %q, %v", attempt+1, text, err)
+		}
+	}
+}
+
+// A stage of a pipeline has the file of an iteration's output from the beginning, as the Bash engine's had:
+// empty while the agent is at work.
+func TestOutputOfTheStageBeginsEmpty(t *testing.T) {
+	name := "stage-00-build/run-0.md"
+	var during []byte
+	var b *bench
+	b = newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+		var err error
+		during, err = b.maker.Dir.Read(name, 100)
+		return sdk.ExecuteResult{Output: "said"}, errors.Join(err, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644))
+	})
+	if _, err := b.maker.Dir.Write(name, []byte("of an earlier run\n")); err != nil {
+		t.Fatal(err)
+	}
+	b.make(t.Context(), 1, 1)
+	after, err := b.maker.Dir.Read(name, 100)
+	if err != nil || len(during) != 0 || string(after) != "said\n" {
+		t.Errorf("during %q, after %q, %v", during, after, err)
 	}
 }

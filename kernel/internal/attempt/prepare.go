@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +35,11 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 			return sdk.ExecuteRequest{}, err
 		}
 	}
+	if name := a.mirrored(); name != "" { // as by tee: empty while the agent is at work, and after a crash
+		if err := a.Dir.Replace(name, nil); err != nil {
+			return sdk.ExecuteRequest{}, err
+		}
+	}
 	progress, err := a.ensureProgress()
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
@@ -53,18 +59,40 @@ func (a *attempt) private() string { return a.iteration.Attempt(a.command.Attemp
 
 // setAside moves whatever lies there, a link that leads nowhere too.
 func (a *attempt) setAside(name string) error {
-	err := a.Dir.Rename(name, a.private()+"/superseded-"+filepath.Base(name))
+	err := a.Dir.Rename(name, a.superseded(name))
 	if errors.Is(err, fs.ErrNotExist) && a.Dir.Intact() == nil {
 		return nil
 	}
 	return err
 }
 
+// superseded is where a file of an earlier attempt goes.
+func (a *attempt) superseded(name string) string {
+	return a.private() + "/superseded-" + filepath.Base(name)
+}
+
 func (a *attempt) ensureProgress() (string, error) {
-	if a.state.Mode == "loop" {
+	switch at := a.command.Place; {
+	case at.Branch != "":
+		scope, err := rundir.Provider(a.Plan, at)
+		if err != nil {
+			return "", err
+		}
+		return a.Dir.EnsureProviderProgress(scope, at.Branch)
+	case a.state.Mode == "loop":
 		return a.Dir.EnsureSessionProgress()
+	default:
+		return a.Dir.EnsureStageProgress(a.dir)
 	}
-	return a.Dir.EnsureStageProgress(a.dir)
+}
+
+// mirrored is where the stage has a copy of the iteration's output, "" for none: only the stages of a
+// pipeline do, those in parallel blocks not.
+func (a *attempt) mirrored() string {
+	if a.state.Mode == "loop" || a.command.Place.Branch != "" {
+		return ""
+	}
+	return a.dir.Output(a.command.Place.Iteration, a.node.Termination.Max())
 }
 
 func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
@@ -118,8 +146,8 @@ func (a *attempt) prompt(paths inputs.Paths) (string, error) {
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
 		OutputPath: a.outputName(), Progress: paths.Progress, Text: a.text(),
 	}
-	if a.state.Mode != "loop" {
-		v.Output = a.Dir.Abs(a.dir.Output(at.Iteration, a.node.Termination.Max()))
+	if name := a.mirrored(); name != "" {
+		v.Output = a.Dir.Abs(name)
 	}
 	return prompt.Resolve(template, v), nil
 }
@@ -154,8 +182,15 @@ func (a *attempt) declaredOutput() (string, error) {
 	return a.Project.Abs(name), nil
 }
 
+// outputName is the node's output_path in the project, "" without one. The providers of a parallel block
+// would write over each other's, so each has it in its own folder.
 func (a *attempt) outputName() string {
-	return strings.NewReplacer("${SESSION}", a.state.Session, "${SESSION_NAME}", a.state.Session).Replace(a.node.OutputPath)
+	name := strings.NewReplacer("${SESSION}", a.state.Session, "${SESSION_NAME}", a.state.Session).Replace(a.node.OutputPath)
+	scope, err := rundir.Provider(a.Plan, a.command.Place)
+	if name == "" || a.command.Place.Branch == "" || err != nil {
+		return name
+	}
+	return path.Join(rundir.RunsDir, a.state.Session, string(scope), path.Clean("/"+filepath.ToSlash(name)))
 }
 
 // environment is what the Bash engine gave its agents (BASH-BEHAVIOUR 6).
@@ -169,7 +204,7 @@ func (a *attempt) environment(paths inputs.Paths) map[string]string {
 		"CODEX_STATUS_FILE":     paths.Status,
 		"MOCK_STATUS_FILE":      paths.Status,
 		"MOCK_RESULT_FILE":      paths.Result,
-		"MOCK_PROVIDER":         a.node.Provider.Type,
+		"MOCK_PROVIDER":         cmp.Or(a.command.Place.Branch, a.node.Provider.Type),
 		"MOCK_ITERATION":        strconv.Itoa(a.command.Place.Iteration),
 	}
 	if a.state.Mode == "loop" {

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func (a *attempt) loop() state.Loop { return a.state.Nodes[a.node.Path].Loop }
+func (a *attempt) loop() state.Loop { return a.state.LoopAt(a.command.Place) }
 
 // resumption is what an attempt that a crash cut off is handed back, nil for any other.
 func (a *attempt) resumption() (*sdk.Resume, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
 // Bounds of the lists of agents in events: elements, and bytes of one.
@@ -29,9 +29,7 @@ func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
 	if a.exchange == nil {
 		return nil, nil //nolint:nilnil // no output is no error
 	}
-	if err := a.keepStreams(); err != nil {
-		return nil, err
-	}
+	a.keepStreams()
 	raw := a.result.Output
 	if raw == "" {
 		raw, _ = a.exchange.text.Text()
@@ -54,28 +52,19 @@ func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
 	return &ref, a.copyOutput(text)
 }
 
-// keepStreams keeps the agent's own event stream and diagnostics beside the output.
-func (a *attempt) keepStreams() error {
-	for name, b := range map[string]*output.Buffer{"stream.jsonl": &a.exchange.raw, "stderr.txt": &a.exchange.stderr} {
-		text, dropped := b.Text()
-		if text == "" {
-			continue
-		}
-		if dropped > 0 {
-			text += fmt.Sprintf("\n[%d bytes dropped]\n", dropped)
-		}
-		if err := a.Dir.Replace(a.private()+"/"+name, []byte(text)); err != nil {
-			return err
+// keepStreams ends the files of the agent's own event stream and diagnostics.
+func (a *attempt) keepStreams() {
+	for _, s := range []*spool{&a.exchange.raw, &a.exchange.stderr} {
+		if err := s.close(); err != nil {
+			a.log.Warn("a stream of the agent was not kept whole", "file", s.name, "error", err)
 		}
 	}
-	return nil
 }
 
 // copyOutput puts the output where Bash has it at the stage, in pipelines, and where the node
 // declares it, unless the agent wrote that file itself (REQUIREMENTS U092, D24).
 func (a *attempt) copyOutput(text string) error {
-	if a.state.Mode != "loop" {
-		name := a.dir.Output(a.command.Place.Iteration, a.node.Termination.Max())
+	if name := a.mirrored(); name != "" {
 		if err := a.Dir.Replace(name, []byte(text)); err != nil {
 			return err
 		}
@@ -100,7 +89,7 @@ func unchanged(before, now fs.FileInfo) bool {
 }
 
 // settle normalizes the result, writes it and makes the completing event.
-func (a *attempt) settle(out *event.Ref) (event.Event, error) {
+func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, error) {
 	resultJSON, err := a.read(a.iteration.Result())
 	if err != nil {
 		return event.Event{}, err
@@ -120,14 +109,27 @@ func (a *attempt) settle(out *event.Ref) (event.Event, error) {
 	if err := a.recordEnd("completed", nil, out); err != nil {
 		return event.Event{}, err
 	}
+	a.tellBlock(ctx, ref)
 	e := event.New(event.IterationComplete, a.command.Place.Cursor(), a.command.Key, a.completed(r, ref, out))
 	e.Attempt = a.command.Attempt
 	return e, nil
 }
 
+// tellBlock tells readers of the Bash engine's events that an agent of a parallel block is done.
+func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
+	if a.command.Place.Branch == "" {
+		return
+	}
+	e := event.New(event.WorkerComplete, a.command.Place.Cursor(), a.command.Key, event.WorkerCompleteData{ExitCode: a.result.ExitCode, Result: result})
+	e.Attempt, e.Volatile = a.command.Attempt, true
+	if err := a.record(ctx, e); err != nil {
+		a.log.Debug("event not recorded", "type", e.Type, "error", err)
+	}
+}
+
 func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) event.IterationCompleteData {
 	return event.IterationCompleteData{
-		Decision: r.Decision, Reason: brief(r.Reason), Ask: r.Ask, Stage: a.node.ID, Summary: brief(r.Result.Summary),
+		Decision: r.Decision, Reason: brief(r.Reason), Ask: r.Ask, Stage: schedule.NameOf(a.Plan, a.state, a.node), Summary: brief(r.Result.Summary),
 		FilesTouched: shortList(r.Result.Work.FilesTouched), ItemsCompleted: shortList(r.Result.Work.ItemsCompleted),
 		Signals: event.Signals{
 			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: brief(r.Result.Signals.Risk), Notes: brief(r.Result.Signals.Notes),
@@ -160,11 +162,13 @@ func (a *attempt) explain(err error) error {
 	if f.Kind != failure.ResultMissing {
 		return err
 	}
-	stderr, _ := a.exchange.stderr.Text()
-	if a.result.ExitCode != 0 {
+	switch {
+	case a.result.ExitCode != 0:
 		f = failure.New(failure.ProviderFailed, "the agent exited with %d and wrote no result.json", a.result.ExitCode)
+	case a.result.Outcome == sdk.OutcomeEmpty && a.result.Error != nil:
+		f = failure.New(failure.ResultMissing, "%s: %s", f.Message, a.result.Error.Message).WithHint("%s", a.result.Error.Hint)
 	}
-	return f.WithDetail(event.BriefEnd(stderr, 2000))
+	return f.WithDetail(event.BriefEnd(a.exchange.stderr.end(2000), 2000))
 }
 
 // failed records the failure beside the iteration and makes the error event.
@@ -183,7 +187,7 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 		d.ExitCode = &a.result.ExitCode
 	}
 	if a.iteration != "" {
-		if err := errors.Join(a.recordEnd("failed", &d, nil), a.writeError(d)); err != nil {
+		if err := errors.Join(a.recordEnd("failed", &d, nil), a.writeError(d), a.putBack()); err != nil {
 			a.log.Error("record failure beside the iteration", "error", err)
 		}
 	}
@@ -191,6 +195,19 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	e := event.New(event.Error, a.command.Place.Cursor(), a.command.Key, d)
 	e.Attempt = a.command.Attempt
 	return e
+}
+
+// putBack returns a status.json that was set aside to its place, where the Bash engine's users look for it, if
+// the attempt that it was set aside for wrote none. A result.json stays aside: there it would be the iteration's.
+func (a *attempt) putBack() error {
+	name := a.iteration.Status()
+	if _, err := a.Dir.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := a.Dir.Rename(a.superseded(name), name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 func (a *attempt) writeError(d event.FailureData) error {

@@ -4,7 +4,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Request is what a compilation starts from.
@@ -55,11 +57,17 @@ type Catalog interface {
 	Terminations() []string
 }
 
+// Adviser is implemented by a [Catalog] that may know why something is missing.
+type Adviser interface {
+	// Advice says what to do about a component that does not exist, "" if nothing is known.
+	Advice(kind sdk.Kind, name string) string
+}
+
 // Result is a successful compilation.
 type Result struct {
 	Plan *plan.Plan
 	// Warnings are what the author should know, sorted by position.
-	Warnings Diagnostics
+	Warnings diagnostic.List
 	// Library lists the stage directories of the library that the plan uses ("stages/idea-wizard"),
 	// sorted. The plan's prompt paths point to copies of them below [LibraryDir]; who starts the run
 	// makes the copies.
@@ -71,7 +79,7 @@ func LibraryDir(session string) string {
 	return filepath.Join(".claude", "pipeline-runs", session, "library")
 }
 
-// Pipeline compiles a pipeline file. The error is a [Diagnostics] that holds every fault and warning
+// Pipeline compiles a pipeline file. The error is a [diagnostic.List] that holds every fault and warning
 // found.
 func Pipeline(req Request) (*Result, error) {
 	file := req.File
@@ -79,10 +87,10 @@ func Pipeline(req Request) (*Result, error) {
 		file = filepath.Join(req.Project, file)
 	}
 	c := newCompiler(req)
-	data, problem := readFile(file)
+	data, problem := diagnostic.ReadFile(file)
 	if problem != "" {
-		c.document(c.display(file)).errorf(start, CodeRead, "", "%s", problem)
-		return nil, c.diagnostics.sorted()
+		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
+		return nil, c.diagnostics.Sorted()
 	}
 	return c.pipeline(file, data)
 }
@@ -98,11 +106,12 @@ const DefaultLoopMax = 25
 
 // Stage compiles a stage that runs alone, as a loop, to a plan with one node. The stage's own
 // termination.max is not used, as in the Bash engine. The error is a [*NotFoundError] if there is no
-// such stage, else a [Diagnostics].
+// such stage, else a [diagnostic.List].
 func Stage(req Request, loop Loop) (*Result, error) {
 	dir, err := req.FindStage(loop.Stage, "")
 	if err != nil {
 		return nil, err
 	}
-	return newCompiler(req).loop(dir, loop)
+	c := newCompiler(req)
+	return c.finish(c.loop(dir, loop))
 }

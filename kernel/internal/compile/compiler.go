@@ -7,25 +7,35 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // compiler is one compilation.
 type compiler struct {
 	Request
-	diagnostics Diagnostics
-	stages      map[string]*stage // by name; nil for one whose file is broken
+	diagnostics diagnostic.List
+	stages      map[StageDir]*stage // nil for one whose file is broken
 	library     []string
+
+	// Of the pipeline file that is being compiled, and of those that embed it.
 	pipelineDir string
+	open        []opened // the outermost first
+
+	done   map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
+	sizes  map[*plan.Plan]int    // numbers of nodes
+	blocks bool                  // there are parallel blocks
+	alone  bool                  // a stage runs alone
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, stages: map[string]*stage{}}
+	return &compiler{Request: req, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}}
 }
 
-func (c *compiler) document(name string) document { return document{name, &c.diagnostics} }
+func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
 
 // head is a plan without nodes.
 func (c *compiler) head(source string, data []byte) *plan.Plan {
@@ -44,32 +54,36 @@ func (c *compiler) head(source string, data []byte) *plan.Plan {
 
 // finish turns a plan into the result, or into the error if anything is wrong with it.
 func (c *compiler) finish(p *plan.Plan) (*Result, error) {
-	ds := c.diagnostics.sorted()
+	ds := c.diagnostics.Sorted()
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	for _, n := range p.Nodes {
-		if n.Termination.Type() == plan.TypeQueue {
-			p.Dependencies.BD = true
-		}
-	}
+	p.Dependencies.BD = needsQueue(p.Nodes)
 	return &Result{Plan: p, Warnings: ds, Library: sortedUnique(c.library)}, nil
 }
 
-// stage loads the stage of a node, once for each name. It returns nil, having said why, if there is
+// needsQueue says whether a termination of the nodes, or of what is inside them, is a queue.
+func needsQueue(nodes []plan.Node) bool {
+	return slices.ContainsFunc(nodes, func(n plan.Node) bool {
+		return n.Termination.Type() == plan.TypeQueue || needsQueue(n.Stages) || n.Plan != nil && n.Plan.Dependencies.BD
+	})
+}
+
+// stage loads the stage of a node, once for each folder. It returns nil, having said why, if there is
 // no usable one.
 func (c *compiler) stage(name string, at place) *stage {
-	if s, known := c.stages[name]; known {
-		return s
-	}
 	dir, err := c.FindStage(name, c.pipelineDir)
 	var missing *NotFoundError
 	if errors.As(err, &missing) {
-		at.errorf(CodeStage, missing.Hint(), "unknown stage %q", name)
+		at.errorf(diagnostic.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
-	c.stages[name] = c.load(dir)
-	return c.stages[name]
+	s, known := c.stages[dir]
+	if !known {
+		s = c.load(dir)
+		c.stages[dir] = s
+	}
+	return s
 }
 
 // load reads a stage's stage.yaml.
@@ -77,10 +91,10 @@ func (c *compiler) load(dir StageDir) *stage {
 	data, problem := c.readStage(dir)
 	d := c.document(c.stageFile(dir))
 	if problem != "" {
-		d.errorf(start, CodeRead, "", "%s", problem)
+		d.Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil
 	}
-	m, ok := d.parse(data)
+	m, ok := parse(d, data)
 	if !ok {
 		return nil
 	}
@@ -97,14 +111,14 @@ func (c *compiler) stageFile(dir StageDir) string {
 
 func (c *compiler) readStage(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
-		return readFile(filepath.Join(dir.Path, "stage.yaml"))
+		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
 	f, err := c.Library.Open(path.Join(dir.Path, "stage.yaml"))
 	if err != nil {
-		return nil, readProblem(err)
+		return nil, diagnostic.Problem(err)
 	}
 	defer closeQuietly(f)
-	return readAll(f)
+	return diagnostic.Read(f)
 }
 
 // closeQuietly closes a file that was only read.

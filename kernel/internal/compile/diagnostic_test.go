@@ -1,7 +1,6 @@
 package compile_test
 
 import (
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
 // library has one good stage and the stages that a test adds.
@@ -37,7 +37,7 @@ func diagnose(t *testing.T, text string, stages map[string]string) []string {
 		Roots: compile.Roots{Project: dir, Library: library(stages)}, File: "p.yaml", Session: "s",
 		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 	})
-	var found compile.Diagnostics
+	var found diagnostic.List
 	switch {
 	case err == nil:
 		found = result.Warnings
@@ -64,7 +64,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:1:1: error[AP-YAML-102]: the file has no name (add name:)`,
 				`p.yaml:4:12: error[AP-YAML-201]: unknown stage "tik" (did you mean "tick"? searched .claude/stages/tik/stage.yaml, stages/tik/stage.yaml, scripts/stages/tik/stage.yaml, the shipped stages)`,
 				`p.yaml:5:9: error[AP-YAML-106]: node id "a" stands twice, first in line 3 (give each node its own id)`,
-				`p.yaml:7:15: error[AP-YAML-203]: unknown provider "claud" (did you mean "claude"? available: claude, codex, mock)`,
+				`p.yaml:7:15: error[AP-YAML-203]: unknown provider: claud (did you mean "claude"? available: claude, codex, mock)`,
 				`p.yaml:8:11: error[AP-YAML-103]: runs must be at least 1, not 0`,
 			},
 		},
@@ -119,14 +119,15 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"what a node is": {
-			yaml: "name: a\nnodes:\n- {id: a}\n- {id: b, stage: tick, pipeline: other}\n- {id: c, parallel: {providers: [claude], stages: []}}\n- {id: d, pipeline: other, runs: 2}\n- {id: e, stage: ../tick}\n",
+			yaml: "name: a\nnodes:\n- {id: a}\n- {id: b, stage: tick, pipeline: other}\n- {id: c, prompt: x, parallel: {}}\n- {id: d, pipeline: other, parallel: {}}\n- {id: e, stage: ../tick}\n- {id: f, parallel: [a]}\n- {id: g, pipeline: {a: b}}\n",
 			want: []string{
-				`p.yaml:3:3: error[AP-YAML-102]: node "a" has neither stage nor prompt (add stage: or prompt:)`,
+				`p.yaml:3:3: error[AP-YAML-102]: node "a" has neither stage nor prompt (add stage:, prompt:, parallel: or pipeline:)`,
 				`p.yaml:4:24: error[AP-YAML-107]: node "b" cannot have pipeline beside stage or prompt (make two nodes of it)`,
-				`p.yaml:4:24: error[AP-YAML-108]: node "b" is a pipeline node: this version runs stage nodes only (make it a stage node)`,
-				`p.yaml:5:11: error[AP-YAML-108]: node "c" is a parallel node: this version runs stage nodes only (make it a stage node)`,
-				`p.yaml:6:11: error[AP-YAML-108]: node "d" is a pipeline node: this version runs stage nodes only (make it a stage node)`,
+				`p.yaml:5:22: error[AP-YAML-107]: node "c" cannot have parallel beside stage or prompt (make two nodes of it)`,
+				`p.yaml:6:11: error[AP-YAML-107]: node "d" cannot have pipeline beside parallel (make two nodes of it)`,
 				`p.yaml:7:18: error[AP-YAML-201]: unknown stage "../tick" (a stage's name is not empty and holds no slash)`,
+				`p.yaml:8:21: error[AP-YAML-101]: parallel must be a map, not a list`,
+				`p.yaml:9:21: error[AP-YAML-101]: pipeline must be text, not a map (put the text in quotes if it holds a colon or braces)`,
 			},
 		},
 		"keys of later versions": {
@@ -180,10 +181,10 @@ func TestDiagnostics(t *testing.T) {
 			},
 			want: []string{
 				`library:stages/other/stage.yaml:1:9: error[AP-YAML-202]: stage "other" has no prompt file; looked for ask.md, ask, prompts/ask.md, prompts/prompt.md, prompt.md (write stages/other/prompt.md or set prompt:)`,
-				`library:stages/other/stage.yaml:3:9: error[AP-YAML-204]: unknown termination type "nosuch" (available: fixed, judgment, queue)`,
-				`p.yaml:3:42: error[AP-YAML-204]: unknown termination type "fixd" (did you mean "fixed"? available: fixed, judgment, queue)`,
+				`library:stages/other/stage.yaml:3:9: error[AP-YAML-204]: unknown completion strategy: nosuch (available: fixed, judgment, queue)`,
+				`p.yaml:3:42: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: fixed, judgment, queue)`,
 				`p.yaml:4:34: error[AP-YAML-104]: unknown completion "plateaux" (did you mean "plateau"? available: beads-empty, fixed-n, plateau)`,
-				`p.yaml:7:42: error[AP-YAML-204]: unknown termination type "7" (available: fixed, judgment, queue)`,
+				`p.yaml:7:42: error[AP-YAML-204]: unknown completion strategy: 7 (available: fixed, judgment, queue)`,
 				`p.yaml:8:42: error[AP-YAML-101]: type must be text, not a list`,
 			},
 		},
@@ -264,8 +265,8 @@ func TestAliasBomb(t *testing.T) {
 func TestUnreadableFile(t *testing.T) {
 	req := compile.Request{Roots: compile.Roots{Project: t.TempDir()}, File: "gone.yaml", Catalog: catalog{}}
 	_, err := compile.Pipeline(req)
-	want := compile.Diagnostics{{File: "gone.yaml", Line: 1, Column: 1, Code: compile.CodeRead, Message: "the file cannot be read: no such file or directory"}}
-	var got compile.Diagnostics
+	want := diagnostic.List{{File: "gone.yaml", Line: 1, Column: 1, Code: diagnostic.CodeRead, Message: "the file cannot be read: no such file or directory"}}
+	var got diagnostic.List
 	if !errors.As(err, &got) || cmp.Diff(want, got) != "" {
 		t.Errorf("got %v, want %v", err, want)
 	}
@@ -286,8 +287,8 @@ func TestOverridesAreNamed(t *testing.T) {
 		change func(*compile.Request)
 		want   string
 	}{
-		"flag":        {func(r *compile.Request) { r.Overrides.Provider = "gemini" }, `--provider: error[AP-YAML-203]: unknown provider "gemini" (available: claude, codex, mock)`},
-		"environment": {func(r *compile.Request) { r.Env.Provider = "codx" }, `CLAUDE_PIPELINE_PROVIDER: error[AP-YAML-203]: unknown provider "codx" (did you mean "codex"? available: claude, codex, mock)`},
+		"flag":        {func(r *compile.Request) { r.Overrides.Provider = "gemini" }, `--provider: error[AP-YAML-203]: unknown provider: gemini (available: claude, codex, mock)`},
+		"environment": {func(r *compile.Request) { r.Env.Provider = "codx" }, `CLAUDE_PIPELINE_PROVIDER: error[AP-YAML-203]: unknown provider: codx (did you mean "codex"? available: claude, codex, mock)`},
 		"nobody": {func(*compile.Request) {}, `p.yaml:2:9: error[AP-YAML-203]: no provider is named (name one: provider: <name>, or --provider=<name>; available: claude, codex, mock)` + "\n" +
 			`p.yaml:2:29: error[AP-YAML-203]: no provider is named (name one: provider: <name>, or --provider=<name>; available: claude, codex, mock)`},
 	}
@@ -307,14 +308,5 @@ func TestOverridesAreNamed(t *testing.T) {
 	_, err := compile.Stage(base, compile.Loop{Stage: "tick", Max: -1})
 	if err == nil || !strings.Contains(err.Error(), "max: error[AP-YAML-103]: the number of iterations must be at least 1, not -1") {
 		t.Errorf("a loop of -1: %v", err)
-	}
-}
-
-func TestDiagnosticJSON(t *testing.T) {
-	d := compile.Diagnostic{File: "p.yaml", Line: 1, Column: 2, Code: compile.CodeType, Message: "m", Severity: compile.SeverityWarning}
-	got, err := json.Marshal(d)
-	want := `{"file":"p.yaml","line":1,"column":2,"code":"AP-YAML-101","message":"m","severity":"warning"}`
-	if err != nil || string(got) != want {
-		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
 }

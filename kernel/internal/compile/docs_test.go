@@ -33,7 +33,7 @@ func TestCodesAreDocumented(t *testing.T) {
 		slices.Sort(found)
 		return slices.Compact(found)
 	}
-	if diff := cmp.Diff(list(readText(t, "code.go")), list(readText(t, reference))); diff != "" {
+	if diff := cmp.Diff(list(readText(t, "../diagnostic/code.go")), list(readText(t, reference))); diff != "" {
 		t.Errorf("codes in code.go and in %s (-code +documented):\n%s", reference, diff)
 	}
 }

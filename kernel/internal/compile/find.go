@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -53,35 +54,45 @@ func (e *NotFoundError) Hint() string {
 // of these wins, each as it is and with .yaml behind it (a path only as it is): the path itself from
 // the project, .claude/pipelines, $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines. The
 // error is a [*NotFoundError].
-func (r Roots) FindPipeline(name string) (string, error) {
+func (r Roots) FindPipeline(name string) (string, error) { return r.findPipeline(name, "") }
+
+// findPipeline is [Roots.FindPipeline] for a name that a pipeline file in the folder beside says: that
+// folder comes behind .claude/pipelines.
+func (r Roots) findPipeline(name, beside string) (string, error) {
 	missing := &NotFoundError{What: "pipeline", Name: name}
 	if name != "" {
-		for _, file := range r.pipelineFiles(name) {
+		for _, file := range r.pipelineFiles(name, beside) {
 			if isFile(file) {
 				return file, nil
 			}
 			missing.Searched = append(missing.Searched, r.display(file))
 		}
 	}
-	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.Pipelines())
+	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelines(beside))
 	return "", missing
 }
 
-func (r Roots) pipelineFiles(name string) []string {
+func (r Roots) pipelineFiles(name, beside string) []string {
 	if filepath.IsAbs(name) {
 		return []string{filepath.Clean(name)}
 	}
 	files := []string{filepath.Join(r.Project, name)}
-	for _, dir := range r.pipelineDirs() {
-		files = append(files, filepath.Join(dir, name), filepath.Join(dir, name+".yaml"))
+	for _, dir := range r.pipelineDirs(beside) {
+		for _, file := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".yaml")} {
+			if !slices.Contains(files, file) { // two of the folders may be one
+				files = append(files, file)
+			}
+		}
 	}
 	return files
 }
 
 // Pipelines lists the names of the pipelines in the lookup folders, sorted.
-func (r Roots) Pipelines() []string {
+func (r Roots) Pipelines() []string { return r.pipelines("") }
+
+func (r Roots) pipelines(beside string) []string {
 	var names []string
-	for _, dir := range r.pipelineDirs() {
+	for _, dir := range r.pipelineDirs(beside) {
 		entries, _ := os.ReadDir(dir) // a folder that does not exist holds no pipelines
 		for _, e := range entries {
 			if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !e.IsDir() {
@@ -92,8 +103,11 @@ func (r Roots) Pipelines() []string {
 	return sortedUnique(names)
 }
 
-func (r Roots) pipelineDirs() []string {
+func (r Roots) pipelineDirs(beside string) []string {
 	dirs := []string{filepath.Join(r.Project, ".claude", "pipelines")}
+	if beside != "" {
+		dirs = append(dirs, beside)
+	}
 	for _, scripts := range r.scripts() {
 		dirs = append(dirs, filepath.Join(scripts, "pipelines"))
 	}

@@ -14,10 +14,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// FuzzPipeline compiles any pipeline file with any stage file: it never panics, each diagnostic has a
+// FuzzPipeline compiles any pipeline file with any other file, which is a stage and a pipeline that can be
+// embedded: it never panics, each diagnostic has a
 // place inside the file that it names, and a plan survives its JSON.
 func FuzzPipeline(f *testing.F) {
 	files, err := filepath.Glob("testdata/plan/*.txtar")
@@ -33,13 +35,16 @@ func FuzzPipeline(f *testing.F) {
 			if strings.HasSuffix(part.Name, ".yaml") {
 				f.Add(part.Data, []byte("termination: {type: judgment, max: 3}\nprompt: prompt\n"))
 				f.Add([]byte("name: p\nnodes: [{id: a, stage: s}]\n"), part.Data)
+				f.Add([]byte("name: p\nnodes: [{id: a, pipeline: sub.yaml, runs: 2}, {id: b, pipeline: sub.yaml}]\n"), part.Data)
 			}
 		}
 	}
+	f.Add([]byte("name: p\nnodes: [{id: a, pipeline: sub.yaml}]\n"), []byte("name: s\nnodes: [{id: a, pipeline: p.yaml}]\n"))
+	f.Add([]byte(earlierBlock+"- {id: n, prompt: x, inputs: {from_parallel: [a, {stage: b, block: gen, providers: [second]}]}}\n"), []byte{})
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, pipeline, stage []byte) {
 		file := filepath.Join(dir, "p.yaml")
-		if err := os.WriteFile(file, pipeline, 0o600); err != nil {
+		if err := errors.Join(os.WriteFile(file, pipeline, 0o600), os.WriteFile(filepath.Join(dir, "sub.yaml"), stage, 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		req := compile.Request{
@@ -48,7 +53,7 @@ func FuzzPipeline(f *testing.F) {
 			}},
 			File: file, Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
 		}
-		texts := map[string][]byte{"p.yaml": pipeline, "library:stages/s/stage.yaml": stage}
+		texts := map[string][]byte{"p.yaml": pipeline, "sub.yaml": stage, "library:stages/s/stage.yaml": stage}
 		result, err := compile.Pipeline(req)
 		checkOutcome(t, result, err, texts)
 		result, err = compile.Stage(req, compile.Loop{Stage: "s"})
@@ -59,7 +64,7 @@ func FuzzPipeline(f *testing.F) {
 func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[string][]byte) {
 	t.Helper()
 	if err != nil {
-		var ds compile.Diagnostics
+		var ds diagnostic.List
 		if !errors.As(err, &ds) || !ds.HasErrors() {
 			t.Fatalf("an error without diagnostics: %v", err)
 		}
@@ -84,7 +89,7 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 	}
 }
 
-func checkPlaces(t *testing.T, ds compile.Diagnostics, texts map[string][]byte) {
+func checkPlaces(t *testing.T, ds diagnostic.List, texts map[string][]byte) {
 	t.Helper()
 	for _, d := range ds {
 		text, known := texts[d.File]

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 )
 
 // inputExtensions are the files that a directory named as initial input stands for.
@@ -26,7 +28,7 @@ func (c *compiler) initialInputs(patterns []pattern) []string {
 	for _, p := range patterns {
 		found := expand(c.Project, p.text)
 		if len(found) == 0 {
-			p.at.warnf(p.at.at, CodeNoInput, "", "initial input %q matches no file", p.text)
+			p.at.Warnf(p.at.at, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
 		}
 		files = append(files, found...)
 	}

@@ -1,11 +1,10 @@
 package compile
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -14,49 +13,106 @@ var (
 	selectWords = []string{"all", "history", "latest"}
 )
 
-// neighbours are the ids of a pipeline's nodes as one of them sees them.
-type neighbours struct {
-	earlier, later []string // the node itself counts as later
-	blocks         bool     // the pipeline has parallel blocks
-}
-
-// inputs checks a node's inputs and copies them as they are written.
-func (m mapping) inputs(n neighbours) plan.Inputs {
+// inputs checks the inputs of what stands at s and copies them as they are written.
+func (m mapping) inputs(s scope) plan.Inputs {
 	inner, ok := m.mapping("inputs")
-	if !ok || len(inner.node.Entries) == 0 {
+	if !ok {
 		return nil
 	}
 	inner.unknown(inputKeys)
-	inner.checkFrom(n)
-	if word, at := inner.text("select"); at.Node != nil && !slices.Contains(selectWords, word) {
-		inner.errorf(at.Pos, CodeWord, didYouMean(word, selectWords), "unknown select %q", word)
-	}
-	if v := inner.get("from_parallel"); v.Node != nil && !n.blocks {
-		inner.errorf(v.Pos, CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
-	}
+	inner.checkFrom(s)
+	inner.checkSelect()
+	inner.checkParallel(s)
 	inputs := plan.Inputs{}
 	for _, e := range inner.node.Entries {
-		inputs[e.Key] = raw(e.Value)
+		if inputs[e.Key] = e.Value.JSON(); e.Key != "from_initial" {
+			inputs[e.Key] = withTexts(e.Value).JSON()
+		}
 	}
 	return inputs
 }
 
-func (m mapping) checkFrom(n neighbours) {
-	from, at := m.text("from")
-	switch {
-	case at.Node == nil || slices.Contains(n.earlier, from):
-	case slices.Contains(n.later, from):
-		m.errorf(at.Pos, CodeInputs, "move that node up, or take the output of an earlier one", "inputs.from names %q, which does not run before this node", from)
-	default:
-		m.errorf(at.Pos, CodeInputs, didYouMean(from, n.earlier), "inputs.from names unknown node %q", from)
+// withTexts is a value whose scalars are text as [mapping.text] reads it: where ids stand, 1 is "1".
+func withTexts(n *yamltree.Node) *yamltree.Node {
+	c := *n
+	switch n.Kind {
+	case yamltree.Bool, yamltree.Number, yamltree.Text:
+		return &yamltree.Node{Pos: n.Pos, Kind: yamltree.Text, Source: trimmed(n.Source)}
+	case yamltree.List:
+		c.Items = make([]*yamltree.Node, len(n.Items))
+		for i, item := range n.Items {
+			c.Items[i] = withTexts(item)
+		}
+	case yamltree.Map:
+		c.Entries = slices.Clone(n.Entries)
+		for i := range c.Entries {
+			c.Entries[i].Value = withTexts(c.Entries[i].Value)
+		}
+	}
+	return &c
+}
+
+func (m mapping) checkSelect() {
+	if word, at := m.text("select"); at.Node != nil && !slices.Contains(selectWords, word) {
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, selectWords), "unknown select %q", word)
 	}
 }
 
-// raw is a value as JSON. The tree holds nothing that JSON cannot say.
-func raw(n *yamltree.Node) json.RawMessage {
-	data, err := json.Marshal(n.Any())
-	if err != nil {
-		panic(fmt.Sprintf("compile: a YAML value that is no JSON: %v", err))
+// checkFrom looks for the node whose outputs are wanted: inside a block first among the stages that the
+// same provider ran before, then among the earlier nodes of the pipeline.
+func (m mapping) checkFrom(s scope) {
+	from, at := m.text("from")
+	if at.Node == nil {
+		return
 	}
-	return data
+	var before []string
+	if s.inside && s.stage > 0 {
+		before = s.own().stages[:s.stage]
+	}
+	if slices.Contains(before, from) {
+		return
+	}
+	earlier := node(s.earlier(), from)
+	if earlier != nil && earlier.block == nil {
+		return
+	}
+	hint, wrong := s.whyNot(from, earlier)
+	if wrong == "" {
+		wrong = "names unknown node %q"
+		hint = didYouMean(from, slices.Concat(before, stageNodes(s.earlier())))
+	}
+	m.Errorf(at.Pos, diagnostic.CodeInputs, hint, "inputs.from "+wrong, from)
+}
+
+// whyNot says why inputs.from cannot name something that exists, in a format for the name; "" if there
+// is no such thing.
+func (s scope) whyNot(from string, earlier *outline) (hint, wrong string) {
+	const later = "names %q, which does not run before this node"
+	switch {
+	case earlier != nil:
+		return "use from_parallel with one of its stages", "names %q, which is a parallel block"
+	case s.inside && s.stage == ofProvider && slices.Contains(s.own().stages, from):
+		return "say it in the inputs of the stage that reads it", "names %q, a stage of the block, for all of its stages"
+	case s.inside && slices.Contains(s.own().stages, from):
+		return "move that stage up, or take the output of an earlier one", later
+	case node(s.nodes[s.at:], from) != nil:
+		return "move that node up, or take the output of an earlier one", later
+	}
+	for _, o := range s.earlier() {
+		if o.block != nil && slices.Contains(o.block.stages, from) {
+			return "use from_parallel: " + from, "names %q, which is a stage of a parallel block"
+		}
+	}
+	return "", ""
+}
+
+// stageNodes are the ids of the nodes that are no blocks.
+func stageNodes(nodes []outline) []string {
+	var ids []string
+	for _, o := range nodes {
+		if o.block == nil {
+			ids = append(ids, o.id)
+		}
+	}
+	return ids
 }

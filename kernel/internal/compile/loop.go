@@ -3,16 +3,18 @@ package compile
 import (
 	"maps"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// loop compiles a stage that runs alone.
-func (c *compiler) loop(dir StageDir, loop Loop) (*Result, error) {
+// loop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
+func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 	s := c.load(dir)
 	if s == nil {
-		return c.finish(nil)
+		return nil
 	}
-	p := c.head(s.document.name, s.data)
+	c.alone = true
+	p := c.head(s.File, s.data)
 	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
 	p.Session.Inputs = c.initialInputs(c.flagPatterns())
 	p.Dependencies.Tmux = !s.noTmux
@@ -30,7 +32,7 @@ func (c *compiler) loop(dir StageDir, loop Loop) (*Result, error) {
 		Delay:       s.delay,
 		Commands:    s.commands,
 	})
-	return c.finish(p)
+	return p
 }
 
 // loopTermination is the stage's termination with the command's maximum. check_before, which only
@@ -40,7 +42,7 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 	delete(own.values, "max")
 	delete(own.values, "iterations")
 	if loop.Max < 0 {
-		c.outside("max").errorf(CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+		c.outside("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
 	}
 	count := loop.Max
 	if count == 0 {

@@ -9,7 +9,8 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
 // mapping reads the keys of one map and reports values of the wrong type. Null and empty text count
@@ -59,12 +60,15 @@ func (m mapping) text(keys ...string) (string, value) {
 		m.wrongType(v, "text")
 		return "", value{}
 	}
-	text := strings.TrimRight(v.Source, "\n")
+	text := trimmed(v.Source)
 	if text == "" {
 		return "", value{}
 	}
 	return text, v
 }
+
+// trimmed is a text without trailing newlines, which a block scalar leaves.
+func trimmed(source string) string { return strings.TrimRight(source, "\n") }
 
 // number returns a number, which may be written as text, and whether there is one.
 func (m mapping) number(key string) (float64, value) {
@@ -84,7 +88,7 @@ func (m mapping) number(key string) (float64, value) {
 func (m mapping) atLeast(least float64, key string) (float64, value) {
 	n, v := m.number(key)
 	if v.Node != nil && n < least {
-		m.errorf(v.Pos, CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
+		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be at least %v, not %s", key, least, v.Source)
 		return 0, value{}
 	}
 	return n, v
@@ -104,7 +108,7 @@ const maxCount = 1_000_000_000
 
 func (m mapping) whole(n float64, v value) bool {
 	if n != math.Trunc(n) || n > maxCount {
-		m.errorf(v.Pos, CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
+		m.Errorf(v.Pos, diagnostic.CodeRange, "", "%s must be a whole number up to %d, not %s", v.key, maxCount, v.Source)
 		return false
 	}
 	return true
@@ -156,7 +160,7 @@ func (m mapping) wrongType(v value, want string) {
 	if v.Kind == yamltree.Map && want == "text" {
 		hint = "put the text in quotes if it holds a colon or braces"
 	}
-	m.errorf(v.Pos, CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
+	m.Errorf(v.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
 }
 
 // unknown warns of the keys that are none of the known ones. Keys that begin with x- are the
@@ -170,7 +174,7 @@ func (m mapping) unknown(known []string) {
 		if near := nearest.Name(e.Key, known); near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
-		m.warnf(e.KeyPos, CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.what)
+		m.Warnf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s is ignored", e.Key, m.what)
 	}
 }
 
@@ -178,7 +182,7 @@ func (m mapping) unknown(known []string) {
 func (m mapping) notYet(keys []string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) {
-			m.errorf(e.KeyPos, CodeNotYet, "remove the key", "%s in %s is not supported yet", e.Key, m.what)
+			m.Errorf(e.KeyPos, diagnostic.CodeNotYet, "remove the key", "%s in %s is not supported yet", e.Key, m.what)
 		}
 	}
 }
@@ -187,7 +191,16 @@ func (m mapping) notYet(keys []string) {
 func (m mapping) noEffect(keys ...string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(keys, e.Key) {
-			m.warnf(e.KeyPos, CodeNoEffect, "", "%s has no effect yet", e.Key)
+			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, "", "%s has no effect yet", e.Key)
+		}
+	}
+}
+
+// idle warns of keys that mean nothing to what, which they are written for.
+func (m mapping) idle(keys []string, what, hint string) {
+	for _, e := range m.node.Entries {
+		if slices.Contains(keys, e.Key) && m.has(e.Key) {
+			m.Warnf(e.KeyPos, diagnostic.CodeNoEffect, hint, "%s has no effect on %s", e.Key, what)
 		}
 	}
 }

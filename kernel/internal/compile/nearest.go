@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -22,6 +23,17 @@ func didYouMean(name string, candidates []string) string {
 	default:
 		return "available: " + strings.Join(candidates, ", ")
 	}
+}
+
+// missing is the hint for a component that does not exist.
+func (c *compiler) missing(kind sdk.Kind, name string, candidates []string) string {
+	hint := didYouMean(name, candidates)
+	if a, ok := c.Catalog.(Adviser); ok {
+		if advice := a.Advice(kind, name); advice != "" {
+			return advice + "; " + hint
+		}
+	}
+	return hint
 }
 
 // sortedUnique sorts in place and drops repetitions and empty strings.

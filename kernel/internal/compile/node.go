@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -20,120 +21,132 @@ var (
 	}
 )
 
-// authored is a node as it stands in the file.
+// authored is a node, or a stage of a block, as it stands in the file.
 type authored struct {
 	mapping
-	id   string
-	idAt place
+	noun   string // node or stage
+	number int    // in its list, from 0
+	id     string
+	idAt   place
 }
 
-// newAuthored reads a node's id. Its number, from 0, names it in messages as long as it has none.
-func newAuthored(d document, n *yamltree.Node, number int) authored {
-	a := authored{mapping: mapping{d, n, fmt.Sprintf("node %d", number+1)}}
+// newAuthored reads the id of the item with that number of a list of nodes, or of the stages of a block.
+// The number names it in messages as long as it has no id; of is what the list belongs to, "" for the
+// pipeline.
+func newAuthored(d document, n *yamltree.Node, noun string, number int, of string) authored {
+	a := authored{mapping: mapping{d, n, fmt.Sprintf("%s %d%s", noun, number+1, of)}, noun: noun, number: number}
 	id, at := a.text("id", "name")
 	a.id, a.idAt = id, a.place(at)
 	if id != "" {
-		a.what = fmt.Sprintf("node %q", id)
+		a.what = fmt.Sprintf("%s %q%s", noun, id, of)
 	}
 	return a
 }
 
 // checkRepeated reports ids that stand twice.
-func checkRepeated(nodes []authored) {
+func checkRepeated(list []authored) {
 	first := map[string]place{}
-	for _, a := range nodes {
+	for _, a := range list {
 		if a.id == "" {
 			continue
 		}
 		if at, twice := first[a.id]; twice {
-			a.idAt.errorf(CodeRepeated, "give each node its own id", "node id %q stands twice, first in line %d", a.id, at.at.Line)
+			a.idAt.errorf(diagnostic.CodeRepeated, "give each "+a.noun+" its own id", "%s id %q stands twice, first in line %d", a.noun, a.id, at.at.Line)
 			continue
 		}
 		first[a.id] = a.idAt
 	}
 }
 
-// around is what node i sees of the others.
-func around(nodes []authored, i int) neighbours {
-	var n neighbours
-	for j, a := range nodes {
-		n.blocks = n.blocks || a.has("parallel")
-		if j < i {
-			n.earlier = append(n.earlier, a.id)
-		} else {
-			n.later = append(n.later, a.id)
-		}
+// node compiles one node. It returns nil, having said why, where there is nothing to compile.
+func (c *compiler) node(a authored, s scope, defaults settings) *plan.Node {
+	a.common()
+	switch a.kind() {
+	case plan.KindStage:
+		return c.stageNode(a, s, defaults)
+	case plan.KindParallel:
+		return c.parallel(a, s)
+	case plan.KindPipeline:
+		return c.embed(a, s)
+	default:
+		return nil
 	}
-	return n
 }
 
-// node compiles one node. It returns nil, having said why, where there is nothing to compile.
-func (c *compiler) node(a authored, n neighbours, defaults settings) *plan.Node {
+// common checks what holds for nodes of all kinds.
+func (a authored) common() {
 	a.unknown(nodeKeys)
 	a.guardrails()
 	a.notYet(nodeNotYet)
-	a.stagesOnly()
 	a.checkID()
-	inputs, policy := a.inputs(n), a.policy()
-	if !a.isStage() {
+}
+
+// kind says what the node is. It returns "", having said why, for one that is nothing or two things.
+func (a authored) kind() plan.Kind {
+	isStage, block, nested := a.has("stage", "loop", "prompt"), a.get("parallel"), a.get("pipeline")
+	switch {
+	case isStage && (block.Node != nil || nested.Node != nil):
+		key := a.get("parallel", "pipeline").key
+		a.Errorf(a.key(key), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.what, key)
+	case block.Node != nil && nested.Node != nil:
+		a.Errorf(a.key("pipeline"), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.what)
+	case isStage:
+		return plan.KindStage
+	case block.Node != nil:
+		return plan.KindParallel
+	case nested.Node != nil:
+		return plan.KindPipeline
+	default:
+		a.nothing("add stage:, prompt:, parallel: or pipeline:")
+	}
+	return ""
+}
+
+func (a authored) nothing(hint string) {
+	a.Errorf(a.node.Pos, diagnostic.CodeMissing, hint, "%s has neither stage nor prompt", a.what)
+}
+
+// stageNode compiles a node that runs a stage.
+func (c *compiler) stageNode(a authored, s scope, defaults settings) *plan.Node {
+	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy()}
+	own, stage, ok := c.work(node, a)
+	if !ok {
 		return nil
 	}
-	own, r := a.settings(), a.runs()
-	st, usable := c.stageOf(a)
-	if !usable {
-		return nil
-	}
-	from := settings{}
-	if st != nil {
-		from = st.settings
-	}
-	node := &plan.Node{
-		ID:          a.id,
-		Kind:        plan.KindStage,
-		Termination: mergeTermination(from.termination, own.termination, r),
-		Inputs:      inputs,
-		Description: cmp.Or(own.description, from.description),
-		Provider:    c.provider(own, from, defaults),
-		Context:     cmp.Or(own.context, from.context),
-		OutputPath:  cmp.Or(own.outputPath, from.outputPath),
-		Delay:       cmp.Or(own.delay, from.delay),
-		Policy:      policy,
-	}
-	c.checkTermination(node.Termination, from.termination, own.termination)
-	c.setPrompt(node, a, st)
+	node.Provider = c.provider(own, stage, defaults)
 	return node
 }
 
-// stagesOnly reports the kinds of nodes that this version does not run.
-func (a authored) stagesOnly() {
-	for _, key := range []string{"parallel", "pipeline"} {
-		if a.has(key) {
-			a.errorf(a.key(key), CodeNotYet, "make it a stage node", "%s is a %s node: this version runs stage nodes only", a.what, key)
-		}
+// work gives the node what it does, and returns what the node and its stage say. It returns false,
+// having said why, if there is no usable stage.
+func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bool) {
+	own = a.settings()
+	r := a.runs()
+	st, usable := c.stageOf(a)
+	if !usable {
+		return own, stage, false
 	}
+	if st != nil {
+		stage = st.settings
+	}
+	node.Termination = mergeTermination(stage.termination, own.termination, r)
+	node.Description = cmp.Or(own.description, stage.description)
+	node.Context = cmp.Or(own.context, stage.context)
+	node.OutputPath = cmp.Or(own.outputPath, stage.outputPath)
+	node.Delay = cmp.Or(own.delay, stage.delay)
+	c.checkTermination(node.Termination, stage.termination, own.termination)
+	c.setPrompt(node, a, st)
+	return own, stage, true
 }
 
 func (a authored) checkID() {
 	if a.id == "" && !a.has("id", "name") {
-		a.errorf(a.node.Pos, CodeMissing, "add id:", "%s has no id", a.what)
+		a.Errorf(a.node.Pos, diagnostic.CodeMissing, "add id:", "%s has no id", a.what)
 		return
 	}
 	if wrong := validName(a.id); a.id != "" && wrong != "" {
-		a.idAt.errorf(CodeIdentifier, "ids become directory names", "node id %q %s", a.id, wrong)
+		a.idAt.errorf(diagnostic.CodeIdentifier, "ids become directory names", "%s id %q %s", a.noun, a.id, wrong)
 	}
-}
-
-// isStage says whether the node is to be compiled as a stage, and reports nodes that are nothing or
-// two things.
-func (a authored) isStage() bool {
-	isStage, block := a.has("stage", "loop", "prompt"), a.get("parallel", "pipeline")
-	switch {
-	case isStage && block.Node != nil:
-		a.errorf(a.key(block.key), CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.what, block.key)
-	case !isStage && block.Node == nil:
-		a.errorf(a.node.Pos, CodeMissing, "add stage: or prompt:", "%s has neither stage nor prompt", a.what)
-	}
-	return isStage
 }
 
 // stageOf loads the node's stage: nil for an inline prompt alone. It is not usable if the stage that

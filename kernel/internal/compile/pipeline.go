@@ -4,7 +4,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -17,13 +18,23 @@ var (
 	defaultsKeys   = []string{"provider", "model"}
 )
 
-// pipeline compiles the bytes of a pipeline file.
+// pipeline compiles the bytes of the pipeline file that the request names.
 func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
-	c.pipelineDir = filepath.Dir(file)
+	p := c.file(file, data, c.flagPatterns())
+	c.checkReach()
+	return c.finish(p)
+}
+
+// file compiles the bytes of a pipeline file. more are initial inputs beside its own. It returns nil,
+// having said why, where there is nothing to compile.
+func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
+	outer := c.pipelineDir
+	c.pipelineDir, c.open = filepath.Dir(file), append(c.open, opened{realPath(file), c.display(file)})
+	defer func() { c.pipelineDir, c.open = outer, c.open[:len(c.open)-1] }()
 	p := c.head(c.display(file), data)
-	m, ok := c.document(p.Source.Path).parse(data)
+	m, ok := parse(c.document(p.Source.Path), data)
 	if !ok {
-		return c.finish(p)
+		return nil
 	}
 	m.unknown(pipelineKeys)
 	m.notYet(pipelineNotYet)
@@ -37,16 +48,19 @@ func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
 	for _, pattern := range patterns {
 		p.Pipeline.Inputs = append(p.Pipeline.Inputs, pattern.text)
 	}
-	p.Session.Inputs = c.initialInputs(append(patterns, c.flagPatterns()...))
+	p.Session.Inputs = c.initialInputs(append(patterns, more...))
 	p.Nodes = c.nodes(m, m.defaults())
-	return c.finish(p)
+	if !c.checkSize(p, m) {
+		return nil
+	}
+	return p
 }
 
 // required returns a text that must be there.
 func (m mapping) required(key string) string {
 	text, at := m.text(key)
 	if v := m.get(key); at.Node == nil && (v.Node == nil || v.Kind == yamltree.Text) {
-		m.errorf(m.node.Pos, CodeMissing, "add "+key+":", "%s has no %s", m.what, key)
+		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add "+key+":", "%s has no %s", m.what, key)
 	}
 	return text
 }
@@ -95,17 +109,18 @@ func (c *compiler) nodes(m mapping, defaults settings) []plan.Node {
 	if !ok {
 		return nodes
 	}
-	authored := make([]authored, 0, len(items))
+	list := make([]authored, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamltree.Map {
 			m.wrongType(value{item, "a node"}, "a map")
 			continue
 		}
-		authored = append(authored, newAuthored(m.document, item, i))
+		list = append(list, newAuthored(m.document, item, "node", i, ""))
 	}
-	checkRepeated(authored)
-	for i, a := range authored {
-		if node := c.node(a, around(authored, i), defaults); node != nil {
+	checkRepeated(list)
+	around := outlines(list)
+	for i, a := range list {
+		if node := c.node(a, scope{nodes: around, at: i}, defaults); node != nil {
 			node.Path = strconv.Itoa(i)
 			nodes = append(nodes, *node)
 		}
@@ -120,17 +135,17 @@ func (m mapping) nodeList() ([]*yamltree.Node, bool) {
 		if !m.has("nodes") && m.node.Get("nodes") == nil {
 			key = "stages"
 			name, _ := m.text("name")
-			m.warnf(old, CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
+			m.Warnf(old, diagnostic.CodeDeprecated, "", "Pipeline '%s' uses deprecated 'stages' key at line %d. Rename to 'nodes'.", name, old.Line)
 		} else {
-			m.warnf(old, CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
+			m.Warnf(old, diagnostic.CodeNoEffect, "remove stages:", "stages has no effect beside nodes")
 		}
 	}
 	items, ok := m.list(key)
 	switch {
 	case !ok && !m.has(key):
-		m.errorf(m.node.Pos, CodeMissing, "add nodes:", "%s has no nodes", m.what)
+		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add nodes:", "%s has no nodes", m.what)
 	case ok && len(items) == 0:
-		m.warnf(m.get(key).Pos, CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
+		m.Warnf(m.get(key).Pos, diagnostic.CodeNoNodes, "add a node", "the pipeline has no nodes and completes at once")
 	}
 	return items, ok
 }

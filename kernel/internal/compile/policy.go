@@ -4,7 +4,8 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -37,12 +38,12 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 	}
 	if word, at := inner.text("recovery"); at.Node != nil {
 		if !slices.Contains(recoveryWords, word) {
-			inner.errorf(at.Pos, CodeWord, didYouMean(word, recoveryWords), "unknown recovery %q", word)
+			inner.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, recoveryWords), "unknown recovery %q", word)
 		}
 		p.Recovery = plan.Recovery(word)
 	}
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
-		p.Env = raw(v.Node)
+		p.Env = v.JSON()
 	}
 	return p
 }
@@ -51,7 +52,7 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 func (m mapping) seconds(key string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.errorf(at.Pos, CodeRange, "leave the key out for no limit", "%s must be more than 0 seconds, not %s", key, at.Source)
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s must be more than 0 seconds, not %s", key, at.Source)
 		return 0
 	}
 	return n
@@ -73,7 +74,7 @@ func (m mapping) retry() *plan.Retry {
 		case !ok:
 			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
 		case n < 0:
-			inner.errorf(pause.Pos, CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
+			inner.Errorf(pause.Pos, diagnostic.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
 		}
 		r.Backoff = append(r.Backoff, n)
 	}
@@ -86,7 +87,7 @@ func (m mapping) checkEnv(v value) bool {
 	case v.Kind == yamltree.Text && slices.Contains(envWords, v.Source):
 		return true
 	case v.Kind == yamltree.Text:
-		m.errorf(v.Pos, CodeWord, didYouMean(v.Source, envWords)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, envWords)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamltree.List:
 		m.wrongType(v, "inherit, minimal or a list of names")
@@ -94,7 +95,7 @@ func (m mapping) checkEnv(v value) bool {
 	}
 	for _, name := range v.Items {
 		if name.Kind != yamltree.Text || !variableName.MatchString(name.Source) {
-			m.errorf(name.Pos, CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
+			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
 			return false
 		}
 	}

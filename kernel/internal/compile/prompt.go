@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 )
 
 // usualPrompts are where a stage's prompt lies if prompt: names none that exists.
@@ -23,11 +25,11 @@ func (c *compiler) promptOf(s *stage) string {
 			continue
 		}
 		if s.prompt != "" && i >= len(wanted) {
-			s.promptAt.warnf(s.promptAt.at, CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+			s.promptAt.Warnf(s.promptAt.at, diagnostic.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
 		}
 		return s.promptPath
 	}
-	s.promptAt.errorf(CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
+	s.promptAt.errorf(diagnostic.CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
 		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(files, ", "))
 	return ""
 }

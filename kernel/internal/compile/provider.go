@@ -3,7 +3,9 @@ package compile
 import (
 	"cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // choice is a provider and a model before they are resolved. An empty model means the provider's
@@ -23,11 +25,15 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	name, model, ok := c.Catalog.Provider(chosen.provider)
 	switch {
 	case ok:
-		return &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
+		p := &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
+		if c.alone && name != chosen.provider {
+			p.Alias = chosen.provider
+		}
+		return p
 	case chosen.provider == "":
-		chosen.at.errorf(CodeProvider, "name one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is named")
+		chosen.at.errorf(diagnostic.CodeProvider, "name one: provider: <name>, or --provider=<name>; "+didYouMean("", c.Catalog.Providers()), "no provider is named")
 	default:
-		chosen.at.errorf(CodeProvider, didYouMean(chosen.provider, c.Catalog.Providers()), "unknown provider %q", chosen.provider)
+		chosen.at.errorf(diagnostic.CodeProvider, c.missing(sdk.KindProvider, chosen.provider, c.Catalog.Providers()), "unknown provider: %s", plainly(chosen.provider))
 	}
 	return nil
 }
@@ -56,7 +62,7 @@ func (c *compiler) fromFiles(node, stage, defaults settings) choice {
 func (c *compiler) checkMismatch(chosen choice, node, stage settings) {
 	changed := node.provider != "" && stage.provider != "" && c.canonical(node.provider) != c.canonical(stage.provider)
 	if changed && node.model == "" && stage.model != "" && chosen.at == node.providerAt && chosen.model == stage.model {
-		node.providerAt.warnf(node.providerAt.at, CodeMismatch, "name the model beside the provider",
+		node.providerAt.Warnf(node.providerAt.at, diagnostic.CodeMismatch, "name the model beside the provider",
 			"model %q, which the stage names for %s, goes to %s", stage.model, stage.provider, node.provider)
 	}
 }

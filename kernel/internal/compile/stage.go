@@ -3,7 +3,7 @@ package compile
 import (
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
 var (

@@ -4,8 +4,10 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // completions maps the words of the old completion key to strategies.
@@ -55,7 +57,7 @@ func (m mapping) completion() termination {
 	strategy, ok := completions[word]
 	if !ok {
 		words := slices.Sorted(maps.Keys(completions))
-		m.errorf(at.Pos, CodeWord, didYouMean(word, words), "unknown completion %q", word)
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words), "unknown completion %q", word)
 		return termination{}
 	}
 	t := termination{values: map[string]any{"type": strategy}, typeAt: m.place(at)}
@@ -90,7 +92,7 @@ func (m mapping) runs() runs {
 		return runs{isMap: true}
 	case v.Kind == yamltree.Text:
 		if _, ok := numeric(v.Node); !ok {
-			m.warnf(v.Pos, CodeNoEffect, "write a number", "runs %q is no number and is ignored", v.Source)
+			m.Warnf(v.Pos, diagnostic.CodeNoEffect, "write a number", "runs %q is no number and is ignored", v.Source)
 			return runs{}
 		}
 	}
@@ -149,7 +151,7 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 	if _, named := node.values["type"]; named {
 		at = node.typeAt
 	}
-	if name := t.Type(); !c.Catalog.Termination(name) && at.list != nil {
-		at.errorf(CodeTermination, didYouMean(name, c.Catalog.Terminations()), "unknown termination type %q", name)
+	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
+		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
 	}
 }

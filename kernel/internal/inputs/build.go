@@ -19,45 +19,103 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress st
 		return Context{}, err
 	}
 	it := node.Iteration(at.Iteration)
+	holder, _ := p.Holder(at.Outer())
+	_, position := p.Siblings(at.Outer())
 	c := Context{
-		Session: st.Session, Pipeline: p.Pipeline.Name, Iteration: at.Iteration, Commands: p.CommandsOf(n),
-		Stage: Stage{ID: n.ID, Index: p.Index(n.Path), Template: n.Ref},
+		Session: st.Session, Pipeline: holder.Pipeline.Name, Iteration: at.Iteration, Commands: p.CommandsOf(n),
+		Stage: Stage{ID: n.ID, Index: position, Template: n.Ref},
 		Paths: Paths{
 			SessionDir: dir.Path(), StageDir: dir.Abs(string(node)), Progress: dir.Abs(progress),
 			Output: dir.Abs(it.Output()), Status: dir.Abs(it.Status()), Result: dir.Abs(it.Result()),
 		},
 		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: -1},
 	}
+	if at.Branch != "" {
+		scope, err := rundir.Provider(p, at)
+		if err != nil {
+			return Context{}, err
+		}
+		c.Stage.Index, c.Paths.SessionDir = st.Nodes[at.Outer()].Branches[at.Branch].Stage, dir.Abs(string(scope))
+		c.ParallelScope = &ParallelScope{ScopeRoot: c.Paths.SessionDir, PipelineRoot: dir.Path()}
+	}
 	c.Inputs, err = r.gather(st, n, at)
 	return c, err
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
-	in := Inputs{FromStage: map[string][]string{}, FromInitial: r.plan.Session.Inputs}
-	if in.FromInitial == nil {
-		in.FromInitial = []string{}
-	}
+	in := Inputs{FromStage: map[string][]string{}}
 	var err error
+	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
+		return in, err
+	}
 	if in.FromPreviousIterations, err = r.Outputs(at, at.Iteration-1); err != nil {
+		return in, err
+	}
+	if in.FromParallel, err = r.fromParallel(st, n.Inputs["from_parallel"], at.Outer()); err != nil {
 		return in, err
 	}
 	from := n.Inputs.From()
 	if from == "" {
 		return in, nil
 	}
-	in.FromStage[from], err = r.fromStage(st, from, n.Inputs.Select())
+	in.FromStage[from], err = r.fromStage(st, at, from, n.Inputs.Select())
 	return in, err
 }
 
-// fromStage are the outputs of an earlier node's newest visit, all of them or the latest.
-func (r *Reader) fromStage(st state.State, id, selected string) ([]string, error) {
-	path := r.plan.PathOf(id)
+// fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the
+// provider's own earlier stages come before the nodes of the pipeline.
+func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) ([]string, error) {
+	if at.Branch != "" {
+		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
+		for i, done := range ns.Branches[at.Branch].Done {
+			if block.Stages[i].ID == id {
+				return r.outputsOf(stageOf(at.Outer(), ns, at.Branch, i), done.Iterations, selected)
+			}
+		}
+	}
+	nodes, _ := r.plan.Siblings(at.Outer())
+	for i := range nodes {
+		if nodes[i].ID == id {
+			return r.fromNode(st, nodes[i].Path, selected)
+		}
+	}
+	return []string{}, nil
+}
+
+// fromNode are the outputs of a node's newest visit; of a parallel block those of its last stage, by
+// provider; of a nested pipeline those of the last node of its newest run.
+func (r *Reader) fromNode(st state.State, path, selected string) ([]string, error) {
 	ns, ran := st.Nodes[path]
 	if !ran {
 		return []string{}, nil
 	}
-	all, err := r.Outputs(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed)
-	if err != nil || selected == "history" || len(all) == 0 {
+	n := r.plan.Find(path)
+	if n != nil && n.Plan != nil && len(n.Plan.Nodes) > 0 {
+		return r.fromNode(st, path+"."+n.Plan.Nodes[len(n.Plan.Nodes)-1].Path, selected)
+	}
+	if n == nil || n.Kind != plan.KindParallel {
+		return r.outputsOf(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
+	}
+	all, last := []string{}, len(n.Stages)-1
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		done := ns.Branches[id].Done
+		if len(done) <= last {
+			continue
+		}
+		outputs, err := r.outputsOf(stageOf(path, ns, id, last), done[last].Iterations, selected)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outputs...)
+	}
+	return all, nil
+}
+
+// outputsOf are the outputs of a place's completed iterations, all of them or the latest.
+func (r *Reader) outputsOf(at event.Place, completed int, selected string) ([]string, error) {
+	all, err := r.Outputs(at, completed)
+	if err != nil || selected == history || len(all) == 0 {
 		return all, err
 	}
 	return all[len(all)-1:], nil

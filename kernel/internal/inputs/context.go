@@ -17,13 +17,13 @@ type Context struct {
 // Stage says which node of the pipeline this is.
 type Stage struct {
 	ID       string `json:"id"`
-	Index    int    `json:"index"`
+	Index    int    `json:"index"`    // in a parallel block, that in the block
 	Template string `json:"template"` // the stage's name, "" for inline prompts
 }
 
 // Paths are the files of the iteration.
 type Paths struct {
-	SessionDir string `json:"session_dir"`
+	SessionDir string `json:"session_dir"` // in a parallel block, the provider's folder
 	StageDir   string `json:"stage_dir"`
 	Progress   string `json:"progress"`
 	Output     string `json:"output"`
@@ -39,8 +39,8 @@ type Inputs struct {
 	FromPreviousIterations []string `json:"from_previous_iterations"`
 	// FromInitial are the files given to the session.
 	FromInitial []string `json:"from_initial"`
-	// FromParallel is {} outside pipelines with parallel blocks.
-	FromParallel struct{} `json:"from_parallel"`
+	// FromParallel holds what inputs.from_parallel names, {} without it.
+	FromParallel FromParallel `json:"from_parallel"`
 }
 
 // Limits bound the work.

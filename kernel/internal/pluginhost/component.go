@@ -17,6 +17,11 @@ func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.C
 	return e.Component, err
 }
 
+// TurnedOff says by what a component is turned off that a bundled plugin would serve.
+func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
+	return h.catalog.TurnedOff(kind, name)
+}
+
 // Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
 // work begins. Init and Validate are called by themselves, as the contract promises.
 func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {

@@ -23,6 +23,11 @@ type Config struct {
 	// Executable is the running program, beside which plugins are looked for. Default: os.Executable;
 	// "-" looks nowhere.
 	Executable string
+	// Bundled are plugins that this very program serves when it is started with their arguments. They
+	// come last in the search. Default: none.
+	Bundled []Bundled
+	// BundledOff turns them off and completes the sentence "turned off by ...". Default: they are on.
+	BundledOff string
 	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
 	ProjectLock string
 	// WorkDir is the project, absolute. Plugins work in it, and bring-your-own plugin directories in it
@@ -61,8 +66,9 @@ const (
 // Notice tells of a plugin process.
 type Notice struct {
 	Event Event
-	// Path and SHA256 are the binary's, PID the process's.
-	Path   string
+	// Command is how the process was started: the binary's path, and the arguments of a bundled plugin.
+	Command string
+	// SHA256 is the binary's digest, PID the process's id.
 	SHA256 string
 	PID    int
 	// Environment are the names of all variables that the process was given; values are never told.

@@ -51,6 +51,9 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := mayBundle(cfg.Bundled); err != nil {
+		return nil, err
+	}
 	store := trust.Store{Dir: cfg.ConfigDir}
 	locks, err := readLocks(store, cfg.ProjectLock)
 	if err != nil {
@@ -60,12 +63,13 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
+	verifier := trust.NewVerifier(locks...)
 	h := &Host{
 		cfg: cfg, restore: restore,
 		marker:   process.NewMarker(cfg.RunMarker),
-		verifier: trust.NewVerifier(locks...),
+		verifier: verifier,
 		spawner:  process.NewSpawner(),
-		finding:  find(cfg, store),
+		finding:  find(cfg, store, verifier.Self()),
 	}
 	h.launcher = launch.New(launch.Config{
 		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, StartTimeout: cfg.StartTimeout,
@@ -87,7 +91,7 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 	return []trust.Lock{user, added}, err
 }
 
-func find(cfg Config, store trust.Store) discovery.Finding {
+func find(cfg Config, store trust.Store, program string) discovery.Finding {
 	return discovery.Search{
 		Places: discovery.Places(discovery.Origin{
 			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
@@ -96,6 +100,7 @@ func find(cfg Config, store trust.Store) discovery.Finding {
 		Project: cfg.WorkDir,
 		Trusted: store.IsTrusted,
 		Home:    lookup(cfg.Environ, "HOME"),
+		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
 	}.Find()
 }
 
@@ -155,9 +160,9 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 // fell tells of a process that ended without being told to.
 func (h *Host) fell(i *instance) {
 	f := i.Crash()
-	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Path(), "pid", i.PID(), "error", f)
+	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
 	h.cfg.Notify(Notice{
-		Event: Crashed, Path: i.Path(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
+		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
 	})
 }
 

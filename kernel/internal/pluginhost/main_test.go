@@ -17,6 +17,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(kernelVariable); dir != "" {
 		os.Exit(beKernel(dir))
 	}
+	if code, asked := beBundled(); asked {
+		os.Exit(code)
+	}
 	dir, err := os.MkdirTemp("", "badplugin-")
 	if err == nil {
 		badplugin = filepath.Join(dir, "badplugin")

@@ -69,10 +69,10 @@ func proxy(c *client.Client, component sdk.Component) any {
 // stat while it is the same: what was replaced since the last call is described and started anew.
 func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
 	if use.Sandbox != "" {
-		return failure.New(failure.SandboxUnavailable, "plugin %s cannot be run in sandbox %q", e.Path, use.Sandbox).
+		return failure.New(failure.SandboxUnavailable, "plugin %s cannot be run in sandbox %q", e.Plugin.Command(), use.Sandbox).
 			WithHint("no sandbox is available yet")
 	}
-	b, err := h.verifier.Open(e.Path)
+	b, err := e.Plugin.Open(h.verifier)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,9 @@ func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) 
 	}
 	env := h.environment(component, use)
 	dir := cmp.Or(use.WorkDir, h.cfg.WorkDir)
-	key := pool.Key{Path: b.Path, SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox}
+	key := pool.Key{
+		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox,
+	}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS})
 	})
@@ -95,7 +97,7 @@ func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) 
 
 // current is the description of the binary as it is now, and of the component in it.
 func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
-	d, err := h.catalog.Describe(ctx, b)
+	d, err := h.catalog.Describe(ctx, e.Plugin, b)
 	if err != nil {
 		return d, sdk.Component{}, err
 	}
@@ -104,8 +106,8 @@ func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (s
 	})
 	if i < 0 {
 		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
-			"plugin %s was replaced and serves no %s %q any more", e.Path, e.Component.Kind, e.Component.Name).
-			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Path)
+			"plugin %s was replaced and serves no %s %q any more", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
+			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Plugin.Name)
 	}
 	return d, d.Components[i], nil
 }
@@ -127,8 +129,8 @@ func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
 		return nil, err
 	}
 	names := environ.Names(o.Env)
-	h.cfg.Logger.Debug("plugin process started", "plugin", i.Path(), "pid", i.PID(), "mtls", o.MTLS)
-	h.cfg.Notify(Notice{Event: Started, Path: i.Path(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names})
+	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS)
+	h.cfg.Notify(Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names})
 	return &instance{
 		Instance: i, sha256: o.Binary.SHA256, environment: names,
 		init:  sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()},

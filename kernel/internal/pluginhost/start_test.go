@@ -86,7 +86,7 @@ func TestBrokenPluginHindersNobody(t *testing.T) {
 	}
 	_, err := b.Provider(b.ctx(), "goood", Use{})
 	f := failure.From(err)
-	contains(t, f.Message, `no provider "goood"`, "good")
+	contains(t, f.Message, `unknown provider: goood`, "good")
 	contains(t, f.Hint, `did you mean "good"`, b.dir)
 	contains(t, f.Detail, "agent-plugin-dies")
 }

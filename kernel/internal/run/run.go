@@ -30,9 +30,12 @@ type Effects interface {
 	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w Work) event.Event // decision
 	Question(ctx context.Context, w Work) event.Event // strategy_answer
+	// Manifest writes a block's manifest and returns artifact_written. It is quick and waited for; an
+	// error ends the run, as a journal that cannot be written does.
+	Manifest(w Work) (event.Event, error)
 }
 
-// Work is a command with the node it is for and the state in which it was given.
+// Work is a command with the node it is for, in a parallel block as its provider runs it, and the state in which it was given.
 type Work struct {
 	Command schedule.Command
 	Node    *plan.Node
@@ -158,7 +161,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	crash.Point("run.committed." + string(c.Kind))
-	w := Work{Command: c, Node: r.cfg.Plan.Find(c.Place.Node), State: r.st, Record: r.record}
+	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Place), State: r.st, Record: r.record}
 	switch c.Kind {
 	case schedule.Record:
 		return nil
@@ -168,10 +171,22 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		r.start(ctx, w, r.cfg.Effects.Strategy)
 	case schedule.Question:
 		r.start(ctx, w, r.cfg.Effects.Question)
+	case schedule.WriteManifest:
+		return r.writeManifest(ctx, w)
 	default:
 		return fmt.Errorf("perform %s: this version has no such effect", c.Kind)
 	}
 	return nil
+}
+
+// writeManifest writes the manifest before the event that names it.
+func (r *runner) writeManifest(ctx context.Context, w Work) error {
+	e, err := r.cfg.Effects.Manifest(w)
+	if err != nil {
+		return err
+	}
+	crash.Point("run.manifest.written")
+	return r.commit(ctx, e)
 }
 
 // start runs an effect in a goroutine that Run waits for.

@@ -54,6 +54,7 @@ func (j *journal) types() []event.Type {
 type world struct {
 	attempt  func(context.Context, Work) event.Event
 	strategy func(context.Context, Work) event.Event
+	manifest error
 }
 
 func (w world) Attempt(ctx context.Context, work Work) event.Event {
@@ -68,7 +69,7 @@ func (w world) Strategy(ctx context.Context, work Work) event.Event {
 		return w.strategy(ctx, work)
 	}
 	action := "continue"
-	if work.State.Nodes[work.Node.Path].Loop.Completed >= work.Node.Termination.Max() {
+	if work.State.LoopAt(work.Command.Place).Completed >= work.Node.Termination.Max() {
 		action = "stop"
 	}
 	return event.New(event.Decision, work.Command.Place.Cursor(), work.Command.Key, event.DecisionData{Action: action})
@@ -76,6 +77,11 @@ func (w world) Strategy(ctx context.Context, work Work) event.Event {
 
 func (w world) Question(_ context.Context, work Work) event.Event {
 	return event.New(event.StrategyAnswer, work.Command.Place.Cursor(), work.Command.Key, event.StrategyAnswerData{})
+}
+
+func (w world) Manifest(work Work) (event.Event, error) {
+	e := event.New(event.ArtifactWritten, work.Command.Place.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
+	return e, w.manifest
 }
 
 func complete(w Work) event.Event {

@@ -29,7 +29,7 @@ type Node string
 // A place with a branch and the block's own path is the branch's directory. An error means that the
 // plan has no such node.
 func At(p *plan.Plan, at event.Place) (Node, error) {
-	w := walk{at: at}
+	w := walk{at: at, path: at.Node}
 	if err := w.down(p.Nodes); err != nil {
 		return "", err
 	}
@@ -39,9 +39,15 @@ func At(p *plan.Plan, at event.Place) (Node, error) {
 	return Node(path.Join(w.elements...)), nil
 }
 
+// Provider is the directory of the provider that the place is at in a parallel block.
+func Provider(p *plan.Plan, at event.Place) (Node, error) {
+	return At(p, event.Place{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
+}
+
 // walk goes from the session down to a node.
 type walk struct {
 	at       event.Place
+	path     string // of the node in the plan that the walk is in
 	elements []string
 	nested   bool // inside a pipeline node, which used up the run
 	block    bool // inside a parallel block, which used up visit and run
@@ -51,7 +57,7 @@ func (w *walk) add(elements ...string) { w.elements = append(w.elements, element
 
 func (w *walk) down(nodes []plan.Node) error {
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool {
-		return n.Path == w.at.Node || strings.HasPrefix(w.at.Node, n.Path+".")
+		return n.Path == w.path || strings.HasPrefix(w.path, n.Path+".")
 	})
 	if i < 0 {
 		return fmt.Errorf("the plan has no node %q", w.at.Node)
@@ -72,9 +78,10 @@ func (w *walk) down(nodes []plan.Node) error {
 		w.again()
 	}
 	switch {
-	case n.Path == w.at.Node:
+	case n.Path == w.path:
 		return nil
-	case n.Plan != nil:
+	case n.Plan != nil: // its nodes have the paths that they have without the others
+		w.path = strings.TrimPrefix(w.path, n.Path+".")
 		return w.down(n.Plan.Nodes)
 	default:
 		return w.down(n.Stages)
@@ -95,6 +102,12 @@ func (w *walk) again() {
 }
 
 func numbered(word string, n int) string { return fmt.Sprintf("%s-%03d", word, n) }
+
+// Manifest is the manifest of a parallel block's directory.
+func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
+
+// State is the view of a provider's state, for the directory of a provider.
+func (n Node) State() string { return path.Join(string(n), StateFile) }
 
 // Progress is the node's progress file; for the directory of a branch, the provider's.
 func (n Node) Progress() string { return path.Join(string(n), "progress.md") }

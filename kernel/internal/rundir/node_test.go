@@ -20,8 +20,8 @@ func house() *plan.Plan {
 			{Path: "1.0", ID: "draft", Kind: plan.KindStage}, {Path: "1.1", ID: "review", Kind: plan.KindStage},
 		}},
 		{Path: "2", ID: "inner", Kind: plan.KindPipeline, Plan: &plan.Plan{Nodes: []plan.Node{
-			{Path: "2.0", ID: "a", Kind: plan.KindStage},
-			{Path: "2.1", ID: "side", Kind: plan.KindParallel, Stages: []plan.Node{{Path: "2.1.0", ID: "b", Kind: plan.KindStage}}},
+			{Path: "0", ID: "a", Kind: plan.KindStage},
+			{Path: "1", ID: "side", Kind: plan.KindParallel, Stages: []plan.Node{{Path: "1.0", ID: "b", Kind: plan.KindStage}}},
 		}}},
 		{Path: "3", ID: "a/b", Kind: plan.KindStage},
 	}}
@@ -67,6 +67,13 @@ func TestAt(t *testing.T) {
 	}
 }
 
+func TestProvider(t *testing.T) {
+	got, err := rundir.Provider(house(), event.Place{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
+	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestNodeFiles(t *testing.T) {
 	n := rundir.Node("stage-00-plan")
 	i := n.Iteration(7)
@@ -74,7 +81,7 @@ func TestNodeFiles(t *testing.T) {
 		n.Progress(), n.Output(1, 1), n.Output(1, 3), n.Output(3, 3), n.Output(2, 0),
 		string(i), i.Context(), i.Result(), i.Status(), i.Output(), i.Attempts(), i.Error(), i.Judge(), i.JudgeLog(), i.Attempt(2),
 		rundir.QuestionFile("q1"), rundir.QuestionFile("../q"), rundir.ProgressFile("s"), rundir.LockFile("s"),
-		string(n.Iteration(1234)),
+		string(n.Iteration(1234)), n.Manifest(), n.State(),
 	}
 	want := []string{
 		"stage-00-plan/progress.md", "stage-00-plan/output.md", "stage-00-plan/run-0.md", "stage-00-plan/run-2.md", "stage-00-plan/run-1.md",
@@ -85,7 +92,7 @@ func TestNodeFiles(t *testing.T) {
 		"stage-00-plan/iterations/007/judge.json", "stage-00-plan/iterations/007/judge.log",
 		"stage-00-plan/iterations/007/attempts/02",
 		"questions/q1.json", "questions/.._q-06697e20.json", "progress-s.md", ".claude/locks/s.lock",
-		"stage-00-plan/iterations/1234",
+		"stage-00-plan/iterations/1234", "stage-00-plan/manifest.json", "stage-00-plan/state.json",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

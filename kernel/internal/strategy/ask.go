@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -85,7 +86,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
+	ctx, cancel := deadline.With(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
 	answer, err := t.Decide(ctx, req)
 	if cause := context.Cause(ctx); cause != nil {
@@ -114,7 +115,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		return a.question(it, n, answer, c.Round, d)
 	}
 	if c.Round > 0 {
-		a.tell(ctx, j, event.JudgeComplete, judged(j.State.Nodes[n.Path].Loop, answer))
+		a.tell(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Place), answer))
 	}
 	return nil
 }
@@ -123,6 +124,9 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 	if l.Answer != nil && l.Answer.Error != "" {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
+	}
+	if len(d.Record) == 0 && d.Action == sdk.DecisionContinue { // it made nothing of the answer
+		return event.JudgeCompleteData{Status: "failed", Reason: event.Brief(d.Reason, event.MaxReason)}
 	}
 	told := event.JudgeCompleteData{Status: "success", Reason: event.Brief(d.Reason, event.MaxReason)}
 	if len(d.Record) <= event.MaxText { // judge.json has all of it
@@ -156,7 +160,7 @@ func (a *Asker) question(it rundir.Iteration, n *plan.Node, answer sdk.Decision,
 }
 
 func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.DecideRequest, error) {
-	l := st.Nodes[n.Path].Loop
+	l := st.LoopAt(c.Place)
 	config, err := json.Marshal(n.Termination)
 	if err != nil {
 		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
@@ -191,10 +195,14 @@ func (a *Asker) outputs(at event.Place, last int) ([]sdk.FileRef, error) {
 }
 
 func (a *Asker) progress(at event.Place, st state.State) (sdk.FileRef, error) {
-	if st.Mode == "loop" {
+	find := rundir.At
+	switch {
+	case at.Branch != "":
+		find = rundir.Provider
+	case st.Mode == "loop":
 		return sdk.FileRef{Path: a.Dir.Abs(rundir.ProgressFile(st.Session))}, nil
 	}
-	node, err := rundir.At(a.Plan, at)
+	node, err := find(a.Plan, at)
 	if err != nil {
 		return sdk.FileRef{}, err
 	}

@@ -228,7 +228,31 @@ func TestQuestionWithoutAnswer(t *testing.T) {
 			if d, err := event.Decode[event.StrategyAnswerData](e); err != nil || d.Error != tt.want {
 				t.Errorf("answer %+v, %v", d, err)
 			}
+			// BASH-BEHAVIOUR 4.8: judge.log has what came of the last attempt, also where nothing did.
+			if log, err := os.ReadFile(filepath.Join(b.it, "judge.log")); err != nil || string(log) != "spoken" {
+				t.Errorf("judge.log %q, %v", log, err)
+			}
 		})
+	}
+}
+
+// A judge whose answer the strategy made nothing of has failed to readers of the Bash engine's events.
+func TestUselessAnswer(t *testing.T) {
+	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
+		return sdk.Decision{Action: sdk.DecisionContinue, Reason: "invalid_json"}, nil
+	})
+	b.loop(func(l *state.Loop) { l.Answer, l.Round = &event.StrategyAnswerData{}, 1 })
+	b.job.Command.Round = 1
+	b.ask(t)
+	if len(b.events) != 1 || b.events[0].Type != event.JudgeComplete {
+		t.Fatalf("events %+v", b.events)
+	}
+	want := event.JudgeCompleteData{Status: "failed", Reason: "invalid_json"}
+	if got, err := event.Decode[event.JudgeCompleteData](b.events[0]); err != nil || cmp.Diff(want, got) != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.it, "judge.json")); err == nil {
+		t.Error("there is a judge.json without a verdict")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
@@ -26,7 +27,7 @@ type Providers interface {
 // Put puts the strategy's open question to its provider and returns the strategy_answer event, with
 // the command's key. A provider that fails gives an answer too: the strategy is told and decides.
 func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event {
-	c, q := j.Command, j.State.Nodes[j.Node.Path].Loop.Question
+	c, q := j.Command, j.State.LoopAt(j.Command.Place).Question
 	if c.Round == 0 && q != nil {
 		a.tell(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
 	}
@@ -35,6 +36,8 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	d.Usage = usage
 	if err == nil {
 		d.Answer, err = a.keepAnswer(c, text)
+	} else if kept := a.keepLog(c, cmp.Or(text, failure.From(err).Message+"\n")); kept != nil {
+		a.Log.Warn("what the judge said was not kept", "session", j.State.Session, "error", kept)
 	}
 	if err != nil {
 		d.Error = event.Brief(failure.From(err).Message, event.MaxText)
@@ -48,7 +51,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 
 func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *event.Usage, error) {
 	c, st := j.Command, j.State
-	l := st.Nodes[c.Place.Node].Loop
+	l := st.LoopAt(c.Place)
 	if l.Question == nil {
 		return "", nil, failure.New(failure.Internal, "there is no question to put")
 	}
@@ -60,7 +63,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	if err != nil {
 		return "", nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
+	ctx, cancel := deadline.With(ctx, AnswerLimit, failure.New(failure.ProviderTimeout, "no answer within %s", AnswerLimit))
 	defer cancel()
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
@@ -72,6 +75,16 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 		err = r.Error
 	}
 	return cmp.Or(r.Output, x.text()), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
+}
+
+// keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
+// none.
+func (a *Asker) keepLog(c schedule.Command, text string) error {
+	node, err := rundir.At(a.Plan, c.Place)
+	if err != nil {
+		return err
+	}
+	return a.Dir.Replace(node.Iteration(c.Place.Iteration).JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
 }
 
 // keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users

@@ -17,9 +17,10 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	if current < len(p.Nodes) {
 		loop = st.Nodes[p.Nodes[current].Path].Loop
 	}
+	counters := counted(p, st, current)
 	f := Front{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
-		CurrentStage: current, Iteration: loop.Iteration, IterationCompleted: loop.Completed, Stages: []Stage{},
+		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
 	}
 	if at := stampOf(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at
@@ -62,6 +63,17 @@ func currentStage(p *plan.Plan, st state.State) int {
 		return i
 	}
 	return max(0, len(p.Nodes)-1)
+}
+
+// counted is the loop whose iterations the file shows: that of the node the run is at, and at a parallel
+// block that of the stage before it, as the Bash engine has it, which counts none in blocks.
+func counted(p *plan.Plan, st state.State, current int) state.Loop {
+	for i := min(current, len(p.Nodes)-1); i >= 0; i-- {
+		if p.Nodes[i].Kind != plan.KindParallel {
+			return st.Nodes[p.Nodes[i].Path].Loop
+		}
+	}
+	return state.Loop{}
 }
 
 func stages(p *plan.Plan, st state.State) []Stage {

@@ -3,11 +3,13 @@ package view
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // maxResult bounds what is read of a result file, in bytes.
@@ -33,6 +35,52 @@ func (h *history) add(e Iteration) error {
 	h.text.Write(text)
 	h.count++
 	return nil
+}
+
+// ReadHistory reads a file that [WriteHistory] wrote.
+func ReadHistory(dir *rundir.Dir, ref event.Ref) ([]Iteration, error) {
+	text, err := dir.ReadRef(ref)
+	if err != nil {
+		return nil, err
+	}
+	var past []Iteration
+	if err := json.Unmarshal(text, &past); err != nil {
+		return nil, failure.New(failure.StateCorrupt, "read %s: %w", dir.Abs(ref.Path), err).WithHint("state.json shows a shorter history without it")
+	}
+	return past, nil
+}
+
+// WriteHistory keeps a history in a file, for an event to refer to.
+func WriteHistory(dir *rundir.Dir, name string, past []Iteration) (event.Ref, error) {
+	text, err := render(append([]Iteration{}, past...), "")
+	if err != nil {
+		return event.Ref{}, fmt.Errorf("render %s: %w", name, err)
+	}
+	return dir.Write(name, append(text, '\n'))
+}
+
+// HistoryOf are the history's entries that events give: those of iteration_complete events outside
+// parallel blocks, of the newest run.
+func HistoryOf(dir *rundir.Dir, p *plan.Plan, events []event.Event) ([]Iteration, error) {
+	var past []Iteration
+	for _, e := range events {
+		if e.Type == event.SessionStart && e.RunID != "" {
+			past = nil
+		}
+		if e.Type == event.SessionImported {
+			d, err := event.Decode[event.SessionImportedData](e)
+			if err == nil && d.History != nil {
+				past, err = ReadHistory(dir, *d.History)
+			}
+			if err != nil {
+				return past, err
+			}
+		}
+		if it, ok := entry(dir, p, e); ok {
+			past = append(past, it)
+		}
+	}
+	return past, nil
 }
 
 func (h *history) reset() {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -20,7 +21,8 @@ const (
 	interval = time.Second
 )
 
-// Writer keeps a session's state.json in step with its journal. The file is replaced in one step and
+// Writer keeps a session's state.json, and those of the providers in parallel blocks, in step with its
+// journal. The file is replaced in one step and
 // not synced. It is written at every transition and stop, and for the events of iterations at once
 // while it is small, else at most once a second. Its methods may be called from several goroutines.
 type Writer struct {
@@ -52,6 +54,10 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
+	return errors.Join(w.writeProviders(e), w.follow(e))
+}
+
+func (w *Writer) follow(e event.Event) error {
 	if err := w.observe(e); err != nil {
 		return err
 	}
@@ -100,8 +106,30 @@ func (w *Writer) observe(e event.Event) error {
 	if e.Type == event.SessionStart && e.RunID != "" {
 		w.history.reset()
 	}
+	if e.Type == event.SessionImported {
+		return w.takeOver(e)
+	}
 	if it, ok := entry(w.dir, w.plan, e); ok {
 		return w.history.add(it)
+	}
+	return nil
+}
+
+// takeOver replaces the history by the one that an imported session brings along.
+func (w *Writer) takeOver(e event.Event) error {
+	d, err := event.Decode[event.SessionImportedData](e)
+	if err != nil || d.History == nil {
+		return err
+	}
+	past, err := ReadHistory(w.dir, *d.History)
+	if err != nil {
+		return err
+	}
+	w.history.reset()
+	for _, it := range past {
+		if err := w.history.add(it); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -162,7 +190,7 @@ func worth(t event.Type) urgency {
 		event.QuestionAsked, event.QuestionAnswered:
 		return atOnce
 	case event.IterationStart, event.IterationComplete, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
-		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ArtifactWritten:
+		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
 		return soon
 	default:
 		return never

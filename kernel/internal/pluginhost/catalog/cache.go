@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 )
 
 // cacheVersion changes when a description is read differently.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // Cache remembers descriptions in a file. What cannot be read is not remembered, what cannot be
 // written is described again next time; neither is an error. It is safe for concurrent use, by several
@@ -22,10 +23,12 @@ type Cache struct {
 
 	mu      sync.Mutex
 	loaded  bool
-	entries map[string]cached
+	entries map[string]cached // by the command: one program may be several plugins by its arguments
 }
 
 type cached struct {
+	// Path is the program's, where the key is more than that.
+	Path        string          `json:"path,omitempty"`
 	Size        int64           `json:"size"`
 	ModTime     int64           `json:"mtime_ns"`
 	SHA256      string          `json:"sha256"`
@@ -45,7 +48,7 @@ func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	e, ok := c.entries[b.Path]
+	e, ok := c.entries[b.Command()]
 	if !ok || e.Size != b.Size || e.ModTime != b.ModTime || e.SHA256 != b.SHA256 {
 		return sdk.Description{}, false
 	}
@@ -57,7 +60,11 @@ func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	c.entries[b.Path] = cached{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256, Description: d}
+	e := cached{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256, Description: d}
+	if len(b.Args) > 0 {
+		e.Path = b.Path
+	}
+	c.entries[b.Command()] = e
 	c.save()
 }
 
@@ -75,8 +82,8 @@ func (c *Cache) load() {
 	if err != nil {
 		return
 	}
-	for path, e := range parseCache(b) {
-		c.entries[path] = e
+	for command, e := range parseCache(b) {
+		c.entries[command] = e
 	}
 }
 
@@ -85,9 +92,9 @@ func parseCache(b []byte) map[string]cached {
 	if json.Unmarshal(b, &f) != nil || f.Version != cacheVersion {
 		return nil
 	}
-	for path, e := range f.Plugins {
+	for command, e := range f.Plugins {
 		if client.CheckDescription(e.Description) != nil {
-			delete(f.Plugins, path)
+			delete(f.Plugins, command)
 		}
 	}
 	return f.Plugins
@@ -99,9 +106,9 @@ func (c *Cache) save() {
 		return
 	}
 	f := cacheFile{Version: cacheVersion, Plugins: map[string]cached{}}
-	for path, e := range c.entries {
-		if _, err := os.Lstat(path); err == nil {
-			f.Plugins[path] = e
+	for command, e := range c.entries {
+		if _, err := os.Lstat(cmp.Or(e.Path, command)); err == nil {
+			f.Plugins[command] = e
 		}
 	}
 	b, err := json.MarshalIndent(f, "", " ")

@@ -8,6 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -38,8 +39,8 @@ type Catalog struct {
 type Entry struct {
 	// Component describes it.
 	Component sdk.Component
-	// Path is the plugin's binary, "" for a component inside this process.
-	Path string
+	// Plugin is where it lies; the zero value for a component inside this process.
+	Plugin discovery.Candidate
 	// Target is the component inside this process, nil for a plugin's.
 	Target any
 }
@@ -114,20 +115,24 @@ func (c *Catalog) known() []Plugin {
 
 func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Plugin {
 	p := Plugin{Candidate: candidate}
-	b, err := c.cfg.Verifier.Open(candidate.Path)
+	b, err := candidate.Open(c.cfg.Verifier)
 	if err != nil {
 		p.Fault = failure.From(err)
 		return p
 	}
 	defer b.Close()
 	p.SHA256 = b.SHA256
-	p.Description, err = c.Describe(ctx, b)
+	p.Description, err = c.Describe(ctx, candidate, b)
 	p.Fault = failure.From(err)
 	return p
 }
 
-// Describe is the description of a verified binary, from memory where it is known.
-func (c *Catalog) Describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
+// Describe is the description of a plugin whose program was verified: from memory where it is known,
+// and without starting anything where the running program knows itself.
+func (c *Catalog) Describe(ctx context.Context, candidate discovery.Candidate, b *trust.Binary) (sdk.Description, error) {
+	if candidate.Describe != nil {
+		return describeHere(candidate)
+	}
 	if d, ok := c.cfg.Cache.Get(b); ok {
 		return d, nil
 	}
@@ -136,5 +141,18 @@ func (c *Catalog) Describe(ctx context.Context, b *trust.Binary) (sdk.Descriptio
 		return sdk.Description{}, err
 	}
 	c.cfg.Cache.Put(b, d)
+	return d, nil
+}
+
+// describeHere describes a bundled plugin in this process.
+func describeHere(candidate discovery.Candidate) (sdk.Description, error) {
+	d, err := candidate.Describe()
+	if err == nil {
+		err = client.CheckDescription(d)
+	}
+	if err != nil {
+		return sdk.Description{}, failure.New(failure.PluginInvalid, "plugin %s cannot be described: %w", candidate.Command(), err).
+			WithHint("this is a mistake in the program that carries the plugin; report it")
+	}
 	return d, nil
 }

@@ -83,7 +83,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("Find(%s): %v", tt.name, err)
 			continue
 		}
-		got := filepath.Base(e.Path)
+		got := filepath.Base(e.Plugin.Path)
 		if e.Target != nil {
 			got = *e.Target.(*string)
 		}
@@ -128,7 +128,7 @@ func TestMissing(t *testing.T) {
 	if f.Kind != failure.ProviderMissing {
 		t.Errorf("kind %s", f.Kind)
 	}
-	for _, part := range []string{`no provider "cluade"`, "claude, codex"} {
+	for _, part := range []string{`unknown provider: cluade`, "claude, codex"} {
 		if !strings.Contains(f.Message, part) {
 			t.Errorf("message %q does not say %q", f.Message, part)
 		}
@@ -144,7 +144,7 @@ func TestMissing(t *testing.T) {
 	if _, err := c.Find(t.Context(), sdk.KindProvider, "broken"); failure.KindOf(err) != failure.PluginInvalid {
 		t.Errorf("the broken plugin itself: %v", err)
 	}
-	if _, err := c.Find(t.Context(), sdk.KindHookAction, "webhook"); !strings.Contains(err.Error(), `no hook action "webhook": none exists`) {
+	if _, err := c.Find(t.Context(), sdk.KindHookAction, "webhook"); !strings.Contains(err.Error(), `unknown hook action: webhook (none exists)`) {
 		t.Errorf("a kind without components: %v", err)
 	}
 }
@@ -181,7 +181,7 @@ func TestDescriptionsAreRemembered(t *testing.T) {
 }
 
 func TestDamagedMemoryIsNone(t *testing.T) {
-	for _, content := range []string{"", "{", `{"version":99}`, `{"version":1,"plugins":{"x":{"description":{}}}}`, "null"} {
+	for _, content := range []string{"", "{", `{"version":99}`, `{"version":2,"plugins":{"x":{"description":{}}}}`, "null"} {
 		cache := filepath.Join(t.TempDir(), "describe.json")
 		if err := os.WriteFile(cache, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func FuzzCache(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(good)
-	f.Add([]byte(`{"version":1,"plugins":{"x":null}}`))
+	f.Add([]byte(`{"version":2,"plugins":{"x":null}}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for path, e := range parseCache(b) {

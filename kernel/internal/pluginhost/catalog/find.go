@@ -3,10 +3,11 @@ package catalog
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -17,7 +18,7 @@ import (
 type Conflict struct {
 	Kind sdk.Kind `json:"kind"`
 	Name string   `json:"name"`
-	// Used and Hidden are the plugins' paths, "" for a component inside the kernel.
+	// Used and Hidden are the plugins' paths (of bundled ones, with the arguments), "" for a component inside the kernel.
 	Used   string `json:"used"`
 	Hidden string `json:"hidden"`
 }
@@ -33,7 +34,7 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	add := func(e Entry) {
 		for _, u := range used {
 			if same(u.Component, e.Component.Kind, e.Component.Name) {
-				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Path, e.Path})
+				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Plugin.Command(), e.Plugin.Command()})
 				return
 			}
 		}
@@ -47,7 +48,7 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	}
 	for _, p := range plugins {
 		for _, component := range p.Description.Components {
-			add(Entry{Component: component, Path: p.Path})
+			add(Entry{Component: component, Plugin: p.Candidate})
 		}
 	}
 	return used, conflicts, nil
@@ -99,7 +100,7 @@ func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
 		if p.Name == name {
 			return p.Fault
 		}
-		broken = append(broken, fmt.Sprintf("%s: %s", filepath.Base(p.Path), p.Fault.Message))
+		broken = append(broken, fmt.Sprintf("%s%s: %s", discovery.Prefix, p.Name, p.Fault.Message))
 	}
 	var exist []string
 	for _, e := range entries {
@@ -109,8 +110,8 @@ func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
 	}
 	slices.Sort(exist)
 	word := strings.ReplaceAll(string(kind), "_", " ")
-	f := failure.New(failure.ProviderMissing, "there is no %s %q: %s", word, name, listed(exist, "none exists", "these exist: "))
-	return f.WithHint("%s", c.advice(name, exist)).WithDetail(strings.Join(broken, "\n"))
+	f := failure.New(failure.ProviderMissing, "unknown %s: %s (%s)", word, strings.Trim(strconv.Quote(name), `"`), listed(exist, "none exists", "these exist: "))
+	return f.WithHint("%s", c.advice(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
 }
 
 func listed(names []string, none, some string) string {
@@ -120,15 +121,37 @@ func listed(names []string, none, some string) string {
 	return some + strings.Join(names, ", ")
 }
 
-func (c *Catalog) advice(name string, exist []string) string {
+func (c *Catalog) advice(kind sdk.Kind, name string, exist []string) string {
 	var dirs []string
 	for _, p := range c.cfg.Finding.Searched {
 		dirs = append(dirs, p.Dir)
 	}
 	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
 		"says what was passed over and why", name, listed(dirs, "none", ""))
+	if by, off := c.TurnedOff(kind, name); off {
+		return fmt.Sprintf("this program serves it itself, which is turned off by %s: leave that out, or %s", by, advice)
+	}
 	if near := nearest.Name(name, exist); near != "" {
 		return fmt.Sprintf("did you mean %q? Else %s", near, advice)
 	}
 	return advice
+}
+
+// TurnedOff says by what the component was turned off that a bundled plugin would have served.
+func (c *Catalog) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
+	for _, candidate := range c.cfg.Finding.Off {
+		if candidate.Describe == nil {
+			if candidate.Name == name { // the best guess without starting it
+				return c.cfg.Finding.OffBy, true
+			}
+			continue
+		}
+		d, err := candidate.Describe()
+		if err == nil && slices.ContainsFunc(d.Components, func(component sdk.Component) bool {
+			return same(component, kind, name) || component.Kind == kind && slices.Contains(component.Aliases, name)
+		}) {
+			return c.cfg.Finding.OffBy, true
+		}
+	}
+	return "", false
 }

@@ -10,10 +10,11 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Prefix begins the name of every plugin's binary.
-const Prefix = "agent-plugin-"
+const Prefix = trust.Prefix
 
 // Search is what Find needs to know. It only reads; nothing is executed.
 type Search struct {
@@ -24,6 +25,12 @@ type Search struct {
 	Project string
 	// Trusted says whether the user trusts a directory; nil trusts none.
 	Trusted func(dir string) (bool, error)
+	// Bundled are the plugins that the running program can serve, considered after all places.
+	Bundled []Bundled
+	// BundledOff completes the sentence "bundled plugins are turned off by ...". "" leaves them on.
+	BundledOff string
+	// Program is the path of the running program, for bundled plugins.
+	Program string
 	// Home is the user's home directory. A project that contains it does not make the user's own
 	// configuration a project's. "" for unknown.
 	Home string
@@ -33,10 +40,14 @@ type Search struct {
 type Candidate struct {
 	// Name is what follows the prefix: "claude" for agent-plugin-claude.
 	Name string `json:"name"`
-	// Path is where it was found; it may be a symbolic link.
+	// Path is where it was found; it may be a symbolic link. Of a bundled plugin, the running program.
 	Path string `json:"path"`
-	// Source says who named its directory.
+	// Args are what it is started with; none for a file that is one plugin.
+	Args []string `json:"args,omitempty"`
+	// Source says who named its directory, or that it is bundled.
 	Source Source `json:"source"`
+	// Describe describes a bundled plugin, see [Bundled]; nil if it has to be started for that.
+	Describe func() (sdk.Description, error) `json:"-"`
 }
 
 // Ignored is a file or directory that was passed over.
@@ -53,6 +64,9 @@ type Finding struct {
 	Plugins []Candidate `json:"plugins"`
 	// Ignored are in the order of the search.
 	Ignored []Ignored `json:"ignored"`
+	// Off are the bundled plugins that are turned off, OffBy says by what.
+	Off   []Candidate `json:"-"`
+	OffBy string      `json:"-"`
 	// Searched are the places that were looked at, whether they exist or not.
 	Searched []Place `json:"searched"`
 }
@@ -75,6 +89,7 @@ func (s Search) Find() Finding {
 			f.Plugins = append(f.Plugins, Candidate{Name: name, Path: path, Source: place.Source})
 		}
 	}
+	s.bundle(&f, first)
 	return f
 }
 
@@ -115,17 +130,19 @@ func (s Search) list(place Place, f *Finding) []string {
 
 // refuse says why nothing of a directory may be used.
 func (s Search) refuse(place Place, info fs.FileInfo) string {
-	if reason := open(info); reason != "" {
+	if reason := Exposed(info); reason != "" {
 		return "a directory that is " + reason
 	}
-	if s.fromProject(place) {
+	if s.FromProject(place) {
 		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
 			"give it by --plugin-dir, or run `agent-pipelines trust %s` if you trust it", s.Project, s.Project)
 	}
 	return ""
 }
 
-func (s Search) fromProject(place Place) bool {
+// FromProject reports whether a place is the project's word and not the user's: it lies inside the
+// project, no flag named it, and the user does not trust it.
+func (s Search) FromProject(place Place) bool {
 	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
 	if s.Project == "" || place.Source == FromFlag || place.Source == FromExecutable {
 		return false
@@ -175,11 +192,11 @@ func inspect(path string) (name, reason string) {
 	if reason := trust.Unfit(info); reason != "" {
 		return name, reason
 	}
-	if reason := open(info); reason != "" {
+	if reason := Exposed(info); reason != "" {
 		return name, reason
 	}
 	if parent, err := os.Stat(filepath.Dir(target)); err == nil && target != path {
-		if reason := open(parent); reason != "" {
+		if reason := Exposed(parent); reason != "" {
 			return name, "a link into a directory that is " + reason
 		}
 	}

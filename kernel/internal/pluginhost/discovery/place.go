@@ -12,7 +12,7 @@ import (
 // DirVariable holds a list of directories, separated as in PATH.
 const DirVariable = "AGENT_PIPELINES_PLUGIN_DIR"
 
-// Source says who named a directory.
+// Source says who named a directory, or that a plugin lies in none.
 type Source string
 
 // The sources, in the order in which they are searched.
@@ -21,6 +21,7 @@ const (
 	FromEnvironment Source = DirVariable
 	FromConfig      Source = "user configuration"
 	FromExecutable  Source = "beside the program"
+	FromBundle      Source = "bundled"
 )
 
 // Place is a directory to search.

@@ -64,7 +64,18 @@ func Default(kind sdk.Kind, name string) Policy {
 	if kind == sdk.KindProvider || runsCommands(name) {
 		return Policy{Mode: Inherit}
 	}
-	return Policy{Mode: Only}
+	return Policy{Mode: Only, Names: settingsOf(name)}
+}
+
+// settingsOf names the variables by which users have always set a component that gets little else: the
+// Bash engine's (REQUIREMENTS U274, U296). None is a secret.
+func settingsOf(name string) []string {
+	if name == "judge" {
+		return []string{
+			"AGENT_PIPELINES_ROOT", "JUDGE_MODEL", "JUDGE_PROMPT_PATH", "JUDGE_PROVIDER", "MOCK_MODE", "PLATEAU_TEST_MODE", "XDG_CONFIG_HOME",
+		}
+	}
+	return nil
 }
 
 // Within narrows p by what asked says and never widens it: names that p would not pass are dropped.

@@ -79,6 +79,16 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+// The judge is set by variables, as in the Bash engine, and still sees no key (REQUIREMENTS U274).
+func TestJudgeSeesItsSettings(t *testing.T) {
+	user := []string{"JUDGE_MODEL=m", "JUDGE_PROVIDER=p", "JUDGE_PROMPT_PATH=f", "MOCK_MODE=true", "JUDGE_KEY=secret", "ANTHROPIC_API_KEY=secret", "PATH=/bin"}
+	got := Build(user, Default(sdk.KindTermination, "judge"), nil)
+	want := []string{"JUDGE_MODEL=m", "JUDGE_PROMPT_PATH=f", "JUDGE_PROVIDER=p", "MOCK_MODE=true", "PATH=/bin"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
 func TestWithinNeverWidens(t *testing.T) {
 	all := Policy{Mode: Inherit}
 	least := Policy{Mode: Only}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -44,7 +45,10 @@ func (g *Gate) Target() any { return g.target }
 // it is or as config_invalid, and is asked again the next time: the user may have repaired the cause.
 func (g *Gate) Pass(ctx context.Context, with sdk.ValidateRequest, call func(context.Context) error) error {
 	if g.turn != nil {
-		if err := take(ctx, g.turn); err != nil {
+		resume := deadline.Pause(ctx) // the call has its whole time, however long those before it take
+		err := take(ctx, g.turn)
+		resume()
+		if err != nil {
 			return err
 		}
 		defer func() { <-g.turn }()

@@ -7,9 +7,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -174,5 +176,37 @@ func TestWaitingForATurnCanBeCancelled(t *testing.T) {
 		}
 		close(release)
 		wait.Wait()
+	})
+}
+
+// A call that waits for its turn behind another has its whole time when the turn comes.
+func TestWaitingUsesUpNoTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(sdk.Component{Kind: sdk.KindProvider, Name: "x", Concurrency: sdk.ConcurrencySerial}, &target{}, sdk.InitRequest{})
+		late := errors.New("late")
+		pass := func(takes time.Duration) error {
+			ctx, cancel := deadline.With(t.Context(), time.Minute, late)
+			defer cancel()
+			return g.Pass(ctx, sdk.ValidateRequest{}, func(ctx context.Context) error {
+				select {
+				case <-time.After(takes):
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+		}
+		var calls sync.WaitGroup
+		for range 3 {
+			calls.Go(func() {
+				if err := pass(50 * time.Second); err != nil {
+					t.Errorf("a call of 50 s with a limit of a minute: %v", err)
+				}
+			})
+		}
+		calls.Wait()
+		if err := pass(2 * time.Minute); !errors.Is(err, late) {
+			t.Errorf("a call of two minutes with a limit of one: %v", err)
+		}
 	})
 }

@@ -22,15 +22,15 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 		return context.Cause(ctx)
 	}
 	if i.child.PID() == 0 {
-		return execFault(i.path, err)
+		return execFault(i.command, err)
 	}
 	stderr := i.redact(i.child.Diagnose(context.Background()))
 	if line := i.child.FirstLine(); line != "" {
-		return handshakeFault(i.path, line, err).WithDetail(stderr)
+		return handshakeFault(i.command, line, err).WithDetail(stderr)
 	}
 	if timedOut {
-		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.path).
-			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.path).WithDetail(stderr)
+		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
+			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	}
 	return i.silentEnd(stderr)
 }
@@ -39,12 +39,12 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 func (i *Instance) silentEnd(stderr string) error {
 	if otherCookie(stderr) {
 		return failure.New(failure.PluginInvalid,
-			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.path).
+			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.command).
 			WithHint("it is a plugin of another program or was built with another SDK; build it with agent-pipelines' plugin-sdk").
 			WithDetail(stderr)
 	}
-	return failure.New(failure.ProviderCrashed, "plugin %s ended before the handshake (%s)", i.path, i.child.Exit()).
-		WithHint("its last words are below; `%s describe` starts it by hand", i.path).WithDetail(stderr)
+	return failure.New(failure.ProviderCrashed, "plugin %s ended before the handshake (%s)", i.command, i.child.Exit()).
+		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
 }
 
 // otherCookie knows the words with which go-plugin and our SDK send away a stranger.
@@ -110,21 +110,21 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 		return context.Cause(ctx)
 	}
 	if peer := i.refusedPeer(); peer != nil {
-		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.path, peer).
+		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
 			WithHint("another user's process answers in its place; look who writes to your temporary directory")
 	}
 	stderr := i.redact(i.child.Diagnose(context.Background()))
 	switch {
 	case i.late.Load():
-		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.path).
-			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.path).WithDetail(stderr)
+		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).
+			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	case i.ended():
 		return i.Crash()
 	case mtls:
 		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
 	}
-	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.path, err).
-		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.name()).WithDetail(stderr)
+	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
+		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.plain()).WithDetail(stderr)
 }
 
 func socketFault(path string, err error) *failure.Error {

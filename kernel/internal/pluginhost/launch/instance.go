@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
-	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +13,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -30,13 +31,14 @@ const (
 
 // Instance is one running plugin process. It is safe for concurrent use.
 type Instance struct {
-	path   string
-	dir    string // of the socket, removed at the end
-	redact func(string) string
-	logger hclog.Logger
-	child  *process.Child
-	plugin *goplugin.Client
-	client *client.Client
+	command string
+	name    string // agent-plugin-x
+	dir     string // of the socket, removed at the end
+	redact  func(string) string
+	logger  hclog.Logger
+	child   *process.Child
+	plugin  *goplugin.Client
+	client  *client.Client
 
 	late atomic.Bool // killed because it did not answer in time
 	stop sync.Once
@@ -50,8 +52,8 @@ type Instance struct {
 // Client is the plugin's end of the protocol.
 func (i *Instance) Client() *client.Client { return i.client }
 
-// Path is the binary's path.
-func (i *Instance) Path() string { return i.path }
+// Command is how the plugin was started: the binary's path, and the arguments of a bundled plugin.
+func (i *Instance) Command() string { return i.command }
 
 // PID is the process id.
 func (i *Instance) PID() int { return i.child.PID() }
@@ -67,15 +69,15 @@ func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, health
 
 // Crash is the failure of a call during which the process ended. It is for ended processes.
 func (i *Instance) Crash() *failure.Error {
-	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.path, i.child.Exit()).
-		WithHint("its last words are below; `agent-pipelines plugins info %s` checks the plugin", i.name()).
+	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
 		WithDetail(i.lastWords())
 }
 
 // Hung is the failure of a call to a process that had to be killed because it did not answer.
 func (i *Instance) Hung() *failure.Error {
-	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.path).
-		WithHint("its last words are below; `agent-pipelines plugins info %s` checks the plugin", i.name()).
+	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
 		WithDetail(i.lastWords())
 }
 
@@ -113,7 +115,7 @@ func (i *Instance) leave(ctx context.Context) {
 	if !within(ctx, left, exitGrace) {
 		i.Kill()
 		if !within(context.WithoutCancel(ctx), left, deathTime) {
-			i.logger.Error("plugin process does not end after SIGKILL", "plugin", i.path, "pid", i.PID())
+			i.logger.Error("plugin process does not end after SIGKILL", "plugin", i.command, "pid", i.PID())
 			return
 		}
 	}
@@ -180,7 +182,8 @@ func (i *Instance) refusedPeer() error {
 	return i.dialling
 }
 
-func (i *Instance) name() string { return filepath.Base(i.path) }
+// plain is the plugin's name as `plugins info` knows it.
+func (i *Instance) plain() string { return strings.TrimPrefix(i.name, trust.Prefix) }
 
 // lastWords are the end of the plugin's stderr.
 func (i *Instance) lastWords() string { return i.redact(i.child.Tail()) }

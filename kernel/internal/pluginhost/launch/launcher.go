@@ -77,15 +77,16 @@ type Order struct {
 func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 	dir, err := process.SocketDir(l.cfg.SocketBases...)
 	if err != nil {
-		return nil, socketFault(o.Binary.Path, err)
+		return nil, socketFault(o.Binary.Command(), err)
 	}
 	i := &Instance{
-		path:   o.Binary.Path,
-		dir:    dir,
-		redact: l.cfg.Redact,
-		logger: l.cfg.Logger,
+		command: o.Binary.Command(),
+		name:    o.Binary.Name,
+		dir:     dir,
+		redact:  l.cfg.Redact,
+		logger:  l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
-			Path: o.Binary.Path, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
+			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
 			Marker: l.cfg.Marker, Number: int(l.number.Add(1)),
 		}),
 	}
@@ -98,7 +99,7 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 }
 
 func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
-	prints := l.cfg.Logger.Named(i.name()).StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
+	prints := l.cfg.Logger.Named(i.name).StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
 		VersionedPlugins: client.PluginSets(),

@@ -27,6 +27,8 @@ func closedFault() error {
 type Key struct {
 	// Path is the binary as it is called: one file may be several plugins by its names.
 	Path string
+	// Args are the arguments, joined by NUL: one program may be several plugins by them.
+	Args string
 	// SHA256 is the digest of the binary.
 	SHA256 string
 	// Env is the environment, all entries joined by NUL.
@@ -144,7 +146,7 @@ func (p *Pool[I]) rest(ctx context.Context, s *slot[I]) error {
 	if unhealthy > 0 {
 		f := failure.New(failure.ProviderCrashed, "the plugin fell %d times within a minute and is left alone for %s",
 			restarts+1, unhealthy.Round(time.Second)).
-			WithHint("its last words are below; repair the plugin, or wait").WithDetail(words)
+			WithHint("repair the plugin, or wait; agent-pipelines plugins info shows which one it is").WithDetail(words)
 		f.RetryAfterSeconds = unhealthy.Seconds()
 		return f
 	}

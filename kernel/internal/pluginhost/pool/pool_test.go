@@ -94,11 +94,12 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 		numbers := map[Key]int{}
 		for _, k := range []Key{
 			base,
-			{"/P", "d", "e", "/w", ""},
-			{"/p", "D", "e", "/w", ""},
-			{"/p", "d", "E", "/w", ""},
-			{"/p", "d", "e", "/W", ""},
-			{"/p", "d", "e", "/w", "s"},
+			{"/P", "", "d", "e", "/w", ""},
+			{"/p", "a", "d", "e", "/w", ""},
+			{"/p", "", "D", "e", "/w", ""},
+			{"/p", "", "d", "E", "/w", ""},
+			{"/p", "", "d", "e", "/W", ""},
+			{"/p", "", "d", "e", "/w", "s"},
 			base,
 		} {
 			l := b.acquire(k)
@@ -110,8 +111,8 @@ func TestOneProcessForEqualKeys(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if len(b.started) != 6 {
-			t.Errorf("%d processes for 6 keys", len(b.started))
+		if len(b.started) != len(numbers) {
+			t.Errorf("%d processes for %d keys", len(b.started), len(numbers))
 		}
 	})
 }

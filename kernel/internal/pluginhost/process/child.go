@@ -31,6 +31,8 @@ type Spec struct {
 	// Binary is the same file, opened and verified. Where the system allows it, this very file is
 	// executed, whatever Path names by then. The Child only borrows it during Start.
 	Binary *os.File
+	// Args are the arguments after argument 0. Default none.
+	Args []string
 	// Env is the environment without the marker variables and what [Child.Configure] adds.
 	Env []string
 	// Dir is the working directory.
@@ -103,7 +105,7 @@ func (c *Child) exec(ctx context.Context, files []*os.File) (*os.Process, error)
 		Sys:   attributes(),
 	}
 	for try := 1; ; try++ {
-		p, err := c.spawn.start(name, []string{c.spec.Path}, attr)
+		p, err := c.spawn.start(name, append([]string{c.spec.Path}, c.spec.Args...), attr)
 		if err == nil {
 			return p, nil
 		}

@@ -14,29 +14,47 @@ import (
 // once. It is safe for concurrent use.
 type digests struct {
 	mu    sync.Mutex
-	known map[identity]string
+	known map[identity]*digest
+}
+
+// digest is that of one file; whoever asks while it is being taken waits for it.
+type digest struct {
+	mu  sync.Mutex
+	sum string // "" before it is taken
 }
 
 // of reads the open file from its beginning, wherever its offset is, and leaves the offset alone.
 func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
 	id, identified := identify(info)
-	if identified {
-		d.mu.Lock()
-		sum, ok := d.known[id]
-		d.mu.Unlock()
-		if ok {
-			return sum, nil
-		}
+	if !identified {
+		return sumOf(f, info)
 	}
+	known := d.entry(id)
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	if known.sum != "" {
+		return known.sum, nil
+	}
+	sum, err := sumOf(f, info)
+	known.sum = sum
+	return sum, err
+}
+
+func (d *digests) entry(id identity) *digest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	known, ok := d.known[id]
+	if !ok {
+		known = &digest{}
+		d.known[id] = known
+	}
+	return known
+}
+
+func sumOf(f *os.File, info fs.FileInfo) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)
 	}
-	sum := hex.EncodeToString(h.Sum(nil))
-	if identified {
-		d.mu.Lock()
-		d.known[id] = sum
-		d.mu.Unlock()
-	}
-	return sum, nil
+	return hex.EncodeToString(h.Sum(nil)), nil
 }

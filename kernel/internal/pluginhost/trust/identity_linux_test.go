@@ -13,7 +13,7 @@ func TestUnchangedFileIsReadOnce(t *testing.T) {
 		t.Fatalf("%d digests are remembered, want 1", len(v.digests.known))
 	}
 	for id := range v.digests.known {
-		v.digests.known[id] = "from memory"
+		v.digests.known[id].sum = "from memory"
 	}
 	second, err := v.Open("/bin/sh")
 	if err != nil {

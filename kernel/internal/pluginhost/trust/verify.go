@@ -6,10 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
+
+// Prefix begins the name of every plugin's binary, in directories and in the lock.
+const Prefix = "agent-plugin-"
 
 // Binary is a plugin's file that was checked and is still open. The caller closes it.
 type Binary struct {
@@ -17,11 +21,23 @@ type Binary struct {
 	File *os.File
 	// Path is where it was opened.
 	Path string
+	// Name is what the lock calls it: the base name of its file, or what [Verifier.OpenSelf] was told.
+	Name string
+	// Args are the arguments that it is started with; none for a file that is one plugin.
+	Args []string
 	// SHA256 is its digest in lower-case hex.
 	SHA256 string
 	// Size is in bytes, ModTime in nanoseconds since 1970.
 	Size    int64
 	ModTime int64
+}
+
+// Command is how the plugin is started, for messages: its path, and its arguments if it has any.
+func (b *Binary) Command() string { return Command(b.Path, b.Args) }
+
+// Command is a command line for messages; nothing in it is quoted.
+func Command(path string, args []string) string {
+	return strings.Join(append([]string{path}, args...), " ")
 }
 
 // Close closes the file.
@@ -31,12 +47,13 @@ func (b *Binary) Close() error { return b.File.Close() }
 type Verifier struct {
 	locks   []Lock
 	digests digests
+	self    self
 }
 
 // NewVerifier checks against the locks. The first that has an entry for a plugin decides, so that a
 // project's lock after the user's can only add.
 func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: digests{known: map[identity]string{}}}
+	return &Verifier{locks: locks, digests: digests{known: map[identity]*digest{}}, self: thisProgram()}
 }
 
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing
@@ -48,8 +65,29 @@ func (v *Verifier) Open(path string) (*Binary, error) {
 	if err != nil {
 		return nil, openFault(path, err)
 	}
-	b, err := v.check(f, path)
+	return v.keep(f, &Binary{Path: path, Name: filepath.Base(path)})
+}
+
+// OpenSelf opens the program of this process as the plugin that it serves when it is started with args,
+// and checks it as Open does; in the lock it is called name. What is opened is the very program that
+// runs, also when its file was replaced since: the one part must not speak with another version of the
+// other. Where the system cannot do that, a file that was replaced is a failure of kind plugin_invalid.
+func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
+	path := v.self.path
+	f, err := v.self.open()
 	if err != nil {
+		return nil, openFault(Command(path, args), err)
+	}
+	return v.keep(f, &Binary{Path: path, Name: name, Args: args})
+}
+
+// Self is the path of the running program.
+func (v *Verifier) Self() string { return v.self.path }
+
+// keep checks the open file, and closes it if it is not as it should be.
+func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
+	b.File = f
+	if err := v.check(b); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -58,6 +96,9 @@ func (v *Verifier) Open(path string) (*Binary, error) {
 
 func openFault(path string, err error) error {
 	switch {
+	case errors.Is(err, errReplaced):
+		return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
+			WithHint("pause the session and resume it: the new program goes on with it")
 	case errors.Is(err, fs.ErrNotExist):
 		return failure.New(failure.ProviderMissing, "plugin %s does not exist: %w", path, err).
 			WithHint("install it again, or look at `agent-pipelines plugins list`")
@@ -68,23 +109,22 @@ func openFault(path string, err error) error {
 	return failure.New(failure.PluginInvalid, "open plugin %s: %w", path, err)
 }
 
-func (v *Verifier) check(f *os.File, path string) (*Binary, error) {
-	info, err := f.Stat()
+// check fills in what is known of the open file.
+func (v *Verifier) check(b *Binary) error {
+	info, err := b.File.Stat()
 	if err != nil {
-		return nil, failure.New(failure.PluginInvalid, "read plugin %s: %w", path, err)
+		return failure.New(failure.PluginInvalid, "read plugin %s: %w", b.Command(), err)
 	}
 	if reason := Unfit(info); reason != "" {
-		return nil, failure.New(failure.PluginInvalid, "plugin %s is %s", path, reason).
+		return failure.New(failure.PluginInvalid, "plugin %s is %s", b.Command(), reason).
 			WithHint("a plugin is an executable file; see `agent-pipelines plugins list`")
 	}
-	sum, err := v.digests.of(f, info)
+	sum, err := v.digests.of(b.File, info)
 	if err != nil {
-		return nil, failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", path, err)
+		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
-	if err := v.compare(path, sum); err != nil {
-		return nil, err
-	}
-	return &Binary{File: f, Path: path, SHA256: sum, Size: info.Size(), ModTime: info.ModTime().UnixNano()}, nil
+	b.SHA256, b.Size, b.ModTime = sum, info.Size(), info.ModTime().UnixNano()
+	return v.compare(b)
 }
 
 // Unfit says why a file can be no plugin, "" if it can.
@@ -102,18 +142,17 @@ func Unfit(info fs.FileInfo) string {
 	return ""
 }
 
-func (v *Verifier) compare(path, sum string) error {
-	name := filepath.Base(path)
+func (v *Verifier) compare(b *Binary) error {
 	for _, lock := range v.locks {
-		want, locked := lock.Digest(name, Platform())
+		want, locked := lock.Digest(b.Name, Platform())
 		switch {
 		case !locked:
 			continue
-		case want == sum:
+		case want == b.SHA256:
 			return nil
 		}
 		return failure.New(failure.PluginUntrusted,
-			"plugin %s is not the one that %s locks: its sha256 is %s, locked is %s", path, lock.Path, sum, want).
+			"plugin %s is not the one that %s locks as %s: its sha256 is %s, locked is %s", b.Command(), lock.Path, b.Name, b.SHA256, want).
 			WithHint("if you replaced it yourself, write its new digest into %s; if not, install it again from its source", lock.Path)
 	}
 	return nil

@@ -1,5 +1,10 @@
 package yamltree
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // Kind is the sort of a value.
 type Kind int
 
@@ -80,4 +85,13 @@ func (n *Node) Any() any {
 	default:
 		return n.scalar
 	}
+}
+
+// JSON is the value as JSON. The tree holds nothing that JSON cannot say.
+func (n *Node) JSON() json.RawMessage {
+	data, err := json.Marshal(n.Any())
+	if err != nil {
+		panic(fmt.Sprintf("yamltree: a YAML value that is no JSON: %v", err))
+	}
+	return data
 }

@@ -1,6 +1,6 @@
-package compile
+package diagnostic
 
-import "github.com/dodo-digital/agent-pipelines/kernel/internal/compile/yamltree"
+import "github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 
 // Code identifies a kind of diagnostic. Codes are stable and listed in docs/pipelines.md.
 type Code string
@@ -36,6 +36,8 @@ const (
 	CodeProvider    Code = "AP-YAML-203" // unknown provider, or none
 	CodeTermination Code = "AP-YAML-204" // unknown termination type
 	CodeInputs      Code = "AP-YAML-205" // inputs of an unknown or later node
+	CodePipeline    Code = "AP-YAML-206" // unknown pipeline
+	CodeCircle      Code = "AP-YAML-207" // pipelines embed each other in a circle, or too deep
 )
 
 // 3xx: warnings.
@@ -46,11 +48,21 @@ const (
 	CodeNoNodes    Code = "AP-YAML-304" // an empty pipeline
 	CodeNoInput    Code = "AP-YAML-305" // an initial input that matches no file
 	CodeFallback   Code = "AP-YAML-306" // a prompt file is missing, another is used
-	CodeMismatch   Code = "AP-YAML-307" // a stage's model goes to another provider than the stage's
+	CodeMismatch   Code = "AP-YAML-307" // a model goes to a provider that it was not named for
+	CodeAmbiguous  Code = "AP-YAML-308" // a name that stands for several things, of which one is taken
 )
 
-// faultCode maps the faults of the YAML reader.
-func faultCode(kind yamltree.FaultKind) Code {
+// 4xx: advice of lint; a run does not look for it.
+const (
+	CodeNoTermination Code = "AP-YAML-401" // a stage does not say when it ends
+	CodeVariable      Code = "AP-YAML-402" // a prompt has a variable that nothing replaces
+	CodeModel         Code = "AP-YAML-403" // a model that its provider does not know
+	CodeJudgment      Code = "AP-YAML-404" // a judgment without its numbers
+	CodeDefaultRuns   Code = "AP-YAML-405" // a node does not say how often it runs
+)
+
+// codeOf maps the faults of the YAML reader.
+func codeOf(kind yamltree.FaultKind) Code {
 	switch kind {
 	case yamltree.Encoding:
 		return CodeEncoding

@@ -1,4 +1,4 @@
-package compile
+package diagnostic
 
 import (
 	"cmp"
@@ -56,31 +56,31 @@ func (d Diagnostic) String() string {
 	return b.String()
 }
 
-// Diagnostics is a list sorted by position. As an error it renders one line for each.
-type Diagnostics []Diagnostic
+// List is a list of faults and warnings. As an error it renders one line for each.
+type List []Diagnostic
 
 // Error renders the list.
-func (ds Diagnostics) Error() string {
-	lines := make([]string, len(ds))
-	for i, d := range ds {
+func (l List) Error() string {
+	lines := make([]string, len(l))
+	for i, d := range l {
 		lines[i] = d.String()
 	}
 	return strings.Join(lines, "\n")
 }
 
 // HasErrors says whether one of them stops the compilation.
-func (ds Diagnostics) HasErrors() bool {
-	return slices.ContainsFunc(ds, func(d Diagnostic) bool { return d.Severity == SeverityError })
+func (l List) HasErrors() bool {
+	return slices.ContainsFunc(l, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
-// sorted returns the list by position, each diagnostic once: a value that is used through an alias
-// or by two nodes has its faults once.
-func (ds Diagnostics) sorted() Diagnostics {
-	slices.SortFunc(ds, func(a, b Diagnostic) int {
+// Sorted sorts the list in place by position and returns it with each diagnostic once: a value that is
+// used through an alias or by two nodes has its faults once.
+func (l List) Sorted() List {
+	slices.SortFunc(l, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
 			cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message),
 		)
 	})
-	return slices.Compact(ds)
+	return slices.Compact(l)
 }

@@ -1,0 +1,68 @@
+package attempt
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// U106, D14: what an agent of a parallel block is given lies in its provider's folder, an output_path too;
+// what is known of its loop is that of its provider.
+func TestAttemptInABlock(t *testing.T) {
+	var got sdk.ExecuteRequest
+	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		got = req
+		return writes(`{"summary":"done"}`)(ctx, req, x)
+	})
+	b.maker.Plan.Nodes[0] = plan.Node{Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "agent", As: "calm"}}, Stages: []plan.Node{{
+		Path: "0.0", ID: "draft", Kind: plan.KindStage, Prompt: "${PROGRESS}|${OUTPUT}|${OUTPUT_PATH}", OutputPath: "../plans/${SESSION}.md",
+		Termination: plan.Termination{"type": "fixed", "max": 1},
+	}}}
+	blob, err := b.maker.Dir.Write("blob", []byte("turn 3"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
+		"calm": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseAttempt, Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}},
+	}}
+	at := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
+	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Place: at, Attempt: 1}
+	e := b.maker.Make(t.Context(), Job{Command: c, Node: schedule.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
+	if e.Type != event.IterationComplete {
+		t.Fatalf("%s %s", e.Type, e.Data)
+	}
+	scope := filepath.Join(b.root, ".claude/pipeline-runs/demo/parallel-00-both/providers/calm")
+	output := filepath.Join(scope, "plans/demo.md")
+	if diff := cmp.Diff(filepath.Join(scope, "progress.md")+"||"+strings.TrimPrefix(output, b.root+"/"), got.Prompt); diff != "" {
+		t.Error(diff)
+	}
+	if got.Paths.Output != output || got.Paths.Progress != filepath.Join(scope, "progress.md") || got.Environment["MOCK_PROVIDER"] != "calm" {
+		t.Errorf("paths %+v, environment %v", got.Paths, got.Environment)
+	}
+	if got.Resume == nil || string(got.Resume.Checkpoint.Blob) != "turn 3" {
+		t.Errorf("resume %+v", got.Resume)
+	}
+	if text, err := os.ReadFile(output); err != nil || string(text) != "working\n" {
+		t.Errorf("declared output %q, %v", text, err)
+	}
+	var told []event.Type
+	for _, e := range b.records.events {
+		if told = append(told, e.Type); e.Type == event.WorkerComplete && (e.Cursor.Provider != "calm" || !e.Informative()) {
+			t.Errorf("worker_complete at %+v, informative %v", e.Cursor, e.Informative())
+		}
+	}
+	if diff := cmp.Diff([]event.Type{event.WorkerComplete}, told); diff != "" {
+		t.Error(diff)
+	}
+}

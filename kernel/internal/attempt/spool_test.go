@@ -1,0 +1,65 @@
+package attempt
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func newSpool(t *testing.T) (s *spool, path string) {
+	t.Helper()
+	b := newBench(t, nil)
+	return &spool{store: b.maker.Dir, name: "stream.jsonl"}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
+}
+
+// What came is in the file at once: a crash keeps it.
+func TestSpoolWritesAtOnce(t *testing.T) {
+	s, path := newSpool(t)
+	s.add("one\n")
+	s.add("two\n")
+	if text, err := os.ReadFile(path); err != nil || string(text) != "one\ntwo\n" {
+		t.Errorf("file %q, error %v", text, err)
+	}
+	if got := s.end(5); got != "\ntwo\n" {
+		t.Errorf("end %q", got)
+	}
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSpoolWithoutAStreamMakesNoFile(t *testing.T) {
+	s, path := newSpool(t)
+	s.add("")
+	if err := s.close(); err != nil || s.end(9) != "" {
+		t.Errorf("close %v, end %q", err, s.end(9))
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("stat: %v", err)
+	}
+}
+
+// Of an endless stream the beginning and the end are kept, and how much is missing is said.
+func TestSpoolIsBounded(t *testing.T) {
+	s, path := newSpool(t)
+	chunk := strings.Repeat("x", 1<<20-1) + "\n"
+	for range spoolHead/len(chunk) + 3 {
+		s.add(chunk)
+	}
+	s.add("last\n")
+	if got := s.end(5); got != "last\n" {
+		t.Errorf("end %q", got)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const notice = "\n[2097157 bytes dropped]\n"
+	if len(text) != spoolHead+len(notice)+spoolTail || !strings.HasSuffix(string(text), "last\n") || !strings.Contains(string(text), notice) {
+		t.Errorf("%d bytes, ending %q", len(text), text[len(text)-20:])
+	}
+}

@@ -1,0 +1,194 @@
+package attempt
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// DIALECT: the prompt is read anew for each attempt from the file that the plan names, from the project where
+// the path is relative; a file that is gone is told with what to do.
+func TestPromptFile(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "prompt.md")
+	for _, tt := range []struct{ name, path string }{{"of the project", "prompts/build.md"}, {"of the user", elsewhere}} {
+		t.Run(tt.name, func(t *testing.T) {
+			var prompt string
+			works := writes(`{"summary":"s"}`)
+			b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				prompt = req.Prompt
+				return works(ctx, req, x)
+			})
+			b.node.Prompt, b.node.PromptPath = "", tt.path
+			file := tt.path
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(b.root, file)
+			}
+			d := b.failure(b.make(t.Context(), 1, 1))
+			if d.ErrorType != string(failure.ConfigInvalid) || !strings.Contains(d.Message, file) || !strings.Contains(d.Remedy, "put it back") {
+				t.Errorf("without the file: %+v", d)
+			}
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("iteration ${ITERATION} of ${SESSION}"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+			if e := b.make(t.Context(), 2, 1); e.Type != event.IterationComplete || prompt != "iteration 2 of demo" {
+				t.Errorf("%s %s, prompt %q", e.Type, e.Data, prompt)
+			}
+		})
+	}
+}
+
+// U101: the agent's diagnostics are kept beside the attempt, and their end explains why no result came.
+func TestDiagnosticsAreKept(t *testing.T) {
+	b := newBench(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: "the disk of the agent is full\n"})
+		return sdk.ExecuteResult{ExitCode: 9}, nil
+	})
+	d := b.failure(b.make(t.Context(), 1, 1))
+	if d.ErrorType != string(failure.ProviderFailed) || d.ExitCode == nil || *d.ExitCode != 9 || d.Detail != "the disk of the agent is full\n" {
+		t.Errorf("failure %+v", d)
+	}
+	if got := b.read("iterations/001/attempts/01/stderr.txt"); got != "the disk of the agent is full\n" {
+		t.Errorf("stderr.txt %q", got)
+	}
+}
+
+// U182: what an agent used counts, also of an attempt that failed before its provider could sum it up.
+func TestUsageOnTheWay(t *testing.T) {
+	tokens := int64(7)
+	var live *sdk.Usage
+	b := newBench(t, func(_ context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		x.Usage(sdk.Usage{OutputTokens: &tokens})
+		return sdk.ExecuteResult{}, failure.New(failure.ProviderCrashed, "gone")
+	})
+	b.maker.Live = func(r Report) { live = r.Usage }
+	d := b.failure(b.make(t.Context(), 1, 1))
+	if diff := cmp.Diff(&event.Usage{OutputTokens: &tokens}, d.Usage); diff != "" {
+		t.Error(diff)
+	}
+	if live == nil || *live.OutputTokens != tokens {
+		t.Errorf("live usage %+v", live)
+	}
+}
+
+// DESIGN 6: an intent that could not be recorded gets no verdict; what only informs holds nobody up.
+func TestJournalThatRefuses(t *testing.T) {
+	full := errors.New("no space left")
+	works := writes(`{"summary":"s"}`)
+	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		if _, err := x.Call(ctx, sdk.ToolCall{CallID: "1", Tool: "pay", Effect: sdk.EffectOnce}); !errors.Is(err, full) {
+			t.Errorf("call: %v", err)
+		}
+		if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: []byte("m")}); !errors.Is(err, full) {
+			t.Errorf("checkpoint: %v", err)
+		}
+		x.Result(sdk.ToolResult{CallID: "1", Status: sdk.ToolSuccess})
+		x.Observe(sdk.ToolCall{CallID: "2", Tool: "read"})
+		x.ObserveResult(sdk.ToolResult{CallID: "2", Status: sdk.ToolSuccess})
+		return works(ctx, req, x)
+	})
+	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	job := Job{Node: b.node, State: b.state, Record: func(context.Context, event.Event) error { return full }}
+	job.Command.Place, job.Command.Key, job.Command.Attempt = at, at.Key(event.KeyAttempt, 1), 1
+	if e := b.maker.Make(t.Context(), job); e.Type != event.IterationComplete {
+		t.Errorf("%s %s", e.Type, e.Data)
+	}
+}
+
+// U177: what an attempt that was cut off had saved and is gone now fails the attempt, before the agent
+// works without its memory.
+func TestLostMemory(t *testing.T) {
+	ref := event.Ref{Path: "stage-00-build/gone", Size: 3, SHA256: strings.Repeat("0", 64)}
+	paid := state.Call{Call: event.ToolCallData{CallID: "1", Tool: "pay", Verdict: "run"}}
+	for name, change := range map[string]func(*state.Loop){
+		"the checkpoint": func(l *state.Loop) { l.Checkpoint = &event.CheckpointData{Turn: 1, Blob: ref} },
+		"arguments": func(l *state.Loop) {
+			c := paid
+			c.Call.ArgsRef = &ref
+			l.Calls = []state.Call{c}
+		},
+		"a result": func(l *state.Loop) {
+			c := paid
+			c.Result = &event.ToolResultData{CallID: "1", Status: "success", ResultRef: &ref}
+			l.Calls = []state.Call{c}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
+				t.Error("the agent was started")
+				return sdk.ExecuteResult{}, nil
+			})
+			n := b.state.Nodes["0"]
+			change(&n.Loop)
+			b.state.Nodes["0"] = n
+			if d := b.failure(b.make(t.Context(), 1, 1)); !strings.Contains(d.Message, "stage-00-build/gone") {
+				t.Errorf("failure %+v", d)
+			}
+		})
+	}
+}
+
+// What an agent or a user put where the engine writes fails the attempt with the path, and ends nothing
+// else.
+func TestPathsThatAreTaken(t *testing.T) {
+	const session = ".claude/pipeline-runs/demo/"
+	for _, tt := range []struct {
+		name, taken string // by a directory, or by a file
+		file        bool
+		output      string
+	}{
+		{name: "the iterations", taken: session + "stage-00-build", file: true},
+		{name: "context.json", taken: session + "stage-00-build/iterations/001/context.json"},
+		{name: "the list of attempts", taken: session + "stage-00-build/iterations/001/attempts.jsonl"},
+		{name: "the stage's output", taken: session + "stage-00-build/run-0.md"},
+		{name: "output_path", taken: "docs", file: true, output: "docs/out.md"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, writes(`{"summary":"s"}`))
+			b.node.OutputPath = tt.output
+			path := filepath.Join(b.root, filepath.FromSlash(tt.taken))
+			err := os.MkdirAll(filepath.Dir(path), 0o755)
+			if tt.file {
+				err = errors.Join(err, os.WriteFile(path, nil, 0o644))
+			} else {
+				err = errors.Join(err, os.MkdirAll(filepath.Join(path, "occupied"), 0o755))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := b.failure(b.make(t.Context(), 1, 1)); !strings.Contains(d.Message, filepath.Base(tt.taken)) || d.Node != "build" {
+				t.Errorf("failure %+v", d)
+			}
+		})
+	}
+}
+
+// A stream that cannot be kept is no failure of an attempt whose result is there.
+func TestStreamThatCannotBeKept(t *testing.T) {
+	b := newBench(t, writes(`{"summary":"s"}`))
+	taken := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001/attempts/01/stream.jsonl/occupied")
+	if err := os.MkdirAll(taken, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+		t.Errorf("got %s %s", e.Type, e.Data)
+	}
+}
+
+// An empty file is no result, and not one that is missing.
+func TestEmptyResultFile(t *testing.T) {
+	b := newBench(t, writes(""))
+	if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != string(failure.ResultInvalid) {
+		t.Errorf("failure %+v", d)
+	}
+}

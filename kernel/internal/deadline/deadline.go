@@ -1,0 +1,63 @@
+package deadline
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// With returns a context that is cancelled with the cause after a time, in which pauses do not count. The
+// caller calls cancel when the call has returned. The context has no deadline that [context.Context]
+// tells of, since pauses move it.
+func With(ctx context.Context, limit time.Duration, cause error) (_ context.Context, cancel context.CancelFunc) {
+	ctx, cancelCause := context.WithCancelCause(ctx)
+	c := &clock{left: limit, expire: func() { cancelCause(cause) }}
+	c.resume()
+	return context.WithValue(ctx, key{}, c), func() {
+		c.pause()
+		cancelCause(context.Canceled)
+	}
+}
+
+// Pause stops the time of the call that ctx belongs to, until resume is called. It does nothing for a
+// context without a deadline of this package. Pauses that overlap count once.
+func Pause(ctx context.Context) (resume func()) {
+	c, ok := ctx.Value(key{}).(*clock)
+	if !ok {
+		return func() {}
+	}
+	c.pause()
+	return sync.OnceFunc(c.resume)
+}
+
+type key struct{}
+
+// clock is a timer that can be stopped and goes on with what was left.
+type clock struct {
+	expire func()
+
+	mu     sync.Mutex // guards:
+	pauses int        // under way
+	left   time.Duration
+	since  time.Time
+	timer  *time.Timer
+}
+
+func (c *clock) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pauses++
+	if c.pauses == 1 && c.timer != nil && c.timer.Stop() {
+		c.left -= time.Since(c.since)
+	}
+}
+
+func (c *clock) resume() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pauses = max(0, c.pauses-1)
+	if c.pauses == 0 {
+		c.since = time.Now()
+		c.timer = time.AfterFunc(c.left, c.expire)
+	}
+}

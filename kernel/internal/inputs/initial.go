@@ -1,0 +1,45 @@
+package inputs
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// initial are the files that the pipeline in which the node at path stands was given: its own, and, where
+// a node embeds it, what that node's inputs name.
+func (r *Reader) initial(st state.State, path string) ([]string, error) {
+	holder, embedder := r.plan.Holder(path)
+	all := append([]string{}, holder.Session.Inputs...)
+	n := r.plan.Find(embedder)
+	if n == nil {
+		return all, nil
+	}
+	if from := n.Inputs.From(); from != "" {
+		outputs, err := r.fromStage(st, event.Place{Node: embedder}, from, n.Inputs.Select())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outputs...)
+	}
+	parallel, err := r.fromParallel(st, n.Inputs["from_parallel"], embedder)
+	if err != nil {
+		return nil, err
+	}
+	return append(all, parallel.outputs()...), nil
+}
+
+// outputs are all that the sources show, in order.
+func (f FromParallel) outputs() []string {
+	var all []string
+	for _, s := range f.sources {
+		for _, p := range s.Providers {
+			switch {
+			case len(p.Value.History) > 0:
+				all = append(all, p.Value.History...)
+			case p.Value.Output != "":
+				all = append(all, p.Value.Output)
+			}
+		}
+	}
+	return all
+}

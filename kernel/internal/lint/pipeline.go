@@ -1,0 +1,101 @@
+package lint
+
+import (
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// pipeline checks a pipeline file. What it embeds is compiled with it; the stages that it names are checked
+// by themselves where they are the user's own.
+func (l Linter) pipeline(name, file string) Target {
+	req := l.request(name)
+	req.File = file
+	p, found := compile.CheckPipeline(req)
+	found = refuseEmpty(found)
+	shown := l.Request.Display(file)
+	data, _ := diagnostic.ReadFile(file) // what cannot be read the compiler has reported
+	root := tree(shown, data)
+	d := diagnostic.Document{File: shown, List: &found}
+	for i, item := range items(root, "nodes", "stages") {
+		l.node(d, item, find(p, strconv.Itoa(i)))
+		for j, inner := range items(item.Get("parallel"), "stages") {
+			l.node(d, inner, find(p, strconv.Itoa(i)+"."+strconv.Itoa(j)))
+		}
+	}
+	return target(KindPipeline, name, shown, found)
+}
+
+// refuseEmpty makes a fault of a pipeline without nodes: it runs, and nobody means it.
+func refuseEmpty(found diagnostic.List) diagnostic.List {
+	for i := range found {
+		if found[i].Code == diagnostic.CodeNoNodes {
+			found[i].Severity, found[i].Message = diagnostic.SeverityError, "Empty 'nodes' array"
+		}
+	}
+	return found
+}
+
+// items are the maps in the first of the lists that a map has.
+func items(m *yamltree.Node, keys ...string) []*yamltree.Node {
+	for _, key := range keys {
+		if list := m.Get(key); list != nil && list.Kind == yamltree.List {
+			return list.Items
+		}
+	}
+	return nil
+}
+
+// find is a compiled node, nil if its source has faults.
+func find(p *plan.Plan, path string) *plan.Node {
+	if p == nil {
+		return nil
+	}
+	return p.Find(path)
+}
+
+// node checks a node or a stage of a block as it stands in the file; n is what it was compiled to, or nil.
+func (l Linter) node(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
+	if item.Kind != yamltree.Map {
+		return
+	}
+	inline := text(item, "prompt")
+	if inline != nil {
+		for _, v := range prompt.Leftovers(inline.Source) { // the lines of a block of text are not those of the file
+			warnVariable(d, inline.Pos, v)
+		}
+	}
+	if inline != nil || text(item, "stage", "loop") != nil {
+		checkRuns(d, item, n)
+	}
+	if n == nil {
+		return
+	}
+	if own := item.Get("termination"); own != nil {
+		checkJudgment(d, own.Pos, n.Termination)
+	}
+	if n.Provider != nil {
+		l.checkModel(d, n.Provider.Type, text(item, "model"))
+	}
+}
+
+// checkRuns warns of a node that runs once for want of a number.
+func checkRuns(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
+	for _, key := range []string{"runs", "termination", "completion"} {
+		if item.Get(key) != nil {
+			return
+		}
+	}
+	if n != nil && n.Termination.Max() != 1 { // the stage says it
+		return
+	}
+	name := "without an id"
+	if id := text(item, "id", "name"); id != nil {
+		name = "'" + id.Source + "'"
+	}
+	d.Warnf(item.Pos, diagnostic.CodeDefaultRuns, "add runs: 1", "Node %s: missing 'runs' field (will use default)", name)
+}

@@ -1,0 +1,38 @@
+//go:build !linux
+
+package trust
+
+import (
+	"io/fs"
+	"os"
+)
+
+// self is the program of this process, and its file as it was when the process began to host plugins.
+type self struct {
+	path string
+	info fs.FileInfo // nil if it could not be read
+}
+
+func thisProgram() self {
+	path := selfPath()
+	info, _ := os.Stat(path) // what is wrong with it, open will find
+	return self{path: path, info: info}
+}
+
+// open refuses a file that came into the program's place since.
+func (s self) open() (*os.File, error) {
+	f, err := os.Open(s.path)
+	if err != nil {
+		return nil, err
+	}
+	now, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	if s.info == nil || !os.SameFile(s.info, now) || s.info.Size() != now.Size() || !s.info.ModTime().Equal(now.ModTime()) {
+		_ = f.Close()
+		return nil, errReplaced
+	}
+	return f, nil
+}

@@ -1,0 +1,49 @@
+package preview
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// note keeps what an event says of the visit that it belongs to.
+func (w *walker) note(e event.Event) error {
+	if e.Type == event.NodeStart {
+		step := Step{Node: e.Cursor.NodePath}
+		if n := w.plan.Find(step.Node); n != nil {
+			step.ID = n.ID
+		}
+		w.steps = append(w.steps, step)
+	}
+	step := w.open(e)
+	if step == nil {
+		return nil
+	}
+	switch e.Type {
+	case event.IterationStart:
+		step.Iterations++
+		step.Attempts++
+	case event.Retry:
+		step.Attempts++
+	case event.TimerSet:
+		d, err := event.Decode[event.TimerSetData](e)
+		step.Waiting += d.After
+		return err
+	case event.NodeComplete:
+		d, err := event.Decode[event.NodeCompleteData](e)
+		step.Outcome, step.Reason, step.To = d.Outcome, d.Reason, d.To
+		return err
+	}
+	return nil
+}
+
+// open is the visit that an event belongs to: the newest one of its node. It is nil for events of no node.
+func (w *walker) open(e event.Event) *Step {
+	if e.Cursor == nil {
+		return nil
+	}
+	for i := len(w.steps) - 1; i >= 0; i-- {
+		if w.steps[i].Node == e.Cursor.NodePath {
+			return &w.steps[i]
+		}
+	}
+	return nil
+}

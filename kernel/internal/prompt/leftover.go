@@ -1,0 +1,39 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Variables are the names that [Resolve] replaces, without their braces.
+var Variables = []string{
+	"CTX", "STATUS", "RESULT", "SESSION", "SESSION_NAME", "ITERATION", "INDEX", "PERSPECTIVE", "OUTPUT", "OUTPUT_PATH",
+	"PROGRESS", "PROGRESS_FILE", "CONTEXT",
+}
+
+// Leftover is a variable that [Resolve] leaves as it is.
+type Leftover struct {
+	Text         string // "${NAME}" as written
+	Line, Column int    // from 1, in characters
+}
+
+// variable is a name in braces as templates write it; lower-case names are left to shells. ${INPUTS.x} was a
+// variable that nobody ever replaced.
+var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
+
+// Leftovers finds the variables of a template that have no meaning, in order.
+func Leftovers(template string) []Leftover {
+	var found []Leftover
+	line := 0
+	for text := range strings.Lines(template) {
+		line++
+		for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+			if m[4] < 0 && slices.Contains(Variables, text[m[2]:m[3]]) {
+				continue
+			}
+			found = append(found, Leftover{Text: text[m[0]:m[1]], Line: line, Column: len([]rune(text[:m[0]])) + 1})
+		}
+	}
+	return found
+}

@@ -1,0 +1,53 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
+)
+
+func TestLeftovers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		template string
+		want     []prompt.Leftover
+	}{
+		"none":                     {"plain $CTX, ${ctx}, ${1}, ${}", nil},
+		"known ones":               {"${CTX} ${SESSION_NAME}", nil},
+		"unknown":                  {"a\n é ${WRONG_VAR}\n", []prompt.Leftover{{"${WRONG_VAR}", 2, 4}}},
+		"inputs":                   {"${INPUTS.plan} ${INPUTS}", []prompt.Leftover{{"${INPUTS.plan}", 1, 1}, {"${INPUTS}", 1, 16}}},
+		"a known one with a point": {"${CTX.x}", []prompt.Leftover{{"${CTX.x}", 1, 1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, prompt.Leftovers(tt.template)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What counts as known is what Resolve replaces, and nothing else.
+func TestVariablesAreThoseThatAreReplaced(t *testing.T) {
+	for _, name := range prompt.Variables {
+		if text := "${" + name + "}"; prompt.Resolve("<"+text+">", prompt.Vars{}) != "<>" {
+			t.Errorf("%s is not replaced", text)
+		}
+	}
+}
+
+func FuzzLeftovers(f *testing.F) {
+	f.Add("${WRONG} ${CTX}\n\xff${A.b}")
+	f.Fuzz(func(t *testing.T, template string) {
+		resolved := prompt.Resolve(template, prompt.Vars{})
+		for _, l := range prompt.Leftovers(template) {
+			if l.Line < 1 || l.Column < 1 || !strings.Contains(template, l.Text) {
+				t.Errorf("%+v is not in the template", l)
+			}
+			if !strings.Contains(resolved, l.Text) {
+				t.Errorf("%+v was replaced", l)
+			}
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package restore
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Point is where a person wants a session to go on.
+type Point struct {
+	Node      string // id or path of a node of the pipeline itself
+	Iteration int    // of a stage, from 1; 0: that the files show as the next one
+}
+
+// ParsePoint reads "NODE" or "NODE:ITERATION".
+func ParsePoint(text string) (Point, error) {
+	node, number, given := strings.Cut(text, ":")
+	p := Point{Node: node}
+	if node == "" {
+		return p, fmt.Errorf("%q names no node", text)
+	}
+	if !given {
+		return p, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > maxIteration {
+		return p, fmt.Errorf("%q is no number of an iteration", number)
+	}
+	p.Iteration = n
+	return p, nil
+}
+
+// Place makes the state of a run that goes on at a point: the nodes before it are complete, those behind
+// it were not entered. What st knows of them is kept. The error says that the plan has no such node, or
+// that it has no iterations.
+func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
+	i := b.Plan.Index(at.Node)
+	if path := b.Plan.PathOf(at.Node); path != "" {
+		i = b.Plan.Index(path)
+	}
+	if i < 0 {
+		return st, fmt.Errorf("the plan has no node %q", at.Node)
+	}
+	target := &b.Plan.Nodes[i]
+	if target.Kind != plan.KindStage && at.Iteration > 0 {
+		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
+	}
+	o := &outline{started: earlier(st.StartedAt, now), at: target.Path, nodes: map[string]*work{}}
+	fresh, err := f.build(b, o, orElse(st.RunID, b.RunID))
+	if err != nil {
+		return st, err
+	}
+	for path, n := range st.Nodes {
+		if j := b.Plan.Index(path); j >= 0 && j < i && n.Status == state.NodeComplete {
+			fresh.Nodes[path] = n
+		}
+	}
+	if was, entered := st.Nodes[target.Path]; entered && target.Kind == plan.KindStage {
+		visit := was.Visit
+		was.Status, was.Outcome, was.Reason, was.EndedAt, was.Visit = state.NodeRunning, "", "", nil, visit
+		fresh.Nodes[target.Path] = was
+	}
+	if target.Kind == plan.KindStage {
+		n := fresh.Nodes[target.Path]
+		done := n.Loop.Completed
+		if at.Iteration > 0 {
+			done = at.Iteration - 1
+		}
+		n.Loop = state.Loop{Phase: state.PhaseReady, Iteration: done, Completed: done, Strategy: n.Loop.Strategy, Decisions: n.Loop.Decisions}
+		fresh.Nodes[target.Path] = n
+	}
+	fresh.Handled, fresh.Usage = st.Handled, st.Usage
+	fresh.Mode, fresh.Pipeline = orElse(st.Mode, fresh.Mode), orElse(st.Pipeline, fresh.Pipeline)
+	return fresh, nil
+}
+
+func earlier(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// block is a plan of one parallel block: two providers, a stage of two iterations.
+func block() *plan.Plan {
+	zero := 0.0
+	return &plan.Plan{Version: 1, Nodes: []plan.Node{{
+		Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "quick"}, {Name: "slow", Model: "m"}},
+		Stages: []plan.Node{{Path: "0.0", ID: "ideas", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 2}, Delay: &zero}},
+	}}}
+}
+
+// takes is an agent that needs some time, by provider.
+func takes(by map[string]time.Duration) func(context.Context, Work) event.Event {
+	return func(ctx context.Context, w Work) event.Event {
+		select {
+		case <-time.After(by[w.Command.Place.Branch]):
+			return complete(w)
+		case <-ctx.Done():
+			return failed(w, context.Cause(ctx))
+		}
+	}
+}
+
+// U105: providers run side by side, each as the stage's node says for it; the manifest comes before the
+// transition.
+func TestBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		work := takes(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
+		models := map[string]string{}
+		attempt := func(ctx context.Context, w Work) event.Event {
+			if w.Command.Place.Iteration == 1 && w.Command.Place.Branch == "slow" {
+				models[w.Node.Provider.Type] = w.Node.Provider.Model
+			}
+			return work(ctx, w)
+		}
+		started := time.Now()
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed || time.Since(started) != 6*time.Second {
+			t.Errorf("status %s after %s, %v", st.Status, time.Since(started), err)
+		}
+		if diff := cmp.Diff(map[string]string{"slow": "m"}, models); diff != "" {
+			t.Error(diff)
+		}
+		types := j.types()
+		want := []event.Type{"parallel_provider_complete", "artifact_written", "node_complete", "session_complete"}
+		if diff := cmp.Diff(want, types[len(types)-len(want):]); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// A manifest that cannot be written ends the run, which goes on with it later.
+func TestManifestThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j, full := block(), &journal{}, errors.New("no space left")
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{manifest: full}}, begin(t, p, j))
+		if !errors.Is(err, full) || st.Status != state.Running {
+			t.Fatalf("status %s, %v", st.Status, err)
+		}
+		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, st)
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("status %s, %v", st.Status, err)
+		}
+	})
+}
+
+// U107: a pause in a block lets every provider finish its iteration and begins no other.
+func TestPauseInABlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		control := make(chan event.Event)
+		var sending sync.WaitGroup
+		sending.Go(func() { time.Sleep(time.Second); control <- asked("pause", "signal") })
+		started := time.Now()
+		attempt := takes(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}, Control: control}, begin(t, p, j))
+		sending.Wait()
+		if err != nil || st.Status != state.Paused || time.Since(started) != 20*time.Second {
+			t.Fatalf("status %s after %s, %v", st.Status, time.Since(started), err)
+		}
+		for id, b := range st.Nodes["0"].Branches {
+			if b.Loop.Iteration != 1 || b.Loop.Completed != 1 {
+				t.Errorf("%s: %+v", id, b.Loop)
+			}
+		}
+	})
+}

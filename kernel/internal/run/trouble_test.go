@@ -1,0 +1,139 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// curious is a strategy that asks once before it decides.
+func curious(_ context.Context, w Work) event.Event {
+	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
+	if w.Command.Round > 0 {
+		d = event.DecisionData{Action: "stop"}
+	}
+	return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, d)
+}
+
+// reporting is an agent that tells of a tool call before it is done.
+func reporting(ctx context.Context, w Work) event.Event {
+	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
+		return failed(w, err)
+	}
+	return complete(w)
+}
+
+// U223: a journal that cannot be written ends the run with its error, whichever line it is that fails,
+// and nothing is left at work.
+func TestJournalFailsAtAnyLine(t *testing.T) {
+	full := errors.New("disk full")
+	for lines := 0; ; lines++ {
+		ended := false
+		synctest.Test(t, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			st := begin(t, p, j)
+			left := lines
+			j.fail = func(event.Event) error {
+				if left == 0 {
+					return full
+				}
+				left--
+				return nil
+			}
+			control := make(chan event.Event, 1)
+			time.AfterFunc(time.Second, func() { control <- asked("pause", "user") }) // in the pause between iterations
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: reporting, strategy: curious}, Control: control}, st)
+			switch {
+			case err == nil:
+				ended = true
+				if st.Status == state.Running {
+					t.Errorf("after %d lines: %s", lines, st.Status)
+				}
+			case !errors.Is(err, full):
+				t.Errorf("line %d: %v", lines, err)
+			}
+		})
+		if ended {
+			if lines < 8 {
+				t.Errorf("the run had %d lines only", lines)
+			}
+			return
+		}
+	}
+}
+
+// What an effect tells after the run has ended, or after it was told to stop, is refused at once.
+func TestRecordAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		p, j := twoStages(), &journal{}
+		st := begin(t, p, j)
+		j.fail = func(e event.Event) error {
+			if e.Type == event.ToolCall {
+				return full
+			}
+			return nil
+		}
+		var second error
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
+			e := reporting(ctx, w)
+			<-ctx.Done() // the run is over
+			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
+			return e
+		}}}, st)
+		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
+			t.Errorf("the run ended with %v, the second report with %v", err, second)
+		}
+	})
+}
+
+// What is told of another attempt than the one at work is refused, and the run goes on.
+func TestRecordOfAnotherAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
+			other := event.Place{Node: "0", Visit: 9, Run: 1, Iteration: 1}
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrMisfit) {
+				t.Errorf("recorded: %v", err)
+			}
+			return complete(w)
+		}}}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("%s, %v", st.Status, err)
+		}
+	})
+}
+
+// verbose answers questions with more than fits into a line.
+type verbose struct{ world }
+
+func (verbose) Question(_ context.Context, w Work) event.Event {
+	return event.New(event.StrategyAnswer, w.Command.Place.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
+}
+
+// An answer that is too long for a line is none, which the strategy is told.
+func TestAnswerTooLongForALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+		var told *event.StrategyAnswerData
+		w := verbose{world{strategy: func(ctx context.Context, w Work) event.Event {
+			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
+				told = a
+			}
+			return curious(ctx, w)
+		}}}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed || told == nil || !strings.Contains(told.Error, "too long") {
+			t.Errorf("%s, %v, told %+v", st.Status, err, told)
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+)
+
+// Parse reads the content of a config.yaml; name is what messages call it. The list holds every fault,
+// sorted by position; where there is one, the settings are not to be used.
+func Parse(name string, data []byte) (Settings, diagnostic.List) {
+	var found diagnostic.List
+	r := reader{diagnostic.Document{File: name, List: &found}}
+	var s Settings
+	if root, ok := r.Parse(data); ok {
+		r.members(root, "the file", keys{
+			"providers":  func(e yamltree.Entry) { s.Providers = r.providers(e.Value) },
+			"background": func(e yamltree.Entry) { s.Background = r.background(e.Value) },
+		})
+	}
+	return s, found.Sorted()
+}
+
+// reader reads one file.
+type reader struct{ diagnostic.Document }
+
+// keys are the members that a map may have, each with what reads it.
+type keys map[string]func(yamltree.Entry)
+
+// members reads a map of known keys; no value is a map without members. Keys that begin with x- are the
+// user's own.
+func (r reader) members(n *yamltree.Node, what string, known keys) {
+	for _, e := range r.entries(n, what) {
+		read, ok := known[e.Key]
+		switch {
+		case ok:
+			read(e)
+		case !strings.HasPrefix(e.Key, "x-"):
+			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, suggest(e.Key, slices.Sorted(maps.Keys(known))), "unknown key %q in %s", e.Key, what)
+		}
+	}
+}
+
+// suggest is the hint for a name that is none of those there are.
+func suggest(name string, there []string) string {
+	switch near := nearest.Name(name, there); {
+	case near != "":
+		return fmt.Sprintf("did you mean %q?", near)
+	case len(there) == 0:
+		return ""
+	default:
+		return "there is " + strings.Join(there, ", ")
+	}
+}
+
+// entries are the members of a map.
+func (r reader) entries(n *yamltree.Node, what string) []yamltree.Entry {
+	switch {
+	case n == nil || n.Kind == yamltree.Null:
+		return nil
+	case n.Kind != yamltree.Map:
+		r.wrongType(n, what, "a map")
+		return nil
+	default:
+		return n.Entries
+	}
+}
+
+func (r reader) wrongType(n *yamltree.Node, what, want string) {
+	hint := ""
+	if want == "text" && n.Kind != yamltree.List && n.Kind != yamltree.Map {
+		hint = fmt.Sprintf("put it in quotes: %q", n.Source)
+	}
+	r.Errorf(n.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", what, want, n.Kind)
+}
+
+// providers reads a map of providers by name.
+func (r reader) providers(n *yamltree.Node) []Provider {
+	var providers []Provider
+	for _, e := range r.entries(n, "providers") {
+		if e.Key == "" {
+			r.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the provider's name", "a provider without a name")
+			continue
+		}
+		providers = append(providers, r.provider(e))
+	}
+	return providers
+}
+
+func (r reader) provider(e yamltree.Entry) Provider {
+	p := Provider{Name: e.Key, File: r.File, At: e.KeyPos}
+	what := "providers." + e.Key
+	r.members(e.Value, what, keys{
+		"model":  func(e yamltree.Entry) { p.Model = r.text(e.Value, what+".model") },
+		"config": func(e yamltree.Entry) { p.setConfig(r, e, what+".config") },
+	})
+	return p
+}
+
+// setConfig keeps a map as JSON. What is in it, the provider reads.
+func (p *Provider) setConfig(r reader, e yamltree.Entry, what string) {
+	switch e.Value.Kind {
+	case yamltree.Null:
+	case yamltree.Map:
+		p.Config, p.ConfigAt = e.Value.JSON(), e.KeyPos
+	default:
+		r.wrongType(e.Value, what, "a map")
+	}
+}
+
+// background reads the word for where sessions run. `off` is a word in YAML 1.2 and false in YAML 1.1, by
+// which some editors write it.
+func (r reader) background(n *yamltree.Node) Background {
+	word := n.Source
+	if n.Kind == yamltree.Bool && !slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(word)) {
+		word = string(BackgroundOff)
+	}
+	switch b := Background(word); {
+	case n.Kind == yamltree.Null:
+		return BackgroundUnset
+	case n.Kind != yamltree.Text && n.Kind != yamltree.Bool:
+		r.wrongType(n, "background", "text")
+	case b == BackgroundOff, b == BackgroundDetach, b == BackgroundTmux:
+		return b
+	default:
+		r.Errorf(n.Pos, diagnostic.CodeWord, "write off, detach or tmux", "background cannot be %q", word)
+	}
+	return BackgroundUnset
+}
+
+// text reads text; null is none.
+func (r reader) text(n *yamltree.Node, what string) string {
+	switch n.Kind {
+	case yamltree.Null:
+		return ""
+	case yamltree.Text:
+		return strings.TrimSpace(n.Source)
+	default:
+		r.wrongType(n, what, "text")
+		return ""
+	}
+}
