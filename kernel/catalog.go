@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -14,12 +15,20 @@ type catalog struct {
 	ctx     context.Context //nolint:containedctx // it lives for one compilation, whose interface has no ctx
 	host    *pluginhost.Host
 	listing pluginhost.Listing
+	user    userConfigs
 }
 
-// newCatalog describes all that is there; plugins that are not remembered are started for it.
-func newCatalog(ctx context.Context, host *pluginhost.Host) (*catalog, error) {
+// newCatalog describes all that is there; plugins that are not remembered are started for it. user's
+// models go before those of the providers.
+func newCatalog(ctx context.Context, host *pluginhost.Host, user userConfigs) (*catalog, error) {
 	listing, err := host.List(ctx)
-	return &catalog{ctx: ctx, host: host, listing: listing}, err
+	return &catalog{ctx: ctx, host: host, listing: listing, user: user}, err
+}
+
+// Canonical implements settings.Names.
+func (c *catalog) Canonical(name string) (canonical string, ok bool) {
+	canonical, _, ok = c.Provider(name)
+	return canonical, ok
 }
 
 // Provider implements compile.Catalog.
@@ -31,13 +40,31 @@ func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool
 	if component.Provider != nil {
 		defaultModel = component.Provider.DefaultModel
 	}
-	return component.Name, defaultModel, true
+	return component.Name, orElse(c.user[component.Name].Model, defaultModel), true
 }
 
 // Termination implements compile.Catalog.
 func (c *catalog) Termination(name string) bool {
 	_, err := c.host.Component(c.ctx, sdk.KindTermination, name)
 	return err == nil
+}
+
+// Advice implements compile.Adviser.
+func (c *catalog) Advice(kind sdk.Kind, name string) string {
+	if by, off := c.host.TurnedOff(kind, name); off {
+		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
+	}
+	return ""
+}
+
+// Models implements lint.Catalog.
+func (c *catalog) Models(provider string) (known []string, only bool) {
+	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
+	if err != nil || component.Provider == nil {
+		return nil, false
+	}
+	traits := component.Provider.Complete()
+	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
 // Providers implements compile.Catalog.

@@ -59,11 +59,11 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
 		Effects: &effects{
-			host: s.host, standIn: s.engine.config.standIn,
+			host: s.host, standIn: s.engine.config.standIn, configs: s.configs,
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Spared: func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
-				Live:   func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan}) },
+				Live:   func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
 			asker: &strategy.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),
@@ -78,7 +78,7 @@ func (s *session) happened(e event.Event, st state.State) {
 		s.log.Warn("state.json is behind the journal", "error", err)
 	}
 	s.acknowledge(e)
-	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan})
+	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
 	if e.Type == event.NodeComplete {
 		s.derive(e)
 	}
@@ -113,7 +113,7 @@ func (s *session) send(u Update) {
 // notice journals the lives of plugin processes. Those that start before the run begins wait for its
 // first events.
 func (s *session) notice(n pluginhost.Notice) {
-	d := map[string]any{"plugin": n.Path, "sha256": n.SHA256, "pid": n.PID, "environment": n.Environment}
+	d := map[string]any{"plugin": n.Command, "sha256": n.SHA256, "pid": n.PID, "environment": n.Environment}
 	if n.Detail != "" {
 		d["detail"] = n.Detail
 	}
@@ -134,7 +134,7 @@ func (s *session) note(e event.Event) {
 		s.log.Debug("event not journaled", "type", e.Type, "error", err)
 	}
 	for i := range stamped {
-		s.send(Update{Session: s.name, Event: &stamped[i], Plan: s.plan})
+		s.send(Update{Session: s.name, Event: &stamped[i], Plan: s.plan, Dir: s.dir.Path()})
 	}
 }
 
@@ -157,7 +157,7 @@ func (s *session) closeHost() error {
 
 // check asks a node's provider and strategy whether they would work.
 func (s *session) check(ctx context.Context, n *plan.Node) error {
-	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, policy: s.plan.PolicyOf(n)}).Provider(ctx, n.Provider.Type)
+	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, configs: s.configs, policy: s.plan.PolicyOf(n)}).Provider(ctx, n.Provider.Type)
 	if err != nil {
 		return err
 	}

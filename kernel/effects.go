@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -20,6 +21,7 @@ import (
 type effects struct {
 	host    *pluginhost.Host
 	standIn string
+	configs userConfigs
 	maker   *attempt.Maker
 	asker   *strategy.Asker
 }
@@ -41,14 +43,23 @@ func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
 	return f.asker.Put(ctx, strategy.Job(w), f.providers(w.Node))
 }
 
-func (f *effects) providers(n *plan.Node) providers {
-	return providers{host: f.host, standIn: f.standIn, policy: f.maker.Plan.PolicyOf(n)}
+// Manifest implements run.Effects.
+func (f *effects) Manifest(w run.Work) (event.Event, error) {
+	at := w.Command.Place
+	ref, err := f.maker.Inputs.WriteManifest(w.State, at, time.Now())
+	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
 }
 
-// providers finds the providers of one node, in the environment that its policy allows.
+func (f *effects) providers(n *plan.Node) providers {
+	return providers{host: f.host, standIn: f.standIn, configs: f.configs, policy: f.maker.Plan.PolicyOf(n)}
+}
+
+// providers finds the providers of one node as the user configured them, in the environment that the
+// node's policy allows.
 type providers struct {
 	host    *pluginhost.Host
 	standIn string
+	configs userConfigs
 	policy  plan.Policy
 }
 
@@ -61,7 +72,11 @@ func (p providers) Provider(ctx context.Context, name string) (sdk.Provider, err
 	if err != nil {
 		return nil, err
 	}
-	return p.host.Provider(ctx, name, pluginhost.Use{Env: env})
+	provider, err := p.host.Provider(ctx, name, pluginhost.Use{Env: env})
+	if err != nil {
+		return nil, err
+	}
+	return p.configs.of(provider), nil
 }
 
 // strategies finds termination strategies.

@@ -42,6 +42,7 @@ type Engine struct {
 	project *rundir.Project
 	// host answers questions about components; each session has a host of its own for its processes.
 	host        *pluginhost.Host
+	settings    userSettings
 	subscribers subscribers
 
 	mu     sync.Mutex // guards:
@@ -59,11 +60,15 @@ func NewEngine(opts ...Option) (*Engine, error) {
 		return nil, fmt.Errorf("find the project: %w", err)
 	}
 	c.workDir = dir
+	settings, err := c.readSettings()
+	if err != nil {
+		return nil, err
+	}
 	project, err := rundir.OpenProject(dir)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, project: project, active: map[string]chan<- event.Event{}}
+	e := &Engine{config: c, log: c.log, project: project, settings: settings, active: map[string]chan<- event.Event{}}
 	if e.host, err = e.newHost("", nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}
@@ -75,6 +80,7 @@ func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*plugin
 	c := e.config
 	host, err := pluginhost.New(pluginhost.Config{
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
+		Bundled: c.bundled, BundledOff: c.bundledOff,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), Notify: notify,
 	})
 	if err != nil {

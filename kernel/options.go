@@ -11,6 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
 )
 
 // Option configures an engine.
@@ -30,6 +31,10 @@ type config struct {
 	standIn    string
 	fallback   string
 	providers  []sdk.Provider
+	bundled    []Bundled
+	bundledOff string
+	// providerConfigs win over the user's config.yaml.
+	providerConfigs []settings.Provider
 }
 
 // WithWorkDir sets the project that sessions work on and are kept in. Default: the current directory.
@@ -48,7 +53,7 @@ func WithLogger(log hclog.Logger) Option { return func(c *config) { c.log = log 
 // WithPluginDirs sets directories in which plugins are looked for first. Default: none.
 func WithPluginDirs(dirs ...string) Option { return func(c *config) { c.pluginDirs = dirs } }
 
-// WithConfigDir sets the user's directory of plugins, lock and trust. Default:
+// WithConfigDir sets the user's directory of config.yaml, plugins, lock and trust. Default:
 // $XDG_CONFIG_HOME/agent-pipelines, or ~/.config/agent-pipelines.
 func WithConfigDir(dir string) Option { return func(c *config) { c.configDir = dir } }
 
@@ -99,4 +104,14 @@ func (c *config) journal(log hclog.Logger) journal.Options {
 		}
 	}
 	return o
+}
+
+// variable is the value of a variable of the user's environment, "" for none.
+func (c *config) variable(name string) (value string) {
+	for _, entry := range c.environ {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
 }

@@ -63,9 +63,3 @@ func neverBegan(name string) error {
 	return refused(ErrNothingToResume, "session '%s' never began: its journal has no events", name).
 		WithHint("start it anew")
 }
-
-// foreign is said of a journal that another engine wrote.
-func foreign(name string) error {
-	return refused(ErrNothingToResume, "the journal of session '%s' begins no run of this engine", name).
-		WithHint("sessions of the Bash engine cannot be resumed by this version; start it again with --force")
-}

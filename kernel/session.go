@@ -45,10 +45,13 @@ type session struct {
 	swept     []lock.Swept       // locks of dead kernels, removed when the session was taken
 	survivors []process.Survivor // of an earlier run, ended when the session was taken
 
-	plan     *plan.Plan
-	state    state.State
-	started  time.Time
-	warnings Diagnostics
+	plan *plan.Plan
+	// providers are what the names in the plan's blocks stand for, nil if that is not known yet.
+	providers map[string]event.Provider
+	state     state.State
+	started   time.Time
+	configs   userConfigs // of the user, by provider, as they are now
+	warnings  Diagnostics
 
 	noticing sync.Mutex // guards:
 	begun    bool       // the run's first events are written
@@ -172,8 +175,8 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	}
 	done := map[string]bool{plan.TypeFixed: true} // holds nothing
 	var errs []error
-	for i := range p.Nodes {
-		kind := p.Nodes[i].Termination.Type()
+	for _, n := range stagesOf(p, nil) {
+		kind := n.Termination.Type()
 		if done[kind] {
 			continue
 		}
@@ -257,6 +260,11 @@ func (s *session) writePlan(src *source) (string, error) {
 	}
 	if len(src.yaml) > 0 {
 		if err := s.dir.Replace(rundir.PipelineFile, src.yaml); err != nil {
+			return "", err
+		}
+	}
+	if src.mode == "loop" { // a strategy that is asked before the first iteration is told of it
+		if _, err := s.dir.EnsureSessionProgress(); err != nil {
 			return "", err
 		}
 	}

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -23,16 +25,31 @@ type source struct {
 	plan     *plan.Plan
 	mode     string // loop or pipeline
 	session  string
-	file     string // absolute path of the pipeline file, "" for loops and given plans
-	yaml     []byte // its content
-	warnings compile.Diagnostics
+	file     string      // absolute path of the pipeline file, "" for loops and given plans
+	yaml     []byte      // its content
+	configs  userConfigs // of the user, by provider
+	warnings diagnostic.List
 }
 
-// source compiles what the options name.
+// source compiles what the options name, and finds out which providers the user's settings are for.
 func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
+	configs, warnings, err := e.settings.assign(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
+	src, err := e.compile(ctx, o, configs)
+	if err != nil {
+		return nil, err
+	}
+	src.configs, src.warnings = configs, slices.Concat(warnings, src.warnings)
+	return src, nil
+}
+
+// compile makes the plan; the user's models are the defaults of their providers.
+func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs) (*source, error) {
 	if o.Plan != nil {
 		return &source{plan: o.Plan, mode: "pipeline", session: orElse(o.Session, o.Plan.Session.Name)}, nil
 	}
@@ -41,20 +58,25 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 			return nil, err
 		}
 	}
-	catalog, err := newCatalog(ctx, e.host)
+	catalog, err := newCatalog(ctx, e.host, configs)
 	if err != nil {
 		return nil, err
 	}
-	req := compile.Request{
-		Roots:   e.roots(),
-		Session: o.Session, Now: time.Now(), Catalog: catalog, DefaultProvider: e.config.fallback,
-		Overrides: compile.Overrides{Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands},
-		Env:       compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
-	}
+	req := e.compilation(o, catalog)
 	if o.Stage != "" {
 		return e.stageSource(req, o)
 	}
 	return e.pipelineSource(req, o)
+}
+
+// compilation is what a compilation starts from.
+func (e *Engine) compilation(o RunOptions, known *catalog) compile.Request {
+	return compile.Request{
+		Roots:   e.roots(),
+		Session: o.Session, Now: time.Now(), Catalog: known, DefaultProvider: e.config.fallback,
+		Overrides: compile.Overrides{Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands},
+		Env:       compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
+	}
 }
 
 func (o RunOptions) check() error {
@@ -93,7 +115,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	}
 	req.File = file
 	if req.Session == "" {
-		req.Session = e.generatedName(file, req.Now)
+		req.Session = e.generatedName(o.Pipeline, file, req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
@@ -106,10 +128,15 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, warnings: r.Warnings}, nil
 }
 
-// generatedName is the Bash engine's name for a pipeline's session, the file's name and the time, with
-// a number behind it where two start in one second.
-func (e *Engine) generatedName(file string, now time.Time) string {
-	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file)) + "-" + now.UTC().Format("20060102-150405")
+// generatedName is the Bash engine's name for a pipeline's session, with a number behind it where two start
+// in one second: the file's name and the time for a pipeline that was asked for by its path, "pipeline" and
+// the time for one that was asked for by its name.
+func (e *Engine) generatedName(asked, file string, now time.Time) string {
+	word := "pipeline"
+	if filepath.IsAbs(asked) || filepath.Join(e.config.workDir, asked) == file {
+		word = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	}
+	base := word + "-" + now.UTC().Format("20060102-150405")
 	name := base
 	for i := 2; ; i++ {
 		if _, err := e.project.Stat(rundir.RunsDir + "/" + name); err != nil {

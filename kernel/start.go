@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -33,6 +32,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.inform(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, log, o.Force)
 		if err != nil && len(log.Events) == 0 {
@@ -49,10 +49,16 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err := rundir.CheckSession(o.Session); err != nil {
 		return nil, err
 	}
+	configs, warnings, err := e.settings.assign(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
 	s, log, err := e.hold(ctx, o.Session, o.Force, false)
 	if err != nil {
 		return nil, err
 	}
+	s.configs, s.warnings = configs, warnings
+	s.inform(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		return s.resume(ctx, o, log)
 	})
@@ -72,6 +78,8 @@ func (e *Engine) startable(name string, force bool) error {
 		return err
 	case st.Held:
 		return nil // the lock will refuse, and says more
+	case st.Status == "" && st.Damage != "":
+		return unreadable(name, st.Damage)
 	default:
 		return occupied(name, st.Status)
 	}
@@ -79,12 +87,16 @@ func (e *Engine) startable(name string, force bool) error {
 
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
-	s.plan, s.warnings = src.plan, src.warnings
+	s.plan, s.configs, s.warnings = src.plan, src.configs, src.warnings
 	s.view = view.New(s.dir, s.plan, log.Events)
 	if err := s.fold(log); err == nil && !force {
 		if err := occupied(s.name, s.state.Status); err != nil {
 			return err
 		}
+	}
+	known, err := s.blockProviders(ctx)
+	if err != nil {
+		return err
 	}
 	if err := s.preflight(ctx); err != nil {
 		return err
@@ -95,7 +107,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	}
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
-		PlanSHA256: digest, SkipDelays: s.engine.config.standIn != "",
+		PlanSHA256: digest, SkipDelays: s.engine.config.standIn != "", Providers: known,
 	}
 	if src.mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
@@ -115,38 +127,32 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 
 // resume folds the journal and takes the session on.
 func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) error {
-	if len(log.Events) == 0 {
-		return neverBegan(s.name)
-	}
-	if log.Report.Damaged() {
-		return damaged(s.name, log.Report)
-	}
-	if err := s.load(log); err != nil {
-		return err
-	}
-	if s.state.RunID == "" {
-		return foreign(s.name)
-	}
-	if s.state.Status.Final() {
-		return s.ended()
-	}
-	if err := s.checkPlan(); err != nil {
-		return err
-	}
-	if err := s.preflight(ctx); err != nil {
-		return err
-	}
-	events, err := s.journal.Start(ctx, s.kernelStart())
+	from, err := s.recall(ctx, log)
 	if err != nil {
 		return err
 	}
-	if err := s.apply(events); err != nil {
+	switch {
+	case s.state.Status.Final() && from != nil: // there is nothing to write for it
+		return terminal(s.name, s.state.Status)
+	case s.state.Status.Final():
+		return s.ended()
+	}
+	if from == nil || from.src == nil { // one that is made anew is the session's from now on
+		if err := s.checkPlan(); err != nil {
+			return err
+		}
+	}
+	s.providers = s.state.Providers
+	if err := s.preflight(ctx); err != nil {
+		return err
+	}
+	if err := s.takeHold(ctx, from); err != nil {
 		return err
 	}
 	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
 		return s.ended()
 	}
-	events, err = s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context}))
+	events, err := s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context}))
 	if err != nil {
 		return err
 	}
@@ -187,31 +193,6 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 	return nil
 }
 
-// load reads the session's plan and folds its journal.
-func (s *session) load(log journal.Log) error {
-	var err error
-	if s.plan, err = loadPlan(s.dir); errors.Is(err, fs.ErrNotExist) {
-		return failure.New(failure.StateCorrupt, "session '%s' has no plan.json", s.name).WithHint("start it again with --force")
-	}
-	if err != nil {
-		return err
-	}
-	s.view = view.New(s.dir, s.plan, log.Events)
-	return s.fold(log)
-}
-
-func damaged(name string, r journal.Report) error {
-	e := failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: events that were acted upon are missing", name)
-	var detail string
-	for _, g := range r.Gaps {
-		detail += g.String() + "\n"
-	}
-	for _, b := range r.BadLines {
-		detail += b.String() + "\n"
-	}
-	return e.WithDetail(detail).WithHint("events.jsonl of the session shows the lines; start a new session, its files stay where they are")
-}
-
 // fold makes the state from the journal. Events that did not fit when they were written are late
 // deliveries and do not fit now.
 func (s *session) fold(log journal.Log) error {
@@ -247,10 +228,13 @@ func (s *session) apply(events []event.Event) error {
 // preflight asks every provider and strategy of the plan whether it would work, before anything is
 // written: a missing CLI or a broken plugin costs no iteration.
 func (s *session) preflight(ctx context.Context) error {
+	known, err := s.blockProviders(ctx)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	seen := map[string]bool{}
-	for i := range s.plan.Nodes {
-		n := &s.plan.Nodes[i]
+	for _, n := range stagesOf(s.plan, known) {
 		if n.Provider == nil || seen[n.Provider.Type+"\x00"+n.Provider.Model+"\x00"+n.Termination.Type()] {
 			continue
 		}

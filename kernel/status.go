@@ -3,9 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
@@ -30,15 +28,12 @@ func (e *Engine) Status(session string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := loadPlan(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	p, st, damage, err := e.known(dir, log)
+	if err != nil {
 		return nil, err
 	}
-	if p == nil {
-		p = &plan.Plan{}
-	}
-	st, _ := schedule.Fold(p, log.Events) // late deliveries do not fit, and do not count
 	s := describe(p, st)
+	s.Damage = damage
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {
 		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
@@ -80,6 +75,7 @@ func describe(p *plan.Plan, st state.State) *Status {
 			s.Provider = n.Provider.Type
 		}
 	}
+	s.Providers = providersOf(p.Find(at), st)
 	l := st.Nodes[at].Loop
 	s.Iteration, s.Attempt = l.Iteration, l.Attempt
 	return s
@@ -185,7 +181,7 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
 	case s.Held:
 		return e.request(session, "abort", reason, by)
-	case s.Events == 0:
+	case s.Status == "" && s.Damage == "":
 		return neverBegan(session)
 	}
 	return e.abortIdle(ctx, session, reason, by)
@@ -201,23 +197,21 @@ func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
 }
 
 func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
-	if err := s.load(log); err != nil {
-		return err
-	}
-	if s.state.RunID == "" {
-		return foreign(s.name)
-	}
-	events, err := s.journal.Start(ctx, s.kernelStart())
+	from, err := s.recall(ctx, log)
 	if err != nil {
 		return err
 	}
-	if err := s.apply(events); err != nil {
+	if s.state.Status.Final() {
+		return terminal(s.name, s.state.Status)
+	}
+	if err := s.takeHold(ctx, from); err != nil {
 		return err
 	}
 	asked := event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "abort", Reason: event.Brief(reason, event.MaxText), By: event.Brief(by, event.MaxName),
 	})
-	if events, err = s.journal.Append(ctx, asked); err != nil {
+	events, err := s.journal.Append(ctx, asked)
+	if err != nil {
 		return err
 	}
 	if err := s.apply(events); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -35,6 +36,9 @@ type RunOptions struct {
 	EnvContext  string
 	// Force takes over a session that another kernel holds, and starts a finished one again.
 	Force bool
+	// Notes are events for the journal that only inform, of what was done before the run; it begins with
+	// them.
+	Notes []event.Event
 	// Observe is called with everything that happens, in order, from one goroutine; it has to return
 	// soon. Subscribe is for slower readers.
 	Observe func(Update)
@@ -48,6 +52,8 @@ type ResumeOptions struct {
 	// By says who resumes, for the journal.
 	By    string
 	Force bool
+	// Notes works as in [RunOptions].
+	Notes []event.Event
 	// Observe works as in [RunOptions].
 	Observe func(Update)
 }
@@ -60,8 +66,9 @@ type Update struct {
 	State *state.State
 	// Report is what an agent reported last; it is not journaled.
 	Report *Report
-	// Plan is the session's plan.
+	// Plan is the session's plan, Dir the absolute path of its directory.
 	Plan *plan.Plan
+	Dir  string
 }
 
 // Report is what an agent reported last.
@@ -95,7 +102,7 @@ type Result struct {
 
 // Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
 // an error where it holds faults.
-type Diagnostics = compile.Diagnostics
+type Diagnostics = diagnostic.List
 
 // NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
 type NotFoundError = compile.NotFoundError
@@ -141,6 +148,22 @@ type Status struct {
 	Failure     *event.FailureData `json:"error,omitempty"`
 	Usage       event.Usage        `json:"usage"`
 	Dir         string             `json:"dir"`
+	// Providers are those of the parallel block that it is at, in the block's order.
+	Providers []ProviderStatus `json:"providers,omitempty"`
+	// Damage says what of the session's files could not be read, "" for nothing.
+	Damage string `json:"damage,omitempty"`
 	// ResumeCommand goes on with the session, "" where there is nothing to go on with.
 	ResumeCommand string `json:"resume_command,omitempty"`
+}
+
+// ProviderStatus is how a provider of a parallel block stands.
+type ProviderStatus struct {
+	Provider  string `json:"provider"` // as written in the pipeline, or its as
+	Status    string `json:"status"`   // pending, running, complete, failed
+	Stage     string `json:"stage,omitempty"`
+	Iteration int    `json:"iteration"` // of that stage
+	Max       int    `json:"max_iterations"`
+	Attempt   int    `json:"attempt,omitempty"`
+	// Failure is why it failed, or why its last attempt did; nil otherwise.
+	Failure *event.FailureData `json:"error,omitempty"`
 }
