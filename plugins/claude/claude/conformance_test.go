@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,9 +11,13 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	tools, err := filepath.Abs("testdata/tools.jsonl") // what the traits claim is in there
+	if err != nil {
+		t.Fatal(err)
+	}
 	plugintest.Provider(t, plugintest.ProviderConfig{
 		New:     func(tb testing.TB) sdk.Provider { return fake(tb) },
-		Normal:  plugintest.Case{Prompt: "hello", Environment: map[string]string{"FAKE_STDOUT": "hello"}},
+		Normal:  plugintest.Case{Prompt: "hello", Environment: map[string]string{"FAKE_STREAM": tools}},
 		Slow:    plugintest.Case{Prompt: "hello", Environment: map[string]string{"FAKE_STDOUT": "wait\n", "FAKE_HANG": "1"}},
 		Large:   plugintest.Case{Prompt: strings.Repeat("x", 5<<20), Environment: map[string]string{"FAKE_ECHO": "1"}},
 		Refused: []json.RawMessage{json.RawMessage(`{"max_turns": -1}`), json.RawMessage(`{"no_such_key": 1}`)},

@@ -6,5 +6,5 @@
 // Code 2.1.329; unknown events and fields are ignored, so that newer ones go on working.
 //
 // A command that prints plain text instead of events, as old versions and stand-ins do, works too: its
-// stdout is the output, and exit code 0 is success.
+// stdout is the output, and exit code 0 is success unless it printed nothing.
 package claude

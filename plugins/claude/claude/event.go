@@ -34,6 +34,16 @@ type retryEvent struct {
 	Error        string  `json:"error"`
 }
 
+// rateLimitEvent tells a subscriber how a limit of the plan stands, when that changes.
+type rateLimitEvent struct {
+	Info rateLimit `json:"rate_limit_info"`
+}
+
+type rateLimit struct {
+	Status   string `json:"status"`   // allowed, allowed_warning, rejected
+	ResetsAt int64  `json:"resetsAt"` // Unix seconds
+}
+
 // deniedEvent is system/permission_denied: a tool call was not made.
 type deniedEvent struct {
 	ToolUseID string `json:"tool_use_id"`
@@ -70,6 +80,8 @@ type resultEvent struct {
 	IsError           bool                 `json:"is_error"`
 	APIErrorStatus    int                  `json:"api_error_status"`
 	APIError          string               `json:"api_error"`
+	APIErrorType      string               `json:"api_error_type"` // error.type of the API's answer
+	StopReason        string               `json:"stop_reason"`    // of the model's last message
 	Result            string               `json:"result"`
 	Errors            []string             `json:"errors"`
 	TerminalReason    string               `json:"terminal_reason"`

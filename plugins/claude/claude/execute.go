@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -47,6 +48,6 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if result.AgentVersion == "" {
 		result.AgentVersion = p.versions.Of(ctx, cmd)
 	}
-	result.Outcome, result.Error = verdict(s, end)
+	result.Outcome, result.Error = verdict(s, end, time.Now())
 	return result, nil
 }

@@ -3,7 +3,6 @@ package claude
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestCommandIsCalledAsDocumented(t *testing.T) {
@@ -26,30 +26,23 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
 		t.Fatal(err)
 	}
-	read := func(name string) string {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(b)
-	}
-	want := "--print\n--dangerously-skip-permissions\n--model\nopus\n--output-format\nstream-json\n--verbose\n"
-	if diff := cmp.Diff(want, read("args")); diff != "" {
+	call := clitest.ReadCall(t, dir)
+	want := []string{"--print", "--dangerously-skip-permissions", "--model", "opus", "--output-format", "stream-json", "--verbose"}
+	if diff := cmp.Diff(want, call.Args); diff != "" {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
-	if got := read("prompt"); got != req.Prompt {
-		t.Errorf("prompt = %q, want %q", got, req.Prompt)
+	if call.Prompt != req.Prompt {
+		t.Errorf("prompt = %q, want %q", call.Prompt, req.Prompt)
 	}
-	if got := strings.TrimSpace(read("pwd")); got != req.WorkDir {
-		t.Errorf("working directory = %q, want %q", got, req.WorkDir)
+	if call.WorkDir != req.WorkDir {
+		t.Errorf("working directory = %q, want %q", call.WorkDir, req.WorkDir)
 	}
-	env := strings.Split(read("env"), "\n")
 	for _, want := range []string{"MORE=yes", "CLAUDE_CODE_MAX_RETRIES=1"} {
-		if !slices.Contains(env, want) {
+		if !slices.Contains(call.Env, want) {
 			t.Errorf("the environment lacks %s", want)
 		}
 	}
-	for _, kv := range env {
+	for _, kv := range call.Env {
 		if strings.HasPrefix(kv, "PLUGIN_") || strings.HasPrefix(kv, "IS_SANDBOX=") {
 			t.Errorf("the environment has %s", kv)
 		}
@@ -67,7 +60,7 @@ func TestPlainTextCommands(t *testing.T) {
 	}{
 		{"answers", map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, "  two\nlines\n\n", sdk.OutcomeSucceeded, "", ""},
 		{"answers in JSON", map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"}, "{\"stop\": true}\n", sdk.OutcomeSucceeded, "", ""},
-		{"says nothing, may have written files", nil, "", sdk.OutcomeSucceeded, "", ""},
+		{"says nothing, may have written files", nil, "", sdk.OutcomeEmpty, failure.ProviderFailed, ""},
 		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
 		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
 		{
@@ -211,33 +204,51 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestVerdictNeedsBothWords(t *testing.T) {
-	good := &resultEvent{Subtype: "success", Result: "done"}
+// TestVerdict plays ends that no recorded stream has.
+func TestVerdict(t *testing.T) {
+	const (
+		said     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
+		trouble  = `{"type":"assistant","error":"rate_limit","message":{"id":"m2","content":[{"type":"text","text":"API Error: slow down"}]}}`
+		beneath  = `{"type":"assistant","error":"rate_limit","parent_tool_use_id":"t1","message":{"id":"m3","content":[]}}`
+		rejected = `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795183200,"rateLimitType":"five_hour"}}`
+		allowed  = `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1795183200}}`
+		good     = `{"type":"result","subtype":"success","result":"done"}`
+		stopped  = `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools"}`
+		bad      = `{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}`
+	)
+	now := time.Unix(1795183200, 0).Add(-time.Hour)
 	tests := []struct {
-		name  string
-		final *resultEvent
-		end   cliagent.End
-		want  sdk.Outcome
+		name   string
+		events []string
+		end    cliagent.End
+		want   sdk.Outcome
+		wait   float64
 	}{
-		{"both well", good, cliagent.End{Final: true}, sdk.OutcomeSucceeded},
-		{"put away after its last word", good, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded},
-		{"success, but another exit code", good, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure},
-		{"exit code 0 without a result", nil, cliagent.End{}, sdk.OutcomeInfrastructure},
-		{
-			"exit code 0 after an interrupt",
-			&resultEvent{Subtype: "error_during_execution", IsError: true, TerminalReason: "aborted_tools"},
-			cliagent.End{Final: true},
-			sdk.OutcomeFailed,
-		},
+		{"both well", []string{good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"put away after its last word", []string{good}, cliagent.End{Final: true, Cut: cliagent.CutLinger, ExitCode: -1, Signal: syscall.SIGTERM}, sdk.OutcomeSucceeded, 0},
+		{"success, but another exit code", []string{good}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeInfrastructure, 0},
+		{"exit code 0 without a result", []string{said}, cliagent.End{}, sdk.OutcomeInfrastructure, 0},
+		{"exit code 0 after an interrupt", []string{stopped}, cliagent.End{Final: true}, sdk.OutcomeInfrastructure, 0},
+		{"an error and no result", []string{said, trouble}, cliagent.End{ExitCode: 1}, sdk.OutcomeRateLimited, 0},
+		{"an error and a signal", []string{said, trouble}, cliagent.End{ExitCode: -1, Signal: syscall.SIGKILL}, sdk.OutcomeInfrastructure, 0},
+		{"an error, then success", []string{said, trouble, good}, cliagent.End{Final: true}, sdk.OutcomeRateLimited, 0},
+		{"an error that it got over", []string{trouble, said, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"an error of a sub-agent", []string{said, beneath, good}, cliagent.End{Final: true}, sdk.OutcomeSucceeded, 0},
+		{"a limit of the subscription", []string{rejected, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 3600},
+		{"a limit of another kind", []string{allowed, bad}, cliagent.End{Final: true, ExitCode: 1}, sdk.OutcomeRateLimited, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStream(&plugintest.Exchange{})
-			s.events.Line([]byte(`{"type":"system","subtype":"init"}`))
-			s.final = tt.final
-			got, f := verdict(s, tt.end)
+			for _, event := range append([]string{`{"type":"system","subtype":"init"}`}, tt.events...) {
+				s.events.Line([]byte(event))
+			}
+			got, f := verdict(s, tt.end, now)
 			if got != tt.want || (f == nil) != (got == sdk.OutcomeSucceeded) {
-				t.Errorf("verdict = %q, %v; want %q", got, f, tt.want)
+				t.Fatalf("verdict = %q, %v; want %q", got, f, tt.want)
+			}
+			if f != nil && f.RetryAfterSeconds != tt.wait {
+				t.Errorf("wait %g s, want %g s", f.RetryAfterSeconds, tt.wait)
 			}
 		})
 	}

@@ -36,14 +36,18 @@ func New(environ func() []string) *Provider {
 }
 
 // Describe says what a pipeline may ask of the provider. Models are not listed: the command line takes
-// any name and only the service knows which exist.
+// any name and only the service knows which exist. Usage and cost are Claude Code's own count, of its last
+// event; where that does not come, only what was sent is known.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         name,
 		Aliases:      []string{"claude-code", "anthropic"},
 		Summary:      "Claude Code, driven through its command line",
 		ConfigSchema: configSchema,
-		Provider:     &sdk.ProviderTraits{DefaultModel: defaultModel, Locality: sdk.LocalityRemote},
+		Provider: &sdk.ProviderTraits{
+			DefaultModel: defaultModel, ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityRemote,
+			ObservedTools: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways, SoftCancel: true,
+		},
 	}
 }
 

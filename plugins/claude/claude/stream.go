@@ -25,8 +25,9 @@ type stream struct {
 	tools   int
 	denied  map[string]bool // calls that were refused
 	usage   *sdk.Usage
-	failed  string      // the class of the last error message
-	retry   *retryEvent // the last one
+	failed  struct{ word, message string } // the last error, unless the agent went on after it
+	retry   *retryEvent                    // the last one
+	limit   *rateLimit                     // the last one
 	final   *resultEvent
 }
 
@@ -55,6 +56,11 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 		s.assistant(raw)
 	case "user":
 		s.user(raw)
+	case "rate_limit_event":
+		var e rateLimitEvent
+		if read(raw, &e) {
+			s.limit = &e.Info
+		}
 	case "result":
 		return s.result(raw)
 	}
@@ -87,12 +93,18 @@ func (s *stream) assistant(raw []byte) {
 	if !read(raw, &e) {
 		return
 	}
-	if e.Error != "" {
-		s.failed = e.Error
+	content := blocks(e.Message.Content)
+	switch ofAgent := e.ParentToolUseID == ""; { // what a sub-agent does not get over is for its agent to judge
+	case e.Error != "":
+		if ofAgent {
+			s.failed.word, s.failed.message = e.Error, textOf(content)
+		}
 		return
+	case ofAgent:
+		s.failed.word, s.failed.message = "", ""
 	}
 	s.reply(e)
-	for _, b := range blocks(e.Message.Content) {
+	for _, b := range content {
 		switch b.Type {
 		case "text":
 			if e.ParentToolUseID == "" {
@@ -198,6 +210,17 @@ func blocks(content json.RawMessage) []block {
 		return []block{{Type: "text", Text: text}}
 	}
 	return nil
+}
+
+// textOf joins the texts of a message.
+func textOf(content []block) string {
+	var texts []string
+	for _, b := range content {
+		if b.Type == "text" {
+			texts = append(texts, b.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // oneLine shortens text for a live view.

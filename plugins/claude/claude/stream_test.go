@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -36,7 +37,7 @@ func FuzzStream(f *testing.F) {
 		if final != (s.final != nil) {
 			t.Errorf("final = %t, result %+v", final, s.final)
 		}
-		outcome, failure := verdict(s, cliagent.End{Final: final})
+		outcome, failure := verdict(s, cliagent.End{Final: final}, time.Now())
 		if (outcome == sdk.OutcomeSucceeded) != (failure == nil) {
 			t.Errorf("outcome %q with failure %v", outcome, failure)
 		}

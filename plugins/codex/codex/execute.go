@@ -17,18 +17,23 @@ import (
 //
 // An attempt that a deadline or the caller ended is an error; one that ended by itself, however badly,
 // is a result with its Outcome and Error. The time limit is the shorter of the attempt's own and
-// CODEX_TIMEOUT; the exit code is 124 then, or 137 if Codex had to be killed.
+// CODEX_TIMEOUT; the exit code is 124 then, or 137 if Codex had to be killed. A Codex that stays after
+// its work is done is ended by the watchdog, which is a success.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	cmd, chosen, err := p.command(req, cfg)
+	cmd, plan, err := p.command(req, cfg)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
 	s := newStream(x)
-	cmd.Line, cmd.Exchange = s.events.Line, x
+	if price, ok := priceOf(plan.model, cfg); ok {
+		s.price = &price
+	}
+	w := newWatchdog(req, plan.watch)
+	cmd.Line, cmd.Exchange, cmd.Done = s.events.Line, x, w.sign(s.busy)
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
@@ -41,7 +46,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		Conversation: s.thread,
 	}
 	if s.events.Seen() {
-		result.Model = chosen.model
+		result.Model = plan.model
 	}
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure
@@ -49,7 +54,10 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return result, interruption(end)
 	}
 	result.AgentVersion = p.versions.Of(ctx, cmd)
-	result.Outcome, result.Error = verdict(s, end)
+	if end.Cut == cliagent.CutDone {
+		s.progress("the work is done; Codex stayed and was ended", "")
+	}
+	result.Outcome, result.Error = w.settle(s, end)
 	return result, nil
 }
 

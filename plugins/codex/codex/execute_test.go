@@ -35,7 +35,7 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 	}
 	want := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
-		"-m", "gpt-5.1-codex", "-c", `model_reasoning_effort="low"`, "-c", "features.unbounded_connection_retries=false",
+		"--model", "gpt-5.1-codex", "-c", `model_reasoning_effort="low"`,
 		"--add-dir", "x", "-", "",
 	}
 	if diff := cmp.Diff(want, strings.Split(read("args"), "\n")); diff != "" {
@@ -65,7 +65,7 @@ func TestPlainTextCommands(t *testing.T) {
 		hint    string
 	}{
 		{"answers", map[string]string{"FAKE_STDOUT": "two\nlines\n"}, "two\nlines\n", sdk.OutcomeSucceeded, "", ""},
-		{"says nothing, may have written files", nil, "", sdk.OutcomeSucceeded, "", ""},
+		{"says nothing, may have written files", nil, "", sdk.OutcomeEmpty, failure.ProviderFailed, ""},
 		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
 		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
 		{
@@ -183,9 +183,14 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}{
 		{"missing command", "", ``, map[string]string{"PATH": "/nowhere"}, failure.ProviderMissing, install},
 		{"unknown key", "", `{"comand": "codex"}`, nil, failure.ConfigInvalid, ""},
-		{"unknown model", "opus", ``, nil, failure.ConfigInvalid, "models in the configuration"},
+		{"unknown model", "gpt-5.1-codx", ``, nil, failure.ConfigInvalid, `did you mean gpt-5.1-codex? `},
+		{"how to allow a model", "mine", ``, nil, failure.ConfigInvalid, `config.yaml: providers: {codex: {config: {models: ["mine"]}}}`},
 		{"unknown effort", "gpt-5.5:bogus", ``, nil, failure.ConfigInvalid, "xhigh"},
 		{"bad limit", "", ``, map[string]string{"CODEX_TIMEOUT": "soon"}, failure.ConfigInvalid, "900"},
+		{"bad interval", "", ``, map[string]string{"CODEX_POLL_INTERVAL": "-1"}, failure.ConfigInvalid, "15"},
+		{"bad grace period", "", ``, map[string]string{"CODEX_GRACE_PERIOD": "x"}, failure.ConfigInvalid, "5"},
+		{"bad switch", "", ``, map[string]string{"CODEX_WATCHDOG": "flase"}, failure.ConfigInvalid, "true or false"},
+		{"price without output", "", `{"prices": {"m": {"input": 1}}}`, nil, failure.ConfigInvalid, "cached_input"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -12,29 +12,71 @@ import (
 const (
 	// defaultLimit bounds an attempt: without a network Codex has been seen to try for ever.
 	defaultLimit = 15 * time.Minute
-	// killDelay is the time between SIGTERM and SIGKILL when nobody says otherwise (REQUIREMENTS U271).
+	// killDelay is the time between SIGTERM and SIGKILL when CODEX_TIMEOUT is over (REQUIREMENTS U271).
 	killDelay = 30 * time.Second
 	// exitTimeout and exitKilled are what timeout(1), which the Bash engine used, exits with.
 	exitTimeout = 124
 	exitKilled  = 137
+	// defaultGracePeriod is how long Codex may stay when its work is done.
+	defaultGracePeriod = 5 * time.Second
 )
 
-// timeLimit is the shorter of an attempt's own limit and CODEX_TIMEOUT in env: seconds, or a number with
-// s, m, h or d, as timeout(1) reads it; 0 is none. Errors are of kind config_invalid.
-func timeLimit(attempt time.Duration, env []string) (time.Duration, error) {
-	own := defaultLimit
-	if text := cliagent.Getenv(env, "CODEX_TIMEOUT"); text != "" {
-		d, ok := parseSeconds(text)
-		if !ok {
-			return 0, failure.New(failure.ConfigInvalid, "CODEX_TIMEOUT is %q, which is no number of seconds", text).
-				WithHint("set it to seconds (900), or to a number with s, m, h or d (15m); 0 is no limit")
-		}
-		own = d
+// limits are the times of an attempt.
+type limits struct {
+	total time.Duration // 0 is none
+	// grace is the time between the signals when total is over, 0 for the usual one. Where total is the
+	// attempt's own limit the kernel counts too, and waits no longer than usual.
+	grace time.Duration
+	watch watchTiming
+}
+
+// watchTiming says how the watchdog watches.
+type watchTiming struct {
+	off    bool
+	every  time.Duration // between two looks
+	linger time.Duration // how long Codex may stay when its work is done
+}
+
+// timing reads the times of an attempt. Total is the shorter of the attempt's own limit and
+// CODEX_TIMEOUT. The watchdog is off if the configuration or CODEX_WATCHDOG says so. All variables are
+// taken from env. Errors are of kind config_invalid.
+func timing(attempt time.Duration, cfg Config, env []string) (limits, error) {
+	own, err := duration(env, "CODEX_TIMEOUT", defaultLimit)
+	if err != nil {
+		return limits{}, err
 	}
-	if attempt > 0 && (own == 0 || attempt < own) {
-		return attempt, nil
+	l := limits{total: own, grace: killDelay}
+	if attempt > 0 && (own == 0 || attempt <= own) {
+		l.total, l.grace = attempt, 0
 	}
-	return own, nil
+	on, err := switchedOn(env, "CODEX_WATCHDOG")
+	if err != nil {
+		return limits{}, err
+	}
+	l.watch.off = !on || !cfg.Watchdog
+	if l.watch.every, err = duration(env, "CODEX_POLL_INTERVAL", cliagent.DefaultLook); err != nil {
+		return limits{}, err
+	}
+	if l.watch.every == 0 {
+		return limits{}, failure.New(failure.ConfigInvalid, "CODEX_POLL_INTERVAL is 0").
+			WithHint("set it to seconds (15); CODEX_WATCHDOG=false switches the watchdog off")
+	}
+	l.watch.linger, err = duration(env, "CODEX_GRACE_PERIOD", defaultGracePeriod)
+	return l, err
+}
+
+// duration reads a variable that holds seconds, or a number with s, m, h or d, as timeout(1) reads it.
+func duration(env []string, variable string, otherwise time.Duration) (time.Duration, error) {
+	text := cliagent.Getenv(env, variable)
+	if text == "" {
+		return otherwise, nil
+	}
+	d, ok := parseSeconds(text)
+	if !ok {
+		f := failure.New(failure.ConfigInvalid, "%s is %q, which is no number of seconds", variable, text)
+		return 0, f.WithHint("set it to seconds (%g), or to a number with s, m, h or d (15m)", otherwise.Seconds())
+	}
+	return d, nil
 }
 
 func parseSeconds(text string) (time.Duration, bool) {
@@ -51,4 +93,16 @@ func parseSeconds(text string) (time.Duration, bool) {
 		return 0, false
 	}
 	return time.Duration(n * float64(unit)), true
+}
+
+// switchedOn reads a variable that is on unless it says otherwise.
+func switchedOn(env []string, variable string) (bool, error) {
+	switch value := cliagent.Getenv(env, variable); strings.ToLower(value) {
+	case "", "true", "1", "yes", "on":
+		return true, nil
+	case "false", "0", "no", "off":
+		return false, nil
+	default:
+		return false, failure.New(failure.ConfigInvalid, "%s is %q", variable, value).WithHint("set it to true or false")
+	}
 }

@@ -2,11 +2,13 @@ package codex
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 const (
@@ -40,12 +42,21 @@ func choose(model string, cfg Config, env []string) (choice, error) {
 		effort: cmp.Or(effort, cfg.ReasoningEffort, cliagent.Getenv(env, "CODEX_REASONING_EFFORT"), defaultEffort),
 	}
 	if !slices.Contains(knownModels, c.model) && !slices.Contains(cfg.Models, c.model) {
-		return choice{}, failure.New(failure.ConfigInvalid, "unknown codex model %q", c.model).
-			WithHint("use one of %s; or add it to models in the configuration of provider codex", strings.Join(knownModels, ", "))
+		return choice{}, unknownModel(c.model, cfg)
 	}
 	if !slices.Contains(efforts, c.effort) {
 		return choice{}, failure.New(failure.ConfigInvalid, "unknown reasoning effort %q of codex", c.effort).
 			WithHint("use one of %s", strings.Join(efforts, ", "))
 	}
 	return c, nil
+}
+
+func unknownModel(model string, cfg Config) error {
+	f := failure.New(failure.ConfigInvalid, "unknown codex model %q", model)
+	advice := ""
+	if near := nearest.Name(model, slices.Concat(knownModels, cfg.Models)); near != "" {
+		advice = fmt.Sprintf("did you mean %s? ", near)
+	}
+	return f.WithHint("%suse one of %s; or allow it in ~/.config/agent-pipelines/config.yaml: providers: {codex: {config: {models: [%q]}}}",
+		advice, strings.Join(knownModels, ", "), model)
 }

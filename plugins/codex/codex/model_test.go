@@ -50,11 +50,14 @@ func TestValidate(t *testing.T) {
 		want   failure.Kind
 	}{
 		{"empty", "", ``, ""},
-		{"whole", "mine:low", `{"models": ["mine"], "reasoning_effort": "max", "args": ["-C", "x"]}`, ""},
+		{"whole", "mine:low", `{"models": ["mine"], "reasoning_effort": "max", "args": ["-C", "x"], "watchdog": false, "prices": {"mine": {"input": 1, "output": 2}, "gpt-5.5": null}}`, ""},
 		{"no JSON", "", `{`, failure.ConfigInvalid},
 		{"unknown key", "", `{"model": "x"}`, failure.ConfigInvalid},
 		{"unknown model", "opus", ``, failure.ConfigInvalid},
 		{"unknown effort", "", `{"reasoning_effort": "most"}`, failure.ConfigInvalid},
+		{"unknown key in a price", "", `{"prices": {"mine": {"input": 1, "output": 2, "cached": 1}}}`, failure.ConfigInvalid},
+		{"negative price", "", `{"prices": {"mine": {"input": 1, "output": 2, "cached_input": -1}}}`, failure.ConfigInvalid},
+		{"watchdog is no switch", "", `{"watchdog": "off"}`, failure.ConfigInvalid},
 		{"relative command", "", `{"command": "bin/codex"}`, failure.ConfigInvalid},
 		{"not installed", "", `{"command": "codex-of-nobody"}`, failure.ProviderMissing},
 	}

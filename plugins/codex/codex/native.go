@@ -1,31 +1,90 @@
 package codex
 
 import (
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 )
 
 // native finds the program that npm's wrapper script bin/codex.js would start, so that the process we
-// control is the agent itself: a killed wrapper leaves it running. Everything else is returned as it
-// is, also where the program is not in one of the places that the wrapper looks in.
+// control is the agent itself: under an older Node the wrapper is its parent, and killed leaves it
+// running. Everything else is returned as it is, also where the program is not in one of the places that
+// the wrapper looks in.
 func native(path, goos, goarch string) string {
 	platform, triple := npmPlatform(goos, goarch)
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil || platform == "" || filepath.Base(target) != "codex.js" {
+	wrapper := wrapperOf(path)
+	if platform == "" || wrapper == "" {
 		return path
 	}
-	root := filepath.Dir(filepath.Dir(target)) // of the package @openai/codex
 	program := filepath.Join("vendor", triple, "bin", "codex")
-	for _, place := range []string{
-		filepath.Join(root, "node_modules", "@openai", "codex-"+platform, program),
-		filepath.Join(filepath.Dir(root), "codex-"+platform, program),
-		filepath.Join(root, program),
-	} {
-		if info, err := os.Stat(place); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+	root := filepath.Dir(filepath.Dir(wrapper))  // of the package @openai/codex
+	for dir := root; ; dir = filepath.Dir(dir) { // as Node resolves a package
+		place := filepath.Join(dir, "node_modules", "@openai", "codex-"+platform, program)
+		if isProgram(place) {
 			return place
 		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if place := filepath.Join(root, program); isProgram(place) {
+		return place
 	}
 	return path
+}
+
+// wrapperOf is the wrapper script that a command leads to, "" if it is another one: npm and bun make a
+// symbolic link to it, pnpm a shell script that starts it.
+func wrapperOf(path string) string {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return ""
+	}
+	if filepath.Base(target) != "codex.js" {
+		rel := startedBy(beginning(target))
+		if rel == "" {
+			return ""
+		}
+		if target, err = filepath.EvalSymlinks(filepath.Join(filepath.Dir(target), rel)); err != nil {
+			return ""
+		}
+	}
+	return target
+}
+
+// shimBytes is more than pnpm's shell scripts have.
+const shimBytes = 16 << 10
+
+func beginning(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	text, err := io.ReadAll(io.LimitReader(f, shimBytes))
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// shim is the line of pnpm's script that starts the wrapper; basedir is the script's own directory.
+var shim = regexp.MustCompile(`(?m)^#!/bin/sh\n(?s:.*)\bexec node +"\$basedir/([^"$\n]*/@openai/codex/bin/codex\.js)" "\$@"`)
+
+// startedBy is the wrapper that a shell script starts, relative to the script's directory, "" if it is
+// no such script.
+func startedBy(script string) string {
+	m := shim.FindStringSubmatch(script)
+	if m == nil {
+		return ""
+	}
+	return filepath.FromSlash(m[1])
+}
+
+func isProgram(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // npmPlatform is how the npm packages name a system and its programs, "" where there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"os"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -44,7 +45,9 @@ func (p *Provider) Describe() sdk.Component {
 		Summary:      "OpenAI Codex, driven through its command line",
 		ConfigSchema: configSchema,
 		Provider: &sdk.ProviderTraits{
-			DefaultModel: defaultModel, Locality: sdk.LocalityRemote, ReasoningEffort: true,
+			Models: slices.Clone(knownModels), DefaultModel: defaultModel, ModelChoice: sdk.ModelsConfigurable, Locality: sdk.LocalityRemote,
+			ReasoningEffort: true, Efforts: slices.Clone(efforts), DefaultEffort: defaultEffort,
+			ObservedTools: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, SoftCancel: true,
 		},
 	}
 }
@@ -59,7 +62,7 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if _, err := choose(req.Model, cfg, env); err != nil {
 		return err
 	}
-	if _, err := timeLimit(0, env); err != nil {
+	if _, err := timing(0, cfg, env); err != nil {
 		return err
 	}
 	_, err = cliagent.Lookup(name, cfg.Command, install, env)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -16,13 +17,15 @@ type stream struct {
 	events *cliagent.Events
 	said   cliagent.Transcript // the agent's messages
 
+	price     *Price       // of the model's tokens; nil is unknown
+	running   atomic.Int32 // tool calls that have begun and not ended
 	thread    string
 	last      string          // the last message
-	calls     map[string]bool // reported, by item id
+	calls     map[string]bool // reported, by item id; true while the tool is at work
 	usage     *sdk.Usage
 	completed bool   // turn.completed came
 	failed    bool   // turn.failed came
-	trouble   string // the message of turn.failed, else of the last error
+	trouble   string // the message of turn.failed, else of the last error after which no message came
 }
 
 func newStream(x sdk.Exchange) *stream {
@@ -53,12 +56,15 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 	case "item.completed":
 		s.end(e.Item)
 	case "error":
-		s.trouble = cmp.Or(e.Message, s.trouble)
+		s.trouble = graver(s.trouble, e.Message)
 		s.progress(e.Message, "")
 	case "turn.completed":
 		s.completed = true
 		if e.Usage != nil {
 			s.usage = totals(*e.Usage)
+			if s.price != nil {
+				s.usage.CostUSD = cost(*s.usage, *s.price)
+			}
 			s.x.Usage(*s.usage)
 		}
 		return true
@@ -72,10 +78,11 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 // begin reports a tool call, once. An item may come without its beginning.
 func (s *stream) begin(it item) {
 	call, about, ok := toolCall(it)
-	if !ok || s.calls[it.ID] {
+	if _, known := s.calls[it.ID]; !ok || known {
 		return
 	}
 	s.calls[it.ID] = true
+	s.running.Add(1)
 	s.x.Observe(call)
 	s.progress(about, call.Tool)
 }
@@ -83,7 +90,7 @@ func (s *stream) begin(it item) {
 func (s *stream) end(it item) {
 	switch it.Type {
 	case "agent_message":
-		s.last = it.Text
+		s.last, s.trouble = it.Text, "" // it went on: the error is overcome
 		s.said.Paragraph(it.Text)
 		s.progress(it.Text, "")
 	case "reasoning":
@@ -93,9 +100,14 @@ func (s *stream) end(it item) {
 	}
 	s.begin(it)
 	if s.calls[it.ID] {
+		s.calls[it.ID] = false
+		s.running.Add(-1)
 		s.x.ObserveResult(toolResult(it))
 	}
 }
+
+// busy reports whether a tool is at work. It may be called from any goroutine.
+func (s *stream) busy() bool { return s.running.Load() > 0 }
 
 func (s *stream) progress(message, tool string) {
 	s.x.Progress(sdk.Progress{Message: oneLine(message), Tool: tool})

@@ -67,6 +67,7 @@ const (
 	envModel      = "JUDGE_MODEL"
 	envPrompt     = "JUDGE_PROMPT_PATH"
 	envTestMode   = "PLATEAU_TEST_MODE"    // "1": nobody is asked, the agents' own wish to stop counts
+	envMock       = "MOCK_MODE"            // "true": a mock answers for every model; without a prompt nobody is asked
 	envHome       = "HOME"                 // of the user's own prompts
 	envConfigHome = "XDG_CONFIG_HOME"      // the same
 	envRoot       = "AGENT_PIPELINES_ROOT" // of shared stages and prompts

@@ -64,6 +64,9 @@ func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 // ask puts the question.
 func (s *Strategy) ask(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
 	template, err := s.template(c, req.WorkDir)
+	if err != nil && s.getenv(envMock) == "true" {
+		return state.decision(sdk.DecisionContinue, "no judge's prompt, and a mock would answer it"), nil
+	}
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -110,29 +113,23 @@ func (state State) countAgents(stop bool, c settings) sdk.Decision {
 	return state.decision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
 }
 
-// fail counts a decision that the judge did not make.
+// fail counts a decision that the judge did not make. There is no verdict to keep.
 func (state State) fail(c settings, reason string) (sdk.Decision, error) {
 	state.JudgeFailures++
 	if state.JudgeFailures >= int(c.Judge.MaxFailures) {
 		return state.unreliable(c, reason)
 	}
-	d := state.decision(sdk.DecisionContinue, reason)
-	d.Record = encode(Verdict{Reason: reason})
-	return d, nil
+	return state.decision(sdk.DecisionContinue, reason), nil
 }
 
-// unreliable goes on without the judge, or gives up. The last failure that led here is recorded.
+// unreliable goes on without the judge, or gives up. reason is the last failure that led here.
 func (state State) unreliable(c settings, reason string) (sdk.Decision, error) {
 	if c.OnJudgeFailure == onFailureFail {
 		return sdk.Decision{}, failure.New(failure.JudgeError, "the judge (provider %s) failed %d times in a row, last: %s",
 			c.Judge.Provider, state.JudgeFailures, reason).
 			WithHint("see judge.log of the last iterations; termination.judge names another judge, on_judge_failure: continue goes on without one")
 	}
-	d := state.decision(sdk.DecisionContinue, reasonUnreliable)
-	if reason != reasonUnreliable {
-		d.Record = encode(Verdict{Reason: reason})
-	}
-	return d, nil
+	return state.decision(sdk.DecisionContinue, reasonUnreliable), nil
 }
 
 func (state State) decision(action sdk.DecisionAction, reason string) sdk.Decision {

@@ -143,19 +143,19 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"both calls fail, which counts neither way", ``, with(`{"stops":1}`, answered(2, yes, "boom")),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`},
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, ``},
 		},
 		{
 			"one attempt only", `{"judge":{"attempts":1}}`, answered(1, "", "boom"),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, `{"stop":false,"reason":"invoke_failed","confidence":0}`},
+			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, ``},
 		},
 		{
 			"invalid JSON", ``, with(`{"stops":1}`, answered(1, "you should stop", "")),
-			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, `{"stop":false,"reason":"invalid_json","confidence":0}`},
+			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, ``},
 		},
 		{
 			"third failure", ``, with(`{"judge_failures":2}`, answered(1, "?", "")),
-			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, `{"stop":false,"reason":"invalid_json","confidence":0}`},
+			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, ``},
 		},
 		{
 			"after the third failure nobody is asked", ``, with(`{"stops":1,"judge_failures":3}`, func(*bench) {}),

@@ -89,6 +89,13 @@ func TestMissingTemplate(t *testing.T) {
 			if err := validate(); err == nil || err.Error() != want {
 				t.Errorf("validated after init: %v", err)
 			}
+			b.env[envMock] = "true"
+			if err := validate(); err != nil {
+				t.Errorf("validated where a mock answers: %v", err)
+			}
+			if d, err := b.Decide(t.Context(), b.req); err != nil || d.Action != sdk.DecisionContinue {
+				t.Errorf("decision where a mock answers: %+v, %v", d, err)
+			}
 			b.env[envTestMode] = "1"
 			if err := validate(); err != nil {
 				t.Errorf("validated in test mode, which asks nobody: %v", err)

@@ -10,10 +10,12 @@ import (
 
 func TestProviderConforms(t *testing.T) {
 	plugintest.Provider(t, plugintest.ProviderConfig{
-		New:     func(testing.TB) sdk.Provider { return NewProvider() },
-		Normal:  plugintest.Case{Prompt: "hello"},
-		Slow:    plugintest.Case{Config: json.RawMessage(`{"replies":[{"hang":true}]}`)},
-		Large:   plugintest.Case{Config: json.RawMessage(`{"replies":[{"output":"0123456789abcdef","output_repeat":300000}]}`)},
+		New:    func(testing.TB) sdk.Provider { return NewProvider() },
+		Normal: plugintest.Case{Prompt: "hello"},
+		Slow:   plugintest.Case{Config: json.RawMessage(`{"replies":[{"hang":true}]}`)},
+		Large:  plugintest.Case{Config: json.RawMessage(`{"replies":[{"output":"0123456789abcdef","output_repeat":300000}]}`)},
+		Full: &plugintest.Case{Config: json.RawMessage(`{"replies":[{"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5},"tool_calls":[
+			{"tool":"look"},{"tool":"write","gated":true,"checkpoint":true},{"tool":"send","gated":true}]}]}`)},
 		Refused: []json.RawMessage{json.RawMessage(`{"replys":[]}`), json.RawMessage(`{"replies":[{"crash":"softly"}]}`)},
 	})
 }

@@ -17,14 +17,17 @@ type Provider struct {
 // NewProvider returns a provider whose replies with a limit have not been used yet.
 func NewProvider() *Provider { return &Provider{process: thisProcess()} }
 
-// Describe implements [sdk.Provider].
+// Describe implements [sdk.Provider]. The traits are those of a mock that was not told to misbehave.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
 		Summary:      "replies from configuration or fixtures, for tests and trials",
 		ConfigSchema: schema("provider"),
 		Concurrency:  sdk.ConcurrencySafe,
-		Provider:     &sdk.ProviderTraits{Locality: sdk.LocalityLocal, GatedTools: true},
+		Provider: &sdk.ProviderTraits{
+			ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityLocal, GatedTools: true, ObservedTools: true,
+			Usage: sdk.ReportsSome, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
+		},
 	}
 }
 

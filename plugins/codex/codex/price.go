@@ -1,0 +1,102 @@
+package codex
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Price is what tokens of a model cost, in US dollars for a million.
+type Price struct {
+	// Input and Output are needed.
+	Input  *float64 `json:"input"`
+	Output *float64 `json:"output"`
+	// CachedInput is for input that was read from the cache, CacheWrite for input that was written to it.
+	// Default for both: Input.
+	CachedInput *float64 `json:"cached_input"`
+	CacheWrite  *float64 `json:"cache_write"`
+}
+
+// listPrices are those of OpenAI's API on 2026-11-21: standard processing, requests of up to 272,000
+// tokens of input. Longer ones and other service tiers cost more or less, and with a ChatGPT plan
+// nobody pays by the token, so that a cost is an estimate. Where no price of a model could be found out
+// (gpt-5-codex-mini) it is not listed: its cost is unknown.
+var listPrices = map[string]Price{
+	"gpt-5-codex":        price(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex":      price(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex-max":  price(1.25, 0.125, 1.25, 10),
+	"gpt-5.1-codex-mini": price(0.25, 0.025, 0.25, 2),
+	"gpt-5.2-codex":      price(1.75, 0.175, 1.75, 14),
+	"gpt-5.5":            price(5, 0.50, 5, 30),
+	"gpt-5.6-sol":        price(5, 0.50, 6.25, 30),
+	"gpt-5.6-terra":      price(2, 0.20, 2.50, 12),
+	"gpt-5.6-luna":       price(0.20, 0.02, 0.25, 1.20),
+	"gpt-6-astra":        price(10, 1, 12.50, 50),
+	"gpt-6-sol":          price(2, 0.20, 2.50, 10),
+	"gpt-6-luna":         price(0.10, 0.01, 0.125, 0.50),
+	"gpt-6.1-sol":        price(2, 0.10, 2.50, 10),
+	"gpt-6.1-terra":      price(1, 0.05, 1.25, 5),
+}
+
+func price(input, cachedInput, cacheWrite, output float64) Price {
+	return Price{Input: &input, CachedInput: &cachedInput, CacheWrite: &cacheWrite, Output: &output}
+}
+
+// priceOf is a model's price, false if it is unknown. The user's list goes first; null in it makes a
+// listed price unknown.
+func priceOf(model string, cfg Config) (Price, bool) {
+	if own, ok := cfg.Prices[model]; ok {
+		if own == nil {
+			return Price{}, false
+		}
+		return *own, true
+	}
+	p, ok := listPrices[model]
+	return p, ok
+}
+
+// checkPrices refuses prices that are incomplete or negative. Errors are of kind config_invalid.
+func checkPrices(prices map[string]*Price) error {
+	for _, model := range slices.Sorted(maps.Keys(prices)) {
+		p := prices[model]
+		if p == nil {
+			continue
+		}
+		if p.Input == nil || p.Output == nil {
+			return failure.New(failure.ConfigInvalid, "config: the price of %q lacks input or output", model).
+				WithHint("prices: {%s: {input: 1.25, cached_input: 0.125, output: 10}}, in USD for a million tokens", model)
+		}
+		for _, usd := range []*float64{p.Input, p.Output, p.CachedInput, p.CacheWrite} {
+			if usd != nil && *usd < 0 {
+				return failure.New(failure.ConfigInvalid, "config: the price of %q is %g, less than 0", model, *usd)
+			}
+		}
+	}
+	return nil
+}
+
+// cost is what a usage costs in US dollars, exact to a billionth, nil where the tokens are unknown.
+func cost(u sdk.Usage, p Price) *float64 {
+	if u.InputTokens == nil || u.OutputTokens == nil {
+		return nil
+	}
+	sum := float64(*u.InputTokens)**p.Input + float64(*u.OutputTokens)**p.Output
+	if n := u.CacheReadTokens; n != nil {
+		sum += float64(*n) * *first(p.CachedInput, p.Input)
+	}
+	if n := u.CacheWriteTokens; n != nil {
+		sum += float64(*n) * *first(p.CacheWrite, p.Input)
+	}
+	sum = math.Round(sum*1e3) / 1e9 // the prices are for a million tokens
+	return &sum
+}
+
+func first(a, otherwise *float64) *float64 {
+	if a != nil {
+		return a
+	}
+	return otherwise
+}

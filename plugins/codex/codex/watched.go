@@ -1,0 +1,72 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"os"
+	"syscall"
+)
+
+// watchedBytes bounds what is read of a watched file; agents write a few kilobytes.
+const watchedBytes = 1 << 20
+
+// watched is a file that the agent may write during the attempt.
+type watched struct {
+	path   string      // "": there is none
+	before os.FileInfo // nil: it did not exist
+}
+
+func watch(path string) watched {
+	info, err := os.Stat(path)
+	if err != nil {
+		info = nil
+	}
+	return watched{path: path, before: info}
+}
+
+// read returns what was written since the attempt began, nil where that is nothing. The agent may have
+// put anything there: what is no regular file, or too large, is nothing too.
+func (w watched) read() []byte {
+	if w.path == "" {
+		return nil
+	}
+	f, err := os.OpenFile(w.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > watchedBytes || w.same(info) {
+		return nil
+	}
+	content, err := io.ReadAll(io.LimitReader(f, watchedBytes))
+	if err != nil {
+		return nil
+	}
+	return content
+}
+
+// same reports whether a file is still the one that lay there before.
+func (w watched) same(now os.FileInfo) bool {
+	return w.before != nil && os.SameFile(w.before, now) && w.before.Size() == now.Size() && w.before.ModTime().Equal(now.ModTime())
+}
+
+// isDecision reports whether a status says that the iteration is over. A status that is written in part
+// is no JSON.
+func isDecision(status []byte) bool {
+	var s struct {
+		Decision string `json:"decision"`
+	}
+	if json.Unmarshal(status, &s) != nil {
+		return false
+	}
+	return s.Decision == "continue" || s.Decision == "stop"
+}
+
+// isObject reports whether a file holds one whole JSON object with something in it.
+func isObject(content []byte) bool {
+	var members map[string]json.RawMessage
+	content = bytes.TrimSpace(content)
+	return json.Unmarshal(content, &members) == nil && len(members) > 0
+}

@@ -1,0 +1,12 @@
+// Command agent-plugin-queue is the termination strategy "queue", which stops when a queue outside is empty.
+package main
+
+import (
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+	"github.com/dodo-digital/agent-pipelines/plugins/queue/queue"
+)
+
+// version is set by the build.
+var version = "0.0.0-dev"
+
+func main() { serve.Main(queue.Plugin(version)) }

@@ -1,0 +1,63 @@
+package queue
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Config is what the strategy reads of a node's termination block. Other keys of the block are left
+// alone: it is shared with the kernel, and a node inherits the keys of its stage.
+type Config struct {
+	// Command prints one line for each item left. Default: bd ready --label=<Label>.
+	Command Command `json:"command"`
+	// Label is the label of the session's beads; ${SESSION} in it is replaced. Default:
+	// BEADS_LABEL_PREFIX, or "pipeline/", and the session.
+	Label string `json:"label"`
+	// Timeout is in seconds and bounds one run of the command. Default 60.
+	Timeout float64 `json:"timeout"`
+}
+
+// Command is a program and its arguments. In JSON it may also be a text, which sh -c runs.
+type Command []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *Command) UnmarshalJSON(raw []byte) error {
+	var line string
+	if json.Unmarshal(raw, &line) == nil {
+		*c = nil
+		if line != "" {
+			*c = Command{"sh", "-c", line}
+		}
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(c))
+}
+
+const (
+	defaultTimeout = time.Minute
+	defaultPrefix  = "pipeline/"
+	envPrefix      = "BEADS_LABEL_PREFIX"
+)
+
+// readConfig reads and checks a configuration. Errors are of kind config_invalid.
+func readConfig(raw json.RawMessage) (Config, error) {
+	c := Config{Timeout: defaultTimeout.Seconds()}
+	if len(bytes.TrimSpace(raw)) > 0 {
+		if err := json.Unmarshal(raw, &c); err != nil {
+			return Config{}, failure.New(failure.ConfigInvalid, "termination: %w", err).
+				WithHint("command is a text or a list of texts, label a text, timeout a number of seconds")
+		}
+	}
+	switch {
+	case !(c.Timeout > 0 && c.Timeout <= (24*time.Hour).Seconds()):
+		return Config{}, failure.New(failure.ConfigInvalid, "termination: timeout is %g, want seconds above 0, at most a day", c.Timeout)
+	case c.Command != nil && (len(c.Command) == 0 || c.Command[0] == ""):
+		return Config{}, failure.New(failure.ConfigInvalid, "termination: command names no program")
+	}
+	return c, nil
+}
+
+func (c Config) timeout() time.Duration { return time.Duration(c.Timeout * float64(time.Second)) }

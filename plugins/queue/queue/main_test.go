@@ -1,0 +1,33 @@
+package queue
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scripted is a strategy with the stand-in for bd first in PATH, and the file where bd writes down how it
+// was called.
+func scripted(t testing.TB, env ...string) (*Strategy, string) {
+	t.Helper()
+	bin, err := filepath.Abs("testdata/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(t.TempDir(), "bd.log")
+	env = append([]string{"PATH=" + bin + ":/usr/bin:/bin", "BD_LOG=" + log}, env...)
+	return &Strategy{environ: func() []string { return env }}, log
+}
+
+func read(t testing.TB, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

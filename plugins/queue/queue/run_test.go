@@ -1,0 +1,25 @@
+package queue
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// However much a command prints, only its beginning is kept and all of it is counted.
+func TestLinesAreBounded(t *testing.T) {
+	l := &lines{}
+	l.add([]byte(" first \n"))
+	l.add([]byte("\n"))
+	long := bytes.Repeat([]byte("x"), maxBytes/4)
+	for range 8 {
+		l.add(long)
+	}
+	l.add([]byte("last"))
+	if l.count != 10 {
+		t.Errorf("counted %d, want 10", l.count)
+	}
+	if text := l.text.String(); len(text) > maxBytes || !strings.HasPrefix(text, "first\nxxx") || strings.Contains(text, "last") {
+		t.Errorf("kept %d bytes that begin with %.9q", len(text), text)
+	}
+}

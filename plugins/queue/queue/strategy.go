@@ -1,0 +1,93 @@
+package queue
+
+import (
+	"context"
+	_ "embed" // the schema of the configuration
+	"os"
+	"strings"
+	"sync"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+//go:embed config.schema.json
+var schema []byte
+
+// Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
+type Strategy struct {
+	environ func() []string
+
+	mu      sync.Mutex
+	workDir string // of Init
+}
+
+// New returns a strategy that reads the process's environment.
+func New() *Strategy { return &Strategy{environ: os.Environ} }
+
+// Describe implements [sdk.Termination].
+func (s *Strategy) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "queue",
+		Aliases:      []string{"beads-empty"},
+		Summary:      "stops when a queue outside is empty: the session's ready beads, or what a command prints",
+		ConfigSchema: schema,
+		Concurrency:  sdk.ConcurrencySafe,
+	}
+}
+
+// Init implements [sdk.Initializer]: it remembers where Release runs bd.
+func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.workDir = req.WorkDir
+	return nil
+}
+
+// Validate implements [sdk.Validator]: the configuration can be read and its program exists.
+func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return err
+	}
+	_, err = find(s.env(), orBeads(c.Command))
+	return err
+}
+
+func (s *Strategy) env() []string { return cliagent.Environ(s.environ(), nil) }
+
+// label is the label of a session's beads.
+func (s *Strategy) label(c Config, session string) string {
+	if c.Label != "" {
+		return strings.ReplaceAll(c.Label, "${SESSION}", session)
+	}
+	if prefix := cliagent.Getenv(s.environ(), envPrefix); prefix != "" {
+		return prefix + session
+	}
+	return defaultPrefix + session
+}
+
+// beads is the program that keeps the default queue.
+const beads = "bd"
+
+func orBeads(c Command) Command {
+	if len(c) == 0 {
+		return Command{beads}
+	}
+	return c
+}
+
+// find is the absolute path of a command's program. Errors are of kind config_invalid and say which
+// program is missing: without it nobody knows whether the queue is empty.
+func find(env []string, c Command) (string, error) {
+	path, err := cliagent.Lookup("queue", c[0], "", env)
+	if err == nil {
+		return path, nil
+	}
+	f := failure.New(failure.ConfigInvalid, "queue: there is no program %q in PATH", c[0])
+	if c[0] == beads {
+		return "", f.WithHint("install beads (bd), or let termination.command print the queue, one line for each item left")
+	}
+	return "", f.WithHint("name a program of PATH or an absolute path in termination.command")
+}
