@@ -16,6 +16,7 @@ import (
 
 // console is the world of the process as the command sees it.
 type console struct {
+	stdin          io.Reader // nil is nobody
 	stdout, stderr io.Writer
 	getenv         func(string) string
 }
@@ -99,14 +100,18 @@ func (a *app) usage(to io.Writer, verb string) error {
 
 // engine opens the kernel as the environment and the flags say. What it logs goes to logs.
 func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
-	options := []kernel.Option{
-		kernel.WithVersion(version),
+	options, err := a.bundle()
+	if err != nil {
+		return nil, err
+	}
+	options = append(options,
+		kernel.WithVersion(thisBuild().Version),
 		kernel.WithLogger(newLogger(a.settings, logs)),
 		kernel.WithPluginDirs(a.PluginDir...),
 		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
 		kernel.WithDefaultProvider("claude"), // as the Bash engine
-	}
+	)
 	if a.getenv("MOCK_MODE") == "true" {
 		options = append(options, kernel.WithStandIn("mock"))
 	}

@@ -63,14 +63,16 @@ func wordsAfterDashes(args []string) bool {
 
 // isCommand says whether a word is a verb or another name of one.
 func isCommand(root *kong.Node, word string) bool {
-	return word != stageCommand && slices.Contains(commandNames(root), word)
+	return word != stageCommand && slices.ContainsFunc(root.Children, func(child *kong.Node) bool {
+		return child.Type == kong.CommandNode && (child.Name == word || slices.Contains(child.Aliases, word))
+	})
 }
 
-// commandNames are the verbs and their other names.
+// commandNames are the verbs and their other names, without those that are for programs.
 func commandNames(root *kong.Node) []string {
 	var names []string
 	for _, child := range root.Children {
-		if child.Type == kong.CommandNode {
+		if child.Type == kong.CommandNode && !child.Hidden {
 			names = append(append(names, child.Name), child.Aliases...)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -114,12 +115,13 @@ func (a *app) printError(err error) {
 	f.print(a.stderr)
 }
 
-// print writes a fault for people: the message, what to do, and how to find it in the documents.
+// print writes a fault for people: the message, what to do, and how to find it in the documents. What
+// agents, plugins and files of the project say in it is made printable.
 func (f fault) print(to io.Writer) {
 	for _, d := range f.Diagnostics {
-		fmt.Fprintln(to, d)
+		fmt.Fprintln(to, strings.Join(screen.Lines(d.String()), "\n"))
 	}
-	fmt.Fprintf(to, "Error: %s\n", f.Message)
+	fmt.Fprintf(to, "Error: %s\n", strings.Join(screen.Lines(f.Message), "\n"))
 	for _, text := range []string{f.Hint, f.Detail} {
 		indent(to, text)
 	}
@@ -135,8 +137,8 @@ func failureOf(d *event.FailureData) fault {
 }
 
 func indent(to io.Writer, text string) {
-	for line := range strings.Lines(text) {
-		fmt.Fprintf(to, "  %s\n", strings.TrimRight(line, "\r\n"))
+	for _, line := range screen.Lines(text) {
+		fmt.Fprintf(to, "  %s\n", line)
 	}
 }
 

@@ -6,6 +6,10 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/claude v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/codex v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/judge v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/mock v0.1.0
 	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/go-hclog v1.6.3
 	github.com/rogpeppe/go-internal v1.16.0
@@ -14,9 +18,10 @@ require (
 )
 
 require (
-	github.com/charmbracelet/x/ansi v0.11.9 // indirect
+	github.com/charmbracelet/x/ansi v0.11.0 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
+	github.com/dodo-digital/agent-pipelines/plugins/queue v0.1.0
 	github.com/fatih/color v1.13.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/hashicorp/go-plugin v1.8.0 // indirect
@@ -24,7 +29,7 @@ require (
 	github.com/lucasb-eyer/go-colorful v1.4.1 // indirect
 	github.com/mattn/go-colorable v0.1.12 // indirect
 	github.com/mattn/go-isatty v0.0.17 // indirect
-	github.com/mattn/go-runewidth v0.0.27 // indirect
+	github.com/mattn/go-runewidth v0.0.19 // indirect
 	github.com/oklog/run v1.1.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
@@ -39,4 +44,10 @@ require (
 replace (
 	github.com/dodo-digital/agent-pipelines/kernel => ../../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
+	github.com/dodo-digital/agent-pipelines/plugins/claude => ../../plugins/claude
+	github.com/dodo-digital/agent-pipelines/plugins/codex => ../../plugins/codex
+	github.com/dodo-digital/agent-pipelines/plugins/judge => ../../plugins/judge
+	github.com/dodo-digital/agent-pipelines/plugins/mock => ../../plugins/mock
 )
+
+replace github.com/dodo-digital/agent-pipelines/plugins/queue => ../../plugins/queue

@@ -42,11 +42,13 @@ var environment = []struct{ name, meaning string }{
 	{"PROJECT_ROOT", "the project to work on; default the current directory"},
 	{"AGENT_PIPELINES_ROOT", "a folder whose scripts/stages and scripts/pipelines are looked through"},
 	{"AGENT_PIPELINES_PLUGIN_DIR", "directories in which plugins are looked for, separated as in PATH"},
+	{bundledVariable, "0: use none of the plugins that the command carries, as --no-bundled"},
 	{"AGENT_PIPELINES_LOG_LEVEL", "what is logged, as --log-level"},
 	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
 	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
-	{"CI", "true: sessions run in the foreground"},
+	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
+	{"CI", "true: sessions run in the foreground, unless a flag or config.yaml says where"},
 	{"NO_COLOR", "anything: no colors"},
 }
 

@@ -16,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, subject := range []string{
-		"", "exit-codes", "environment", "loop", "pipeline", "resume", "pause", "abort", "status", "tail", "list", "plugins", "trust", "version",
+		"", "exit-codes", "environment", "loop", "pipeline", "resume", "attach", "pause", "abort", "status", "tail", "repair", "list", "session", "plugins", "trust", "version",
 	} {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -65,11 +65,17 @@ func TestUsageErrors(t *testing.T) {
 		{"pipeline p --resume", exitUsage, "needs the session's name"},
 		{"status", exitUsage, `expected "<session>"`},
 		{"status s --force", exitUsage, "unknown flag --force"},
-		{"stauts s", exitUsage, "did you mean `agent-pipelines status`?"},
-		{"nosuch", exitUsage, "unknown command 'nosuch'"},
+		{"stauts s", exitConfig, "did you mean `agent-pipelines status`?"},
+		{"nosuch", exitConfig, "unknown command 'nosuch'"},
 		{"loop x -q -v", exitUsage, "can't be used together"},
 		{"loop x --log-level=loud", exitUsage, "--log-level"},
 		{"tail s -- -3", exitUsage, "cannot be negative"},
+		{"attach s --lines=-1", exitUsage, "cannot be negative"},
+		{"loop x --foreground --detach", exitUsage, "contradict each other"},
+		{"resume s --tmux --detach", exitUsage, "contradict each other"},
+		{"list --status=crushed", exitUsage, "did you mean 'crashed'?"},
+		{"list --limit=-1", exitUsage, "fewer than no sessions"},
+		{"session prune --older=soon", exitUsage, "write 30d, 2w or 36h"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -10,19 +10,26 @@ import (
 type line struct {
 	settings `group:"Flags of every verb:"`
 
-	Stage    stageVerb    `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
-	Loop     loopVerb     `cmd:"" help:"Run one stage as a loop of iterations."`
-	Pipeline pipelineVerb `cmd:"" help:"Run a pipeline."`
-	Resume   resumeVerb   `cmd:"" help:"Go on with a paused, failed or crashed session."`
-	Pause    pauseVerb    `cmd:"" help:"Ask a running session to pause."`
-	Abort    abortVerb    `cmd:"" help:"End a session for good."`
-	Status   statusVerb   `cmd:"" help:"Show where a session is."`
-	Tail     tailVerb     `cmd:"" help:"Print a session's events and follow them."`
-	List     listVerb     `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
-	Plugins  pluginsVerb  `cmd:"" help:"Show which plugins there are."`
-	Trust    trustVerb    `cmd:"" help:"Trust a directory that plugins may be taken from."`
-	Version  versionVerb  `cmd:"" help:"Print the version."`
-	Help     helpVerb     `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
+	Stage    stageVerb     `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
+	Loop     loopVerb      `cmd:"" help:"Run one stage as a loop of iterations."`
+	Pipeline pipelineVerb  `cmd:"" help:"Run a pipeline."`
+	Resume   resumeVerb    `cmd:"" help:"Go on with a paused, failed or crashed session."`
+	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`
+	Pause    pauseVerb     `cmd:"" help:"Ask a running session to pause."`
+	Abort    abortVerb     `cmd:"" help:"End a session for good."`
+	Status   statusVerb    `cmd:"" help:"Show where a session is."`
+	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
+	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`
+	List     listVerb      `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
+	Sessions sessionVerb   `cmd:"" name:"session" help:"Remove sessions."`
+	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
+	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
+	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are."`
+	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
+	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
+	Trust    trustVerb     `cmd:"" help:"Trust a directory that plugins may be taken from."`
+	Version  versionVerb   `cmd:"" help:"Print the version."`
+	Help     helpVerb      `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }
 
 // settings are the flags that every verb takes.
@@ -34,6 +41,7 @@ type settings struct {
 	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged: trace, debug, info, warn, error or off. Default: warn."`
 	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
 	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
+	NoBundled bool     `help:"Use none of the plugins that the command carries (AGENT_PIPELINES_BUNDLED=0 does the same)."`
 	Usage     bool     `name:"help" short:"h" help:"Show help."`
 }
 

@@ -4,28 +4,45 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
+
+// listCount is how many sessions a list has, as in the Bash engine.
+const listCount = 10
 
 // listVerb is `list [count]`.
 type listVerb struct {
-	Count int `arg:"" optional:"" default:"10" help:"How many sessions, the newest first. 0 lists all. Default: 10."`
+	Count  *int     `arg:"" optional:"" help:"How many sessions, the newest first. 0 lists all. Default: 10."`
+	Limit  *int     `placeholder:"N" help:"The same as a flag."`
+	Status []string `placeholder:"STATUS" help:"Only those with one of these statuses, such as running,crashed."`
 }
 
 func (v *listVerb) run(ctx context.Context, a *app) error {
-	if v.Count < 0 {
-		return usageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
+	limit, err := v.limit()
+	if err == nil {
+		err = checkStatuses(v.Status)
+	}
+	if err != nil {
+		return err
 	}
 	return a.use(ctx, func(e *kernel.Engine) error {
 		sessions, err := e.Sessions()
 		if err != nil {
 			return err
 		}
-		if v.Count > 0 && len(sessions) > v.Count {
-			sessions = sessions[:v.Count]
+		if len(v.Status) > 0 {
+			sessions = slices.DeleteFunc(sessions, func(s kernel.SessionInfo) bool { return !slices.Contains(v.Status, statusWord(s)) })
+		}
+		if limit > 0 && len(sessions) > limit {
+			sessions = sessions[:limit]
 		}
 		if a.JSON {
 			printJSON(a.stdout, struct {
@@ -38,6 +55,56 @@ func (v *listVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
+func (v *listVerb) limit() (int, error) {
+	limit := listCount
+	for _, n := range []*int{v.Count, v.Limit} {
+		if n != nil {
+			limit = *n
+		}
+	}
+	if limit < 0 {
+		return 0, usageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
+	}
+	return limit, nil
+}
+
+// The statuses that a list has besides those of the kernel.
+const (
+	statusCrashed = "crashed" // running, but its process is gone
+	statusUnknown = "unknown" // it never began, or its state.json cannot be read
+)
+
+// statusWord is a session's status as lists show it and as --status takes it.
+func statusWord(s kernel.SessionInfo) string {
+	switch {
+	case s.Crashed:
+		return statusCrashed
+	case s.Status == "":
+		return statusUnknown
+	default:
+		return string(s.Status)
+	}
+}
+
+// checkStatuses refuses words that no session's status can be.
+func checkStatuses(words []string) error {
+	known := []string{
+		string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
+		string(state.Aborted), string(state.Pending), statusUnknown,
+	}
+	for _, word := range words {
+		if slices.Contains(known, word) {
+			continue
+		}
+		hint := "there is " + strings.Join(known, ", ")
+		if near := nearest.Name(word, known); near != "" {
+			hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+		}
+		return usageError(fmt.Sprintf("no session has the status '%s'", word), "%s", hint)
+	}
+	return nil
+}
+
 // writeSessions writes a table of sessions, with their ages at a time.
 func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 	if len(sessions) == 0 {
@@ -47,13 +114,6 @@ func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 	const columns = "  %-24s %-10s %-12s %s\n"
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		status := string(s.Status)
-		switch {
-		case s.Crashed:
-			status = "crashed"
-		case status == "":
-			status = "unknown" // it never began, or its state.json cannot be read
-		}
-		fmt.Fprintf(to, columns, s.Session, status, screen.Age(now.Sub(s.Modified))+" ago", screen.Clean(s.Stage))
+		fmt.Fprintf(to, columns, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", screen.Clean(s.Stage))
 	}
 }

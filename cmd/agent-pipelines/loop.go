@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -17,7 +18,7 @@ type loopVerb struct {
 }
 
 func (v *loopVerb) run(ctx context.Context, a *app) error {
-	if err := v.check(a); err != nil {
+	if err := v.check(); err != nil {
 		return err
 	}
 	switch {
@@ -37,11 +38,24 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
-	return a.start(ctx, o)
+	return a.start(ctx, v.placeFlags, o, func(session string, more ...string) []string {
+		words := append([]string{v.Stage, session}, maximum(v.Max)...)
+		return a.foreground("loop", slices.Concat(v.arguments(o), more), words)
+	})
 }
 
-// start runs a new session.
-func (a *app) start(ctx context.Context, o kernel.RunOptions, say ...string) error {
+// start runs a new session here, or has another process run it by a command.
+func (a *app) start(ctx context.Context, at placeFlags, o kernel.RunOptions, command func(session string, more ...string) []string, say ...string) error {
+	place, err := at.place(ctx, a)
+	if err != nil {
+		return err
+	}
+	if place != kernel.BackgroundOff {
+		return a.inBackground(ctx, errand{
+			at: place, session: orElse(o.Session, o.Stage), force: o.Force, command: command,
+			check: func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error) { return e.Preflight(ctx, o) },
+		})
+	}
 	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
 		o.Observe = observe
 		return e.Run(ctx, o)

@@ -11,9 +11,12 @@ import (
 	"os"
 )
 
-// version is set when the command is built, by -ldflags "-X main.version=...".
-var version = "0.0.0-dev"
+// version is set when the command is built, by -ldflags "-X main.version=...". [thisBuild] knows better
+// where it was not.
+var version = unversioned
+
+const unversioned = "0.0.0-dev"
 
 func main() {
-	os.Exit(int(run(context.Background(), os.Args[1:], console{stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv})))
+	os.Exit(int(run(context.Background(), os.Args[1:], console{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv})))
 }

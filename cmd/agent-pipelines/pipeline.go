@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // pipelineVerb is `pipeline <file|name> [session] [runs]`.
@@ -15,7 +16,7 @@ type pipelineVerb struct {
 }
 
 func (v *pipelineVerb) run(ctx context.Context, a *app) error {
-	if err := v.check(a); err != nil {
+	if err := v.check(); err != nil {
 		return err
 	}
 	switch {
@@ -37,5 +38,7 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	o.Pipeline, o.Session = v.Pipeline, v.Session
-	return a.start(ctx, o, "Compiling plan.json...")
+	return a.start(ctx, v.placeFlags, o, func(session string, more ...string) []string {
+		return a.foreground("pipeline", slices.Concat(v.arguments(o), more), []string{v.Pipeline, session})
+	}, "Compiling plan.json...")
 }

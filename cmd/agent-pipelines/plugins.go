@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -31,6 +32,9 @@ type pluginReport struct {
 	Path       string          `json:"path,omitempty"` // "" for what is built in
 	Source     string          `json:"source"`
 	SHA256     string          `json:"sha256,omitempty"`
+	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
+	SDK        string          `json:"sdk,omitempty"`
+	MTLS       bool            `json:"mtls"`
 	Components []sdk.Component `json:"components"`
 	Fault      *fault          `json:"error,omitempty"`
 }
@@ -65,19 +69,20 @@ func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
 			i = slices.IndexFunc(all, func(p pluginReport) bool { return p.offers(v.Name) })
 		}
 		if i < 0 {
-			return unknownPlugin(v.Name, all)
+			return unknownPlugin(v.Name, all, listing)
 		}
 		if a.JSON {
 			printJSON(a.stdout, all[i])
 			return nil
 		}
-		writePlugin(a.stdout, all[i])
+		infoPage{a.stdout, a.width()}.plugin(all[i])
 		return nil
 	})
 }
 
-// unknownPlugin is the error for a name that neither a plugin nor a component has.
-func unknownPlugin(name string, all []pluginReport) error {
+// unknownPlugin is the error for a name that neither a plugin nor a component has. If a plugin of this
+// name was passed over, the error says why.
+func unknownPlugin(name string, all []pluginReport, l kernel.Plugins) error {
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Name)
@@ -86,6 +91,11 @@ func unknownPlugin(name string, all []pluginReport) error {
 		}
 	}
 	hint := fmt.Sprintf("`%s plugins list` shows what there is", program)
+	for _, i := range l.Ignored {
+		if strings.HasSuffix(i.Path, " plugin serve "+name) || strings.HasSuffix(i.Path, "/agent-plugin-"+name) {
+			return usageError(fmt.Sprintf("there is no plugin '%s': %s is %s", name, i.Path, i.Reason), "%s", hint)
+		}
+	}
 	if near := nearest.Name(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
 	}
@@ -101,6 +111,7 @@ func reports(l kernel.Plugins) []pluginReport {
 	for _, p := range l.Plugins {
 		r := pluginReport{
 			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
+			Protocols: p.Description.Protocols, SDK: p.Description.SDK, MTLS: p.Description.MTLS,
 			Components: append([]sdk.Component{}, p.Description.Components...),
 		}
 		if p.Fault != nil {
@@ -120,9 +131,15 @@ func (p pluginReport) offers(name string) bool {
 }
 
 func writePlugins(to io.Writer, l kernel.Plugins) {
-	for _, p := range reports(l) {
-		fmt.Fprintf(to, "%s %s\n", p.Name, strings.TrimSpace(p.Version+"  "+p.Path))
-		writeComponents(to, p)
+	all, wide := reports(l), 0
+	for _, p := range all {
+		for _, c := range p.Components {
+			wide = max(wide, len(called(c)))
+		}
+	}
+	for _, p := range all {
+		fmt.Fprintf(to, "%s %s\n", p.Name, strings.TrimSpace(p.Version+"  "+p.place()))
+		writeComponents(to, p, wide)
 	}
 	for _, c := range l.Conflicts {
 		fmt.Fprintf(to, "hidden: %s %s of %s, by that of %s\n", kindName(c.Kind), c.Name, c.Hidden, orElse(c.Used, "the kernel"))
@@ -135,40 +152,30 @@ func writePlugins(to io.Writer, l kernel.Plugins) {
 	}
 }
 
-func writeComponents(to io.Writer, p pluginReport) {
+// place is where the plugin lies. Several that the command carries lie in one file, which is said.
+func (p pluginReport) place() string {
+	if p.Source == kernel.SourceBundled {
+		return p.Path + " (" + p.Source + ")"
+	}
+	return p.Path
+}
+
+// writeComponents writes a plugin's components, their names in a column of this width.
+func writeComponents(to io.Writer, p pluginReport, wide int) {
 	if p.Fault != nil {
 		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
 	}
 	for _, c := range p.Components {
-		name := c.Name
-		if len(c.Aliases) > 0 {
-			name += " (" + strings.Join(c.Aliases, ", ") + ")"
-		}
-		fmt.Fprintf(to, "  %-12s %-20s %s\n", kindName(c.Kind), name, c.Summary)
+		fmt.Fprintf(to, "  %-12s %-*s %s\n", kindName(c.Kind), wide, called(c), screen.Clean(c.Summary))
 	}
 }
 
-func writePlugin(to io.Writer, p pluginReport) {
-	fmt.Fprintf(to, "Plugin:  %s %s\n", p.Name, p.Version)
-	fmt.Fprintf(to, "Path:    %s\n", orElse(p.Path, "none, it is part of the command"))
-	fmt.Fprintf(to, "Source:  %s\n", p.Source)
-	if p.SHA256 != "" {
-		fmt.Fprintf(to, "SHA-256: %s\n", p.SHA256)
+// called is a component's name with its aliases.
+func called(c sdk.Component) string {
+	if len(c.Aliases) == 0 {
+		return c.Name
 	}
-	writeComponents(to, p)
-	if p.Fault != nil {
-		indent(to, p.Fault.Hint)
-		indent(to, p.Fault.Detail)
-	}
-	for _, c := range p.Components {
-		if t := c.Provider; t != nil {
-			fmt.Fprintf(to, "  %s: models %s; default %s; %s\n", c.Name, orElse(strings.Join(t.Models, ", "), "any"),
-				orElse(t.DefaultModel, "none"), orElse(string(t.Locality), string(sdk.LocalityRemote)))
-		}
-		if len(c.ConfigSchema) > 0 {
-			fmt.Fprintf(to, "  %s %s takes a config: its JSON Schema is in `plugins info --json`\n", kindName(c.Kind), c.Name)
-		}
-	}
+	return c.Name + " (" + strings.Join(c.Aliases, ", ") + ")"
 }
 
 func kindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }

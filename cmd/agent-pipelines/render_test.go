@@ -19,7 +19,7 @@ func TestWriteStatus(t *testing.T) {
 	ended := noon.Add(-time.Minute)
 	s := kernel.Status{
 		Session: "auth", Mode: "pipeline", Status: state.Failed, Node: "1", Stage: "work", Type: "implement", Provider: "claude",
-		Iteration: 3, Max: 5, Attempt: 2, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended,
+		Iteration: 3, Max: 5, Attempt: 2, Events: 9, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended,
 		Failure:       &event.FailureData{Code: "ACODE-ORCH-001", ErrorType: "provider_crashed", Message: "claude died", Remedy: "try again"},
 		Dir:           "/p/.claude/pipeline-runs/auth",
 		ResumeCommand: "agent-pipelines resume auth",
@@ -30,7 +30,8 @@ Node:           1 (work/implement)
 Provider:       claude
 Iteration:      3/5 (attempt 2)
 Last event:     error (12s ago)
-Errors:         1
+Health:         ok (0.85: 1 error in a row, 1 iteration without progress)
+Errors:         2
 Duration:       59m
 Run dir:        /p/.claude/pipeline-runs/auth
 Error: claude died
@@ -39,7 +40,7 @@ Error: claude died
 To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
-	writeStatus(&out, &s, noon)
+	writeStatus(&out, &s, kernel.Health{Score: 0.85, Label: kernel.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

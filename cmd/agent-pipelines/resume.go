@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -10,37 +11,92 @@ import (
 
 // resumeVerb is `resume <session>`.
 type resumeVerb struct {
-	Session    string `arg:"" help:"The session to go on with."`
-	Context    string `help:"Text for the agents' next prompts."`
-	Force      bool   `help:"Take the session over from another process that holds it."`
-	Foreground bool   `hidden:"" aliases:"no-tmux" help:"The default."`
+	Session string `arg:"" help:"The session to go on with."`
+	Context string `help:"Text for the agents' next prompts."`
+	Force   bool   `help:"Take the session over from another process that holds it."`
+	resumePlace
+	cleanedFlag
+}
+
+// resumePlace says where a session goes on.
+type resumePlace struct {
+	Foreground bool `hidden:"" aliases:"no-tmux" help:"The default."`
+	Detach     bool `help:"Go on in the background, as a process without a terminal."`
+	Tmux       bool `help:"Go on in the background, in a tmux session."`
 }
 
 func (v *resumeVerb) run(ctx context.Context, a *app) error {
-	return a.resume(ctx, kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force})
+	at := placeFlags(v.resumePlace)
+	place, err := at.said()
+	if err != nil {
+		return err
+	}
+	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Notes: v.notes()}
+	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
+}
+
+func orPlace(place, other kernel.Background) kernel.Background {
+	if place == kernel.BackgroundUnset {
+		return other
+	}
+	return place
 }
 
 // resume serves --resume of the verbs that start a session.
 func (f *runFlags) resume(ctx context.Context, a *app, session string) error {
+	place, err := f.place(ctx, a)
+	if err != nil {
+		return err
+	}
 	o := kernel.ResumeOptions{Session: session, Context: f.Context, Force: f.Force}
 	if ignored := f.ignoredOnResume(); ignored != "" {
-		return a.resume(ctx, o, ignored)
+		return a.resume(ctx, place, o, ignored)
 	}
-	return a.resume(ctx, o)
+	return a.resume(ctx, place, o)
 }
 
-func (a *app) resume(ctx context.Context, o kernel.ResumeOptions, say ...string) error {
+func (a *app) resume(ctx context.Context, at kernel.Background, o kernel.ResumeOptions, say ...string) error {
 	o.By = a.user()
-	err := a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
-		o.Observe = observe
-		return e.Resume(ctx, o)
-	}, say...)
+	var err error
+	if at == kernel.BackgroundOff {
+		err = a.resumeHere(ctx, o, say...)
+	} else {
+		err = a.resumeElsewhere(ctx, at, o, say...)
+	}
 	if errors.Is(err, kernel.ErrNoSession) {
 		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
 		missing.Cause = kernel.ErrNothingToResume
 		return missing.WithHint("%s list shows the sessions of this directory", program)
 	}
 	return err
+}
+
+func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kernel.ResumeOptions, say ...string) error {
+	for _, line := range say {
+		fmt.Fprintln(a.stderr, line)
+	}
+	return a.inBackground(ctx, errand{
+		at: at, session: o.Session, force: o.Force,
+		check: func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error) {
+			return e.PreflightResume(ctx, o)
+		},
+		command: func(session string, more ...string) []string {
+			if o.Context != "" {
+				more = append(more, "--context="+o.Context)
+			}
+			if o.Force {
+				more = append(more, "--force")
+			}
+			return a.foreground("resume", more, []string{session})
+		},
+	})
+}
+
+func (a *app) resumeHere(ctx context.Context, o kernel.ResumeOptions, say ...string) error {
+	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
+		o.Observe = observe
+		return e.Resume(ctx, o)
+	}, say...)
 }
 
 // user is who acts, for the journal.

@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -16,29 +18,23 @@ type runFlags struct {
 	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input. May be given several times."`
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'. May be given several times."`
 
-	Force      bool `help:"Take over a session that another process holds; start a finished one again."`
-	Resume     bool `help:"Go on with the session instead of starting it."`
-	Recompile  bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
-	Foreground bool `aliases:"no-tmux" help:"Run in this terminal (also: --no-tmux)."`
-	Tmux       bool `help:"Run in a tmux session in the background."`
+	Force     bool `help:"Take over a session that another process holds; start a finished one again."`
+	Resume    bool `help:"Go on with the session instead of starting it."`
+	Recompile bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
+
+	placeFlags
+	cleanedFlag
 }
 
 // check refuses combinations that contradict themselves, and what this version cannot do.
-func (f *runFlags) check(a *app) error {
-	switch {
-	case f.Resume && f.Recompile:
+func (f *runFlags) check() error {
+	if f.Resume && f.Recompile {
 		return usageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
-	case f.Resume, f.Foreground, !f.Tmux && a.getenv("CI") == "true":
-		return nil
-	default:
-		return errBackground
 	}
+	_, err := f.said()
+	return err
 }
-
-// errBackground refuses to run a session in the background.
-var errBackground = usageError("this version runs sessions in the foreground only",
-	"add --foreground (with CI=true in the environment it is the default)")
 
 // options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
 // wrapper scripts hand them on.
@@ -54,11 +50,33 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
 		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
-		Inputs:   inputs, Commands: f.Command, Force: f.Force,
+		Inputs:   inputs, Commands: f.Command, Force: f.Force, Notes: f.notes(),
 		EnvProvider: a.getenv("CLAUDE_PIPELINE_PROVIDER"),
 		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.getenv("CLAUDE_PIPELINE_CONTEXT"),
 	}, nil
+}
+
+// arguments are flags that make the same options in another process, whatever its environment says.
+func (f *runFlags) arguments(o kernel.RunOptions) []string {
+	var args []string
+	for _, flag := range []struct{ name, value string }{
+		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context},
+	} {
+		if flag.value != "" {
+			args = append(args, flag.name+"="+flag.value)
+		}
+	}
+	for _, input := range o.Inputs {
+		args = append(args, "--input="+input)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Commands)) {
+		args = append(args, "--command="+name+"="+o.Commands[name])
+	}
+	if o.Force {
+		args = append(args, "--force")
+	}
+	return args
 }
 
 // ignoredOnResume says which flags have no effect on a resumed session.

@@ -1,6 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,28 +62,79 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// DESIGN 3: in the background unless --foreground or CI=true; this version has no background.
-func TestForeground(t *testing.T) {
+// DESIGN 3: flags, then the user's config.yaml, then CI=true, then tmux.
+func TestPlace(t *testing.T) {
 	for _, tt := range []struct {
-		name  string
-		flags runFlags
-		ci    string
-		ok    bool
+		name   string
+		flags  placeFlags
+		config string
+		ci     string
+		want   kernel.Background
 	}{
-		{"said", runFlags{Foreground: true}, "", true},
-		{"not said", runFlags{}, "", false},
-		{"CI", runFlags{}, "true", true},
-		{"CI is something else", runFlags{}, "false", false},
-		{"CI, but tmux is asked for", runFlags{Tmux: true}, "true", false},
-		{"resume", runFlags{Resume: true}, "", true},
-		{"resume and recompile", runFlags{Resume: true, Recompile: true}, "", false},
+		{"nothing is said", placeFlags{}, "", "", kernel.BackgroundTmux},
+		{"CI", placeFlags{}, "", "true", kernel.BackgroundOff},
+		{"CI is something else", placeFlags{}, "", "false", kernel.BackgroundTmux},
+		{"the user's word goes before CI", placeFlags{}, "background: detach", "true", kernel.BackgroundDetach},
+		{"the user wants none", placeFlags{}, "background: off", "", kernel.BackgroundOff},
+		{"a file with faults says nothing", placeFlags{}, "background: screen", "", kernel.BackgroundTmux},
+		{"--foreground", placeFlags{Foreground: true}, "background: detach", "", kernel.BackgroundOff},
+		{"--detach", placeFlags{Detach: true}, "background: off", "true", kernel.BackgroundDetach},
+		{"--tmux", placeFlags{Tmux: true}, "background: off", "true", kernel.BackgroundTmux},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := tt.flags.check(&app{console: environmentOf(map[string]string{"CI": tt.ci})})
-			if (err == nil) != tt.ok || err != nil && exitOf(err) != exitUsage {
-				t.Errorf("got %v", err)
+			home := t.TempDir()
+			t.Setenv("XDG_CONFIG_HOME", home)
+			if tt.config != "" {
+				file := filepath.Join(home, "agent-pipelines", "config.yaml")
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(tt.config), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			c := environmentOf(map[string]string{"CI": tt.ci, "PROJECT_ROOT": t.TempDir()})
+			c.stderr = io.Discard
+			got, err := tt.flags.place(t.Context(), &app{console: c})
+			if err != nil || got != tt.want {
+				t.Errorf("got %q, %v, want %q", got, err, tt.want)
 			}
 		})
+	}
+	for _, contradiction := range []placeFlags{{Foreground: true, Tmux: true}, {Foreground: true, Detach: true}, {Detach: true, Tmux: true}} {
+		if err := (&runFlags{placeFlags: contradiction}).check(); exitOf(err) != exitUsage {
+			t.Errorf("%+v: %v", contradiction, err)
+		}
+	}
+	if err := (&runFlags{Resume: true, Recompile: true}).check(); exitOf(err) != exitUsage {
+		t.Errorf("resume and recompile: %v", err)
+	}
+}
+
+// D34: what another process is told makes the same options, even where values look like flags.
+func TestArguments(t *testing.T) {
+	want := runFlags{
+		Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
+		Command: map[string]string{"test": "make a=b", "lint": "x; y"}, Force: true, placeFlags: placeFlags{Foreground: true},
+	}
+	a := &app{console: environmentOf(nil), settings: settings{
+		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,
+	}}
+	o, err := want.options(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l line
+	parser := newParser(&l, a.console)
+	args := a.foreground("loop", want.arguments(o), []string{"-stage", "s", "3"})
+	if _, err := parser.Parse(arrange(parser.Model, args).args); err != nil {
+		t.Fatal(err, args)
+	}
+	if diff := cmp.Diff(want, l.Loop.runFlags, cmp.AllowUnexported(runFlags{})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(a.settings, l.settings); diff != "" {
+		t.Error(diff)
+	}
+	if l.Loop.Stage != "-stage" || l.Loop.Session != "s" || *l.Loop.Max != 3 {
+		t.Errorf("words %+v", l.Loop)
 	}
 }
 

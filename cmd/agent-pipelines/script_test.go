@@ -56,12 +56,16 @@ func buildPrograms(dir string) error {
 	if err != nil {
 		return err
 	}
-	for out, pkg := range map[string]string{
-		"bin/agent-pipelines":             "./cmd/agent-pipelines",
-		"bin/plugins/agent-plugin-mock":   "./plugins/mock",
-		"bin/plugins/agent-plugin-judge":  "./plugins/judge",
-		"bin/plugins/agent-plugin-claude": "./plugins/claude",
-	} {
+	sources := map[string]string{"bin/agent-pipelines": "./cmd/agent-pipelines"}
+	plugins, err := filepath.Glob(filepath.Join(root, "plugins", "*", "go.mod"))
+	if err != nil {
+		return err
+	}
+	for _, file := range plugins {
+		name := filepath.Base(filepath.Dir(file))
+		sources["bin/plugins/agent-plugin-"+name] = "./plugins/" + name
+	}
+	for out, pkg := range sources {
 		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -103,6 +107,9 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("TZ", "UTC")
+	if err := privateTmux(env); err != nil {
+		return err
+	}
 	if err := os.CopyFS(filepath.Join(env.WorkDir, "example"), os.DirFS("../../examples/demo")); err != nil {
 		return err
 	}

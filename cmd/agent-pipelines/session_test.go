@@ -43,19 +43,27 @@ func pids(ts *testscript.TestScript, neg bool, args []string) {
 	eventually(ts, "a process id of "+args[1], func() bool { // events that only inform come a moment later
 		found = ""
 		for _, e := range journalOf(ts, args[0]) {
-			var d struct {
-				PID    int    `json:"pid"`
-				Plugin string `json:"plugin"`
-			}
+			var d started
 			ts.Check(json.Unmarshal(e.Data, &d))
 			kernel := args[1] == "kernel" && e.Type == event.KernelStart
-			if kernel || e.Type == event.PluginStarted && strings.HasSuffix(d.Plugin, "/agent-plugin-"+args[1]) {
+			if kernel || e.Type == event.PluginStarted && d.is(args[1]) {
 				found += strconv.Itoa(d.PID) + "\n"
 			}
 		}
 		return found != ""
 	})
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(found), 0o600))
+}
+
+// started is what the journal says of a process that was started.
+type started struct {
+	PID    int    `json:"pid"`
+	Plugin string `json:"plugin"`
+}
+
+// is says whether it is the named plugin's, in its own binary or carried by the command.
+func (s started) is(plugin string) bool {
+	return strings.HasSuffix(s.Plugin, "/agent-plugin-"+plugin) || strings.HasSuffix(s.Plugin, "/agent-pipelines plugin serve "+plugin)
 }
 
 // sound is "sound <session>": the journal has no gap in its numbers, no kernel wrote after a later one

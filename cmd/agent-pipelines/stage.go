@@ -19,20 +19,7 @@ func (v *stageVerb) run(ctx context.Context, a *app) error {
 	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
 		return a.unknownWord(missing)
 	}
-	if errors.Is(err, errBackground) {
-		return a.unknownOrBackground(v.Stage)
-	}
 	return err
-}
-
-// unknownOrBackground explains a first word that is no verb, and that cannot run as a stage for want
-// of --foreground, whether there is such a stage or not.
-func (a *app) unknownOrBackground(word string) error {
-	hint := fmt.Sprintf("%s %s --foreground runs the stage; with CI=true in the environment --foreground is the default", program, word)
-	if near := nearest.Name(word, commandNames(a.parser.Model.Node)); near != "" {
-		hint = fmt.Sprintf("did you mean `%s %s`?\n%s", program, near, hint)
-	}
-	return usageError(fmt.Sprintf("unknown command '%s'; if it is a stage, this version runs it in the foreground only", word), "%s", hint)
 }
 
 // unknownWord explains a first word that is neither a verb nor a stage.

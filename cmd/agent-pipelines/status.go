@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -23,17 +25,24 @@ func (v *statusVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
+		h, err := e.Health(v.Session)
+		if err != nil {
+			return err
+		}
 		if a.JSON {
-			printJSON(a.stdout, s)
+			printJSON(a.stdout, struct {
+				*kernel.Status
+				Health kernel.Health `json:"health"`
+			}{s, h})
 			return nil
 		}
-		writeStatus(a.stdout, s, time.Now())
+		writeStatus(a.stdout, s, h, time.Now())
 		return nil
 	})
 }
 
 // writeStatus writes a status for people, as it is at a time.
-func writeStatus(to io.Writer, s *kernel.Status, now time.Time) {
+func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
@@ -44,13 +53,21 @@ func writeStatus(to io.Writer, s *kernel.Status, now time.Time) {
 	row("Reason", s.Reason)
 	row("Node", node(s))
 	row("Provider", s.Provider)
-	row("Iteration", iteration(s))
+	if len(s.Providers) == 0 {
+		row("Iteration", iteration(s.Iteration, s.Max, s.Attempt))
+	}
+	for i := range s.Providers {
+		p := &s.Providers[i]
+		row("  "+p.Provider, provider(p))
+	}
 	if s.LastEvent != "" {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
-	row("Errors", errorsOf(s))
+	row("Health", health(s, h))
+	row("Errors", strconv.Itoa(max(h.Errors, failures(s))))
 	row("Duration", duration(s, now))
 	row("Usage", screen.Usage(s.Usage))
+	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {
 		failureOf(s.Failure).print(to)
@@ -80,25 +97,68 @@ func node(s *kernel.Status) string {
 	if s.Node == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s (%s/%s)", s.Node, s.Stage, cmp.Or(s.Type, "inline"))
+	kind := cmp.Or(s.Type, "inline")
+	if len(s.Providers) > 0 {
+		kind = "parallel"
+	}
+	return fmt.Sprintf("%s (%s/%s)", s.Node, s.Stage, kind)
 }
 
-func iteration(s *kernel.Status) string {
-	text := fmt.Sprint(s.Iteration)
-	if s.Max > 0 {
-		text += fmt.Sprintf("/%d", s.Max)
+func iteration(number, limit, attempt int) string {
+	text := fmt.Sprint(number)
+	if limit > 0 {
+		text += fmt.Sprintf("/%d", limit)
 	}
-	if s.Attempt > 1 {
-		text += fmt.Sprintf(" (attempt %d)", s.Attempt)
+	if attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", attempt)
 	}
 	return text
 }
 
-func errorsOf(s *kernel.Status) string {
-	if s.Failure == nil {
-		return "0"
+// provider is how a provider of a parallel block stands: "running, stage ideas, iteration 1/2".
+func provider(p *kernel.ProviderStatus) string {
+	text := p.Status
+	if p.Stage != "" && p.Status != string(state.NodeComplete) {
+		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iteration(p.Iteration, p.Max, p.Attempt))
 	}
-	return "1"
+	if p.Failure != nil {
+		text += ": " + p.Failure.Message
+	}
+	return text
+}
+
+// health is the Bash engine's word for it, with the score where that tells more.
+func health(s *kernel.Status, h kernel.Health) string {
+	switch {
+	case s.Events == 0:
+		return ""
+	case h.Label == kernel.HealthWarning:
+		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, kernel.HealthThreshold, burden(h))
+	case h.Score < 1:
+		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, burden(h))
+	default:
+		return h.Label
+	}
+}
+
+// burden is what a score suffers from.
+func burden(h kernel.Health) string {
+	var parts []string
+	if h.ConsecutiveErrors > 0 {
+		parts = append(parts, plural(h.ConsecutiveErrors, "error")+" in a row")
+	}
+	if h.WithoutProgress > 0 {
+		parts = append(parts, plural(h.WithoutProgress, "iteration")+" without progress")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// failures is 1 for a run that failed: an error that no event of its own tells counts too.
+func failures(s *kernel.Status) int {
+	if s.Failure == nil {
+		return 0
+	}
+	return 1
 }
 
 // duration is from the start to the end, or to now.

@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // tailLines is how many lines tail begins with, as in the Bash engine.
@@ -31,44 +30,15 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	err := a.use(ctx, func(e *kernel.Engine) error {
-		s, err := e.Status(v.Session)
-		if err != nil {
-			return err
+		if v.Follow != nil { // as asked, whether anybody works on the session or not
+			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, a.printEvent)
 		}
-		return e.Tail(ctx, v.Session, v.lines(), v.follows(s), func(ev event.Event) error {
-			if err := a.printEvent(ev); err != nil {
-				return err
-			}
-			return v.ended(e, ev)
-		})
+		return e.Follow(ctx, v.Session, v.lines(), func(u kernel.Update) error { return a.printEvent(*u.Event) })
 	})
-	if errors.Is(err, errEnded) || errors.Is(err, context.Canceled) && ctx.Err() != nil {
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // this is how following ends
 	}
 	return err
-}
-
-// errEnded ends the following of a session that has ended.
-var errEnded = errors.New("session has ended")
-
-// ended is errEnded when an event was a session's last one for now, unless --follow asks for more.
-func (v *tailVerb) ended(e *kernel.Engine, ev event.Event) error {
-	switch ev.Type {
-	case event.SessionComplete, event.SessionPaused, event.SessionAborted, event.NodeComplete:
-	default:
-		return nil
-	}
-	if v.Follow != nil {
-		return nil
-	}
-	s, err := e.Status(v.Session)
-	if err != nil {
-		return err
-	}
-	if s.LastEvent == string(ev.Type) && s.Status != state.Running {
-		return errEnded
-	}
-	return nil
 }
 
 func (v *tailVerb) lines() int {
@@ -80,14 +50,6 @@ func (v *tailVerb) lines() int {
 	default:
 		return tailLines
 	}
-}
-
-// follows says whether to wait for more: as asked, or while a kernel holds the session.
-func (v *tailVerb) follows(s *kernel.Status) bool {
-	if v.Follow != nil {
-		return *v.Follow
-	}
-	return s.PID > 0
 }
 
 // printEvent prints an event as a line for people, or with --json as it stands in the journal.

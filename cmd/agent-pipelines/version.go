@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // versionVerb is `version`.
@@ -45,6 +46,9 @@ func thisBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
+	}
+	if v, released := strings.CutPrefix(info.Main.Version, "v"); version == unversioned && released { // go install
+		b.Version = v
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {

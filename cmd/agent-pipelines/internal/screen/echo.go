@@ -1,9 +1,50 @@
 package screen
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // maxPartial is how much of a line without an end is kept, in bytes.
 const maxPartial = 4 << 10
+
+// echoes repeat the texts of agents that speak side by side, by the provider of a parallel block.
+type echoes map[string]*echo
+
+func (all *echoes) add(branch, text string) []string {
+	if *all == nil {
+		*all = echoes{}
+	}
+	e, speaks := (*all)[branch]
+	if !speaks {
+		e = &echo{}
+		(*all)[branch] = e
+	}
+	return said(branch, e.add(text))
+}
+
+// end returns what is left of those whose work an event tells of: of one provider, else of all.
+func (all echoes) end(branch string) []string {
+	var lines []string
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		if branch == "" || id == branch {
+			lines = append(lines, said(id, all[id].end())...)
+		}
+	}
+	return lines
+}
+
+// said says of lines whose they are.
+func said(branch string, lines []string) []string {
+	if branch == "" {
+		return lines
+	}
+	for i := range lines {
+		lines[i] = "    " + Clean(branch) + strings.TrimPrefix(lines[i], "   ")
+	}
+	return lines
+}
 
 // echo repeats an agent's text line by line, while it comes in pieces of any size.
 type echo struct{ partial string }

@@ -3,7 +3,6 @@ package screen
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -21,14 +20,14 @@ type Narrator struct {
 	// Verbose adds what only somebody who looks for a fault wants to see, and what the agents say.
 	Verbose bool
 
-	echo echo
+	echo echoes
 }
 
 // Lines are what is to be said about an update, none for most.
 func (n *Narrator) Lines(u kernel.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
-		return n.echo.add(u.Report.Text)
+		return n.echo.add(u.Report.Branch, u.Report.Text)
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return nil
 	}
@@ -40,7 +39,7 @@ func (n *Narrator) Lines(u kernel.Update) []string {
 	for i := range lines {
 		lines[i] = printable(lines[i])
 	}
-	return append(n.echo.end(), lines...)
+	return append(n.echo.end(branch(*u.Event)), lines...)
 }
 
 // place is an update with the node that it is about, nil for none.
@@ -56,11 +55,17 @@ func (n *Narrator) say(at place, e event.Event) []string {
 	case event.SessionStart:
 		return sessionHead(at)
 	case event.SessionResumed:
-		return resumed(at)
+		return append(resumed(at), stillWaiting(at, e)...)
 	case event.NodeStart:
 		return nodeHead(at, e)
+	case event.NodeRunStart:
+		return runHead(e)
 	case event.IterationStart:
 		return iterationHead(at, e)
+	case event.ParallelProviderStart:
+		return providerStarted(e)
+	case event.ParallelProviderComplete, event.ParallelProviderFailed:
+		return providerEnded(e)
 	case event.IterationComplete:
 		return iterationEnd(e)
 	case event.Error:
@@ -113,6 +118,9 @@ func resumed(at place) []string {
 	if n == nil {
 		return []string{fmt.Sprintf("Resuming session '%s'", at.Session)}
 	}
+	if n.Kind == plan.KindParallel {
+		return goesOn(at, n)
+	}
 	next := at.State.Nodes[n.Path].Loop.Completed + 1
 	if at.loop() {
 		return []string{fmt.Sprintf("Resuming session '%s' from iteration %d", at.Session, next)}
@@ -124,7 +132,14 @@ func nodeHead(at place, e event.Event) []string {
 	if at.loop() || at.node == nil {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("Loop %d/%d: %s", at.Plan.Index(at.node.Path)+1, len(at.Plan.Nodes), at.node.ID)}
+	if at.block() {
+		return blockHead(at.node)
+	}
+	nodes, position := at.Plan.Siblings(at.node.Path)
+	if at.node.Kind == plan.KindPipeline {
+		return pipelineHead(at, position+1, len(nodes))
+	}
+	lines := []string{fmt.Sprintf("Loop %d/%d: %s", position+1, len(nodes), at.node.ID)}
 	if at.node.Description != "" {
 		lines = append(lines, at.node.Description)
 	}
@@ -136,6 +151,24 @@ func nodeHead(at place, e event.Event) []string {
 		runs = fmt.Sprintf("Visit: %d | %s", e.Cursor.Visit, runs)
 	}
 	return append(nodeBox(append(lines, runs+" | Provider: "+providerOf(at.node))...), "")
+}
+
+// pipelineHead announces a pipeline within the pipeline.
+func pipelineHead(at place, number, of int) []string {
+	lines := []string{fmt.Sprintf("Pipeline %d/%d: %s", number, of, at.node.ID)}
+	if at.node.Description != "" {
+		lines = append(lines, at.node.Description)
+	}
+	return append(nodeBox(append(lines, "Runs the pipeline: "+at.node.Ref)...), "")
+}
+
+// runHead announces a run of it, where there are several.
+func runHead(e event.Event) []string {
+	d, err := event.Decode[event.NodeRunStartData](e)
+	if err != nil || d.Max < 2 {
+		return nil
+	}
+	return []string{fmt.Sprintf("  %s: run %d of %d", d.Name, d.N, d.Max), ""}
 }
 
 func runsOf(n *plan.Node) string {
@@ -161,6 +194,9 @@ func providerOf(n *plan.Node) string {
 }
 
 func iterationHead(at place, e event.Event) []string {
+	if branch(e) != "" {
+		return blockIteration(at, e)
+	}
 	limit := 0
 	if at.node != nil {
 		limit = at.node.Termination.Max()
@@ -181,7 +217,7 @@ func iterationEnd(e event.Event) []string {
 	if err != nil || d.Summary == "" {
 		return nil
 	}
-	return []string{"    " + Clean(d.Summary)}
+	return []string{"    " + who(e) + Clean(d.Summary)}
 }
 
 func failed(e event.Event) []string {
@@ -189,7 +225,7 @@ func failed(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("  ✗ %s: %s", d.ErrorType, Clean(d.Message))}
+	return []string{fmt.Sprintf("  ✗ %s%s: %s", who(e), d.ErrorType, Clean(d.Message))}
 }
 
 func retried(e event.Event) []string {
@@ -197,7 +233,7 @@ func retried(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("  ↻ attempt %d of %d", d.N, d.Max)}
+	return []string{fmt.Sprintf("  ↻ %sattempt %d of %d", who(e), d.N, d.Max)}
 }
 
 // decided speaks of a decision to go on; the end of a node has a line of its own.
@@ -208,10 +244,11 @@ func (n *Narrator) decided(at place, e event.Event) []string {
 	}
 	var lines []string
 	if d.Reason != "" && (n.Verbose || d.Round > 0) {
-		lines = append(lines, fmt.Sprintf("    %s: %s", d.Strategy, Clean(d.Reason)))
+		lines = append(lines, fmt.Sprintf("    %s%s: %s", who(e), d.Strategy, Clean(d.Reason)))
 	}
-	// A delay sets a timer, which has the same line; scripts know it from a delay of zero too.
-	if at.loop() && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
+	// A delay sets a timer, which has the same line; scripts know it from a delay of zero too. Before the first
+	// iteration there is none.
+	if at.loop() && e.Cursor != nil && e.Cursor.Iteration > 0 && at.node != nil && at.node.Delay != nil && *at.node.Delay == 0 && !at.State.SkipDelays {
 		lines = append(lines, "Waiting 0 seconds...")
 	}
 	return lines
@@ -222,7 +259,7 @@ func asked(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	return []string{"    Asking the judge (" + d.Provider + ")..."}
+	return []string{"    " + who(e) + "Asking the judge (" + d.Provider + ")..."}
 }
 
 func answered(e event.Event) []string {
@@ -230,25 +267,16 @@ func answered(e event.Event) []string {
 	if err != nil || d.Status == "success" {
 		return nil
 	}
-	return []string{"    The judge did not answer: " + d.Reason}
-}
-
-func waiting(e event.Event) []string {
-	d, err := event.Decode[event.TimerSetData](e)
-	if err != nil {
-		return nil
-	}
-	seconds := int(d.After.Round(time.Second) / time.Second)
-	if d.Purpose == "delay" {
-		return []string{fmt.Sprintf("Waiting %d seconds...", seconds)}
-	}
-	return []string{fmt.Sprintf("  Trying again in %s...", d.After.Round(100*time.Millisecond))}
+	return []string{"    " + who(e) + "The judge did not answer: " + d.Reason}
 }
 
 func nodeEnd(at place, e event.Event) []string {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
 		return nil
+	}
+	if at.block() {
+		return blockEnd(at, e)
 	}
 	completed := at.State.Nodes[e.Cursor.NodePath].Loop.Completed
 	var lines []string

@@ -3,25 +3,31 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// status is what a live view shows: the attempt under way and what is known of it.
+// status is what a live view shows: the attempts under way and what is known of them.
 type status struct {
-	active    bool
-	session   string
+	total   event.Usage
+	running []*activity // one; in a parallel block one for each provider, in the order of their names
+}
+
+// activity is one iteration under way.
+type activity struct {
+	branch    string // the provider of a parallel block, "" outside
 	stage     string
 	provider  string
 	iteration int
 	limit     int
 	attempt   int
 	since     time.Time // of the iteration's beginning
-	total     event.Usage
 	current   *sdk.Usage
 	progress  sdk.Progress
 	doing     string // instead of the agent's progress: waiting, judging
@@ -31,79 +37,133 @@ type status struct {
 func (s *status) take(u kernel.Update, now time.Time) bool {
 	switch {
 	case u.Report != nil:
-		s.current, s.progress = u.Report.Usage, u.Report.Progress
+		a := s.of(u.Report.Branch)
+		a.current, a.progress = u.Report.Usage, u.Report.Progress
 		return true
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return false
 	}
-	s.session, s.total = u.Session, u.State.Usage
-	switch u.Event.Type {
+	s.total = u.State.Usage
+	e := *u.Event
+	switch a := s.of(branch(e)); e.Type {
 	case event.IterationStart:
+		s.end(branch(e))
 		s.begin(u, now)
 	case event.Retry:
-		s.attempt, s.current, s.progress, s.doing = u.Event.Attempt, nil, sdk.Progress{}, ""
+		a.attempt, a.current, a.progress, a.doing = e.Attempt, nil, sdk.Progress{}, ""
 	case event.IterationComplete, event.Error:
-		s.current, s.progress, s.doing = nil, sdk.Progress{}, "deciding what is next"
+		a.current, a.progress, a.doing = nil, sdk.Progress{}, "deciding what is next"
 	case event.JudgeStart:
-		s.doing = "the judge reads"
+		a.doing = "the judge reads"
 	case event.TimerSet:
-		s.doing = "waiting"
+		a.doing = "waiting"
+	case event.ParallelProviderComplete, event.ParallelProviderFailed:
+		s.end(branch(e))
 	case event.NodeComplete, event.SessionPaused, event.SessionComplete, event.SessionAborted:
-		s.active = false
+		s.running = nil
 	default:
 		return false
 	}
 	return true
 }
 
-func (s *status) begin(u kernel.Update, now time.Time) {
-	*s = status{active: true, session: u.Session, total: u.State.Usage, attempt: max(u.Event.Attempt, 1), since: now}
-	if u.Event.Cursor == nil {
-		return
+// of is what runs for a branch, and something that nobody sees if nothing does.
+func (s *status) of(branch string) *activity {
+	for _, a := range s.running {
+		if a.branch == branch {
+			return a
+		}
 	}
-	s.iteration = u.Event.Cursor.Iteration
-	if n := u.Plan.Find(u.Event.Cursor.NodePath); n != nil {
-		s.stage, s.provider, s.limit = n.ID, providerOf(n), n.Termination.Max()
-	}
+	return &activity{}
 }
 
-// lines are the live lines, none while nothing runs.
+func (s *status) end(branch string) {
+	s.running = slices.DeleteFunc(s.running, func(a *activity) bool { return a.branch == branch })
+}
+
+func (s *status) begin(u kernel.Update, now time.Time) {
+	e := *u.Event
+	a := &activity{branch: branch(e), attempt: max(e.Attempt, 1), since: now}
+	if c := e.Cursor; c != nil {
+		a.iteration = c.Iteration
+		n := u.Plan.Find(c.NodePath)
+		if a.branch != "" {
+			n = place{Update: u}.stage(e)
+		}
+		if n != nil {
+			a.stage, a.provider, a.limit = n.ID, providerOf(n), n.Termination.Max()
+		}
+	}
+	if a.branch != "" { // the plan does not say what runs there
+		d, _ := event.Decode[event.IterationStartData](e) // what cannot be read is not shown
+		a.provider = providerOf(&plan.Node{Provider: &plan.Provider{Type: d.Provider, Model: d.Model}})
+	}
+	at, _ := slices.BinarySearchFunc(s.running, a, func(x, y *activity) int { return cmp.Compare(x.branch, y.branch) })
+	s.running = slices.Insert(s.running, at, a)
+}
+
+// lines are the live lines, none while nothing runs. In a block each provider has one, and the last says
+// what all of them consumed.
 func (s *status) lines(now time.Time) []string {
-	if !s.active {
-		return nil
+	var lines []string
+	usage := Usage(s.used())
+	for _, a := range s.running {
+		if a.branch == "" {
+			lines = append(lines, Clean(a.head(now)))
+			if work := joined(usage, a.work()); work != "" {
+				lines = append(lines, "  "+Clean(work))
+			}
+			return lines
+		}
+		lines = append(lines, Clean(joined(a.head(now), a.work())))
 	}
-	running := now.Sub(s.since)
-	head := fmt.Sprintf("%c %s · iteration %s · %s · %s", spinner(running), s.stage, s.of(), s.provider, Clock(running))
-	if s.attempt > 1 {
-		head += fmt.Sprintf(" · attempt %d", s.attempt)
-	}
-	lines := []string{Clean(head)}
-	if line := s.work(); line != "" {
-		lines = append(lines, "  "+Clean(line))
+	if len(lines) > 0 && usage != "" {
+		lines = append(lines, "  "+usage)
 	}
 	return lines
 }
 
-func (s *status) of() string {
-	if s.limit > 0 {
-		return fmt.Sprintf("%d/%d", s.iteration, s.limit)
+func (a *activity) head(now time.Time) string {
+	running := now.Sub(a.since)
+	name := a.stage
+	if a.branch != "" {
+		name = a.branch + ": " + a.stage
 	}
-	return fmt.Sprint(s.iteration)
+	head := fmt.Sprintf("%c %s · iteration %s · %s · %s", spinner(running), name, a.of(), a.provider, Clock(running))
+	if a.attempt > 1 {
+		head += fmt.Sprintf(" · attempt %d", a.attempt)
+	}
+	return head
 }
 
-// work is what the agent does and what it has consumed so far.
-func (s *status) work() string {
-	var parts []string
-	if s.progress.Tool != "" {
-		parts = append(parts, s.progress.Tool)
+func (a *activity) of() string {
+	if a.limit > 0 {
+		return fmt.Sprintf("%d/%d", a.iteration, a.limit)
 	}
-	if text := cmp.Or(s.doing, s.progress.Message); text != "" && text != s.progress.Tool {
-		parts = append(parts, text)
+	return fmt.Sprint(a.iteration)
+}
+
+// work is what the agent does.
+func (a *activity) work() string {
+	text := cmp.Or(a.doing, a.progress.Message)
+	if text == a.progress.Tool {
+		text = ""
 	}
-	if usage := Usage(add(s.total, s.current)); usage != "" {
-		parts = append([]string{usage}, parts...)
+	return joined(a.progress.Tool, text)
+}
+
+// used is what the session has consumed so far.
+func (s *status) used() event.Usage {
+	sum := s.total
+	for _, a := range s.running {
+		sum = add(sum, a.current)
 	}
-	return strings.Join(parts, " · ")
+	return sum
+}
+
+// joined are the parts that are not empty.
+func joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
 // add is the sum of what the session consumed and what the attempt under way did.

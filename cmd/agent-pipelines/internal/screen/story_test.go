@@ -25,7 +25,7 @@ func pipelineStory() story {
 				},
 				{
 					Path: "1", ID: "work", Kind: plan.KindStage,
-					Provider: &plan.Provider{Type: "claude", Model: "opus"}, Termination: plan.Termination{"type": "judgment"},
+					Provider: &plan.Provider{Type: "claude", Model: "opus"}, Termination: plan.Termination{"type": "judgment", "max": 0},
 				},
 			},
 		},

@@ -12,6 +12,16 @@ import (
 // them, become spaces, and spaces in a row become one. What agents say cannot move the cursor.
 func Clean(text string) string { return strings.Join(strings.Fields(printable(text)), " ") }
 
+// Lines are the lines of a text, each made printable as by [Clean] but with its spaces, except those at
+// its end.
+func Lines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, strings.TrimRight(printable(line), " "))
+	}
+	return lines
+}
+
 // printable is [Clean] without a change to spaces.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

@@ -25,6 +25,16 @@ func TestClean(t *testing.T) {
 	}
 }
 
+func TestLines(t *testing.T) {
+	want := []string{"  deep [2J", "", "a  b", "end"}
+	if diff := cmp.Diff(want, Lines("  deep\x1b[2J\r\n\na\t b\nend ")); diff != "" {
+		t.Error(diff)
+	}
+	if got := Lines(""); got != nil {
+		t.Errorf("lines of nothing: %q", got)
+	}
+}
+
 func TestCut(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string

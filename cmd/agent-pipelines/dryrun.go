@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// dryRunVerb is `dry-run loop|pipeline <name> [session]`.
+type dryRunVerb struct {
+	Kind    string `arg:"" help:"loop or pipeline."`
+	Name    string `arg:"" help:"The stage's name; the pipeline's name or file."`
+	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
+
+	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`
+	Provider string            `help:"As the run's."`
+	Model    string            `help:"As the run's."`
+	Context  string            `help:"As the run's."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
+	Assume   map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error. May be given several times."`
+}
+
+func (v *dryRunVerb) run(ctx context.Context, a *app) error {
+	o, err := v.options(a)
+	if err != nil {
+		return err
+	}
+	return a.use(ctx, func(e *kernel.Engine) error {
+		d, err := e.DryRun(ctx, kernel.DryRunOptions{Run: o, Assume: v.Assume})
+		if err != nil {
+			return err
+		}
+		lint := kernel.LintOptions{Pipelines: []string{v.Name}}
+		if o.Stage != "" {
+			lint = kernel.LintOptions{Stages: []string{v.Name}}
+		}
+		targets, err := e.Lint(ctx, lint)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				*kernel.DryRun
+				Lint kernel.LintTarget `json:"lint"`
+			}{d, targets[0]})
+			return nil
+		}
+		writeDryRun(a.stdout, d, targets[0])
+		return nil
+	})
+}
+
+func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
+	flags := runFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	o, err := flags.options(a)
+	if err != nil {
+		return o, err
+	}
+	o.Session = v.Session
+	switch {
+	case v.Name == "":
+		return o, usageError("the name is empty", "give the name of a stage or a pipeline")
+	case v.Kind == modePipeline:
+		o.Pipeline = v.Name
+	case v.Kind != modeLoop && v.Kind != modeStage:
+		return o, usageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", program)
+	case v.Max < 1:
+		return o, usageError(fmt.Sprintf("a loop cannot have %d iterations", v.Max), "give a number from 1, or leave it out")
+	default:
+		o.Stage, o.Max = v.Name, v.Max
+	}
+	return o, nil
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// writeDryRun writes a run before it is one as Markdown, under the Bash engine's headings where it had any.
+func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
+	title := "Pipeline"
+	if d.Mode == modeLoop {
+		title = "Loop"
+	}
+	fmt.Fprintf(to, "# Dry Run: %s %s\n\n## Validation\n\n", title, lint.Name)
+	writeTarget(to, lint)
+	fmt.Fprint(to, "\n## Configuration\n\n")
+	writeRows(to, "Field", [][2]string{
+		{"name", d.Name},
+		{"description", d.Description},
+		{"nodes", fmt.Sprint(len(d.Plan.Nodes))},
+		{"session", d.Session},
+		{"source", d.File},
+	})
+	fmt.Fprint(to, "\n## Files\n\n")
+	writeRows(to, "Purpose", [][2]string{
+		{"Run directory", d.Dir + "/"},
+		{"State file", d.Dir + "/state.json"},
+		{"Lock file", ".claude/locks/" + d.Session + ".lock"},
+	})
+	fmt.Fprint(to, "\n## Nodes\n\n")
+	for i := range d.Plan.Nodes {
+		writeNode(to, fmt.Sprint(i+1), &d.Plan.Nodes[i])
+	}
+	for i := range d.Stages {
+		writePrompt(to, &d.Stages[i])
+	}
+	writeWay(to, d.Way)
+}
+
+// writeRows writes a table of two columns, without the rows that have no text.
+func writeRows(to io.Writer, first string, rows [][2]string) {
+	second := "Value"
+	if first == "Purpose" {
+		second = "Path"
+	}
+	fmt.Fprintf(to, "| %s | %s |\n|---|---|\n", first, second)
+	for _, row := range rows {
+		if row[1] != "" {
+			fmt.Fprintf(to, "| %s | %s |\n", row[0], strings.ReplaceAll(row[1], "|", `\|`))
+		}
+	}
+}
+
+// writeNode says what a node is; number is its position, from 1, after those of what it is in.
+func writeNode(to io.Writer, number string, n *plan.Node) {
+	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
+	item := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(to, "- **%s:** %s\n", name, text)
+		}
+	}
+	switch n.Kind {
+	case plan.KindParallel:
+		var providers, stages []string
+		for i := range n.Providers {
+			providers = append(providers, n.Providers[i].ID())
+		}
+		for i := range n.Stages {
+			stages = append(stages, n.Stages[i].ID)
+		}
+		fmt.Fprintln(to, "- **Parallel block**")
+		item("Providers", strings.Join(providers, ", "))
+		item("Stages", strings.Join(stages, ", "))
+	case plan.KindPipeline:
+		item("Pipeline", n.Ref)
+		item("Runs", fmt.Sprint(n.Runs))
+	default:
+		item("Stage", cmp.Or(n.Ref, "inline prompt"))
+		if n.Provider != nil {
+			item("Provider", n.Provider.Type+", model "+cmp.Or(n.Provider.Model, "its default"))
+		}
+		item("Max iterations", iterations(n.Termination.Max()))
+		item("Termination", n.Termination.Type())
+	}
+	item("Description", n.Description)
+	fmt.Fprintln(to)
+	if n.Plan != nil {
+		for i := range n.Plan.Nodes {
+			writeNode(to, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+		}
+	}
+}
+
+func iterations(most int) string {
+	if most == 0 {
+		return "no limit"
+	}
+	return fmt.Sprint(most)
+}
+
+// writePrompt writes what a stage's first iteration would get.
+func writePrompt(to io.Writer, s *kernel.DryRunStage) {
+	who := s.ID
+	if s.Branch != "" {
+		who += " by " + s.Branch
+	}
+	fmt.Fprintf(to, "## Resolved Prompt (Iteration 1): %s\n\n", who)
+	writeRows(to, "Purpose", [][2]string{
+		{"Provider", s.Provider},
+		{"Model", s.Model},
+		{"Prompt", cmp.Or(s.PromptPath, "inline")},
+		{"Iteration dir", s.Files.Dir + "/"},
+		{"Context file", s.Files.Context},
+		{"Result file", s.Files.Result},
+		{"Progress file", s.Files.Progress},
+		{"Output path", s.Files.Output},
+		{"Initial inputs", strings.Join(s.Inputs.Initial, ", ")},
+		{"Inputs from " + s.Inputs.From, strings.Join(s.Inputs.Outputs, ", ")},
+		{"Inputs from a block", string(s.Inputs.Parallel)},
+		{"Commands", strings.Join(s.Commands, ", ")},
+		{"Unresolved", strings.Join(s.Unresolved, ", ")},
+	})
+	fence := "```"
+	for strings.Contains(s.Prompt, fence) {
+		fence += "`"
+	}
+	fmt.Fprintf(to, "\n%smarkdown\n%s\n%s\n\n", fence, s.Prompt, fence)
+}
+
+// writeWay writes the way that the scheduler takes.
+func writeWay(to io.Writer, w kernel.DryRunWay) {
+	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
+	for i, s := range w.Steps {
+		fmt.Fprintf(to, "%d. %s", i+1, s.ID)
+		if s.Iterations > 0 { // an embedded pipeline has none of its own: its nodes follow
+			fmt.Fprintf(to, ": %s, %s", plural(s.Iterations, "iteration"), plural(s.Attempts, "attempt"))
+		}
+		if s.Waiting > 0 {
+			fmt.Fprintf(to, ", at least %s of delays", s.Waiting.Round(time.Millisecond))
+		}
+		if s.Outcome != "" {
+			fmt.Fprintf(to, " → %s (%s)", s.Outcome, cmp.Or(s.Reason, "all done"))
+		}
+		fmt.Fprintln(to)
+	}
+	if w.CutOff {
+		fmt.Fprint(to, "\nThe way goes on; what is shown ends here.\n")
+		return
+	}
+	ending := string(w.Status)
+	if w.Status == state.Failed && w.Reason != "" {
+		ending += ": " + w.Reason
+	}
+	fmt.Fprintf(to, "\nThe run would be %s.\n", ending)
+}

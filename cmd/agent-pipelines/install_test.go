@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/google/go-cmp/cmp"
+)
+
+// installed is the version that the test publishes.
+const installed = "v0.0.0-20260102030405-0123456789ab"
+
+// One `go install` gives a command that works in an empty directory: U293. The modules come from a proxy
+// made of the working tree, as a release would publish them; everything else comes from the module cache.
+func TestGoInstall(t *testing.T) {
+	bin := goInstall(t, "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines")
+	project, home := t.TempDir(), t.TempDir()
+	if err := os.CopyFS(project, os.DirFS("../../examples/demo")); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "agent-pipelines"), args...)
+		cmd.Dir = project
+		cmd.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "MOCK_CONFIG=.claude/mock.json"}
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("agent-pipelines %s: %v\n%s", strings.Join(args, " "), err, text)
+		}
+		return string(text)
+	}
+	if got := run("--version"); !strings.HasPrefix(got, "agent-pipelines "+strings.TrimPrefix(installed, "v")+"\n") {
+		t.Errorf("the version is %q, want %s", got, installed)
+	}
+	run("pipeline", "demo", "s", "--foreground")
+	if got := run("status", "s"); !strings.Contains(got, "completed") {
+		t.Errorf("the status is %s", got)
+	}
+
+	// One process for each plugin, none of which is the kernel's.
+	command := filepath.Join(bin, "agent-pipelines")
+	processes := map[string]int{}
+	for _, e := range readJournal(t, filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl")) {
+		var d started
+		if err := json.Unmarshal(e.Data, &d); err != nil {
+			t.Fatal(err)
+		}
+		switch e.Type {
+		case event.KernelStart:
+			processes["kernel"] = d.PID
+		case event.PluginStarted:
+			processes[strings.TrimPrefix(d.Plugin, command)] = d.PID
+		}
+	}
+	different := map[int]bool{}
+	for _, pid := range processes {
+		different[pid] = true
+	}
+	names := map[string]bool{}
+	for name := range processes {
+		names[name] = true
+	}
+	want := map[string]bool{"kernel": true, " plugin serve mock": true, " plugin serve judge": true}
+	if diff := cmp.Diff(want, names); diff != "" || len(different) != len(want) {
+		t.Errorf("processes %v (-want +got):\n%s", processes, diff)
+	}
+}
+
+// goInstall installs a command of the workspace with nothing but the go command and gives its directory.
+func goInstall(t *testing.T, pkg string) string {
+	t.Helper()
+	proxy, bin, cache := t.TempDir(), t.TempDir(), t.TempDir()
+	own := strings.TrimPrefix(pkg, "github.com/dodo-digital/agent-pipelines/")
+	command(t, "../..", nil, "run", "./tools/modproxy", "-version", installed, "-module", own, "-out", proxy)
+	// Without the workspace other versions may be chosen: this brings those that are not there yet.
+	command(t, ".", []string{"GOWORK=off"}, "list", "-deps", ".")
+	downloads := filepath.Join(strings.TrimSpace(command(t, ".", nil, "env", "GOMODCACHE")), "cache", "download")
+	command(t, t.TempDir(), []string{
+		"GOBIN=" + bin, "GOMODCACHE=" + cache, "HOME=" + t.TempDir(), "GOWORK=off", "CGO_ENABLED=0",
+		"GOCACHE=" + strings.TrimSpace(command(t, ".", nil, "env", "GOCACHE")), // -trimpath lets it serve any directory
+		"GOFLAGS=-mod=mod -trimpath -modcacherw", "GOPROXY=file://" + proxy + ",file://" + downloads, "GOSUMDB=off",
+		"GOPRIVATE=", "GONOPROXY=", "GOENV=off",
+	}, "install", pkg+"@"+installed)
+	return bin
+}
+
+// command runs the go command and gives what it printed.
+func command(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), env...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// readJournal reads the events of a session that has ended.
+func readJournal(t *testing.T, file string) []event.Event {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []event.Event
+	for line := range strings.Lines(string(text)) {
+		var e event.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		all = append(all, e)
+	}
+	return all
+}

@@ -1,0 +1,111 @@
+package capability
+
+import (
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Row is one trait: what it is about, and what holds for the component.
+type Row struct{ Name, Value string }
+
+// KnownModels is the name of the one row that is a list of any length.
+const KnownModels = "Known models"
+
+// Rows are the traits of a component in a fixed order, those of a provider first. All providers have the
+// same rows.
+func Rows(c sdk.Component) []Row {
+	var rows []Row
+	if c.Provider != nil {
+		rows = providerRows(c.Provider.Complete())
+	}
+	concurrency := "calls overlap"
+	if c.Concurrency == sdk.ConcurrencySerial {
+		concurrency = "one call at a time"
+	}
+	return append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")})
+}
+
+func providerRows(t sdk.ProviderTraits) []Row {
+	return []Row{
+		{"Models", modelChoice(t.ModelChoice)},
+		{KnownModels, listed(t.Models, "")},
+		{"Default model", orElse(t.DefaultModel, "none")},
+		{"Effort", effort(t)},
+		{"Locality", string(t.Locality)},
+		{"Reports tool calls", yes(t.ObservedTools || t.GatedTools)},
+		{"Asks for approval", yes(t.GatedTools)},
+		{"Token usage", reporting(t.Usage)},
+		{"Cost in dollars", reporting(t.Cost)},
+		{"Resume", choose(t.Resume, "from its last checkpoint", "begins anew")},
+		{"Cancel", choose(t.SoftCancel, "ends with all it started", "may leave processes")},
+		{"Sandbox", sandbox(t)},
+	}
+}
+
+func modelChoice(m sdk.ModelChoice) string {
+	switch m {
+	case sdk.ModelsListed:
+		return "the known ones"
+	case sdk.ModelsConfigurable:
+		return "the known ones, others by configuration"
+	default:
+		return "any"
+	}
+}
+
+func effort(t sdk.ProviderTraits) string {
+	switch {
+	case !t.ReasoningEffort:
+		return "no setting"
+	case len(t.Efforts) == 0:
+		return orElse(t.DefaultEffort, "yes, its words are not listed")
+	default:
+		return listed(t.Efforts, t.DefaultEffort)
+	}
+}
+
+func reporting(r sdk.Reporting) string {
+	switch r {
+	case sdk.ReportsAlways:
+		return "yes"
+	case sdk.ReportsSome:
+		return "depends on model or configuration"
+	default:
+		return "no"
+	}
+}
+
+func sandbox(t sdk.ProviderTraits) string {
+	required := choose(t.RequiresSandbox, "required", "not required")
+	if t.NestedSandbox {
+		return required + ", brings its own"
+	}
+	return required
+}
+
+// listed joins words and marks the default among them.
+func listed(words []string, chosen string) string {
+	if len(words) == 0 {
+		return "none"
+	}
+	words = slices.Clone(words)
+	for i, w := range words {
+		if w == chosen {
+			words[i] = w + " (default)"
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func yes(b bool) string { return choose(b, "yes", "no") }
+
+func choose(b bool, then, otherwise string) string {
+	if b {
+		return then
+	}
+	return otherwise
+}
+
+func orElse(text, other string) string { return choose(text != "", text, other) }

@@ -1,0 +1,71 @@
+package capability
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+func TestRows(t *testing.T) {
+	names := []string{
+		"Models", "Known models", "Default model", "Effort", "Locality", "Reports tool calls", "Asks for approval",
+		"Token usage", "Cost in dollars", "Resume", "Cancel", "Sandbox", "Concurrency", "Capabilities",
+	}
+	for _, tt := range []struct {
+		name      string
+		component sdk.Component
+		want      []string
+	}{
+		{
+			"a provider that declares nothing",
+			sdk.Component{Provider: &sdk.ProviderTraits{}},
+			[]string{
+				"any", "none", "none", "no setting", "remote", "no", "no", "no", "no", "begins anew", "may leave processes",
+				"not required", "calls overlap", "none",
+			},
+		},
+		{
+			"one that declares all",
+			sdk.Component{
+				Concurrency: sdk.ConcurrencySerial, Capabilities: []string{"x", "y"},
+				Provider: &sdk.ProviderTraits{
+					Models: []string{"m", "n"}, DefaultModel: "m", ModelChoice: sdk.ModelsConfigurable, Locality: sdk.LocalityLocal,
+					Efforts: []string{"low", "high"}, DefaultEffort: "low", GatedTools: true, ObservedTools: true,
+					Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, RequiresSandbox: true, NestedSandbox: true,
+				},
+			},
+			[]string{
+				"the known ones, others by configuration", "m, n", "m", "low (default), high", "local", "yes", "yes", "yes",
+				"depends on model or configuration", "from its last checkpoint", "ends with all it started", "required, brings its own",
+				"one call at a time", "x, y",
+			},
+		},
+		{
+			"one of an older kit",
+			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true}},
+			[]string{
+				"the known ones", "m", "none", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "begins anew",
+				"may leave processes", "not required", "calls overlap", "none",
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var want []Row
+			for i, value := range tt.want {
+				want = append(want, Row{names[i], value})
+			}
+			if diff := cmp.Diff(want, Rows(tt.component)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRowsOfAStrategy(t *testing.T) {
+	want := []Row{{"Concurrency", "calls overlap"}, {"Capabilities", "none"}}
+	if diff := cmp.Diff(want, Rows(sdk.Component{Kind: sdk.KindTermination})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

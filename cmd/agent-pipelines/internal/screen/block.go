@@ -1,0 +1,119 @@
+package screen
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// block reports whether the node is a parallel block.
+func (p place) block() bool { return p.node != nil && p.node.Kind == plan.KindParallel }
+
+// branch is the provider of a block that an event is about, "" for none.
+func branch(e event.Event) string {
+	if e.Cursor == nil {
+		return ""
+	}
+	return e.Cursor.Provider
+}
+
+// who begins a line about a provider of a block; elsewhere it is empty.
+func who(e event.Event) string {
+	if id := branch(e); id != "" {
+		return id + ": "
+	}
+	return ""
+}
+
+func blockHead(n *plan.Node) []string {
+	stages := make([]string, len(n.Stages))
+	for i := range n.Stages {
+		stages[i] = n.Stages[i].ID
+	}
+	lines := []string{"Parallel Block: " + n.ID}
+	if n.Description != "" {
+		lines = append(lines, n.Description)
+	}
+	return append(nodeBox(append(lines, "Providers: "+strings.Join(branches(n), " "), "Stages: "+strings.Join(stages, " "))...), "")
+}
+
+// branches are the ids of a block's providers.
+func branches(n *plan.Node) []string {
+	ids := make([]string, len(n.Providers))
+	for i := range n.Providers {
+		ids[i] = n.Providers[i].ID()
+	}
+	return ids
+}
+
+func providerStarted(e event.Event) []string { return []string{"  Started " + branch(e)} }
+
+func providerEnded(e event.Event) []string {
+	d, err := event.Decode[event.ProviderCompleteData](e)
+	switch {
+	case err != nil:
+		return nil
+	case d.Status == string(state.NodeFailed):
+		return []string{fmt.Sprintf("  ✗ %s failed", branch(e))}
+	default:
+		return []string{fmt.Sprintf("  ✓ %s complete", branch(e))}
+	}
+}
+
+// blockIteration is the head of a provider's iteration. Providers speak side by side, so each line says who.
+func blockIteration(at place, e event.Event) []string {
+	stage := at.stage(e)
+	if stage == nil {
+		return nil
+	}
+	text := fmt.Sprintf("    %s: %s, iteration %d", branch(e), stage.ID, e.Cursor.Iteration)
+	if limit := stage.Termination.Max(); limit > 0 {
+		text += fmt.Sprintf("/%d", limit)
+	}
+	return []string{text + "..."}
+}
+
+// stage is the stage of a block that an event of one of its iterations is about, nil if there is none.
+func (p place) stage(e event.Event) *plan.Node {
+	_, at, _, ok := e.Key.Parse()
+	if !ok {
+		return nil
+	}
+	return p.Plan.Find(at.Node)
+}
+
+func blockEnd(at place, e event.Event) []string {
+	ns := at.State.Nodes[e.Cursor.NodePath]
+	if ns.Status != state.NodeFailed {
+		name := filepath.Join(at.Dir, filepath.FromSlash(ns.Artifacts[event.Manifest].Path))
+		return []string{"", "  Parallel block complete. Manifest written to " + name, ""}
+	}
+	var failed []string
+	for _, id := range branches(at.node) {
+		if ns.Branches[id].Status == state.NodeFailed {
+			failed = append(failed, id)
+		}
+	}
+	return []string{"", "  Parallel block failed. Failed providers: " + strings.Join(failed, ", "), ""}
+}
+
+// goesOn says which providers of a block a resumed session goes on with, and which are done.
+func goesOn(at place, n *plan.Node) []string {
+	var on, done []string
+	for _, id := range branches(n) {
+		if at.State.Nodes[n.Path].Branches[id].Status == state.NodeComplete {
+			done = append(done, fmt.Sprintf("  ✓ %s complete", id))
+		} else {
+			on = append(on, id)
+		}
+	}
+	head := fmt.Sprintf("Resuming session '%s' from stage %s", at.Session, n.ID)
+	if len(on) > 0 {
+		head += ": " + strings.Join(on, ", ")
+	}
+	return append([]string{head}, done...)
+}

@@ -1,0 +1,126 @@
+package screen
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// blockStory is a session at a parallel block, of whose providers the second has failed.
+func blockStory() story {
+	return story{
+		plan: &plan.Plan{Nodes: []plan.Node{{
+			Path: "0", ID: "dual", Kind: plan.KindParallel, Description: "both", Providers: []plan.BlockProvider{{Name: "claude"}, {Name: "codex", As: "calm"}},
+			Stages: []plan.Node{{Path: "0.0", ID: "ideas", Kind: plan.KindStage, Termination: plan.Termination{"max": 2}}},
+		}}},
+		state: &state.State{Mode: "pipeline", At: "0", Nodes: map[string]state.Node{"0": {Branches: map[string]state.Branch{
+			"claude": {Status: state.NodeComplete}, "calm": {Status: state.NodeFailed},
+		}}}},
+	}
+}
+
+// at is an update for an event of a provider's iteration, of no iteration for 0.
+func (s story) at(t event.Type, branch string, iteration int, data any) kernel.Update {
+	place := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: iteration}
+	e := event.New(t, place.Cursor(), place.Key(event.KeyAttempt, 1), data)
+	return kernel.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan, Dir: "/runs/demo"}
+}
+
+// The lines about blocks that the Bash engine had, and whose the others are. BASH-BEHAVIOUR 11.
+func TestNarratorInABlock(t *testing.T) {
+	s := blockStory()
+	whole := blockStory()
+	whole.state.Nodes["0"] = state.Node{Status: state.NodeComplete, Artifacts: map[string]event.Ref{"manifest": {Path: "parallel-00-dual/manifest.json"}}}
+	broken := blockStory()
+	n := broken.state.Nodes["0"]
+	n.Status = state.NodeFailed
+	broken.state.Nodes["0"] = n
+	end := func(s story) kernel.Update {
+		u := s.tell(event.NodeComplete, "0", 0, event.NodeCompleteData{Name: "dual", Reason: "Parallel block 'dual' failed"})
+		u.Dir = "/runs/demo"
+		return u
+	}
+	for _, tt := range []struct {
+		name   string
+		update kernel.Update
+		want   []string
+	}{
+		{"start of a provider", s.at(event.ParallelProviderStart, "claude", 0, struct{}{}), []string{"  Started claude"}},
+		{"iteration", s.at(event.IterationStart, "calm", 1, struct{}{}), []string{"    calm: ideas, iteration 1/2..."}},
+		{"summary", s.at(event.IterationComplete, "calm", 1, event.IterationCompleteData{Summary: "done"}), []string{"    calm: done"}},
+		{"error", s.at(event.Error, "calm", 1, event.FailureData{ErrorType: "provider_failed", Message: "no"}), []string{"  ✗ calm: provider_failed: no"}},
+		{"retry", s.at(event.Retry, "calm", 1, event.RetryData{N: 2, Max: 2}), []string{"  ↻ calm: attempt 2 of 2"}},
+		{"backoff", s.at(event.TimerSet, "calm", 1, event.TimerSetData{Purpose: "backoff", After: time.Second}), []string{"  calm: Trying again in 1s..."}},
+		{"delay", s.at(event.TimerSet, "calm", 1, event.TimerSetData{Purpose: "delay", After: time.Second}), []string{"calm: Waiting 1 seconds..."}},
+		{"judge", s.at(event.JudgeStart, "calm", 1, event.JudgeStartData{Provider: "mock"}), []string{"    calm: Asking the judge (mock)..."}},
+		{"end of a provider", s.at(event.ParallelProviderComplete, "claude", 0, event.ProviderCompleteData{Status: "complete"}), []string{"  ✓ claude complete"}},
+		{"failure of a provider", s.at(event.ParallelProviderFailed, "calm", 0, event.ProviderCompleteData{Status: "failed"}), []string{"  ✗ calm failed"}},
+		{"end", end(whole), []string{"", "  Parallel block complete. Manifest written to /runs/demo/parallel-00-dual/manifest.json", ""}},
+		{"failure", end(broken), []string{"", "  Parallel block failed. Failed providers: calm", ""}},
+		{"resumed", s.tell(event.SessionResumed, "", 0, struct{}{}), []string{"Resuming session 'demo' from stage dual: calm", "  ✓ claude complete"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			n := Narrator{}
+			if diff := cmp.Diff(tt.want, n.Lines(tt.update)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	n2 := Narrator{}
+	head := n2.Lines(s.tell(event.NodeStart, "0", 0, struct{}{}))
+	if diff := cmp.Diff([]string{"│ Parallel Block: dual", "│ both", "│ Providers: claude calm", "│ Stages: ideas"}, head[1:5]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What agents say side by side is not mixed within a line.
+func TestEchoOfTwoProviders(t *testing.T) {
+	n, s := Narrator{Verbose: true}, blockStory()
+	say := func(branch, text string) []string {
+		return n.Lines(kernel.Update{Report: &kernel.Report{Branch: branch, Text: text}})
+	}
+	got := slices.Concat(say("claude", "I th"), say("calm", "Well\nno"), say("claude", "ink\n"),
+		n.Lines(s.at(event.IterationComplete, "claude", 1, event.IterationCompleteData{})),
+		n.Lines(s.at(event.IterationComplete, "calm", 1, event.IterationCompleteData{})))
+	if diff := cmp.Diff([]string{"    calm │ Well", "    claude │ I think", "    calm │ no"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A live view has a line for each provider at work.
+func TestStatusOfABlock(t *testing.T) {
+	var st status
+	s, now := blockStory(), time.Now()
+	begin := func(branch string) {
+		st.take(s.at(event.IterationStart, branch, 1, event.IterationStartData{Provider: "p-" + branch, Model: "m"}), now)
+	}
+	begin("claude")
+	begin("calm")
+	in := int64(40)
+	for _, branch := range []string{"claude", "calm", "nobody"} {
+		st.take(kernel.Update{Report: &kernel.Report{Branch: branch, Usage: &sdk.Usage{InputTokens: &in}, Progress: sdk.Progress{Tool: "Edit"}}}, now)
+	}
+	want := []string{
+		"⠋ calm: ideas · iteration 1/2 · p-calm, model m · 0:00 · Edit", "⠋ claude: ideas · iteration 1/2 · p-claude, model m · 0:00 · Edit", "  80 tokens in",
+	}
+	if diff := cmp.Diff(want, st.lines(now)); diff != "" {
+		t.Error(diff)
+	}
+	st.take(s.at(event.ParallelProviderComplete, "calm", 0, struct{}{}), now)
+	begin("claude") // the next iteration takes the place of the one before
+	if diff := cmp.Diff([]string{"⠋ claude: ideas · iteration 1/2 · p-claude, model m · 0:00"}, st.lines(now)); diff != "" {
+		t.Error(diff)
+	}
+	st.take(s.tell(event.NodeComplete, "0", 0, struct{}{}), now)
+	if lines := st.lines(now); lines != nil {
+		t.Errorf("lines %q", lines)
+	}
+}

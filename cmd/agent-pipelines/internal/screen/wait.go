@@ -1,0 +1,67 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// waiting tells of a timer that begins.
+func waiting(e event.Event) []string {
+	d, err := event.Decode[event.TimerSetData](e)
+	if err != nil {
+		return nil
+	}
+	return []string{wait(who(e), d.Purpose, e.Time, e.Time.Add(d.After))}
+}
+
+// stillWaiting tells of the timers that a resumed session goes on to wait for: a usage limit may last
+// for hours, which nobody who resumes must mistake for a run that hangs.
+func stillWaiting(at place, e event.Event) []string {
+	type armed struct {
+		state.Timer
+		who string
+	}
+	var timers []armed
+	for key, t := range at.State.Timers {
+		if !t.Due.After(e.Time) {
+			continue
+		}
+		a := armed{Timer: t}
+		if _, of, _, ok := key.Parse(); ok && of.Branch != "" {
+			a.who = of.Branch + ": "
+		}
+		timers = append(timers, a)
+	}
+	slices.SortFunc(timers, func(a, b armed) int { return cmp.Or(a.Due.Compare(b.Due), cmp.Compare(a.who, b.who)) })
+	var lines []string
+	for _, t := range timers {
+		lines = append(lines, wait(t.who, t.Purpose, e.Time, t.Due))
+	}
+	return lines
+}
+
+// wait is the line about a pause between two times. Of a long one it also names the end, in local time.
+func wait(who, purpose string, from, due time.Time) string {
+	after := due.Sub(from)
+	switch {
+	case purpose == "delay":
+		return who + fmt.Sprintf("Waiting %d seconds...", int(after.Round(time.Second)/time.Second))
+	case after < time.Minute:
+		return "  " + who + fmt.Sprintf("Trying again in %s...", after.Round(100*time.Millisecond))
+	}
+	return "  " + who + fmt.Sprintf("Trying again in %s, at %s...", after.Round(time.Second), clock(from, due))
+}
+
+// clock is a time to come in local time, with its day unless that is today's.
+func clock(now, t time.Time) string {
+	now, t = now.Local(), t.Local()
+	if now.YearDay() == t.YearDay() && now.Year() == t.Year() {
+		return t.Format("15:04:05")
+	}
+	return t.Format("Jan 2 15:04:05")
+}

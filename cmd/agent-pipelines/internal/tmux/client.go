@@ -1,0 +1,203 @@
+package tmux
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ErrMissing says that there is no tmux command.
+var ErrMissing = errors.New("tmux is not installed")
+
+// Client runs the tmux command. It is safe for concurrent use.
+type Client struct {
+	path string
+}
+
+// Find looks for the tmux command on PATH. The error is [ErrMissing].
+func Find() (*Client, error) {
+	path, err := exec.LookPath("tmux")
+	if err != nil {
+		return nil, ErrMissing
+	}
+	return &Client{path: path}, nil
+}
+
+// Start describes a program to be run in a new, detached tmux session, or in a new window of the current
+// one.
+type Start struct {
+	Name   string // of the session or window: letters, digits, "_" and "-"
+	Window bool   // in the tmux session that this process runs in
+	Dir    string // absolute
+	// Args are the program and its arguments. No shell sees them.
+	Args []string
+	// Mark is kept at the pane until [Client.Release], for whoever lists panes meanwhile: one word.
+	Mark string
+}
+
+// Start starts a program. The pane stays when the program ends, so that its end can be looked at, until
+// [Client.Release]. The caller releases or kills it.
+func (c *Client) Start(ctx context.Context, s Start) (Pane, error) {
+	args := []string{"new-session", "-d", "-s", s.Name}
+	target := "=" + s.Name + ":"
+	if s.Window {
+		args = []string{"new-window", "-d", "-n", s.Name}
+		target = ":=" + s.Name // of the current session
+	}
+	// One command line: tmux does nothing else between the parts, not even notice that a program ended.
+	args = slices.Concat(args, []string{"-c", s.Dir, "-P", "-F", format}, s.Args, []string{
+		";", "set-option", "-w", "-t", target, "remain-on-exit", "on",
+		";", "set-option", "-w", "-t", target, markOption, s.Mark,
+	})
+	out, err := c.begin(ctx, s.Window, args)
+	if err != nil {
+		return Pane{}, fmt.Errorf("start %s in tmux: %w", s.Name, err)
+	}
+	panes, err := parse(out)
+	if err != nil || len(panes) != 1 {
+		return Pane{}, fmt.Errorf("start %s in tmux: it answered %q: %w", s.Name, out, err)
+	}
+	return panes[0], nil
+}
+
+// begin runs a command that starts a server where none is. One that is just ending, because its last
+// session did, refuses it and is gone a moment later.
+func (c *Client) begin(ctx context.Context, window bool, args []string) (string, error) {
+	const tries, pause = 20, 50 * time.Millisecond
+	for i := 1; ; i++ {
+		out, err := c.run(ctx, args...)
+		var refused *Error
+		if err == nil || window || i == tries || !errors.As(err, &refused) || !refused.noServer() {
+			return out, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Release lets a pane go when its program ends, as panes ordinarily do.
+func (c *Client) Release(ctx context.Context, p Pane) error {
+	_, err := c.run(ctx, "set-option", "-w", "-t", p.WindowID, "-u", "remain-on-exit",
+		";", "set-option", "-w", "-t", p.WindowID, "-u", markOption)
+	if err != nil {
+		return fmt.Errorf("release tmux pane %s: %w", p.ID, err)
+	}
+	return nil
+}
+
+// Panes are all panes of the server, none if no server runs.
+func (c *Client) Panes(ctx context.Context) ([]Pane, error) {
+	out, err := c.run(ctx, "list-panes", "-a", "-F", format)
+	var refused *Error
+	if errors.As(err, &refused) && refused.noServer() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the panes of tmux: %w", err)
+	}
+	return parse(out)
+}
+
+// Look describes a pane as it is now, ok false if it is gone.
+func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err error) {
+	panes, err := c.Panes(ctx)
+	for _, p := range panes {
+		if p.ID == id {
+			return p, true, nil
+		}
+	}
+	return Pane{}, false, err
+}
+
+// Kill ends a pane's window with all that runs in it; the programs get SIGHUP. One that is gone is no
+// error.
+func (c *Client) Kill(ctx context.Context, p Pane) error {
+	_, err := c.run(ctx, "kill-window", "-t", p.WindowID)
+	var refused *Error
+	if errors.As(err, &refused) && (refused.noServer() || strings.Contains(refused.Text, "can't find")) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("end tmux window %s: %w", p.WindowID, err)
+	}
+	return nil
+}
+
+// Text is what a pane shows and has shown, as far as tmux remembers.
+func (c *Client) Text(ctx context.Context, p Pane) (string, error) {
+	out, err := c.run(ctx, "capture-pane", "-p", "-J", "-S", "-", "-t", p.ID)
+	if err != nil {
+		return "", fmt.Errorf("read tmux pane %s: %w", p.ID, err)
+	}
+	out = strings.TrimRight(out, "\n ")
+	if rest, last := cutLastLine(out); strings.HasPrefix(last, "Pane is dead") { // tmux's own word
+		out = strings.TrimRight(rest, "\n ")
+	}
+	return out, nil
+}
+
+func cutLastLine(text string) (rest, last string) {
+	i := strings.LastIndexByte(text, '\n')
+	return text[:max(i, 0)], text[i+1:]
+}
+
+// Attach is the command that shows a pane on the terminal of who runs it: outside of tmux, or with inside
+// in a client of the same server.
+func (c *Client) Attach(p Pane, inside bool) *exec.Cmd {
+	verb := "attach-session"
+	if inside {
+		verb = "switch-client"
+	}
+	return exec.Command(c.path, "select-window", "-t", p.WindowID, ";", verb, "-t", "="+p.Session+":")
+}
+
+// Error is a refusal of the tmux command.
+type Error struct {
+	Text string // what it printed on standard error
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Text == "" {
+		return e.Err.Error()
+	}
+	return e.Text
+}
+
+// Unwrap is how the command ended.
+func (e *Error) Unwrap() error { return e.Err }
+
+// noServer says whether nobody listens on the socket, or a server that is just ending for want of sessions.
+// These are the words of tmux since 1.8.
+func (e *Error) noServer() bool {
+	for _, words := range []string{"no server running", "error connecting to", "no current target", "no sessions", "server exited", "lost server"} {
+		if strings.HasPrefix(e.Text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// Duplicate says whether an error of [Client.Start] is that the session exists.
+func Duplicate(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && strings.HasPrefix(refused.Text, "duplicate session")
+}
+
+func (c *Client) run(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, c.path, args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", &Error{Text: strings.TrimSpace(stderr.String()), Err: err}
+	}
+	return stdout.String(), nil
+}

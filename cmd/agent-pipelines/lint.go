@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// lintVerb is `lint [loop|pipeline [name...]]` and `lint <file>...`.
+type lintVerb struct {
+	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files. Default: every stage and pipeline."`
+}
+
+// Words for what is checked or shown: a stage is run as a loop.
+const (
+	modeStage    = "stage"
+	modePipeline = "pipeline"
+)
+
+func (v *lintVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		targets, err := e.Lint(ctx, v.options())
+		if err != nil {
+			return err
+		}
+		report := lintReport{Targets: append([]kernel.LintTarget{}, targets...), Summary: lintSummary{Targets: len(targets)}}
+		for _, t := range targets {
+			if t.Passed {
+				report.Summary.Passed++
+			} else {
+				report.Summary.Failed++
+			}
+		}
+		if report.Summary.Failed > 0 {
+			a.code = exitFailed
+		}
+		if a.JSON {
+			printJSON(a.stdout, report)
+			return nil
+		}
+		report.write(a.stdout, len(v.What) == 0)
+		return nil
+	})
+}
+
+// options reads the words: the first says of what kind the others are.
+func (v *lintVerb) options() kernel.LintOptions {
+	if len(v.What) == 0 {
+		return kernel.LintOptions{}
+	}
+	switch names := v.What[1:]; v.What[0] {
+	case modeLoop, modeStage:
+		return kernel.LintOptions{Stages: names, EveryStage: len(names) == 0}
+	case modePipeline:
+		return kernel.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
+	default:
+		return kernel.LintOptions{Files: v.What}
+	}
+}
+
+// lintReport is what lint prints, in words or as JSON.
+type lintReport struct {
+	Targets []kernel.LintTarget `json:"targets"`
+	Summary lintSummary         `json:"summary"`
+}
+
+type lintSummary struct {
+	Targets int `json:"targets"`
+	Passed  int `json:"passed"`
+	Failed  int `json:"failed"`
+}
+
+// write writes the report for people, in the Bash engine's layout; all: of everything there is.
+func (r lintReport) write(to io.Writer, all bool) {
+	if all {
+		for _, part := range []struct{ kind, title string }{{kernel.LintStage, "loops"}, {kernel.LintPipeline, "pipelines"}} {
+			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
+			for _, t := range r.Targets {
+				if t.Kind == part.kind {
+					writeTarget(to, t)
+				}
+			}
+			fmt.Fprintln(to)
+		}
+	} else {
+		for _, t := range r.Targets {
+			writeTarget(to, t)
+		}
+	}
+	if all || len(r.Targets) != 1 {
+		fmt.Fprintf(to, "Summary: %d targets, %d passed, %d failed\n", r.Summary.Targets, r.Summary.Passed, r.Summary.Failed)
+	}
+}
+
+// writeTarget writes what was found in a stage or pipeline, faults before warnings.
+func writeTarget(to io.Writer, t kernel.LintTarget) {
+	verdict := "[PASS] All checks passed"
+	if !t.Passed {
+		verdict = "[FAIL] Validation failed"
+	}
+	fmt.Fprintf(to, "  %s\n    %s\n", t.Name, verdict)
+	for _, part := range []struct{ severity, mark string }{{"error", "[ERROR]"}, {"warning", "[WARN]"}} {
+		for _, d := range t.Diagnostics {
+			if d.Severity.String() == part.severity {
+				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, placed(d.File, d.Line, d.Column), d.Message, hinted(d.Hint), d.Code)
+			}
+		}
+	}
+}
+
+// placed is a place in a file; a value from a flag or a variable has none.
+func placed(file string, line, column int) string {
+	if line == 0 {
+		return file
+	}
+	return fmt.Sprintf("%s:%d:%d", file, line, column)
+}
+
+func hinted(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMigrating runs testdata/migrating: what users of the Bash engine's scripts/run.sh type, with the
+// shim in its place.
+func TestMigrating(t *testing.T) {
+	choice := string(block(t, guide(t), "bash"))
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/migrating",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup:               func(env *testscript.Env) error { return setUpMigrating(env, choice) },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": expectExit, "events": events,
+		},
+	})
+}
+
+// TestMigrationGuide runs every command of the guide, one after the other, in a project of the Bash engine.
+func TestMigrationGuide(t *testing.T) {
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.CopyFS(root, os.DirFS("testdata/bash-project")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "scripts/run.sh"), []byte("#!/usr/bin/env bash\n"+bashEngine), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(guide(t), -1)
+	if len(blocks) != 3 {
+		t.Errorf("the guide has %d blocks of commands, want those to look, to switch and to go back", len(blocks))
+	}
+	said := make([]string, len(blocks))
+	for i, b := range blocks {
+		code, output := shell(t, root, "set -eux; CHECKOUT='"+checkout+"'; "+string(b[1]))
+		if said[i] = output; code != 0 {
+			t.Errorf("exit %d of\n%s\n%s", code, b[1], output)
+		}
+	}
+	if want := "Status:         completed"; len(said) > 1 && !strings.Contains(said[1], want) {
+		t.Errorf("the switch does not lead to %q:\n%s", want, said[1])
+	}
+	if n := strings.Count(said[len(said)-1], "bash engine: list\n"); n != 2 {
+		t.Errorf("the way back leads to the Bash engine %d times, want 2:\n%s", n, said[len(said)-1])
+	}
+}
+
+// Each exit code of the command is in the guide.
+func TestMigrationGuideExitCodes(t *testing.T) {
+	text := string(guide(t))
+	for _, e := range exits {
+		if !regexp.MustCompile(`(?m)^\|[ 0-9,]*\b` + strconv.Itoa(int(e.code)) + `\b`).MatchString(text) {
+			t.Errorf("exit code %d is missing", e.code)
+		}
+	}
+}
+
+func guide(t *testing.T) []byte {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/migrating-from-bash.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// bashEngine stands for the Bash engine's run.sh: it says that it was run.
+const bashEngine = "echo \"bash engine: $*\"\n"
+
+// setUpMigrating puts the shim wherever a script may want it, and what stands for the Bash engine beside.
+func setUpMigrating(env *testscript.Env, choice string) error {
+	shim, err := os.ReadFile("../../examples/run.sh")
+	if err != nil {
+		return err
+	}
+	files := map[string]string{
+		"scripts/run.sh": string(shim), "engine/scripts/run.sh": string(shim),
+		"both/scripts/run.sh": string(shim), "both/scripts/run-bash.sh": bashEngine,
+		"old/scripts/run-go.sh": string(shim), "old/scripts/run.sh": "#!/usr/bin/env bash\n" + choice + bashEngine,
+		"told.sh": "#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n",
+	}
+	for name, text := range files {
+		path := filepath.Join(env.WorkDir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			return err
+		}
+	}
+	// a link to a link, each from another folder
+	if err := os.MkdirAll(filepath.Join(env.WorkDir, "bin"), 0o755); err != nil {
+		return err
+	}
+	err = errors.Join(
+		os.Symlink("../run-link", filepath.Join(env.WorkDir, "bin/ap")),
+		os.Symlink(filepath.Join(env.WorkDir, "engine/scripts/run.sh"), filepath.Join(env.WorkDir, "run-link")),
+	)
+	return errors.Join(err, setUp(env))
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// placeFlags say where a session runs.
+type placeFlags struct {
+	Foreground bool `aliases:"no-tmux" help:"Run in this terminal (also: --no-tmux)."`
+	Detach     bool `help:"Run in the background, as a process without a terminal."`
+	Tmux       bool `help:"Run in the background, in a tmux session. This is the default."`
+}
+
+// place is where to run: as the flags say, else the user's config.yaml, else in the foreground where
+// CI=true, else in tmux.
+func (f *placeFlags) place(ctx context.Context, a *app) (kernel.Background, error) {
+	said, err := f.said()
+	if err != nil || said != kernel.BackgroundUnset {
+		return said, err
+	}
+	err = a.use(ctx, func(e *kernel.Engine) error { said = e.Background(); return nil })
+	switch {
+	case err != nil || said != kernel.BackgroundUnset:
+		return said, err
+	case a.getenv("CI") == "true":
+		return kernel.BackgroundOff, nil
+	default:
+		return kernel.BackgroundTmux, nil
+	}
+}
+
+// said is what the flags say alone.
+func (f *placeFlags) said() (kernel.Background, error) {
+	said, count := kernel.BackgroundUnset, 0
+	for _, flag := range []struct {
+		given bool
+		means kernel.Background
+	}{{f.Foreground, kernel.BackgroundOff}, {f.Detach, kernel.BackgroundDetach}, {f.Tmux, kernel.BackgroundTmux}} {
+		if flag.given {
+			said = flag.means
+			count++
+		}
+	}
+	if count > 1 {
+		return "", usageError("--foreground, --detach and --tmux contradict each other", "give one of them, or none")
+	}
+	return said, nil
+}
+
+// cleanedFlag tells the kernel in a tmux pane what was cleaned away for it.
+type cleanedFlag struct {
+	TmuxCleaned *int `hidden:"" placeholder:"PID" help:"A tmux session of this name was ended, and the process of this id had run in it."`
+}
+
+// notes are for the session's journal.
+func (f *cleanedFlag) notes() []event.Event {
+	if f.TmuxCleaned == nil {
+		return nil
+	}
+	return []event.Event{event.New(event.TmuxSessionCleaned, nil, "", struct {
+		PID int `json:"pid,omitempty"` // of the kernel that had run there, if it is known
+	}{*f.TmuxCleaned})}
+}
+
+// arguments are the flags for another process of this program that works the same way. It prints for
+// people, whatever this one does.
+func (s settings) arguments() []string {
+	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
+	for _, dir := range s.PluginDir {
+		args = append(args, "--plugin-dir="+dir)
+	}
+	for _, flag := range []struct {
+		given bool
+		name  string
+	}{{s.Quiet, "--quiet"}, {s.Verbose, "--verbose"}, {s.NoColor, "--no-color"}, {s.NoBundled, "--no-bundled"}} {
+		if flag.given {
+			args = append(args, flag.name)
+		}
+	}
+	return args
+}
+
+// foreground is a command that runs in the foreground of whatever starts it. The words come behind "--",
+// since they may look like flags.
+func (s settings) foreground(verb string, flags, words []string) []string {
+	return slices.Concat([]string{verb, "--foreground"}, s.arguments(), flags, []string{"--"}, words)
+}
+
+// maximum is a number of iterations as a word, none for nil.
+func maximum(n *int) []string {
+	if n == nil {
+		return nil
+	}
+	return []string{strconv.Itoa(*n)}
+}

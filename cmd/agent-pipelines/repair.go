@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// repairVerb is `repair <session>`.
+type repairVerb struct {
+	Session string `arg:"" help:"The session to repair."`
+	DryRun  bool   `help:"Only show what is known and what would be done."`
+	At      string `placeholder:"NODE[:ITERATION]" help:"Where it is to go on, instead of where its files show that it was: a node's id, and the number of the iteration to make next."`
+}
+
+func (v *repairVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		r, err := e.Repair(ctx, kernel.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, r)
+			return nil
+		}
+		writeRepair(a.stdout, r)
+		return nil
+	})
+}
+
+// writeRepair says for people what is known and what was done.
+func writeRepair(to io.Writer, r *kernel.Repair) {
+	if r.Whole {
+		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
+		return
+	}
+	for _, lost := range r.Lost {
+		fmt.Fprintln(to, "Lost:      "+screen.Clean(lost))
+	}
+	if r.Doubt != "" {
+		fmt.Fprintln(to, "In doubt:  "+screen.Clean(r.Doubt))
+	}
+	if len(r.Completed) > 0 {
+		fmt.Fprintln(to, "Complete:  "+screen.Clean(strings.Join(r.Completed, ", ")))
+	}
+	fmt.Fprintln(to, "Status:    "+string(r.Status))
+	if !r.Status.Final() {
+		fmt.Fprintln(to, "Goes on:   "+goesOn(r))
+	}
+	switch {
+	case r.DryRun:
+		fmt.Fprintf(to, "Nothing was changed. `%s repair %s` does it; --at NODE:ITERATION says another place.\n", program, r.Session)
+	default:
+		if r.Kept != "" {
+			fmt.Fprintln(to, "Kept:      "+r.Kept)
+		}
+		fmt.Fprintf(to, "Session '%s' is repaired.\n", r.Session)
+		if r.ResumeCommand != "" {
+			fmt.Fprintln(to, "To resume: "+r.ResumeCommand)
+		}
+	}
+}
+
+// goesOn is the place that a resume begins with.
+func goesOn(r *kernel.Repair) string {
+	switch {
+	case r.Stage == "":
+		return "past the last node"
+	case r.Iteration > 0:
+		return screen.Clean(fmt.Sprintf("node %s, iteration %d", r.Stage, r.Iteration))
+	default:
+		return screen.Clean("node " + r.Stage)
+	}
+}
