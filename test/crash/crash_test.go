@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -25,9 +26,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
 )
 
-// pipeline has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
+// staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
 // and transitions are all there to be cut off.
-const pipeline = `name: crash
+const staged = `name: crash
 defaults: {provider: mock}
 nodes:
   - id: build
@@ -38,6 +39,21 @@ nodes:
     prompt: "polish ${RESULT}"
     inputs: {from: build}
     termination: {type: judgment, min_iterations: 1, consensus: 2, max: 4, judge: {provider: mock, model: m, prompt: judge.md}}
+`
+
+// block has two providers side by side with two stages each, and a stage that reads what they left.
+const block = `name: crash
+defaults: {provider: mock}
+nodes:
+  - id: both
+    parallel:
+      providers: [{name: mock, as: left}, {name: mock, as: right}]
+      stages:
+        - {id: draft, prompt: "draft ${RESULT}"}
+        - {id: review, prompt: "review ${RESULT}", inputs: {from: draft}}
+  - id: sum
+    prompt: "sum ${RESULT}"
+    inputs: {from_parallel: draft}
 `
 
 const mock = `{"replies": [
@@ -72,11 +88,13 @@ type world struct {
 	t    *testing.T
 	bin  string
 	root string
+	// history is how many entries state.json has at the end.
+	history int
 }
 
-func newWorld(t *testing.T, bin string) world {
+func newWorld(t *testing.T, bin, pipeline string) world {
 	t.Helper()
-	w := world{t: t, bin: bin, root: t.TempDir()}
+	w := world{t: t, bin: bin, root: t.TempDir(), history: map[string]int{staged: 4, block: 1}[pipeline]}
 	for name, text := range map[string]string{".claude/pipelines/crash.yaml": pipeline, "mock.json": mock, "judge.md": "flat? ${ITERATION}"} {
 		path := filepath.Join(w.root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -164,13 +182,14 @@ func (w world) outcome() outcome {
 // skipped are files that tell of the way, not of the result.
 func skipped(name string) bool {
 	switch filepath.Base(name) {
-	case "events.jsonl", "events.jsonl.lock", "attempts.jsonl", "state.json", "plan.json":
+	case "events.jsonl", "events.jsonl.lock", "attempts.jsonl", "plan.json":
 		return true
 	}
-	return strings.Contains(name, "/attempts/")
+	return name == "state.json" || strings.Contains(name, "/attempts/")
 }
 
-// events are the types, places and data of the live events.
+// events are the types, places and data of the live events. Those of providers that run side by side
+// come one provider after the other: what they do has an order, how it is mixed has not.
 func (w world) events(path string) []string {
 	w.t.Helper()
 	f, err := os.Open(path)
@@ -178,7 +197,7 @@ func (w world) events(path string) []string {
 		w.t.Fatal(err)
 	}
 	defer f.Close()
-	var lines []string
+	lines := map[string][]string{}
 	for s := bufio.NewScanner(f); s.Scan(); {
 		var e struct {
 			Type    string
@@ -187,15 +206,27 @@ func (w world) events(path string) []string {
 			Cursor  json.RawMessage
 			Data    json.RawMessage
 		}
+		var cursor struct{ Provider string }
 		if err := json.Unmarshal(s.Bytes(), &e); err != nil {
 			w.t.Fatalf("line %q: %v", s.Text(), err)
 		}
-		if slices.Contains([]string{"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "session_start", "session_complete"}, e.Type) {
+		_ = json.Unmarshal(e.Cursor, &cursor) // null for events of no place
+		if slices.Contains(lasting, e.Type) {
 			data := volatile.ReplaceAllString(strings.ReplaceAll(string(e.Data), w.root, "<ROOT>"), "~")
-			lines = append(lines, fmt.Sprintf("%s %s %s %s", e.Type, e.Key, e.Cursor, data))
+			lines[cursor.Provider] = append(lines[cursor.Provider], fmt.Sprintf("%s %s %s %s", e.Type, e.Key, e.Cursor, data))
 		}
 	}
-	return lines
+	var all []string
+	for _, provider := range slices.Sorted(maps.Keys(lines)) {
+		all = append(all, lines[provider]...)
+	}
+	return all
+}
+
+// lasting are the types of events that a run has once, however often it was cut off.
+var lasting = []string{
+	"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "session_start", "session_complete",
+	"parallel_provider_start", "parallel_provider_complete",
 }
 
 func (w world) check(want outcome) {
@@ -223,7 +254,7 @@ func (w world) checkState() {
 		Status  string
 		History []struct{ Stage, Summary string }
 	}
-	if err := json.Unmarshal(b, &s); err != nil || s.Status != "completed" || len(s.History) != 4 {
+	if err := json.Unmarshal(b, &s); err != nil || s.Status != "completed" || len(s.History) != w.history {
 		w.t.Errorf("state.json: %+v, %v", s, err)
 	}
 }
@@ -231,7 +262,13 @@ func (w world) checkState() {
 // D2, U047: SIGKILL at every crash point.
 func TestCrashAtEveryPoint(t *testing.T) {
 	bin := build(t)
-	calm := newWorld(t, bin)
+	for name, pipeline := range map[string]string{"stages": staged, "block": block} {
+		t.Run(name, func(t *testing.T) { crashAtEveryPoint(t, bin, pipeline) })
+	}
+}
+
+func crashAtEveryPoint(t *testing.T, bin, pipeline string) {
+	calm := newWorld(t, bin, pipeline)
 	log := filepath.Join(t.TempDir(), "points")
 	if code, text := calm.start("AGENT_PIPELINES_CRASH_LOG=" + log); code != 0 {
 		t.Fatalf("undisturbed run: exit %d\n%s", code, text)
@@ -246,7 +283,7 @@ func TestCrashAtEveryPoint(t *testing.T) {
 	for i, point := range points {
 		t.Run(strings.ReplaceAll(point, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, bin)
+			w := newWorld(t, bin, pipeline)
 			if code, text := w.start(fmt.Sprintf("AGENT_PIPELINES_CRASH_AT=%d", i+1)); code != -1 && code != 0 {
 				t.Fatalf("exit %d instead of a crash\n%s", code, text)
 			}
@@ -259,7 +296,13 @@ func TestCrashAtEveryPoint(t *testing.T) {
 // D2: blind kills at random moments, several in one run.
 func TestCrashAtRandom(t *testing.T) {
 	bin := build(t)
-	calm := newWorld(t, bin)
+	for name, pipeline := range map[string]string{"stages": staged, "block": block} {
+		t.Run(name, func(t *testing.T) { crashAtRandom(t, bin, pipeline) })
+	}
+}
+
+func crashAtRandom(t *testing.T, bin, pipeline string) {
+	calm := newWorld(t, bin, pipeline)
 	began := time.Now()
 	if code, text := calm.start(); code != 0 {
 		t.Fatalf("undisturbed run: exit %d\n%s", code, text)
@@ -269,7 +312,7 @@ func TestCrashAtRandom(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(uint64(i), 7)) // repeatable
-			w := newWorld(t, bin)
+			w := newWorld(t, bin, pipeline)
 			w.killAfter(time.Duration(random.Int64N(int64(takes))), "pipeline", "crash", "s", "--foreground")
 			w.killAfter(time.Duration(random.Int64N(int64(takes))), "resume", "s")
 			w.recover()

@@ -5,10 +5,8 @@ package e2ereal
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -18,8 +16,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
-
-var record = flag.String("record", "", "write the scrubbed stream of each run of the CLI into this `directory`")
 
 // event is the part of a stream's line that the tests look at.
 type event struct {
@@ -62,21 +58,9 @@ type claudeCase struct {
 	check  func(t *testing.T, w world, events []event, asked []stubmodel.Request)
 }
 
-var done = stubmodel.Turn{Text: "All done.", Usage: stubmodel.Usage{Input: 1200, Output: 20}}
-
-func write(path, content string) stubmodel.ToolCall {
-	return stubmodel.ToolCall{Name: "Write", Input: map[string]any{"file_path": path, "content": content}}
-}
-
-func shell(command string) stubmodel.ToolCall {
-	return stubmodel.ToolCall{Name: "Bash", Input: map[string]any{"command": command, "description": "Run a command"}}
-}
-
 func script(turns ...stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Vars: map[string]string{"project": ""}, Turns: turns, After: stubmodel.AfterError}
 }
-
-const longText = "half of this is lost on its way to the agent"
 
 // toolTurns are a conversation with a file written, a command run, and everything counted.
 var toolTurns = []stubmodel.Turn{
@@ -237,7 +221,6 @@ func TestRealClaude(t *testing.T) {
 				c.check(t, w, events, stub.Requests(c.name))
 			}
 			w.assertNoProcess(t)
-			save(t, c.name, w, stub, got.stdout)
 		})
 	}
 }
@@ -246,8 +229,8 @@ func (w world) runClaude(t *testing.T, stub *stubmodel.Server, c claudeCase) out
 	t.Helper()
 	args := []string{"--print", "--dangerously-skip-permissions", "--model", "sonnet", "--output-format", "stream-json", "--verbose"}
 	run := command{
-		path: w.claude, args: append(args, c.args...), stdin: "Do it.\n",
-		env: w.environment(stub.Base(c.name)), limit: time.Minute,
+		path: cli(t, Claude), args: append(args, c.args...), stdin: "Do it.\n",
+		env: w.environment(filepath.Dir(cli(t, Claude)), claudeEnvironment(stub.Base(c.name), "CLAUDE_CODE_MAX_RETRIES=1")...), limit: time.Minute,
 	}
 	if c.signal != 0 {
 		run.started = func(process *os.Process) {
@@ -293,25 +276,4 @@ func endingOf(code int, events []event) ending {
 		}
 	}
 	return end
-}
-
-// save writes the scrubbed stream when that was asked for.
-func save(t *testing.T, name string, w world, stub *stubmodel.Server, stream string) {
-	t.Helper()
-	if *record == "" {
-		return
-	}
-	// The CLI names folders after paths with every slash a dash.
-	dashed := func(path string) string { return strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) }
-	names := slices.Concat(
-		[]string{w.project, "/project", dashed(w.project), "-project", w.home, "/home/user"},
-		[]string{w.root, "/world", filepath.Dir(w.claude), "/opt/claude", strings.TrimPrefix(stub.URL(), "http://"), "127.0.0.1:8080"},
-	)
-	text := NewScrubber(names...).Stream([]byte(stream))
-	if err := os.MkdirAll(*record, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(*record, name+".jsonl"), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -1,22 +1,34 @@
-// Package e2ereal proves the product against a real agent CLI: the pinned Claude Code, installed
-// from npm into a cache, talks to the stub model server on the loopback interface, and its own
-// tools write real files. No model, key or account is needed; npm is, once.
+// Package e2ereal proves the product with real agent CLIs: the pinned Claude Code and Codex, installed
+// from npm into a cache, talk to the stub model server on the loopback interface, and their own tools
+// write real files. No model, key or account is needed; npm is, once.
 //
-// The tests carry the build tag e2ereal, so that an ordinary run neither skips nor installs
-// anything. From the test module, after the product was built:
+// One table of scenarios (scenarios_test.go) says how sessions go and what a user finds afterwards: two
+// stages that hand on a file, kill -9 and resume, every failure of the service, signals to the product
+// and to the agent; and whole sessions (sessions_test.go): a loop, a plan that is refined, a judged stage,
+// Claude Code and Codex side by side. It is run twice:
 //
-//	go test -tags e2ereal -count=1 -timeout 10m -run TestReal ./e2ereal
+//   - TestReplay, an ordinary test, builds the product and puts a stand-in into the CLI's place, which
+//     plays the calls recorded in testdata/calls: what the CLI wrote to its streams and into files, and
+//     how it ended. It needs no npm, network or model.
+//   - TestReal, with the build tag e2ereal, uses the real CLIs. With "-args -record" it writes
+//     testdata/calls anew, scrubbed of what differs from machine to machine; with "-args -smoke" it runs
+//     only the few that show that the CLIs work at all.
 //
-// TestRealPipeline runs the built command over testdata/project, a pipeline of two stages, with the
-// answers of testdata/letter.script.json. TestRealClaude runs the CLI alone and holds it to
-// everything that plugins/claude relies on; with "-args -record <dir>" it also writes each run's
-// stream there, scrubbed, for use as a fixture.
+// TestRealClaude runs Claude Code alone and holds it to everything that plugins/claude relies on. After
+// "make build", from the test module:
+//
+//	go test -tags e2ereal -count=1 -run TestReal ./e2ereal
+//
+// On Linux the tests with the tag run in a network namespace that has nothing but the loopback interface
+// (loopback.go); they fail when anything tried to reach another machine, name look-ups included.
 //
 // Environment:
 //
-//	AGENT_PIPELINES_BIN  the command under test; default bin/agent-pipelines of the repository
+//	AGENT_PIPELINES_BIN  the command that TestReal runs; default bin/agent-pipelines of the repository
 //	E2E_CACHE            where CLIs are installed; default agent-pipelines/e2e in the user's cache
+//	E2E_NETWORK=host     run in the network of the machine, where namespaces are not permitted
 //
-// What needs no CLI (installing, scrubbing, finding processes) is ordinary code with ordinary tests.
-// The CLI is proprietary: it is installed for a run and never copied into the tree or an image.
+// What needs no CLI (installing, standing in, scrubbing, counting, finding processes) is ordinary code with
+// ordinary tests. Claude Code is proprietary: it is installed for a run and never copied into the tree or
+// an image.
 package e2ereal

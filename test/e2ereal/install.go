@@ -7,16 +7,30 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"time"
 
 	"github.com/gofrs/flock"
 )
 
-// The pinned release: flags and events of the CLI change between releases.
-const (
-	Package = "@anthropic-ai/claude-code"
-	Version = "2.1.329"
+// CLI is a pinned release of an agent's command line: flags and events change between releases.
+type CLI struct {
+	// Name is the file name of its native binary, Package and Version are those of npm.
+	Name, Package, Version string
+	// natives is where packages named after the platform keep that binary: a pattern below node_modules.
+	natives string
+}
+
+// Claude and Codex are the releases that the product is tested with.
+var (
+	Claude = CLI{
+		Name: "claude", Package: "@anthropic-ai/claude-code", Version: "2.1.329",
+		natives: "@anthropic-ai/claude-code-*/claude",
+	}
+	Codex = CLI{
+		Name: "codex", Package: "@openai/codex", Version: "0.169.0",
+		natives: "@openai/codex-*/vendor/*/bin/codex",
+	}
 )
 
 // CacheDir is where CLIs are installed: E2E_CACHE, else a folder of the user's cache.
@@ -31,10 +45,10 @@ func CacheDir() (string, error) {
 	return filepath.Join(base, "agent-pipelines", "e2e"), nil
 }
 
-// Install returns the absolute path of the pinned CLI, whose file name is "claude". One that is in
-// the cache already is used again, else npm installs it. Safe for several processes at once: they
-// wait for each other until ctx ends.
-func Install(ctx context.Context, cache string) (string, error) {
+// Install returns the absolute path of the CLI's native binary, which needs no Node.js. One that is in
+// the cache already is used again, else npm installs it there, in a folder of its own. Safe for several
+// processes at once: they wait for each other until ctx ends.
+func (c CLI) Install(ctx context.Context, cache string) (string, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}
@@ -43,60 +57,59 @@ func Install(ctx context.Context, cache string) (string, error) {
 		return "", fmt.Errorf("wait for another installation in %s: %w", cache, err)
 	}
 	defer lock.Close()
-	final := filepath.Join(cache, "claude-code-"+Version)
-	if path, err := find(ctx, final); err == nil {
+	final := filepath.Join(cache, filepath.Base(c.Package)+"-"+c.Version)
+	if path, err := c.find(ctx, final); err == nil {
 		return path, nil
 	}
-	if err := installAt(ctx, final); err != nil {
+	if err := c.installAt(ctx, final); err != nil {
 		return "", err
 	}
-	return find(ctx, final)
+	return c.find(ctx, final)
 }
 
 // installAt installs beside the final place and moves there what works, so that an installation
 // that was cut off is never taken for one.
-func installAt(ctx context.Context, final string) error {
+func (c CLI) installAt(ctx context.Context, final string) error {
 	fresh := final + ".new"
 	if err := errors.Join(os.RemoveAll(fresh), os.RemoveAll(final), os.Mkdir(fresh, 0o755)); err != nil {
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	if err := npmInstall(ctx, fresh); err != nil {
+	if err := c.npmInstall(ctx, fresh); err != nil {
 		return err
 	}
-	if _, err := find(ctx, fresh); err != nil {
+	if _, err := c.find(ctx, fresh); err != nil {
 		return err
 	}
 	return os.Rename(fresh, final)
 }
 
-// npmInstall runs npm with the user's own configuration. The package's scripts do not run: all they
-// do is to put a second name on the native binary.
-func npmInstall(ctx context.Context, dir string) error {
+// npmInstall runs npm with the user's own configuration. The packages' scripts do not run: all they do
+// is to put a second name on a native binary.
+func (c CLI) npmInstall(ctx context.Context, dir string) error {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("npm is needed to install %s: %w; install Node.js", Package, err)
+		return fmt.Errorf("npm is needed to install %s: %w; install Node.js", c.Package, err)
 	}
 	out, err := exec.CommandContext(ctx, npm, "install", "--prefix", dir,
-		"--ignore-scripts", "--no-audit", "--no-fund", Package+"@"+Version).CombinedOutput()
+		"--ignore-scripts", "--no-audit", "--no-fund", c.Package+"@"+c.Version).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("npm install %s@%s: %w\n%s", Package, Version, err, out)
+		return fmt.Errorf("npm install %s@%s: %w\n%s", c.Package, c.Version, err, out)
 	}
 	return nil
 }
 
-// find returns the CLI of an installation when it runs and is the pinned version. The native binary
-// lies in a package named after the platform; the wrapper's link is only good where the package's
-// scripts did run.
-func find(ctx context.Context, dir string) (string, error) {
+// find returns the binary of an installation when it runs and is the pinned version. It lies in a
+// package named after the platform; what npm links in .bin is only a wrapper around it.
+func (c CLI) find(ctx context.Context, dir string) (string, error) {
 	modules := filepath.Join(dir, "node_modules")
-	candidates, err := filepath.Glob(filepath.Join(modules, Package+"-*", "claude"))
+	candidates, err := filepath.Glob(filepath.Join(modules, c.natives))
 	if err != nil {
 		return "", err
 	}
-	faults := []error{fmt.Errorf("no working %s %s in %s", Package, Version, dir)}
-	for _, path := range append(candidates, filepath.Join(modules, ".bin", "claude")) {
-		err := probe(ctx, path, dir)
+	faults := []error{fmt.Errorf("no working %s %s in %s", c.Package, c.Version, dir)}
+	for _, path := range candidates {
+		err := c.probe(ctx, path, dir)
 		if err == nil {
 			return path, nil
 		}
@@ -105,16 +118,20 @@ func find(ctx context.Context, dir string) (string, error) {
 	return "", errors.Join(faults...)
 }
 
+// versionIn finds the version in "2.1.329 (Claude Code)" as in "codex-cli 0.169.0".
+var versionIn = regexp.MustCompile(`\d+\.\d+\.\d+\S*`)
+
 // probe asks a binary for its version.
-func probe(ctx context.Context, path, home string) error {
+func (c CLI) probe(ctx context.Context, path, home string) error {
 	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = []string{"HOME=" + home, "PATH=/usr/local/bin:/usr/bin:/bin"}
 	out, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("%s --version: %w", path, err)
 	}
-	if got, _, _ := strings.Cut(string(out), " "); got != Version {
-		return fmt.Errorf("%s is version %q, not %s", path, got, Version)
+	got := versionIn.FindString(string(out))
+	if got != c.Version {
+		return fmt.Errorf("%s is version %q, not %s", path, got, c.Version)
 	}
 	return nil
 }

@@ -16,12 +16,11 @@ import (
 // Fake installations: a shell script stands for npm, another for the CLI that it installs. $3 is
 // the --prefix directory.
 const (
-	nativeOnly = `bin="$3/node_modules/@anthropic-ai/claude-code-linux-x64"`
-	wrapper    = `bin="$3/node_modules/.bin"`
-	writeCLI   = `
-mkdir -p "$bin"
-printf '#!/bin/sh\necho "%s (Claude Code)"\n' "$FAKE_VERSION" > "$bin/claude"
-chmod +x "$bin/claude"
+	native   = `bin="$3/node_modules/@anthropic-ai/claude-code-linux-x64/claude"`
+	writeCLI = `
+mkdir -p "$(dirname "$bin")"
+printf '#!/bin/sh\necho "%s (Claude Code)"\n' "$FAKE_VERSION" > "$bin"
+chmod +x "$bin"
 `
 )
 
@@ -35,7 +34,7 @@ func fakeNPM(t *testing.T, body string) string {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
-	t.Setenv("FAKE_VERSION", Version)
+	t.Setenv("FAKE_VERSION", Claude.Version)
 	return log
 }
 
@@ -63,26 +62,33 @@ func names(t *testing.T, dir string) []string {
 }
 
 func TestInstall(t *testing.T) {
-	for name, where := range map[string]string{"native binary": nativeOnly, "wrapper": wrapper} {
-		t.Run(name, func(t *testing.T) {
-			log := fakeNPM(t, where+writeCLI)
+	cases := []struct {
+		cli           CLI
+		place, folder string
+	}{
+		{Claude, native, "claude-code-" + Claude.Version},
+		{Codex, `bin="$3/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"`, "codex-" + Codex.Version},
+	}
+	for _, c := range cases {
+		t.Run(c.cli.Name, func(t *testing.T) {
+			log := fakeNPM(t, c.place+writeCLI)
+			t.Setenv("FAKE_VERSION", c.cli.Version)
 			cache := filepath.Join(t.TempDir(), "not", "there", "yet")
-			first, err := Install(t.Context(), cache)
+			first, err := c.cli.Install(t.Context(), cache)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := Install(t.Context(), cache)
+			again, err := c.cli.Install(t.Context(), cache)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if first != again || filepath.Base(first) != "claude" || !strings.HasPrefix(first, cache+"/claude-code-"+Version) {
+			if first != again || filepath.Base(first) != c.cli.Name || !strings.HasPrefix(first, filepath.Join(cache, c.folder)+"/") {
 				t.Errorf("got %s, then %s", first, again)
 			}
 			if n := calls(t, log); n != 1 {
 				t.Errorf("npm ran %d times, want once", n)
 			}
-			want := []string{".lock", "claude-code-" + Version}
-			if diff := cmp.Diff(want, names(t, cache)); diff != "" {
+			if diff := cmp.Diff([]string{".lock", c.folder}, names(t, cache)); diff != "" {
 				t.Errorf("the cache (-want +got):\n%s", diff)
 			}
 		})
@@ -90,13 +96,13 @@ func TestInstall(t *testing.T) {
 }
 
 func TestInstallReplacesBrokenCache(t *testing.T) {
-	fakeNPM(t, nativeOnly+writeCLI)
+	fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
-	broken := filepath.Join(cache, "claude-code-"+Version, "node_modules", ".bin")
+	broken := filepath.Join(cache, "claude-code-"+Claude.Version, "node_modules", ".bin")
 	if err := os.MkdirAll(broken, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Install(t.Context(), cache); err != nil {
+	if _, err := Claude.Install(t.Context(), cache); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(broken); !os.IsNotExist(err) {
@@ -105,12 +111,12 @@ func TestInstallReplacesBrokenCache(t *testing.T) {
 }
 
 func TestInstallConcurrently(t *testing.T) {
-	log := fakeNPM(t, nativeOnly+writeCLI)
+	log := fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
 	errs := make([]error, 4)
 	var installing sync.WaitGroup
 	for i := range errs {
-		installing.Go(func() { _, errs[i] = Install(t.Context(), cache) })
+		installing.Go(func() { _, errs[i] = Claude.Install(t.Context(), cache) })
 	}
 	installing.Wait()
 	for _, err := range errs {
@@ -124,7 +130,7 @@ func TestInstallConcurrently(t *testing.T) {
 }
 
 func TestInstallGivesUpWaiting(t *testing.T) {
-	fakeNPM(t, nativeOnly+writeCLI)
+	fakeNPM(t, native+writeCLI)
 	cache := t.TempDir()
 	other := flock.New(filepath.Join(cache, ".lock"))
 	if err := other.Lock(); err != nil {
@@ -133,7 +139,7 @@ func TestInstallGivesUpWaiting(t *testing.T) {
 	defer other.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Install(ctx, cache); !errors.Is(err, context.Canceled) {
+	if _, err := Claude.Install(ctx, cache); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -143,16 +149,16 @@ func TestInstallFailures(t *testing.T) {
 		name, npm, version string
 		want               string
 	}{
-		{"npm fails", "echo 'no network' >&2; exit 7", Version, "exit status 7\nno network"},
-		{"nothing installed", "true", Version, "no working @anthropic-ai/claude-code " + Version},
-		{"another version", nativeOnly + writeCLI, "1.0.0", `is version "1.0.0", not ` + Version},
+		{"npm fails", "echo 'no network' >&2; exit 7", Claude.Version, "exit status 7\nno network"},
+		{"nothing installed", "true", Claude.Version, "no working @anthropic-ai/claude-code " + Claude.Version},
+		{"another version", native + writeCLI, "1.0.0", `is version "1.0.0", not ` + Claude.Version},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			fakeNPM(t, c.npm)
 			t.Setenv("FAKE_VERSION", c.version)
 			cache := t.TempDir()
-			_, err := Install(t.Context(), cache)
+			_, err := Claude.Install(t.Context(), cache)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -165,7 +171,7 @@ func TestInstallFailures(t *testing.T) {
 
 func TestInstallWithoutNPM(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := Install(t.Context(), t.TempDir())
+	_, err := Claude.Install(t.Context(), t.TempDir())
 	if err == nil || !strings.Contains(err.Error(), "npm is needed") {
 		t.Errorf("got %v", err)
 	}

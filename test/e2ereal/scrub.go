@@ -11,7 +11,7 @@ import (
 )
 
 // Scrubber makes a recorded stream the same on every machine and every day: ids are numbered,
-// process ids, times and durations fixed, paths renamed. One scrubber serves one stream, so that an id that
+// process ids, times and durations fixed, paths renamed, long lists of what an agent has shortened. One scrubber serves one stream, so that an id that
 // occurs twice stays the same. Not for concurrent use.
 type Scrubber struct {
 	names *strings.Replacer
@@ -46,6 +46,9 @@ func (s *Scrubber) line(line []byte) []byte {
 	if err := decoder.Decode(&value); err != nil || decoder.More() {
 		return []byte(s.text(string(line)))
 	}
+	if object, ok := value.(map[string]any); ok && object["subtype"] == "init" {
+		shorten(object)
+	}
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -53,6 +56,16 @@ func (s *Scrubber) line(line []byte) []byte {
 		panic(err) // it was JSON before
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// shorten leaves of each list in an agent's first event, of its tools, commands and the like, a few.
+func shorten(event map[string]any) {
+	const few = 4
+	for key, value := range event {
+		if list, ok := value.([]any); ok && len(list) > few {
+			event[key] = list[:few]
+		}
+	}
 }
 
 // value scrubs what stands under a key.

@@ -67,6 +67,7 @@ func (anthropic) read(header http.Header, body []byte) (inbound, error) {
 		system:       request.System.text(),
 		offersTools:  len(request.Tools) > 0,
 		stream:       request.Stream,
+		toolError:    new(bool),
 	}
 	var prompt []string
 	for _, message := range request.Messages {
@@ -76,7 +77,9 @@ func (anthropic) read(header http.Header, body []byte) (inbound, error) {
 		if text := message.Content.text(); text != "" {
 			prompt = append(prompt, text)
 		}
-		in.toolResult, in.toolError = message.Content.toolResults()
+		var failed bool
+		in.toolResult, failed = message.Content.toolResults()
+		in.toolError = &failed
 	}
 	in.prompt = strings.Join(prompt, "\n")
 	return in, nil
@@ -104,13 +107,13 @@ type anthropicError struct {
 	RequestID string `json:"request_id"`
 }
 
-func (anthropic) fault(f fault) frame {
+func (anthropic) fault(f fault) (any, frame) {
 	body := anthropicError{Type: "error", RequestID: f.id}
 	body.Error.Type, body.Error.Message = f.kind, f.message
 	if f.kind == "" {
 		body.Error.Type = anthropicErrorType(f.status)
 	}
-	return frame{event: "error", data: body}
+	return body, frame{event: "error", data: body}
 }
 
 // anthropicErrorType is the word that the API's reference gives for a status.

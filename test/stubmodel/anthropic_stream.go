@@ -5,10 +5,6 @@ import (
 	"fmt"
 )
 
-// deltaRunes is how much text one delta of a stream carries: little, so that agents get to put
-// texts together.
-const deltaRunes = 24
-
 // anthropicMessage is an answer, complete or at its start.
 type anthropicMessage struct {
 	ID           string         `json:"id"`
@@ -63,7 +59,10 @@ type anthropicEvent struct {
 
 func (e anthropicEvent) frame() frame { return frame{event: e.Type, data: e} }
 
-func (anthropic) whole(a answer) any {
+func (anthropic) whole(a answer) (any, error) {
+	if err := a.turn.anthropicGap(); err != nil {
+		return nil, err
+	}
 	message := a.anthropicStart()
 	for _, part := range a.anthropicParts() {
 		message.Content = append(message.Content, part.complete)
@@ -71,10 +70,13 @@ func (anthropic) whole(a answer) any {
 	reason := a.anthropicStopReason()
 	message.StopReason = &reason
 	message.Usage = anthropicUsageOf(a.turn.Usage)
-	return message
+	return message, nil
 }
 
-func (anthropic) stream(a answer) []frame {
+func (anthropic) stream(a answer) ([]frame, error) {
+	if err := a.turn.anthropicGap(); err != nil {
+		return nil, err
+	}
 	start := a.anthropicStart()
 	frames := []frame{
 		anthropicEvent{Type: "message_start", Message: &start}.frame(),
@@ -92,7 +94,17 @@ func (anthropic) stream(a answer) []frame {
 	return append(frames,
 		anthropicEvent{Type: "message_delta", Delta: end, Usage: &usage}.frame(),
 		anthropicEvent{Type: "message_stop"}.frame(),
-	)
+	), nil
+}
+
+// anthropicGap reports what the API has no words for.
+func (t Turn) anthropicGap() error {
+	for i, call := range t.ToolCalls {
+		if call.Custom || call.Namespace != "" {
+			return fmt.Errorf("tool_calls[%d]: the Messages API has neither custom tool calls nor namespaces", i)
+		}
+	}
+	return nil
 }
 
 // anthropicStart is the message before its content: one output token is counted already, as the
@@ -102,7 +114,7 @@ func (a answer) anthropicStart() anthropicMessage {
 	usage.Output, usage.Details = 1, nil
 	return anthropicMessage{
 		ID:   fmt.Sprintf("msg_stub_%d", a.number),
-		Type: "message", Role: "assistant", Model: a.model,
+		Type: "message", Role: "assistant", Model: a.in.model,
 		Content: []any{}, Usage: usage,
 	}
 }
@@ -149,7 +161,7 @@ func (a answer) anthropicParts() []anthropicPart {
 }
 
 func (a answer) anthropicTool(i int, call ToolCall) anthropicPart {
-	input := call.arguments()
+	input := json.RawMessage(call.input())
 	id := fmt.Sprintf("toolu_stub_%d_%d", a.number, i+1)
 	return anthropicPart{
 		complete: anthropicToolUse{"tool_use", id, call.Name, input},
@@ -160,13 +172,11 @@ func (a answer) anthropicTool(i int, call ToolCall) anthropicPart {
 
 // deltas cuts a text into the pieces of a stream.
 func deltas(kind, key, text string) []map[string]string {
-	var pieces []map[string]string
-	for runes := []rune(text); len(runes) > 0; {
-		n := min(deltaRunes, len(runes))
-		pieces = append(pieces, map[string]string{"type": kind, key: string(runes[:n])})
-		runes = runes[n:]
+	var cut []map[string]string
+	for _, piece := range pieces(text) {
+		cut = append(cut, map[string]string{"type": kind, key: piece})
 	}
-	return pieces
+	return cut
 }
 
 func anthropicUsageOf(u Usage) anthropicUsage {

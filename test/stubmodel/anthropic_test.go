@@ -2,70 +2,10 @@ package stubmodel
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// fullTurn has every part that a message can have, with text that must be cut between runes.
-var fullTurn = Turn{
-	Thinking: "The user wants a file; I know how.",
-	Text:     "Gut: ich schreibe die Datei für Sie, <sofort> & ohne Umschweife.",
-	ToolCalls: []ToolCall{
-		{Name: "Write", Input: map[string]any{"file_path": "{{dir}}/a.txt", "content": "größer \"zitiert\"\n"}},
-		{Name: "Bash", Input: map[string]any{"command": "cat a.txt"}},
-	},
-	Usage: Usage{Input: 1000, Output: 50, CacheRead: 200, CacheWrite: 30, Reasoning: 7},
-}
-
-func TestAnthropicGolden(t *testing.T) {
-	cases := []struct {
-		name   string
-		stream bool
-		turn   Turn
-		kind   string
-	}{
-		{"stream.sse", true, fullTurn, "text/event-stream"},
-		{"whole.json", false, fullTurn, "application/json"},
-		{"stop_reason.sse", true, Turn{Text: "cut short", StopReason: "max_tokens"}, "text/event-stream"},
-		{"mid_stream.sse", true, Turn{
-			Text: "never all of it is seen by anybody", MidStream: true, CutAfter: 4,
-			ErrorType: "overloaded_error", ErrorMessage: "Overloaded",
-		}, "text/event-stream"},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			server, client := load(t, Script{Vars: map[string]string{"dir": `/tmp/"odd" dir`}, Turns: []Turn{c.turn}})
-			got := client.ask(t, server.Base("it"), question(c.stream, "hello"))
-			if got.Err != nil || got.Status != http.StatusOK {
-				t.Fatalf("got status %d, error %v", got.Status, got.Err)
-			}
-			if kind := got.Header.Get("Content-Type"); kind != c.kind {
-				t.Errorf("content type %q, want %q", kind, c.kind)
-			}
-			golden(t, c.name, got.Body)
-		})
-	}
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v (run the test with -update to make it)", err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 func TestAnthropicRead(t *testing.T) {
 	body := `{"model":"m","stream":true,"system":[{"type":"text","text":"one"},{"type":"text","text":"two"}],
@@ -80,9 +20,10 @@ func TestAnthropicRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	failed := true
 	want := inbound{
 		body: []byte(body), conversation: "c1", model: "m", system: "one\ntwo", prompt: "first\nsecond",
-		toolResult: "plain\nblock", toolError: true, offersTools: true, stream: true,
+		toolResult: "plain\nblock", toolError: &failed, offersTools: true, stream: true,
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inbound{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -96,8 +37,8 @@ func TestAnthropicReadForgetsOlderToolResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.toolResult != "" || got.toolError {
-		t.Errorf("got tool result %q, error %t of an older message", got.toolResult, got.toolError)
+	if got.toolResult != "" || *got.toolError {
+		t.Errorf("got tool result %q, error %t of an older message", got.toolResult, *got.toolError)
 	}
 }
 

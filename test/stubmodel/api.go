@@ -6,13 +6,26 @@ import "net/http"
 type api interface {
 	// read takes from a request what scripts and expectations speak about.
 	read(header http.Header, body []byte) (inbound, error)
-	// stream is the answer as the events of a stream.
-	stream(a answer) []frame
-	// whole is the answer as one JSON value.
-	whole(a answer) any
-	// fault is an error, as the event of a stream; its data is also the body of an error answer.
-	fault(f fault) frame
+	// stream is the answer as the events of a stream, whole as one JSON value. Both fail when the
+	// API has no words for a part of the turn.
+	stream(a answer) ([]frame, error)
+	whole(a answer) (any, error)
+	// fault is an error: as the body of an error answer, and as the event that breaks a stream off.
+	fault(f fault) (body any, last frame)
 }
+
+// dialect is an API and what is peculiar to it outside of the bodies.
+type dialect struct {
+	api
+	name      string // in the record
+	requestID string // the header that has the id of the request
+}
+
+var (
+	messagesAPI  = dialect{anthropic{}, "anthropic", "Request-Id"}
+	responsesAPI = dialect{responses{}, "responses", "X-Request-Id"}
+	chatAPI      = dialect{chat{}, "chat", "X-Request-Id"}
+)
 
 // inbound is a request, whatever its API.
 type inbound struct {
@@ -21,29 +34,42 @@ type inbound struct {
 	model        string
 	system       string
 	prompt       string // the user's text blocks, joined by newlines
-	toolResult   string // those of the newest message, joined by newlines
-	toolError    bool   // one of them failed
+	toolResult   string // those that came after the model's last word, joined by newlines
+	toolError    *bool  // one of them failed; nil when the API has no word for that
 	offersTools  bool
 	stream       bool
+	streamUsage  bool // the client wants the usage of a stream; where it is always sent, unused
 }
 
 // answer is a complete message to be put into an API's words.
 type answer struct {
 	number int // the request's, from which ids are made
-	model  string
+	in     inbound
 	turn   Turn
 }
 
-// fault is an error of the service. An empty kind means the one that belongs to the status.
+// fault is an error of the service. Empty words mean those that belong to the status.
 type fault struct {
 	status  int
 	kind    string
+	code    string
 	message string
 	id      string // the request's
+	broken  answer // what was being streamed
+	sent    int    // events of it
 }
 
-// frame is one event of a stream: its name, and what becomes its data as JSON.
+// frame is one event of a stream.
 type frame struct {
-	event string
-	data  any
+	event string // its name; empty: the API names none
+	data  any    // becomes JSON
+	plain string // sent as it is in place of data, unless empty
+}
+
+// payload is the text after "data: ".
+func (f frame) payload() []byte {
+	if f.plain != "" {
+		return []byte(f.plain)
+	}
+	return mustMarshal(f.data)
 }

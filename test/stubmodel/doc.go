@@ -19,6 +19,9 @@
 //
 //	POST /v1/messages               Anthropic Messages, streamed or whole, answered by the next turn
 //	POST /v1/messages/count_tokens  a quarter of the body's length
+//	POST /responses                 OpenAI Responses, in the same way
+//	POST /chat/completions          OpenAI Chat Completions, in the same way
+//	GET  /responses                 426 to a client that wants a WebSocket, so that it goes on with POST
 //	GET  /models                    an empty list
 //	GET, HEAD /                     200
 //	PUT  /__stub/script/<name>      loads a script and begins it anew
@@ -26,10 +29,13 @@
 //	POST /__stub/reset              forgets the recorded requests
 //
 // Everything else is answered 404 and recorded with a fault, so that an unexpected call is seen.
+// So are a turn's expectation that is not met and a turn that the API has no words for; the agent
+// reads the reason in an error of the API it speaks.
 //
 // # Where to start
 //
 // script.go has the script's words, conversation.go chooses the turn, play.go performs it. Each API
-// has files of its own (anthropic.go, anthropic_stream.go) behind the interface in api.go. The
-// package knows nothing about pipelines and judges no answer of the agent beyond a turn's [Expect].
+// has files of its own (anthropic*.go, responses*.go, chat*.go; openai.go for what the last two
+// share) behind the interface in api.go. The package knows nothing about pipelines and judges no
+// answer of the agent beyond a turn's [Expect].
 package stubmodel

@@ -12,13 +12,14 @@ import (
 type Expect struct {
 	// Model is the model's name as the service is asked for it.
 	Model string `json:"model,omitempty"`
-	// System is the system prompt.
+	// System is the system prompt, with the developer's messages where an API has them.
 	System string `json:"system,omitempty"`
 	// Prompt is all text of the user, the blocks joined by newlines, without tool results.
 	Prompt string `json:"prompt,omitempty"`
-	// ToolResult is the text of the tool results in the newest message.
+	// ToolResult is the text of the tool results that came after the model's last word.
 	ToolResult string `json:"tool_result,omitempty"`
-	// ToolError demands that the newest message has (true) or has not (false) a failed tool result.
+	// ToolError demands that one of them failed (true) or none (false). Messages API only: the others
+	// do not say it.
 	ToolError *bool `json:"tool_error,omitempty"`
 	// Body is the whole request as it came.
 	Body string `json:"body,omitempty"`
@@ -50,10 +51,23 @@ func (e *Expect) check(in inbound, values map[string]string) error {
 			faults = append(faults, fmt.Errorf("expected %s: %w", d.what, err))
 		}
 	}
-	if e.ToolError != nil && *e.ToolError != in.toolError {
-		faults = append(faults, fmt.Errorf("expected tool_error: %t: got %t: %s", *e.ToolError, in.toolError, excerpt(in.toolResult)))
+	if err := e.checkToolError(in); err != nil {
+		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
+}
+
+func (e *Expect) checkToolError(in inbound) error {
+	switch {
+	case e.ToolError == nil:
+		return nil
+	case in.toolError == nil:
+		return fmt.Errorf("expected tool_error: %t: this API does not say whether a tool failed; use tool_result", *e.ToolError)
+	case *e.ToolError != *in.toolError:
+		return fmt.Errorf("expected tool_error: %t: got %t: %s", *e.ToolError, *in.toolError, excerpt(in.toolResult))
+	default:
+		return nil
+	}
 }
 
 func (d demand) check(values map[string]string) error {

@@ -8,8 +8,8 @@ import (
 )
 
 // play performs a turn: the message, or the way in which it goes wrong.
-func (v *visit) play(a api, message answer, stream bool) {
-	turn := message.turn
+func (v *visit) play(message answer) {
+	turn, stream := message.turn, message.in.stream
 	if !v.sleep(turn.DelayMS) {
 		return
 	}
@@ -18,29 +18,35 @@ func (v *visit) play(a api, message answer, stream bool) {
 	}
 	switch {
 	case turn.Status != 0:
-		v.writeFault(a, turn.fault(turn.Status))
+		v.writeFault(turn.fault(turn.Status))
 	case turn.Hang:
 		v.hang(stream)
 	case stream:
-		v.stream(a, message)
+		v.stream(message)
 	case turn.MidStream:
-		v.writeFault(a, turn.fault(http.StatusInternalServerError))
+		v.writeFault(turn.fault(http.StatusInternalServerError))
 	default:
-		v.whole(a, message)
+		v.whole(message)
 	}
 }
 
 // stream sends the events of a message, as far as the turn lets it come.
-func (v *visit) stream(a api, message answer) {
-	frames, turn := a.stream(message), message.turn
+func (v *visit) stream(message answer) {
+	turn := message.turn
+	frames, err := v.api.stream(message)
+	if err != nil {
+		v.refuse(http.StatusBadRequest, err)
+		return
+	}
 	broken := turn.MidStream || turn.CutAfter > 0
 	if broken {
 		frames = frames[:min(turn.CutAfter, len(frames))]
 	}
 	if turn.MidStream {
 		f := turn.fault(http.StatusInternalServerError)
-		f.id = v.requestID()
-		frames = append(frames, a.fault(f))
+		f.id, f.broken, f.sent = v.requestID(), message, len(frames)
+		_, last := v.api.fault(f)
+		frames = append(frames, last)
 	}
 	v.begin(true)
 	for i, f := range frames {
@@ -58,15 +64,23 @@ func (v *visit) stream(a api, message answer) {
 
 // send writes one event and pushes it out.
 func (v *visit) send(f frame) error {
-	if _, err := fmt.Fprintf(v.w, "event: %s\ndata: %s\n\n", f.event, mustMarshal(f.data)); err != nil {
+	name := ""
+	if f.event != "" {
+		name = "event: " + f.event + "\n"
+	}
+	if _, err := fmt.Fprintf(v.w, "%sdata: %s\n\n", name, f.payload()); err != nil {
 		return err
 	}
 	return http.NewResponseController(v.w).Flush()
 }
 
 // whole sends a message as one body, of which a cut turn sends half.
-func (v *visit) whole(a api, message answer) {
-	value := a.whole(message)
+func (v *visit) whole(message answer) {
+	value, err := v.api.whole(message)
+	if err != nil {
+		v.refuse(http.StatusBadRequest, err)
+		return
+	}
 	if message.turn.CutAfter == 0 {
 		v.writeJSON(http.StatusOK, value)
 		return
@@ -96,18 +110,19 @@ func (v *visit) begin(stream bool) {
 		kind = "text/event-stream"
 	}
 	v.w.Header().Set("Content-Type", kind)
-	v.w.Header().Set("Request-Id", v.requestID())
+	v.w.Header().Set(v.api.requestID, v.requestID())
 	v.w.WriteHeader(http.StatusOK)
 }
 
-func (v *visit) writeFault(a api, f fault) {
+func (v *visit) writeFault(f fault) {
 	f.id = v.requestID()
-	v.writeJSON(f.status, a.fault(f).data)
+	body, _ := v.api.fault(f)
+	v.writeJSON(f.status, body)
 }
 
 func (v *visit) writeJSON(status int, value any) {
 	v.w.Header().Set("Content-Type", "application/json")
-	v.w.Header().Set("Request-Id", v.requestID())
+	v.w.Header().Set(v.api.requestID, v.requestID())
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(mustMarshal(value)) // a client that is gone is in the record
 }
@@ -120,7 +135,7 @@ func (t Turn) fault(status int) fault {
 	if message == "" {
 		message = "scripted error"
 	}
-	return fault{status: status, kind: t.ErrorType, message: message}
+	return fault{status: status, kind: t.ErrorType, code: t.ErrorCode, message: message}
 }
 
 // sleep waits and reports whether the answer may go on: the client is there and the server is open.

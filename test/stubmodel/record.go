@@ -22,7 +22,8 @@ type Request struct {
 	Method string `json:"method"`
 	// Path has the query, and the prefix that chose the script.
 	Path string `json:"path"`
-	// API is "anthropic" for a request that a turn answers, else empty, as are the next four.
+	// API is "anthropic", "responses" or "chat" for a request that a turn answers, else empty, as are
+	// the next four.
 	API string `json:"api,omitempty"`
 	// Model is the model that was asked for.
 	Model string `json:"model,omitempty"`

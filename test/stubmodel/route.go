@@ -26,6 +26,7 @@ type visit struct {
 	w      *statusWriter
 	r      *http.Request
 	body   []byte
+	api    dialect // that of the answer
 }
 
 // ServeHTTP answers any request; see the package for the routes.
@@ -46,7 +47,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	script, path := splitPath(r.URL.Path)
 	began := time.Now()
-	v := &visit{server: s, w: &statusWriter{ResponseWriter: w}, r: r, body: body}
+	v := &visit{server: s, w: &statusWriter{ResponseWriter: w}, r: r, body: body, api: messagesAPI}
 	v.entry = s.ledger.add(Request{
 		At: began, MS: -1, Script: script, Method: r.Method, Path: r.URL.RequestURI(),
 		Headers: r.Header.Clone(), Body: asJSON(body),
@@ -58,7 +59,7 @@ func (s *Server) receive(w http.ResponseWriter, r *http.Request) {
 		})
 	}()
 	if err != nil {
-		v.refuse(http.StatusBadRequest, anthropic{}, fmt.Errorf("read body: %w", err))
+		v.refuse(http.StatusBadRequest, fmt.Errorf("read body: %w", err))
 		return
 	}
 	v.route(path)
@@ -71,46 +72,53 @@ func (v *visit) route(path string) {
 	}
 	switch {
 	case is(http.MethodPost, "/v1/messages"):
-		v.converse("anthropic", anthropic{})
+		v.converse(messagesAPI)
 	case is(http.MethodPost, "/v1/messages/count_tokens"):
 		v.writeJSON(http.StatusOK, map[string]int{"input_tokens": len(v.body) / 4})
+	case is(http.MethodPost, "/responses"):
+		v.converse(responsesAPI)
+	case is(http.MethodGet, "/responses") && strings.EqualFold(v.r.Header.Get("Upgrade"), "websocket"):
+		v.w.WriteHeader(http.StatusUpgradeRequired) // and the agent falls back to POST
+	case is(http.MethodPost, "/chat/completions"):
+		v.converse(chatAPI)
 	case is(http.MethodGet, "/models"):
 		v.writeJSON(http.StatusOK, map[string]any{"object": "list", "data": []any{}, "models": []any{}})
 	case strings.Trim(path, "/") == "" && (v.r.Method == http.MethodGet || v.r.Method == http.MethodHead):
 		v.w.WriteHeader(http.StatusOK)
 	default:
-		v.refuse(http.StatusNotFound, anthropic{}, fmt.Errorf("unexpected request %s %s", v.r.Method, path))
+		v.refuse(http.StatusNotFound, fmt.Errorf("unexpected request %s %s", v.r.Method, path))
 	}
 }
 
 // converse answers a request with the next turn of its script.
-func (v *visit) converse(name string, a api) {
-	v.note(func(e *Request) { e.API = name })
-	in, err := a.read(v.r.Header, v.body)
+func (v *visit) converse(api dialect) {
+	v.api = api
+	v.note(func(e *Request) { e.API = api.name })
+	in, err := api.read(v.r.Header, v.body)
 	if err != nil {
-		v.refuse(http.StatusBadRequest, a, err)
+		v.refuse(http.StatusBadRequest, err)
 		return
 	}
 	v.note(func(e *Request) { e.Model, e.Conversation, e.Prompt = in.model, in.conversation, in.prompt })
 	script, err := v.server.script(v.entry.Script)
 	if err != nil {
-		v.refuse(http.StatusNotFound, a, err)
+		v.refuse(http.StatusNotFound, err)
 		return
 	}
 	chosen, err := script.next(in)
 	v.note(func(e *Request) { e.Side, e.Turn = chosen.side, chosen.number })
 	if err != nil {
-		v.refuse(http.StatusBadRequest, a, err)
+		v.refuse(http.StatusBadRequest, err)
 		return
 	}
-	v.play(a, answer{number: v.entry.N, model: in.model, turn: chosen.turn}, in.stream)
+	v.play(answer{number: v.entry.N, in: in, turn: chosen.turn})
 }
 
 // refuse answers a request that the test did not foresee, and records why. Where no API is known,
 // the error is put as Anthropic's.
-func (v *visit) refuse(status int, a api, why error) {
+func (v *visit) refuse(status int, why error) {
 	v.note(func(e *Request) { e.Fault = why.Error() })
-	v.writeFault(a, fault{status: status, message: "stub model server: " + why.Error()})
+	v.writeFault(fault{status: status, message: "stub model server: " + why.Error()})
 }
 
 // note changes the record of this request.

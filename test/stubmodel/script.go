@@ -68,8 +68,10 @@ type Turn struct {
 	// Status, from 400 to 599, makes the answer an error of the service. Zero: 200.
 	Status int `json:"status,omitempty"`
 	// ErrorType is the API's word for the error; empty: the one that belongs to the status.
-	// ErrorMessage is its text; empty: a standard one. Both also describe a MidStream error.
+	// ErrorCode is the second word of the OpenAI APIs; empty: ErrorType, and without that the one of
+	// the status. ErrorMessage is the text; empty: a standard one. All also describe a MidStream error.
 	ErrorType    string `json:"error_type,omitempty"`
+	ErrorCode    string `json:"error_code,omitempty"`
 	ErrorMessage string `json:"error_message,omitempty"`
 	// MidStream breaks a stream off with an error event after CutAfter events. To a request that
 	// is not streamed the answer is the same error with status 500.
@@ -85,12 +87,17 @@ type Turn struct {
 type ToolCall struct {
 	// Name is the agent's own name of the tool.
 	Name string `json:"name"`
-	// Input is the tool's argument: anything that becomes a JSON object. Nil: {}.
+	// Input is the tool's argument: anything that becomes a JSON object; nil is {}. Of a custom tool
+	// it is a string; nil is "".
 	Input any `json:"input,omitempty"`
+	// Custom makes it the call of a tool that takes free text. Responses API only.
+	Custom bool `json:"custom,omitempty"`
+	// Namespace is the group that the tool belongs to. Responses API only.
+	Namespace string `json:"namespace,omitempty"`
 }
 
-// Usage counts tokens as the service reports them. Input is apart from the two cache counts,
-// Reasoning is part of Output.
+// Usage counts tokens. Input is apart from the two cache counts, Reasoning is part of Output. The
+// OpenAI APIs report the sum of all three as their input.
 type Usage struct {
 	Input      int `json:"input,omitempty"`
 	Output     int `json:"output,omitempty"`
@@ -98,6 +105,9 @@ type Usage struct {
 	CacheWrite int `json:"cache_write,omitempty"`
 	Reasoning  int `json:"reasoning,omitempty"`
 }
+
+// allInput is the input with what the cache had or got of it.
+func (u Usage) allInput() int { return u.Input + u.CacheRead + u.CacheWrite }
 
 // Parse reads the JSON form of a script and validates it. Unknown keys are errors.
 func Parse(text []byte) (Script, error) {
@@ -222,16 +232,23 @@ func (c ToolCall) validate() error {
 	if _, err := marshal(c.Input); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
-	if text := c.arguments(); text[0] != '{' {
+	if _, isText := c.Input.(string); c.Custom && c.Input != nil && !isText {
+		return fmt.Errorf("input %s of a custom tool is not a string", mustMarshal(c.Input))
+	}
+	if text := c.input(); !c.Custom && text[0] != '{' {
 		return fmt.Errorf("input %s is not an object", text)
 	}
 	return nil
 }
 
-// arguments is the input of a valid call as JSON text.
-func (c ToolCall) arguments() []byte {
-	if c.Input == nil {
-		return []byte("{}")
+// input is what a valid call hands over: JSON text, or the text for a custom tool.
+func (c ToolCall) input() string {
+	if c.Custom {
+		text, _ := c.Input.(string) // nil is ""
+		return text
 	}
-	return mustMarshal(c.Input)
+	if c.Input == nil {
+		return "{}"
+	}
+	return string(mustMarshal(c.Input))
 }

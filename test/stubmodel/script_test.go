@@ -1,6 +1,7 @@
 package stubmodel
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,8 @@ func TestParse(t *testing.T) {
 			 "expect": {"model": "m", "system": "s", "prompt": "p", "tool_result": "t", "tool_error": false, "body": "b"},
 			 "tool_calls": [{"name": "Write", "input": {"file_path": "{{cwd}}/a"}}],
 			 "usage": {"input": 1, "output": 2, "cache_read": 3, "cache_write": 4, "reasoning": 5}},
-			{"status": 529, "error_type": "e", "error_message": "m", "headers": {"retry-after": "1"}, "times": 2},
+			{"tool_calls": [{"name": "exec", "namespace": "functions", "custom": true, "input": "text(1)"}]},
+			{"status": 529, "error_type": "e", "error_code": "c", "error_message": "m", "headers": {"retry-after": "1"}, "times": 2},
 			{"delay_ms": 6, "chunk_delay_ms": 7, "mid_stream": true, "cut_after": 8},
 			{"hang": true}],
 		"side": {"text": "title"}, "side_re": "x", "after": "error", "per_conversation": true}`))
@@ -34,7 +36,8 @@ func TestParse(t *testing.T) {
 				ToolCalls: []ToolCall{{Name: "Write", Input: map[string]any{"file_path": "{{cwd}}/a"}}},
 				Usage:     Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, Reasoning: 5},
 			},
-			{Status: 529, ErrorType: "e", ErrorMessage: "m", Headers: map[string]string{"retry-after": "1"}, Times: 2},
+			{ToolCalls: []ToolCall{{Name: "exec", Namespace: "functions", Custom: true, Input: "text(1)"}}},
+			{Status: 529, ErrorType: "e", ErrorCode: "c", ErrorMessage: "m", Headers: map[string]string{"retry-after": "1"}, Times: 2},
 			{DelayMS: 6, ChunkDelayMS: 7, MidStream: true, CutAfter: 8},
 			{Hang: true},
 		},
@@ -64,6 +67,7 @@ func TestParseFaults(t *testing.T) {
 		{"expect pattern", `{"turns":[{"expect":{"tool_result":"("}}]}`, "turns[0]: expect.tool_result: error parsing regexp"},
 		{"tool name", `{"turns":[{"tool_calls":[{}]}]}`, "turns[0]: tool_calls[0]: name is missing"},
 		{"tool input", `{"turns":[{"tool_calls":[{"name":"W","input":[1]}]}]}`, "tool_calls[0]: input [1] is not an object"},
+		{"custom tool input", `{"turns":[{"tool_calls":[{"name":"W","custom":true,"input":{}}]}]}`, "tool_calls[0]: input {} of a custom tool is not a string"},
 		{"status", `{"turns":[{"status":302}]}`, "turns[0]: status 302 is not from 400 to 599"},
 		{"negative", `{"turns":[{"delay_ms":-1}]}`, "cannot be negative"},
 		{"two endings", `{"turns":[{"status":500,"hang":true}]}`, "only one of"},
@@ -123,10 +127,28 @@ func FuzzParse(f *testing.F) {
 				continue // a capture without a match
 			}
 			message := answer{number: i, turn: expanded}
-			mustMarshal(anthropic{}.whole(message))
-			for _, frame := range (anthropic{}).stream(message) {
-				mustMarshal(frame.data)
+			for _, api := range []dialect{messagesAPI, responsesAPI, chatAPI} {
+				tell(api, message)
 			}
 		}
 	})
+}
+
+// tell puts an answer into all the forms of an API; it panics when one cannot be encoded. A turn
+// that the API has no words for is refused in both.
+func tell(api dialect, message answer) {
+	whole, wholeErr := api.whole(message)
+	frames, streamErr := api.stream(message)
+	if (wholeErr == nil) != (streamErr == nil) {
+		panic(fmt.Sprintf("%s: whole: %v; streamed: %v", api.name, wholeErr, streamErr))
+	}
+	mustMarshal(whole)
+	for _, frame := range frames {
+		frame.payload()
+	}
+	f := message.turn.fault(500)
+	f.broken = message
+	body, last := api.fault(f)
+	mustMarshal(body)
+	last.payload()
 }

@@ -54,6 +54,9 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/s/it/v1/messages", `{"model":1}`, 400, "request body: json"},
 		{"POST", "/s/it/v1/messages", `no json`, 400, "request body: invalid character"},
 		{"GET", "/s/it/v1/messages", "", 404, "unexpected request GET /v1/messages"},
+		{"POST", "/s/it/v1/responses", `{"input":[{"role":1}]}`, 400, `"type":"invalid_request_error"`},
+		{"POST", "/s/none/v1/chat/completions", "{}", 404, `"code":"model_not_found"`},
+		{"GET", "/s/it/v1/responses", "", 404, "unexpected request GET /v1/responses"},
 		{"POST", "/api/event_logging", "{}", 404, "unexpected request POST /api/event_logging"},
 		{"GET", "/__stub/nothing", "", 404, "404 page not found"},
 	}
@@ -71,10 +74,25 @@ func TestRoutes(t *testing.T) {
 		"request 8, POST /s/it/v1/messages: request body: json: cannot unmarshal number into Go struct field anthropicRequest.model of type string",
 		"request 9, POST /s/it/v1/messages: request body: invalid character 'o' in literal null (expecting 'u')",
 		"request 10, GET /s/it/v1/messages: unexpected request GET /v1/messages",
-		"request 11, POST /api/event_logging: unexpected request POST /api/event_logging",
+		"request 11, POST /s/it/v1/responses: request body: json: cannot unmarshal number into Go struct field responsesRequest.input.role of type string",
+		`request 12, POST /s/none/v1/chat/completions: no script "none" is loaded`,
+		"request 13, GET /s/it/v1/responses: unexpected request GET /v1/responses",
+		"request 14, POST /api/event_logging: unexpected request POST /api/event_logging",
 	}
 	if diff := cmp.Diff(wantFaults, server.Faults("")); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// TestWebSocketIsDeclined: agents that try one first fall back at this status and at no other.
+func TestWebSocketIsDeclined(t *testing.T) {
+	server, client := load(t, Script{Turns: []Turn{{Text: "hi"}}})
+	got := client.do(t, http.MethodGet, server.Base("it")+"/v1/responses", "", "Connection", "Upgrade", "Upgrade", "websocket")
+	if got.Err != nil || got.Status != http.StatusUpgradeRequired || got.Body != "" {
+		t.Errorf("got %+v", got)
+	}
+	if faults := server.Faults(""); faults != nil {
+		t.Errorf("faults %q", faults)
 	}
 }
 

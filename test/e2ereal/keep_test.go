@@ -1,0 +1,65 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recording is the environment that makes stand-ins record the real CLIs.
+func (w world) recording(t *testing.T, s scenario, paths []string) []string {
+	t.Helper()
+	for _, a := range s.agents() {
+		if err := os.MkdirAll(filepath.Join(w.root, "calls", a.cli.Name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return []string{
+		CallsVariable + "=" + filepath.Join(w.root, "calls", "*"), NotesVariable + "=" + filepath.Join(w.notes, "*"),
+		RecordVariable + "=" + strings.Join(paths, string(os.PathListSeparator)),
+	}
+}
+
+// keep puts the recorded calls, scrubbed, in the place of the older ones.
+func (w world) keep(t *testing.T, s scenario, address string) {
+	t.Helper()
+	for _, a := range s.agents() {
+		w.keepCalls(t, s, a, address)
+	}
+}
+
+func (w world) keepCalls(t *testing.T, s scenario, a agent, address string) {
+	t.Helper()
+	// Claude Code names folders after paths with every slash a dash.
+	dashed := func(path string) string { return strings.NewReplacer("/", "-", "_", "-", ".", "-").Replace(path) }
+	scrubber := NewScrubber(
+		w.project, "/project", dashed(w.project), "-project", w.home, "/home/user", w.root, "/world",
+		filepath.Dir(cli(t, a.cli)), "/opt/"+a.cli.Name, address, "127.0.0.1:8080",
+	)
+	from, to := filepath.Join(w.root, "calls", a.cli.Name), s.callsDir(t, a)
+	if err := os.RemoveAll(to); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(to, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	calls, err := Calls(from)
+	if err != nil || calls == 0 {
+		t.Fatalf("%d calls recorded, error %v", calls, err)
+	}
+	for n := 1; n <= calls; n++ {
+		call, err := LoadCall(from, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, stream := range call.streams() {
+			*stream = scrubber.Stream(*stream)
+		}
+		if err := call.Save(to, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

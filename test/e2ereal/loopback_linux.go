@@ -1,0 +1,76 @@
+package e2ereal
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// insideVariable is set in the environment of a process that Isolated started.
+const insideVariable = "E2E_INSIDE"
+
+// Inside reports whether this process runs in a network namespace made by [Isolated].
+func Inside() bool { return os.Getenv(insideVariable) != "" }
+
+// Isolated runs this program anew, with the same standard streams and the arguments given, in a network
+// namespace of its own that has only the loopback interface, and returns its exit code. Whoever is not
+// root gets a user namespace, too, in which it seems to be. An error means that the system permits no
+// such namespace; it says how to do without.
+func Isolated(args ...string) (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), insideVariable+"=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() != 0 {
+		asRoot(cmd.SysProcAttr)
+	}
+	runtime.LockOSThread() // the child is told of the death of the thread that started it
+	defer runtime.UnlockOSThread()
+	// A Ctrl-C reaches the child by itself; what it comes to is this process's end, too.
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("make a network namespace: %w; allow user namespaces, or set %s=%s to run without the check that nothing leaves the loopback interface",
+			err, NetworkVariable, NetworkHost)
+	}
+	err = cmd.Wait()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return 0, err
+	}
+	return cmd.ProcessState.ExitCode(), nil
+}
+
+func asRoot(attr *syscall.SysProcAttr) {
+	attr.Cloneflags |= syscall.CLONE_NEWUSER
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+}
+
+// LoopbackUp switches the loopback interface on: in a new namespace it is off.
+func LoopbackUp() error {
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("switch the loopback interface on: %w", err)
+	}
+	defer unix.Close(socket)
+	request, err := unix.NewIfreq("lo")
+	if err != nil {
+		return err
+	}
+	request.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
+	if err := unix.IoctlIfreq(socket, unix.SIOCSIFFLAGS, request); err != nil {
+		return fmt.Errorf("switch the loopback interface on: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+//go:build e2ereal && linux
+
+package e2ereal
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// strayVariable tells a copy of this program, in a namespace of its own, what to try.
+const strayVariable = "E2E_STRAY"
+
+// tries are ways of leaving the loopback interface. The addresses are for documentation (RFC 5737, 3849).
+var tries = map[string]func(ctx context.Context) error{
+	"nothing": func(context.Context) error { return nil },
+	"loopback": func(ctx context.Context) error {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer listener.Close()
+		return dial(ctx, "tcp", listener.Addr().String())
+	},
+	"ipv4": func(ctx context.Context) error { return wantRefused(dial(ctx, "tcp", "192.0.2.1:443")) },
+	"ipv6": func(ctx context.Context) error { return wantRefused(dial(ctx, "tcp", "[2001:db8::1]:443")) },
+	"udp":  func(ctx context.Context) error { return wantRefused(dial(ctx, "udp", "192.0.2.1:53")) },
+	"name": func(ctx context.Context) error {
+		_, err := net.DefaultResolver.LookupHost(ctx, "api.example.com")
+		return wantRefused(err)
+	},
+}
+
+// wantRefused turns a try that failed into a success, so that only the counters can tell of it.
+func wantRefused(err error) error {
+	if err == nil {
+		return errors.New("it worked")
+	}
+	return nil
+}
+
+func dial(ctx context.Context, network, address string) error {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+// TestRealLoopbackCheck shows that the check can fail: every way out is counted, and what stays is not.
+func TestRealLoopbackCheck(t *testing.T) {
+	if what := os.Getenv(strayVariable); what != "" {
+		stray(t, what)
+		return
+	}
+	if !Inside() {
+		t.Logf("%s=%s: not checked", NetworkVariable, NetworkHost)
+		return
+	}
+	for what := range tries {
+		t.Run(what, func(t *testing.T) {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$")
+			cmd.Env = append(os.Environ(), strayVariable+"="+what)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+			out, err := cmd.CombinedOutput()
+			stays := what == "nothing" || what == "loopback"
+			if (err == nil) != stays {
+				t.Errorf("the copy ended with %v:\n%s", err, out)
+			}
+			if said := strings.Contains(string(out), "something tried to leave the loopback interface"); said == stays {
+				t.Errorf("the copy said:\n%s", out)
+			}
+		})
+	}
+}
+
+// stray tries one way.
+func stray(t *testing.T, what string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := tries[what](ctx); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,91 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// installed are the CLIs, by name.
+var installed = map[string]string{}
+
+// surround installs the CLIs, which takes the network, then runs the tests in a process that has none
+// but the loopback interface, and in the end looks whether anything tried to leave it.
+func surround(m *testing.M) int {
+	if err := install(); err != nil {
+		return fail(err)
+	}
+	if os.Getenv(NetworkVariable) == NetworkHost {
+		fmt.Printf("%s=%s: whether anything leaves the loopback interface is not checked\n", NetworkVariable, NetworkHost)
+		return run(m)
+	}
+	if !Inside() {
+		code, err := Isolated(os.Args[1:]...)
+		if errors.Is(err, errors.ErrUnsupported) {
+			fmt.Println("whether anything leaves the loopback interface is checked on Linux only")
+			return run(m)
+		}
+		if err != nil {
+			return fail(err)
+		}
+		return code
+	}
+	if err := LoopbackUp(); err != nil {
+		return fail(err)
+	}
+	return watched(m)
+}
+
+// watched runs the tests; they fail when something strayed.
+func watched(m *testing.M) int {
+	before, err := ReadStrays()
+	if err != nil {
+		return fail(err)
+	}
+	code := run(m)
+	after, err := ReadStrays()
+	if err != nil {
+		return fail(err)
+	}
+	if after != before {
+		return fail(fmt.Errorf("something tried to leave the loopback interface: counters were %+v, are %+v", before, after))
+	}
+	fmt.Printf("nothing tried to leave the loopback interface: %+v\n", after)
+	return code
+}
+
+func fail(err error) int {
+	fmt.Fprintln(os.Stderr, "e2ereal:", err)
+	return 1
+}
+
+func install() error {
+	cache, err := CacheDir()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	for _, cli := range []CLI{Claude, Codex} {
+		if installed[cli.Name], err = cli.Install(ctx, cache); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cli is the path of an installed CLI.
+func cli(t *testing.T, c CLI) string {
+	t.Helper()
+	path := installed[c.Name]
+	if !filepath.IsAbs(path) {
+		t.Fatalf("%s is not installed", c.Name)
+	}
+	return path
+}

@@ -1,0 +1,29 @@
+package e2ereal
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain also lets the test binary stand in for the CLIs.
+func TestMain(m *testing.M) {
+	if IsStandIn() {
+		os.Exit(StandIn())
+	}
+	flag.Parse()
+	os.Exit(surround(m))
+}
+
+// run runs the tests and looks for goroutines that they left.
+func run(m *testing.M) int {
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,258 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
+)
+
+var (
+	recordCalls = flag.Bool("record", false, "write what the CLIs do in the scenarios into testdata/calls, scrubbed")
+	smoke       = flag.Bool("smoke", false, "run only the few scenarios that show that the CLIs work at all")
+)
+
+// TestReal runs every scenario with the real CLIs.
+func TestReal(t *testing.T) {
+	product := builtProduct(t)
+	chosen := scenarios()
+	if *smoke {
+		chosen = slices.DeleteFunc(chosen, func(s scenario) bool { return !s.smoke })
+	}
+	for _, s := range chosen {
+		t.Run(s.agent.cli.Name+"/"+s.name, func(t *testing.T) {
+			s.play(t, product, &realDriver{stub: stubmodel.Start(t)})
+		})
+	}
+}
+
+// builtProduct is the command under test.
+func builtProduct(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv("AGENT_PIPELINES_BIN")
+	if path == "" {
+		path = filepath.Join("..", "..", "bin", "agent-pipelines")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%v: build it (make build) or set AGENT_PIPELINES_BIN", err)
+	}
+	return path
+}
+
+// realDriver lets the real CLI talk to a stub model server.
+type realDriver struct {
+	stub   *stubmodel.Server
+	script stubmodel.Script // of the scenario's own agent
+}
+
+// The names of the scripts: that of the scenario's own agent, and of the one beside it.
+const (
+	scriptName = "work"
+	besideName = "beside"
+)
+
+func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
+	t.Helper()
+	d.script = s.script
+	if s.letter {
+		d.script = letterScript(t, w, s)
+	}
+	env := d.serve(t, w, s.agent, scriptName, d.script)
+	if s.beside != nil {
+		env = append(env, d.serve(t, w, s.beside.agent, besideName, s.beside.script)...)
+	}
+	var paths, folders []string
+	for _, a := range s.agents() {
+		path := cli(t, a.cli)
+		paths, folders = append(paths, path), append(folders, filepath.Dir(path))
+	}
+	if !*recordCalls {
+		return w.environment(strings.Join(folders, string(os.PathListSeparator)), env...)
+	}
+	return w.environment(w.standIn(t, s), append(env, w.recording(t, s, paths)...)...)
+}
+
+// serve has the stub answer an agent by a script, and returns the environment that leads the agent there.
+func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script stubmodel.Script) []string {
+	t.Helper()
+	if err := d.stub.SetScript(name, script); err != nil {
+		t.Fatal(err)
+	}
+	if a == codex {
+		return codexEnvironment(t, w, d.stub.Base(name))
+	}
+	return claudeEnvironment(d.stub.Base(name))
+}
+
+// letterScript is the script of the two stages. Where the product is to be killed, the service falls
+// silent once, in the middle of the second one.
+func letterScript(t *testing.T, w world, s scenario) stubmodel.Script {
+	t.Helper()
+	text, err := os.ReadFile("testdata/scripts/" + s.agent.cli.Name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := stubmodel.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	script.Vars["project"] = w.project
+	if s.act != nil {
+		second := slices.IndexFunc(script.Turns, func(turn stubmodel.Turn) bool {
+			return turn.Expect != nil && strings.HasPrefix(turn.Expect.Prompt, "Check")
+		})
+		script.Turns = slices.Insert(script.Turns, second+1, hang)
+		// after the resume the stage begins anew
+		script.Turns = slices.Insert(script.Turns, second+2, script.Turns[second])
+	}
+	return script
+}
+
+// claudeEnvironment is what Claude Code needs beside the usual. IS_SANDBOX=1 lets it skip permissions as
+// root, which containers are; that is right here because the script says what runs.
+func claudeEnvironment(base string, more ...string) []string {
+	return append([]string{
+		"ANTHROPIC_BASE_URL=" + base, "ANTHROPIC_API_KEY=" + apiKey,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "IS_SANDBOX=1",
+	}, more...)
+}
+
+// codexEnvironment writes Codex's own configuration, which alone can name another service.
+func codexEnvironment(t *testing.T, w world, base string) []string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/codex.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := filepath.Join(w.home, ".codex")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	filled := strings.ReplaceAll(string(text), "BASE_URL", base+"/v1")
+	if err := os.WriteFile(filepath.Join(home, "config.toml"), []byte(filled), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=" + apiKey}
+}
+
+// waiting returns when the turn that hangs was asked for.
+func (d *realDriver) waiting(t *testing.T, _ world, _ scenario) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	silent := slices.IndexFunc(d.script.Turns, func(turn stubmodel.Turn) bool { return turn.Hang }) + 1
+	for {
+		asked := d.stub.Requests(scriptName)
+		if slices.ContainsFunc(asked, func(r stubmodel.Request) bool { return r.Turn == silent }) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for turn %d of the script, after %d requests", silent, len(asked))
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// agentPID finds the oldest process of the world that is named after the agent.
+func (d *realDriver) agentPID(t *testing.T, w world, s scenario) int {
+	t.Helper()
+	all, err := Processes(w.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, process := range all {
+		fields := strings.Fields(process)
+		pid, err := strconv.Atoi(fields[0])
+		if err == nil && filepath.Base(fields[1]) == s.agent.cli.Name && (found == 0 || pid < found) {
+			found = pid
+		}
+	}
+	if found == 0 {
+		t.Fatalf("no process of %s among %q", s.agent.cli.Name, all)
+	}
+	return found
+}
+
+// finish: the agent asked for nothing that the script does not have, and a letter used all of it.
+func (d *realDriver) finish(t *testing.T, w world, s scenario) {
+	t.Helper()
+	if faults := d.stub.Faults(""); faults != nil {
+		t.Errorf("unexpected requests:\n%s", strings.Join(faults, "\n"))
+	}
+	if s.letter {
+		d.assertAsked(t, s)
+	}
+	if s.project != "" {
+		d.assertUsedUp(t, scriptName, len(s.script.Turns))
+		if s.beside != nil {
+			d.assertUsedUp(t, besideName, len(s.beside.script.Turns))
+		}
+	}
+	if *recordCalls && !t.Failed() {
+		w.keep(t, s, strings.TrimPrefix(d.stub.URL(), "http://"))
+	}
+}
+
+// assertUsedUp: every turn of a script was used once and in order.
+func (d *realDriver) assertUsedUp(t *testing.T, name string, turns int) {
+	t.Helper()
+	var got, want []int
+	for _, r := range d.stub.Requests(name) {
+		if r.Turn > 0 {
+			got = append(got, r.Turn)
+		}
+	}
+	for n := range turns {
+		want = append(want, n+1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("turns of the script %s that were used (-want +got):\n%s", name, diff)
+	}
+}
+
+// assertAsked: every turn was used once and in order, with the key, and each stage's prompt came as its
+// file has it. What else a request must contain, the script itself demands.
+func (d *realDriver) assertAsked(t *testing.T, s scenario) {
+	t.Helper()
+	var got, want []int
+	prompts := ""
+	for _, r := range d.stub.Requests(scriptName) {
+		if r.Turn == 0 {
+			continue
+		}
+		got = append(got, r.Turn)
+		prompts += r.Prompt
+		if key := r.Headers.Get("X-Api-Key") + strings.TrimPrefix(r.Headers.Get("Authorization"), "Bearer "); key != apiKey {
+			t.Errorf("request %d: key %q", r.N, key)
+		}
+	}
+	for n := range d.script.Turns {
+		want = append(want, n+1)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("turns that were used (-want +got):\n%s", diff)
+	}
+	for _, stage := range []string{"greet", "check"} {
+		text := content(t, "testdata/projects/letter/.claude/stages/"+stage+"/prompt.md")
+		if before, _, _ := strings.Cut(text, "${RESULT}"); !strings.Contains(prompts, before) {
+			t.Errorf("stage %s: %s never asked with the prompt:\n%s", stage, s.agent.cli.Name, before)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package e2ereal
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestReplay runs every scenario with stand-ins that do what the real CLIs did when they were recorded.
+func TestReplay(t *testing.T) {
+	product := buildProduct(t)
+	for _, s := range scenarios() {
+		t.Run(s.agent.cli.Name+"/"+s.name, func(t *testing.T) {
+			t.Parallel()
+			s.play(t, product, replayDriver{})
+		})
+	}
+}
+
+// buildProduct builds the command and its plugins from the workspace that this test is part of.
+func buildProduct(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for out, pkg := range map[string]string{
+		"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-claude": "./plugins/claude", "plugins/agent-plugin-codex": "./plugins/codex",
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir = filepath.Join("..", "..")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", pkg, err, text)
+		}
+	}
+	return filepath.Join(dir, "agent-pipelines")
+}
+
+// replayDriver puts a stand-in into the place of the CLI.
+type replayDriver struct{}
+
+// callsDir is where the recorded calls of an agent in a scenario lie.
+func (s scenario) callsDir(t *testing.T, a agent) string {
+	t.Helper()
+	return s.callsOf(t, a.cli.Name)
+}
+
+// callsOf is the same for a CLI's name, or "*".
+func (s scenario) callsOf(t *testing.T, cli string) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join("testdata", "calls", cli, s.name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (replayDriver) environment(t *testing.T, w world, s scenario) []string {
+	t.Helper()
+	return w.environment(w.standIn(t, s), CallsVariable+"="+s.callsOf(t, "*"), NotesVariable+"="+filepath.Join(w.notes, "*"))
+}
+
+// standIn puts this program under the CLIs' names into the world and returns the folder.
+func (w world) standIn(t *testing.T, s scenario) string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range s.agents() {
+		err := errors.Join(os.Symlink(self, filepath.Join(w.bin, a.cli.Name)), os.Mkdir(filepath.Join(w.notes, a.cli.Name), 0o755))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w.bin
+}
+
+// waiting returns when the call that was recorded as waiting does.
+func (replayDriver) waiting(t *testing.T, w world, s scenario) {
+	t.Helper()
+	calls, err := Calls(s.callsDir(t, s.agent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 1; n <= calls; n++ {
+		call, err := LoadCall(s.callsDir(t, s.agent), n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if call.Waits {
+			w.await(t, filepath.Join("notes", s.agent.cli.Name, strconv.Itoa(n)+".waiting"), "")
+			return
+		}
+	}
+	t.Fatalf("none of the %d recorded calls waits", calls)
+}
+
+func (replayDriver) agentPID(t *testing.T, w world, s scenario) int {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(content(t, filepath.Join(w.notes, s.agent.cli.Name, "1.pid"))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+// finish: the product called each CLI as often as it called the real one.
+func (replayDriver) finish(t *testing.T, w world, s scenario) {
+	t.Helper()
+	for _, a := range s.agents() {
+		made, err := filepath.Glob(filepath.Join(w.notes, a.cli.Name, "*.pid"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorded, err := Calls(s.callsDir(t, a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(made) != recorded || recorded == 0 {
+			t.Errorf("%s was called %d times, %d calls were recorded", a.cli.Name, len(made), recorded)
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package e2ereal
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
+)
+
+// scenario is one way in which a session of the product can go with an agent CLI. The same table is run
+// with the real CLIs, answered by the stub model server, and with stand-ins that replay what the real
+// ones did, so that the two cannot drift apart.
+type scenario struct {
+	// name is also the folder of the recorded calls, below that of the agent.
+	name  string
+	agent agent
+	// letter runs the two stages of testdata/projects/letter, with the script of that name; without it
+	// the project has one stage and the policy given, and script is what the service answers.
+	letter bool
+	policy string // YAML
+	script stubmodel.Script
+	// project, if set, is the folder of testdata/projects that the session runs in, with its own pipelines;
+	// args are the command's, by default those that run the pipeline "work".
+	project string
+	args    []string
+	// beside, if set, is a second agent in the same session, with its own script.
+	beside *beside
+	// act, if set, is what happens once the agent waits for an answer of the service that does not come.
+	act func(t *testing.T, r running)
+	// smoke marks the few that are run where there is little time.
+	smoke bool
+	want  want
+	// check looks at more than want can say. May be nil.
+	check func(t *testing.T, w world)
+}
+
+// agent is a CLI and how the product is told to use it.
+type agent struct {
+	cli   CLI
+	model string
+}
+
+// beside is an agent next to that of the scenario.
+type beside struct {
+	agent  agent
+	script stubmodel.Script
+}
+
+// agents are all that the scenario has.
+func (s scenario) agents() []agent {
+	if s.beside == nil {
+		return []agent{s.agent}
+	}
+	return []agent{s.agent, s.beside.agent}
+}
+
+// want is what a user, and a program that reads the session's files, finds afterwards.
+type want struct {
+	exit   int
+	status string // in state.json; completed where nothing is said
+	pause  string // pause_kind
+	// The rest is about the failure of an attempt, the last one of the first stage that failed; errorType
+	// is empty where there was none.
+	errorType       string
+	message, remedy string // regular expressions
+	retryable       bool
+	attempts        int
+}
+
+// driver puts an agent CLI into a world: a real one, or a stand-in.
+type driver interface {
+	// environment is that of the product.
+	environment(t *testing.T, w world, s scenario) []string
+	// waiting returns when the agent waits for an answer that does not come.
+	waiting(t *testing.T, w world, s scenario)
+	// agentPID is the agent that runs now.
+	agentPID(t *testing.T, w world, s scenario) int
+	// finish says what else must hold in the end.
+	finish(t *testing.T, w world, s scenario)
+}
+
+// running is a product at work.
+type running struct {
+	world    world
+	driver   driver
+	scenario scenario
+	product  *os.Process
+}
+
+const (
+	session = "demo"
+	// sessionDir is where the command keeps it, seen from the project.
+	sessionDir    = ".claude/pipeline-runs/" + session
+	resumeCommand = "agent-pipelines resume " + session
+	// productLimit ends a test that hangs; every scenario has its own, shorter limits in its policy.
+	productLimit = 2 * time.Minute
+)
+
+// play runs a scenario to its end and looks at everything that it left.
+func (s scenario) play(t *testing.T, product string, d driver) {
+	w := newWorld(t)
+	s.lay(t, w)
+	env := d.environment(t, w, s)
+	c := command{
+		path: product, args: s.arguments(), env: env, limit: productLimit,
+	}
+	if s.act != nil {
+		c.started = func(p *os.Process) {
+			d.waiting(t, w, s)
+			s.act(t, running{world: w, driver: d, scenario: s, product: p})
+		}
+	}
+	got := w.run(t, c)
+	s.assertEnd(t, w, got)
+	w.assertNoProcess(t)
+	w.assertKeyNowhere(t)
+	if s.want.exit == crashed {
+		got = s.resume(t, w, product, env)
+	}
+	if s.check != nil {
+		s.check(t, w)
+	}
+	d.finish(t, w, s)
+	if t.Failed() {
+		t.Logf("exit code %d, stdout:\n%s\nstderr:\n%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+func (s scenario) arguments() []string {
+	if s.args != nil {
+		return s.args
+	}
+	return []string{"pipeline", "work", session, "--foreground"}
+}
+
+// crashed is the exit code of a product that was killed.
+const crashed = -1
+
+// resume goes on with a session whose product was killed.
+func (s scenario) resume(t *testing.T, w world, product string, env []string) outcome {
+	t.Helper()
+	got := w.run(t, command{path: product, args: []string{"resume", session}, env: env, limit: productLimit})
+	if got.code != 0 {
+		t.Errorf("resume: exit code %d", got.code)
+	}
+	w.assertNoProcess(t)
+	w.assertKeyNowhere(t)
+	return got
+}
+
+// lay writes the project. The pipeline is always called "work".
+func (s scenario) lay(t *testing.T, w world) {
+	t.Helper()
+	if s.project != "" {
+		if err := os.CopyFS(w.project, os.DirFS("testdata/projects/"+s.project)); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	nodes := "  - id: only\n    prompt: |\n      Do what is to be done.\n      Result file: ${RESULT}\n"
+	if s.letter {
+		if err := os.CopyFS(w.project, os.DirFS("testdata/projects/letter")); err != nil {
+			t.Fatal(err)
+		}
+		nodes = "  - {id: greet, stage: greet}\n  - {id: check, stage: check, inputs: {from: greet}}\n"
+	}
+	text := fmt.Sprintf("name: work\ndefaults: {provider: %s, model: %s}\n", s.agent.cli.Name, s.agent.model)
+	if s.policy != "" {
+		text += "policy: " + s.policy + "\n"
+	}
+	dir := filepath.Join(w.project, ".claude", "pipelines")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "work.yaml"), []byte(text+"nodes:\n"+nodes), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// assertEnd compares what the product said and left with what is wanted.
+func (s scenario) assertEnd(t *testing.T, w world, got outcome) {
+	t.Helper()
+	if got.code != s.want.exit {
+		t.Errorf("exit code %d, want %d", got.code, s.want.exit)
+	}
+	if s.want.exit == crashed {
+		return
+	}
+	var state struct {
+		Status    string `json:"status"`
+		PauseKind string `json:"pause_kind"`
+		ErrorType string `json:"error_type"`
+	}
+	readJSON(t, filepath.Join(w.project, sessionDir, "state.json"), &state)
+	if state.Status != s.want.status || state.PauseKind != s.want.pause {
+		t.Errorf("state.json: status %q, pause_kind %q; want %q, %q", state.Status, state.PauseKind, s.want.status, s.want.pause)
+	}
+	if s.want.status == "failed" && state.ErrorType != s.want.errorType {
+		t.Errorf("state.json: error_type %q, want %q", state.ErrorType, s.want.errorType)
+	}
+	if s.want.status != "completed" && !regexp.MustCompile(`(?m)^To resume: `+resumeCommand+`$`).MatchString(got.stdout) {
+		t.Errorf("stdout does not say how to resume")
+	}
+	s.assertFailure(t, w)
+}
+
+// assertFailure looks at the failed attempts of the iteration, if there were any.
+func (s scenario) assertFailure(t *testing.T, w world) {
+	t.Helper()
+	iteration := filepath.Join(w.project, sessionDir, "stage-00-only", "iterations", "001")
+	if s.want.errorType == "" {
+		if found, err := filepath.Glob(filepath.Join(w.project, sessionDir, "*", "iterations", "*", "error.json")); err != nil || found != nil {
+			t.Errorf("unexpected %v, error %v", found, err)
+		}
+		return
+	}
+	var fault struct {
+		ErrorType     string `json:"error_type"`
+		Message       string `json:"message"`
+		Remedy        string `json:"remedy"`
+		Retryable     bool   `json:"retryable"`
+		Attempt       int    `json:"attempt"`
+		ResumeCommand string `json:"resume_command"`
+	}
+	readJSON(t, filepath.Join(iteration, "error.json"), &fault)
+	found := want{
+		exit: s.want.exit, status: s.want.status, pause: s.want.pause,
+		errorType: fault.ErrorType, message: s.want.message, remedy: s.want.remedy, retryable: fault.Retryable, attempts: fault.Attempt,
+	}
+	if diff := cmp.Diff(s.want, found, cmp.AllowUnexported(want{})); diff != "" {
+		t.Errorf("error.json (-want +got):\n%s", diff)
+	}
+	for what, texts := range map[string][2]string{"message": {s.want.message, fault.Message}, "remedy": {s.want.remedy, fault.Remedy}} {
+		if !regexp.MustCompile(texts[0]).MatchString(texts[1]) {
+			t.Errorf("error.json: %s is %q, want one like %q", what, texts[1], texts[0])
+		}
+	}
+	if fault.ResumeCommand != resumeCommand {
+		t.Errorf("error.json: resume_command %q, want %q", fault.ResumeCommand, resumeCommand)
+	}
+	if made := w.attempts(t, iteration); made != s.want.attempts {
+		t.Errorf("attempts.jsonl: %d attempts, want %d", made, s.want.attempts)
+	}
+}
+
+// The acts.
+
+// killProduct is kill -9.
+func killProduct(t *testing.T, r running) { sendTo(t, r.product.Pid, syscall.SIGKILL) }
+
+// terminateProduct asks twice: the first time the product would wait for the agent to finish.
+func terminateProduct(t *testing.T, r running) {
+	sendTo(t, r.product.Pid, syscall.SIGTERM)
+	r.world.await(t, "stderr", "SIGTERM: finishing the iteration")
+	sendTo(t, r.product.Pid, syscall.SIGTERM)
+}
+
+// signalAgent sends to the agent itself.
+func signalAgent(s syscall.Signal) func(*testing.T, running) {
+	return func(t *testing.T, r running) { sendTo(t, r.driver.agentPID(t, r.world, r.scenario), s) }
+}
+
+func sendTo(t *testing.T, pid int, s syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, s); err != nil {
+		t.Errorf("send %s to process %d: %v", s, pid, err)
+	}
+}

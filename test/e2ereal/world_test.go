@@ -1,0 +1,153 @@
+package e2ereal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// apiKey is what the CLIs send; a value that occurs nowhere else, so that it can be looked for.
+const apiKey = "stub-key-7c1d0f"
+
+// world is all that one run may touch: a root, and in it a home, a project, a place for temporary files,
+// one for programs and one for notes of stand-ins.
+type world struct {
+	root, home, project, tmp, bin, notes string
+}
+
+func newWorld(t *testing.T) world {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir()) // as a process sees its own directory
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(root, name) }
+	w := world{root: root, home: in("home"), project: in("project"), tmp: in("tmp"), bin: in("bin"), notes: in("notes")}
+	for _, dir := range []string{w.home, w.project, w.tmp, w.bin, w.notes} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// environment is complete: nothing of the caller's reaches the run, but how long a program built with the
+// race detector takes to end.
+func (w world) environment(programs string, more ...string) []string {
+	env := []string{
+		"HOME=" + w.home,
+		"TMPDIR=" + w.tmp,
+		"PATH=" + programs + ":/usr/local/bin:/usr/bin:/bin",
+		"LANG=C.UTF-8",
+		"TERM=dumb",
+	}
+	if race := os.Getenv("GORACE"); race != "" {
+		env = append(env, "GORACE="+race)
+	}
+	return append(env, more...)
+}
+
+// outcome is how a process ended. Code is -1 when a signal ended it.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// command is a process to be run in the project.
+type command struct {
+	path  string
+	args  []string
+	stdin string
+	env   []string
+	limit time.Duration
+	// started, if set, is called beside the running process and ends before run returns.
+	started func(*os.Process)
+}
+
+// run waits for the end of the process, which gets SIGTERM and then SIGKILL after the limit.
+func (w world) run(t *testing.T, c command) outcome {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), c.limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.path, c.args...)
+	cmd.Dir, cmd.Env, cmd.Stdin = w.project, c.env, strings.NewReader(c.stdin)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	// Files, not pipes: with these Wait would also wait for whoever outlives the process.
+	stdout, stderr := filepath.Join(w.root, "stdout"), filepath.Join(w.root, "stderr")
+	cmd.Stdout, cmd.Stderr = create(t, stdout), create(t, stderr)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if c.started != nil {
+		c.started(cmd.Process)
+	}
+	err := cmd.Wait()
+	if ctx.Err() != nil {
+		t.Fatalf("%s did not end within %s: %v\nstdout:\n%s\nstderr:\n%s", c.path, c.limit, err, content(t, stdout), content(t, stderr))
+	}
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{code: cmd.ProcessState.ExitCode(), stdout: content(t, stdout), stderr: content(t, stderr)}
+}
+
+// create opens a new file until the test ends.
+func create(t *testing.T, path string) *os.File {
+	t.Helper()
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+func content(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// assertNoProcess fails the test when something of the run is still there; what was told to end has
+// two seconds to be gone.
+func (w world) assertNoProcess(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Second)
+	for {
+		left, err := Processes(w.root)
+		if errors.Is(err, errors.ErrUnsupported) {
+			t.Log("processes that outlive the run are looked for on Linux only")
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Errorf("processes left behind:\n%s", strings.Join(left, "\n"))
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (w world) assertFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(filepath.Join(w.project, path))
+	if err != nil || string(got) != want {
+		t.Errorf("%s: got %q, error %v; want %q", path, got, err, want)
+	}
+}

@@ -1,0 +1,125 @@
+package stubmodel
+
+import (
+	"cmp"
+	"fmt"
+)
+
+// chatDone is what a stream ends with after its last chunk.
+const chatDone = "[DONE]"
+
+func (chat) whole(a answer) (any, error) {
+	if err := a.turn.chatGap(); err != nil {
+		return nil, err
+	}
+	message := map[string]any{"role": "assistant", "content": nil, "refusal": nil}
+	if text := a.turn.Thinking; text != "" {
+		message["reasoning_content"] = text
+	}
+	if text := a.turn.Text; text != "" {
+		message["content"] = text
+	}
+	var calls []any
+	for i, call := range a.turn.ToolCalls {
+		calls = append(calls, a.chatToolCall(i, call, call.input()))
+	}
+	if calls != nil {
+		message["tool_calls"] = calls
+	}
+	completion := a.chatObject("chat.completion", map[string]any{
+		"index": 0, "message": message, "logprobs": nil, "finish_reason": a.chatFinishReason(),
+	})
+	completion["usage"] = chatUsage(a.turn.Usage)
+	return completion, nil
+}
+
+func (chat) stream(a answer) ([]frame, error) {
+	if err := a.turn.chatGap(); err != nil {
+		return nil, err
+	}
+	deltas := []map[string]any{{"role": "assistant", "content": ""}}
+	for _, piece := range pieces(a.turn.Thinking) {
+		deltas = append(deltas, map[string]any{"reasoning_content": piece})
+	}
+	for _, piece := range pieces(a.turn.Text) {
+		deltas = append(deltas, map[string]any{"content": piece})
+	}
+	for i, call := range a.turn.ToolCalls {
+		deltas = append(deltas, a.chatToolDeltas(i, call)...)
+	}
+	var frames []frame
+	for _, delta := range deltas {
+		frames = append(frames, a.chatChunk(delta, nil))
+	}
+	frames = append(frames, a.chatChunk(map[string]any{}, a.chatFinishReason()))
+	if a.in.streamUsage {
+		last := a.chatObject("chat.completion.chunk")
+		last["usage"] = chatUsage(a.turn.Usage)
+		frames = append(frames, frame{data: last})
+	}
+	return append(frames, frame{plain: chatDone}), nil
+}
+
+// chatGap reports what the API has no words for.
+func (t Turn) chatGap() error {
+	for i, call := range t.ToolCalls {
+		if call.Custom || call.Namespace != "" {
+			return fmt.Errorf("tool_calls[%d]: the Chat Completions API streams neither custom tool calls nor namespaces", i)
+		}
+	}
+	return nil
+}
+
+// chatToolDeltas begin with the call's names and go on with its input alone.
+func (a answer) chatToolDeltas(i int, call ToolCall) []map[string]any {
+	first := a.chatToolCall(i, call, "")
+	first["index"] = i
+	deltas := []map[string]any{{"tool_calls": []any{first}}}
+	for _, piece := range pieces(call.input()) {
+		more := map[string]any{"index": i, "function": map[string]any{"arguments": piece}}
+		deltas = append(deltas, map[string]any{"tool_calls": []any{more}})
+	}
+	return deltas
+}
+
+func (a answer) chatToolCall(i int, call ToolCall, input string) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprintf("call_stub_%d_%d", a.number, i+1), "type": "function",
+		"function": map[string]any{"name": call.Name, "arguments": input},
+	}
+}
+
+func (a answer) chatFinishReason() string {
+	if len(a.turn.ToolCalls) > 0 {
+		return cmp.Or(a.turn.StopReason, "tool_calls")
+	}
+	return cmp.Or(a.turn.StopReason, "stop")
+}
+
+// chatChunk is one event of the stream. Where usage will come, all chunks have the key.
+func (a answer) chatChunk(delta map[string]any, finishReason any) frame {
+	chunk := a.chatObject("chat.completion.chunk", map[string]any{
+		"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finishReason,
+	})
+	if a.in.streamUsage {
+		chunk["usage"] = nil
+	}
+	return frame{data: chunk}
+}
+
+func (a answer) chatObject(kind string, choices ...any) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprintf("chatcmpl-stub-%d", a.number), "object": kind, "created": createdAt,
+		"model": a.in.model, "choices": append([]any{}, choices...),
+	}
+}
+
+func chatUsage(u Usage) map[string]any {
+	return map[string]any{
+		"prompt_tokens": u.allInput(), "completion_tokens": u.Output, "total_tokens": u.allInput() + u.Output,
+		"prompt_tokens_details": map[string]any{
+			"cached_tokens": u.CacheRead, "cache_write_tokens": u.CacheWrite,
+		},
+		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
+	}
+}

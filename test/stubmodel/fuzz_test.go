@@ -1,0 +1,61 @@
+package stubmodel
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func FuzzReadMessages(f *testing.F) {
+	fuzzRead(f, messagesAPI,
+		question(true, "hello", "a tool result"),
+		`{"system":[{"type":"text","text":"x"}],"messages":[{"role":"user","content":[{"type":"tool_result","content":null,"is_error":true}]}]}`)
+}
+
+func FuzzReadResponses(f *testing.F) {
+	fuzzRead(f, responsesAPI,
+		openAIQuestion(true),
+		`{"input":[{"type":"additional_tools","role":"developer","tools":[{}]},{"role":"user","content":[{"type":"input_text","text":"x"}]},
+			{"type":"reasoning","content":null},{"type":"function_call_output","output":[{"text":"y"}]},{"type":"computer_call_output","output":{}}]}`)
+}
+
+func FuzzReadChat(f *testing.F) {
+	fuzzRead(f, chatAPI,
+		openAIQuestion(false),
+		`{"stream_options":{"include_usage":true},"messages":[{"role":"assistant","content":null},{"role":"tool","content":[{"type":"text","text":"y"}]}]}`)
+}
+
+// fuzzRead: a request that is understood is JSON, means the same however it is laid out, and can
+// be held against an expectation and answered in both forms.
+func fuzzRead(f *testing.F, api dialect, seeds ...string) {
+	f.Helper()
+	for _, seed := range seeds {
+		f.Add([]byte(seed))
+	}
+	header := http.Header{conversationHeader: {"c"}}
+	yes := true
+	expect := Expect{Model: "m", System: "s", Prompt: "p", ToolResult: "t", ToolError: &yes, Body: "b"}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		in, err := api.read(header, body)
+		if err != nil {
+			return
+		}
+		var spread bytes.Buffer
+		if err := json.Indent(&spread, body, "", " "); err != nil {
+			t.Fatalf("understood what is no JSON: %v", err)
+		}
+		again, err := api.read(header, spread.Bytes())
+		if err != nil {
+			t.Fatalf("not understood with spaces: %v", err)
+		}
+		in.body, again.body = nil, nil
+		if diff := cmp.Diff(in, again, cmp.AllowUnexported(inbound{})); diff != "" {
+			t.Errorf("(-tight +spread):\n%s", diff)
+		}
+		_ = expect.check(in, nil)
+		tell(api, answer{number: 1, in: in, turn: Turn{Text: in.prompt, Thinking: in.system}})
+	})
+}

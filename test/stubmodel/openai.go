@@ -1,0 +1,110 @@
+package stubmodel
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"strings"
+)
+
+// createdAt is the time of every answer of the OpenAI APIs, in seconds since 1970: always the same,
+// so that answers can be compared.
+const createdAt = 1_750_000_000
+
+// openAIContent is the text of a message or a tool result, which comes as a string or as a list of
+// parts. Parts that are no text, and values of any other shape, count as empty.
+type openAIContent []openAIPart
+
+type openAIPart struct {
+	Text string `json:"text"`
+}
+
+// UnmarshalJSON reads all forms.
+func (c *openAIContent) UnmarshalJSON(raw []byte) error {
+	switch raw[0] {
+	case '"':
+		*c = openAIContent{{}}
+		return json.Unmarshal(raw, &(*c)[0].Text)
+	case '[':
+		return json.Unmarshal(raw, (*[]openAIPart)(c))
+	default:
+		*c = nil
+		return nil
+	}
+}
+
+// text joins the parts that have text.
+func (c openAIContent) text() string {
+	var parts []string
+	for _, part := range c {
+		if part.Text != "" {
+			parts = append(parts, part.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// appendText adds a text that is not empty.
+func appendText(texts []string, text string) []string {
+	if text == "" {
+		return texts
+	}
+	return append(texts, text)
+}
+
+// openAIConversation is the id that Codex sends with each request, or "".
+func openAIConversation(header http.Header) string {
+	return cmp.Or(header.Get("Session-Id"), header.Get("Thread-Id"))
+}
+
+// openAIError is the body of an error.
+type openAIError struct {
+	Error openAIErrorWords `json:"error"`
+}
+
+type openAIErrorWords struct {
+	Message string  `json:"message"`
+	Type    string  `json:"type"`
+	Param   *string `json:"param"` // always null: no script speaks of one
+	Code    *string `json:"code"`
+}
+
+func openAIErrorOf(f fault) openAIError {
+	kind, code := openAIWords(f)
+	words := openAIErrorWords{Message: f.message, Type: kind}
+	if code != "" {
+		words.Code = &code
+	}
+	return openAIError{words}
+}
+
+// openAIWords are the type and the code of an error. A type without a code stands for both, as the
+// service itself does it for insufficient_quota.
+func openAIWords(f fault) (kind, code string) {
+	kind, code = openAIStatusWords(f.status)
+	if f.kind != "" {
+		kind, code = f.kind, f.kind
+	}
+	if f.code != "" {
+		code = f.code
+	}
+	return kind, code
+}
+
+// openAIStatusWords are the words that come with a status; "" is a code that is null.
+func openAIStatusWords(status int) (kind, code string) {
+	switch {
+	case status == 401:
+		return "invalid_request_error", "invalid_api_key"
+	case status == 404:
+		return "invalid_request_error", "model_not_found"
+	case status == 429:
+		return "requests", "rate_limit_exceeded"
+	case status == 503:
+		return "service_unavailable_error", "server_is_overloaded"
+	case status >= 500:
+		return "server_error", ""
+	default:
+		return "invalid_request_error", ""
+	}
+}

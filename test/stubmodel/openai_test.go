@@ -1,0 +1,184 @@
+package stubmodel
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestResponsesRead(t *testing.T) {
+	cases := []struct {
+		name, body string
+		header     http.Header
+		want       inbound
+	}{
+		{"a whole conversation", `{"model":"m","stream":true,"instructions":"one","tools":[{"name":"exec"}],"prompt_cache_key":"key","input":[
+			{"type":"message","role":"developer","content":[{"type":"input_text","text":"two"}]},
+			{"role":"user","content":[{"type":"input_text","text":"first"},{"type":"input_image","image_url":"data:"}]},
+			{"type":"reasoning","id":"rs","summary":[],"content":null,"encrypted_content":null},
+			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"not the user"}]},
+			{"type":"function_call","call_id":"a","name":"exec","arguments":"{}"},
+			{"type":"custom_tool_call","call_id":"b","name":"apply_patch","input":"x"},
+			{"type":"function_call_output","call_id":"a","output":"plain"},
+			{"type":"custom_tool_call_output","call_id":"b","output":[{"type":"input_text","text":"part 1"},{"type":"input_text","text":"part 2"}]},
+			{"role":"user","content":"second"}]}`, nil, inbound{
+			conversation: "key", model: "m", system: "one\ntwo", prompt: "first\nsecond",
+			toolResult: "plain\npart 1\npart 2", offersTools: true, stream: true,
+		}},
+		{"a plain string", `{"model":"m","input":"hello"}`, nil, inbound{model: "m", prompt: "hello"}},
+		{"older tool results are forgotten", `{"input":[
+			{"type":"function_call_output","output":"old"},{"type":"reasoning"},{"role":"user","content":"next"}]}`, nil, inbound{prompt: "next"}},
+		{"an output of another shape", `{"input":[{"type":"computer_call_output","output":{"image_url":"data:"}}]}`, nil, inbound{}},
+		{"tools beside the conversation", `{"input":[{"type":"additional_tools","role":"developer","tools":[{"name":"exec"}]},
+			{"role":"user","content":"go"}]}`, nil, inbound{prompt: "go", offersTools: true}},
+		{"session", `{"prompt_cache_key":"key"}`, http.Header{"Session-Id": {"s"}, "Thread-Id": {"t"}}, inbound{conversation: "s"}},
+		{"thread", `{"prompt_cache_key":"key"}`, http.Header{"Thread-Id": {"t"}}, inbound{conversation: "t"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := responses{}.read(c.header, []byte(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.want.body = []byte(c.body)
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(inbound{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChatRead(t *testing.T) {
+	body := `{"model":"m","stream":true,"stream_options":{"include_usage":true},"tools":[{"type":"function"}],"prompt_cache_key":"key","messages":[
+		{"role":"system","content":"one"},{"role":"developer","content":[{"type":"text","text":"two"}]},
+		{"role":"user","content":[{"type":"text","text":"first"}]},
+		{"role":"tool","tool_call_id":"z","content":"old"},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"a"},{"id":"b"}]},
+		{"role":"tool","tool_call_id":"a","content":"plain"},
+		{"role":"tool","tool_call_id":"b","content":[{"type":"text","text":"part"}]},
+		{"role":"user","content":"second"}]}`
+	got, err := chat{}.read(nil, []byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := inbound{
+		body: []byte(body), conversation: "key", model: "m", system: "one\ntwo", prompt: "first\nsecond",
+		toolResult: "plain\npart", offersTools: true, stream: true, streamUsage: true,
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(inbound{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestChatUsageIsAskedFor: a stream that nobody asked for usage has none.
+func TestChatUsageIsAskedFor(t *testing.T) {
+	a := answer{turn: Turn{Text: "hi", Usage: Usage{Input: 3, Output: 4}}}
+	for _, asked := range []bool{false, true} {
+		a.in.streamUsage = asked
+		frames, err := chat{}.stream(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var counts []any // of the chunks that have the key
+		for _, f := range frames {
+			if chunk, isChunk := f.data.(map[string]any); isChunk {
+				if usage, has := chunk["usage"]; has {
+					counts = append(counts, usage)
+				}
+			}
+		}
+		var want []any
+		if asked {
+			want = []any{nil, nil, nil, chatUsage(a.turn.Usage)}
+		}
+		if diff := cmp.Diff(want, counts); diff != "" {
+			t.Errorf("asked %t (-want +got):\n%s", asked, diff)
+		}
+	}
+}
+
+func TestToolErrorIsUnknown(t *testing.T) {
+	failed := false
+	script := Script{Turns: []Turn{{Text: "hi", Expect: &Expect{ToolError: &failed}}}}
+	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
+		server, client := load(t, script)
+		got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(false))
+		if text := said(t, got); got.Status != 400 || !strings.Contains(text, "does not say whether a tool failed; use tool_result") {
+			t.Errorf("got status %d, %q", got.Status, text)
+		}
+	}
+}
+
+// TestOpenAISideRequests: without tools on offer no turn is used up.
+func TestOpenAISideRequests(t *testing.T) {
+	body := `{"input":"name this","messages":[{"role":"user","content":"name this"}]}`
+	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
+		server, client := load(t, Script{
+			Turns: []Turn{{Text: "the answer"}}, After: AfterError, Side: &Turn{Text: "a title"}, SideRE: "GUARDIAN",
+		})
+		for _, c := range []struct{ body, want string }{
+			{body, "a title"},
+			{strings.Replace(openAIQuestion(false), "hello", "GUARDIAN", 2), "a title"},
+			{openAIQuestion(false), "the answer"},
+		} {
+			got := client.do(t, http.MethodPost, server.Base("it")+path, c.body)
+			if got.Status != 200 || !strings.Contains(got.Body, `"`+c.want+`"`) {
+				t.Errorf("%s: got %+v, want %q", path, got, c.want)
+			}
+		}
+	}
+}
+
+// TestOpenAIConversations counts turns for each of them, as the agent names them.
+func TestOpenAIConversations(t *testing.T) {
+	server, client := load(t, Script{Turns: []Turn{{Text: "one"}, {Text: "two"}}, PerConversation: true, After: AfterError})
+	for i, id := range []string{"a", "b", "a", "b"} {
+		got := client.do(t, http.MethodPost, server.Base("it")+"/v1/responses", openAIQuestion(false), "Session-Id", id)
+		want := []string{"one", "one", "two", "two"}[i]
+		if got.Status != 200 || !strings.Contains(got.Body, `"`+want+`"`) {
+			t.Errorf("conversation %s: got %+v, want %q", id, got, want)
+		}
+		if r := server.Requests("it")[i]; r.Conversation != id || r.API != "responses" {
+			t.Errorf("recorded %+v", r)
+		}
+	}
+}
+
+func TestOpenAIErrors(t *testing.T) {
+	cases := []struct {
+		name, words string
+		turn        Turn
+	}{
+		{"400", `"type":"invalid_request_error","param":null,"code":null`, Turn{Status: 400}},
+		{"401", `"type":"invalid_request_error","param":null,"code":"invalid_api_key"`, Turn{Status: 401}},
+		{"403", `"type":"invalid_request_error","param":null,"code":null`, Turn{Status: 403}},
+		{"404", `"type":"invalid_request_error","param":null,"code":"model_not_found"`, Turn{Status: 404}},
+		{"429", `"type":"requests","param":null,"code":"rate_limit_exceeded"`, Turn{Status: 429}},
+		{"500", `"type":"server_error","param":null,"code":null`, Turn{Status: 500}},
+		{"503", `"type":"service_unavailable_error","param":null,"code":"server_is_overloaded"`, Turn{Status: 503}},
+		{"one word for both", `"type":"insufficient_quota","param":null,"code":"insufficient_quota"`, Turn{Status: 429, ErrorType: "insufficient_quota"}},
+		{"two words", `"type":"my_error","param":null,"code":"my_code"`, Turn{Status: 400, ErrorType: "my_error", ErrorCode: "my_code"}},
+		{"a code alone", `"type":"invalid_request_error","param":null,"code":"context_length_exceeded"`, Turn{Status: 400, ErrorCode: "context_length_exceeded"}},
+	}
+	for _, path := range []string{"/v1/responses", "/v1/chat/completions"} {
+		for _, c := range cases {
+			t.Run(path+" "+c.name, func(t *testing.T) {
+				c.turn.ErrorMessage, c.turn.Headers = "because", map[string]string{"retry-after": "1"}
+				server, client := load(t, Script{Turns: []Turn{c.turn}})
+				got := client.do(t, http.MethodPost, server.Base("it")+path, openAIQuestion(true))
+				want := reply{
+					Status: c.turn.Status,
+					Header: http.Header{"Retry-After": {"1"}, "X-Request-Id": {"req_stub_1"}, "Content-Type": {"application/json"}},
+					Body:   `{"error":{"message":"because",` + c.words + `}}`,
+				}
+				got.Header.Del("Date")
+				got.Header.Del("Content-Length")
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package stubmodel
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// responses is OpenAI's Responses API, as far as agents use it.
+type responses struct{}
+
+// responsesRequest is the part of a request that matters here.
+type responsesRequest struct {
+	Model          string            `json:"model"`
+	Stream         bool              `json:"stream"`
+	Instructions   string            `json:"instructions"`
+	Tools          []json.RawMessage `json:"tools"`
+	Input          responsesInput    `json:"input"`
+	PromptCacheKey string            `json:"prompt_cache_key"`
+}
+
+// responsesInput is the conversation; a plain string stands for one message of the user.
+type responsesInput []responsesInputItem
+
+type responsesInputItem struct {
+	Type    string        `json:"type"`
+	Role    string        `json:"role"` // of a message
+	Content openAIContent `json:"content"`
+	Output  openAIContent `json:"output"` // of a tool's answer
+}
+
+// UnmarshalJSON reads both forms.
+func (in *responsesInput) UnmarshalJSON(raw []byte) error {
+	if raw[0] == '"' {
+		*in = responsesInput{{Role: "user"}}
+		return json.Unmarshal(raw, &(*in)[0].Content)
+	}
+	return json.Unmarshal(raw, (*[]responsesInputItem)(in))
+}
+
+func (responses) read(header http.Header, body []byte) (inbound, error) {
+	var request responsesRequest
+	if err := json.Unmarshal(body, &request); err != nil {
+		return inbound{}, fmt.Errorf("request body: %w", err)
+	}
+	in := inbound{
+		body: body, model: request.Model, stream: request.Stream,
+		conversation: cmp.Or(openAIConversation(header), request.PromptCacheKey),
+		offersTools:  len(request.Tools) > 0,
+	}
+	var system, prompt, results []string
+	system = appendText(system, request.Instructions)
+	for _, item := range request.Input {
+		switch {
+		case item.Type == "additional_tools": // how agents offer tools to the newest models
+			in.offersTools = true
+		case item.byModel():
+			results = nil
+		case item.isToolResult():
+			results = append(results, item.Output.text())
+		case item.Role == "user":
+			prompt = appendText(prompt, item.Content.text())
+		case item.Role == "system" || item.Role == "developer":
+			system = appendText(system, item.Content.text())
+		}
+	}
+	in.system, in.prompt = strings.Join(system, "\n"), strings.Join(prompt, "\n")
+	in.toolResult = strings.Join(results, "\n")
+	return in, nil
+}
+
+// byModel reports whether the item is one that an earlier answer gave.
+func (i responsesInputItem) byModel() bool {
+	return i.Role == "assistant" || i.Type == "reasoning" || strings.HasSuffix(i.Type, "_call")
+}
+
+func (i responsesInputItem) isToolResult() bool { return strings.HasSuffix(i.Type, "_call_output") }
+
+// fault is an error body, or a response that failed: a stream always ends with its response.
+func (responses) fault(f fault) (body any, last frame) {
+	failed := responsesObject(f.broken, "failed", []any{})
+	kind, code := openAIWords(f)
+	failed["error"] = map[string]any{"code": cmp.Or(code, kind), "message": f.message}
+	return openAIErrorOf(f), responsesEvent("response.failed", f.sent, map[string]any{"response": failed})
+}

@@ -1,0 +1,73 @@
+package stubmodel
+
+import "fmt"
+
+// responsesEvent is one event of a stream; number counts from 0.
+func responsesEvent(kind string, number int, fields map[string]any) frame {
+	fields["type"], fields["sequence_number"] = kind, number
+	return frame{event: kind, data: fields}
+}
+
+func (responses) stream(a answer) ([]frame, error) {
+	var frames []frame
+	add := func(kind string, fields map[string]any) {
+		frames = append(frames, responsesEvent(kind, len(frames), fields))
+	}
+	begun := responsesObject(a, "in_progress", []any{})
+	add("response.created", map[string]any{"response": begun})
+	add("response.in_progress", map[string]any{"response": begun})
+	var output []any
+	for i, item := range a.responsesItems() {
+		add("response.output_item.added", map[string]any{"output_index": i, "item": item.begun})
+		for _, step := range item.steps {
+			step.fields["output_index"], step.fields["item_id"] = i, item.id
+			add(step.kind, step.fields)
+		}
+		add("response.output_item.done", map[string]any{"output_index": i, "item": item.done})
+		output = append(output, item.done)
+	}
+	end := a.responsesEnd(output)
+	add(fmt.Sprintf("response.%s", end["status"]), map[string]any{"response": end})
+	return frames, nil
+}
+
+func (responses) whole(a answer) (any, error) {
+	var output []any
+	for _, item := range a.responsesItems() {
+		output = append(output, item.done)
+	}
+	return a.responsesEnd(output), nil
+}
+
+// responsesEnd is the response when all is said. A stop reason is why it is incomplete.
+func (a answer) responsesEnd(output []any) map[string]any {
+	if output == nil {
+		output = []any{}
+	}
+	end := responsesObject(a, "completed", output)
+	if reason := a.turn.StopReason; reason != "" {
+		end["status"], end["incomplete_details"] = "incomplete", map[string]any{"reason": reason}
+	}
+	usage := a.turn.Usage
+	end["usage"] = map[string]any{
+		"input_tokens": usage.allInput(),
+		"input_tokens_details": map[string]any{
+			"cached_tokens": usage.CacheRead, "cache_write_tokens": usage.CacheWrite,
+		},
+		"output_tokens":         usage.Output,
+		"output_tokens_details": map[string]any{"reasoning_tokens": usage.Reasoning},
+		"total_tokens":          usage.allInput() + usage.Output,
+	}
+	return end
+}
+
+// responsesObject is the response itself, with the settings that the service reports back.
+func responsesObject(a answer, status string, output []any) map[string]any {
+	return map[string]any{
+		"id": fmt.Sprintf("resp_stub_%d", a.number), "object": "response", "created_at": createdAt,
+		"model": a.in.model, "status": status, "error": nil, "incomplete_details": nil,
+		"output": output, "usage": nil,
+		"instructions": nil, "metadata": map[string]any{}, "parallel_tool_calls": true,
+		"temperature": 1, "top_p": 1, "tool_choice": "auto", "tools": []any{},
+	}
+}

@@ -1,0 +1,168 @@
+package stubmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/packages/param"
+	oai "github.com/openai/openai-go/v3/responses"
+)
+
+// responsesSDK is github.com/openai/openai-go with the Responses API.
+type responsesSDK struct {
+	client openai.Client
+	input  oai.ResponseInputParam
+	calls  []heardCall
+}
+
+func newOpenAI(c connection) openai.Client {
+	return openai.NewClient(option.WithAPIKey("dummy"), option.WithBaseURL(c.base+"/v1"),
+		option.WithHTTPClient(c.http), option.WithMaxRetries(c.retries))
+}
+
+func newResponsesSDK(c connection) sdk {
+	return &responsesSDK{client: newOpenAI(c), input: oai.ResponseInputParam{
+		oai.ResponseInputItemParamOfMessage("hello", oai.EasyInputMessageRoleUser),
+	}}
+}
+
+func (s *responsesSDK) ask(ctx context.Context, stream bool, results ...string) (heard, error) {
+	for i, result := range results {
+		s.input = append(s.input, toolOutput(s.calls[i], result))
+	}
+	params := oai.ResponseNewParams{
+		Model: "test-model", Instructions: openai.String("Be brief."),
+		Input: oai.ResponseNewParamsInputUnion{OfInputItemList: s.input},
+		Tools: []oai.ToolUnionParam{
+			oai.ToolParamOfFunction("Write", map[string]any{}, false),
+			oai.ToolParamOfFunction("Bash", map[string]any{}, false),
+		},
+	}
+	send := s.whole
+	if stream {
+		send = s.stream
+	}
+	h, response, err := send(ctx, params)
+	if err != nil {
+		return heard{}, err
+	}
+	for _, item := range response.Output {
+		s.input = append(s.input, param.Override[oai.ResponseInputItemUnionParam](item.AsAny()))
+	}
+	s.calls = h.Calls
+	return h, nil
+}
+
+// toolOutput answers a call with the item that belongs to its kind.
+func toolOutput(call heardCall, result string) oai.ResponseInputItemUnionParam {
+	kind := "function_call_output"
+	if call.Custom {
+		kind = "custom_tool_call_output"
+	}
+	item := map[string]any{"type": kind, "call_id": call.ID, "output": result}
+	return param.Override[oai.ResponseInputItemUnionParam](item)
+}
+
+func (s *responsesSDK) whole(ctx context.Context, params oai.ResponseNewParams) (heard, *oai.Response, error) {
+	response, err := s.client.Responses.New(ctx, params)
+	if err != nil {
+		return heard{}, nil, err
+	}
+	return responsesHeard(response), response, nil
+}
+
+// stream puts together what came in pieces, where each must find the item that it belongs to, and
+// compares it with the response at the end.
+func (s *responsesSDK) stream(ctx context.Context, params oai.ResponseNewParams) (heard, *oai.Response, error) {
+	stream := s.client.Responses.NewStreaming(ctx, params)
+	defer stream.Close()
+	var text, thinking string
+	inputs := map[string]string{} // of the calls, by item
+	var next int64
+	for stream.Next() {
+		event := stream.Current()
+		if event.SequenceNumber != next {
+			return heard{}, nil, fmt.Errorf("event %s has number %d, want %d", event.Type, event.SequenceNumber, next)
+		}
+		next++
+		switch event := event.AsAny().(type) {
+		case oai.ResponseTextDeltaEvent:
+			text += event.Delta
+		case oai.ResponseReasoningSummaryTextDeltaEvent:
+			thinking += event.Delta
+		case oai.ResponseFunctionCallArgumentsDeltaEvent:
+			inputs[event.ItemID] += event.Delta
+		case oai.ResponseCustomToolCallInputDeltaEvent:
+			inputs[event.ItemID] += event.Delta
+		case oai.ResponseFailedEvent:
+			return heard{}, nil, errors.New(string(event.Response.Error.Code))
+		case oai.ResponseIncompleteEvent:
+			return compareStream(text, thinking, inputs, &event.Response)
+		case oai.ResponseCompletedEvent:
+			return compareStream(text, thinking, inputs, &event.Response)
+		}
+	}
+	return heard{}, nil, errors.Join(stream.Err(), errors.New("the stream ended without its response"))
+}
+
+func compareStream(text, thinking string, inputs map[string]string, response *oai.Response) (heard, *oai.Response, error) {
+	h := responsesHeard(response)
+	if text != h.Text || thinking != h.Thinking {
+		return heard{}, nil, fmt.Errorf("pieces %q and %q, in the end %q and %q", text, thinking, h.Text, h.Thinking)
+	}
+	for _, item := range response.Output {
+		if got := callInput(item); got != inputs[item.ID] {
+			return heard{}, nil, fmt.Errorf("item %s: pieces %q, in the end %q", item.ID, inputs[item.ID], got)
+		}
+	}
+	return h, response, nil
+}
+
+func responsesHeard(response *oai.Response) heard {
+	usage := response.Usage
+	h := heard{End: string(response.Status), Text: response.OutputText(), Usage: Usage{
+		Output: int(usage.OutputTokens), Reasoning: int(usage.OutputTokensDetails.ReasoningTokens),
+		CacheRead: int(usage.InputTokensDetails.CachedTokens), CacheWrite: int(usage.InputTokensDetails.CacheWriteTokens),
+	}}
+	h.Usage.Input = int(usage.InputTokens) - h.Usage.CacheRead - h.Usage.CacheWrite
+	if reason := response.IncompleteDetails.Reason; reason != "" {
+		h.End += ": " + reason
+	}
+	for _, item := range response.Output {
+		for _, summary := range item.Summary {
+			h.Thinking += summary.Text
+		}
+		if item.CallID != "" {
+			h.Calls = append(h.Calls, heardCall{
+				ID: item.CallID, Name: item.Name, Input: callInput(item),
+				Custom: item.Type == "custom_tool_call", Namespace: item.Namespace,
+			})
+		}
+	}
+	return h
+}
+
+// callInput is what a call of either kind hands over, "" for other items.
+func callInput(item oai.ResponseOutputItemUnion) string {
+	switch item := item.AsAny().(type) {
+	case oai.ResponseFunctionToolCall:
+		return item.Arguments
+	case oai.ResponseCustomToolCall:
+		return item.Input
+	default:
+		return ""
+	}
+}
+
+func (*responsesSDK) refusal(err error) (status int, words string) { return openAIRefusal(err) }
+
+func openAIRefusal(err error) (status int, words string) {
+	var refused *openai.Error
+	if !errors.As(err, &refused) {
+		return 0, ""
+	}
+	return refused.StatusCode, refused.Type + " " + refused.Code
+}
