@@ -40,7 +40,7 @@ func (w Wall) allows(f File, imported string) bool {
 // match reports whether the pattern covers an import path, a package or a file.
 func match(pattern, name string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	ours := slices.Contains([]string{"plugin-sdk", "kernel", "plugins", "cmd", "test", "tools"}, first)
+	ours := slices.Contains([]string{"plugin-sdk", "kernel", "plugins", "cmd", "bench", "test", "tools"}, first)
 	switch pattern {
 	case "std":
 		return !ours && !strings.Contains(first, ".")

@@ -149,7 +149,7 @@ func TestCheckPlaces(t *testing.T) {
 	root := fstest.MapFS{
 		"a.md":         {Data: []byte("fine\nsee /srv/checkout/main/kernel\n")},
 		"b.go":         {Data: []byte("// " + foreign + "/x\n")},
-		"c.txt":        {Data: []byte("/home/user/project and /tmp\n")},
+		"c.txt":        {Data: []byte("/home/user/project and /tmp; $WORK/home/x and ${DIR}/home/y are none\n")},
 		"binary":       {Data: []byte("\x00" + foreign)},
 		".git/config":  {Data: []byte(foreign)},
 		"bin/anything": {Data: []byte(foreign)},

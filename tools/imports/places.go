@@ -10,11 +10,12 @@ import (
 	"strings"
 )
 
-// homes matches the home directory of somebody who is not one of the persons of our examples.
-var homes = regexp.MustCompile(`/(?:home|Users)/([A-Za-z0-9._-]+)`)
+// homes matches a home directory and whose it is, where a path begins: "$WORK/home/x" is none, nor is the
+// end of a pattern.
+var homes = regexp.MustCompile(`(?:^|[^\w.}+*/])(/(?:home|Users)/([A-Za-z0-9._-]+))`)
 
 // persons are whom examples and fixtures may send home.
-var persons = []string{"user", "users", "you", "me", "alice", "bob", "dev", "runner", "somebody", "x", "u"}
+var persons = []string{"user", "users", "you", "me", "alice", "ann", "bob", "dev", "runner", "somebody", "x", "u"}
 
 // CheckPlaces reports text files below root that name a place of one machine: a home directory, or
 // one of the paths given (where the workspace lies, say). Paths of a single element are too common to tell.
@@ -57,8 +58,8 @@ func placeIn(line string, paths []string) string {
 		}
 	}
 	for _, m := range homes.FindAllStringSubmatch(line, -1) {
-		if !slices.Contains(persons, m[1]) {
-			return m[0]
+		if !slices.Contains(persons, m[2]) {
+			return m[1]
 		}
 	}
 	return ""

@@ -115,6 +115,10 @@ var Walls = []Wall{
 		},
 		Reason: "what is tested end to end is tested from outside: through the binary, its files and the public packages",
 	},
+	{
+		Room: "bench/...", Allow: []string{"std", "others", "plugin-sdk/...", "kernel", "kernel/event"},
+		Reason: "figures are of what users have: the command, its files and the public packages",
+	},
 	{Room: "tools/...", Allow: []string{"std", "others"}, Reason: "tools judge the product and are no part of it"},
 }
 

@@ -1,0 +1,89 @@
+package ground
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Ground is a directory with programs and projects. It is for one goroutine.
+type Ground struct {
+	// Root is the workspace from which the programs were built.
+	Root string
+	// Command is agent-pipelines, Plugins the directory of agent-plugin-mock.
+	Command, Plugins string
+	// Instant is a plugin that is done at once, BareServer a gRPC server without anything.
+	Instant, BareServer string
+	// Hello is the smallest program in Go, Static the smallest at all.
+	Hello, Static string
+	// StaticName says what Static is.
+	StaticName string
+
+	dir, home, temp string
+}
+
+// Prepare builds the programs of the workspace root into dir, which exists. It needs the go command,
+// and a C compiler for a static program; without one the system's own true is taken.
+func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
+	bin := filepath.Join(dir, "bin")
+	g := &Ground{
+		Root: root, dir: dir, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp"),
+		Command: filepath.Join(bin, "agent-pipelines"), Plugins: filepath.Join(bin, "plugins"),
+		Instant: filepath.Join(bin, "agent-plugin-instant"), BareServer: filepath.Join(bin, "bareserver"),
+		Hello: filepath.Join(bin, "hello"),
+	}
+	for _, d := range []string{g.home, g.temp} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for out, pkg := range map[string]string{
+		g.Command: "./cmd/agent-pipelines", filepath.Join(g.Plugins, "agent-plugin-mock"): "./plugins/mock",
+		g.Instant: "./bench/program/instant", g.BareServer: "./bench/program/bareserver", g.Hello: "./bench/program/hello",
+	} {
+		if err := g.build(ctx, out, pkg); err != nil {
+			return nil, err
+		}
+	}
+	if err := g.findStatic(ctx, filepath.Join(bin, "static")); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// build builds as make build does.
+func (g *Ground) build(ctx context.Context, out, pkg string) error {
+	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+	c.Dir, c.Env = g.Root, append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", pkg, err, text)
+	}
+	return nil
+}
+
+func (g *Ground) findStatic(ctx context.Context, out string) error {
+	c := exec.CommandContext(ctx, "cc", "-O2", "-static", "-o", out, filepath.Join(g.Root, "bench", "program", "static", "hello.c"))
+	if c.Run() == nil {
+		g.Static, g.StaticName = out, "a static C program"
+		return nil
+	}
+	path, err := exec.LookPath("true")
+	if err != nil {
+		return fmt.Errorf("no C compiler that links statically, and no program true: %w", err)
+	}
+	g.Static, g.StaticName = path, "the system's own true"
+	return nil
+}
+
+// environment is what programs get: the same on every machine, and nothing of the user's settings.
+func (g *Ground) environment() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.temp, "TZ=UTC", "CI=true",
+		"MOCK_MODE=true", // which also leaves out the pauses between iterations
+	}
+}
+
+// Dir makes a fresh directory.
+func (g *Ground) Dir(name string) (string, error) { return os.MkdirTemp(g.dir, name+"-") }

@@ -1,0 +1,91 @@
+package ground
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// patience is how long a call of the mock plugin is waited for, far beyond what any takes.
+const patience = 5 * time.Minute
+
+// Watch sees the calls of the mock plugin at the moment when they enter it: the plugin records each
+// in a named pipe. The caller closes it after the run that it watches.
+type Watch struct {
+	// Environment makes a run's mock plugin record here.
+	Environment []string
+	pipe        *os.File
+	lines       *bufio.Reader
+}
+
+// Call is a call that has entered the plugin.
+type Call struct {
+	// At is when the news of it came.
+	At        time.Time `json:"-"`
+	Iteration int       `json:"iteration"`
+	// PID is the plugin's process.
+	PID int `json:"pid"`
+}
+
+// Watch makes a watch. From iteration hang on, the mock's agent never ends its work; 0 means that it
+// always does.
+func (g *Ground) Watch(hang int) (*Watch, error) {
+	dir, err := g.Dir("watch")
+	if err != nil {
+		return nil, err
+	}
+	fifo, config := filepath.Join(dir, "calls"), filepath.Join(dir, "mock.json")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		return nil, fmt.Errorf("make named pipe %s: %w", fifo, err)
+	}
+	settings := map[string]any{"record": fifo}
+	if hang > 0 {
+		settings["replies"] = []map[string]any{{"iteration": hang, "hang": true}}
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(config, text, 0o600); err != nil {
+		return nil, err
+	}
+	pipe, err := os.OpenFile(fifo, os.O_RDWR, 0) // for writing too: it has no end between two writers
+	if err != nil {
+		return nil, err
+	}
+	return &Watch{Environment: []string{"MOCK_CONFIG=" + config}, pipe: pipe, lines: bufio.NewReader(pipe)}, nil
+}
+
+// Next waits for the next call. It is an error if none comes in a long time, as when the run failed.
+func (w *Watch) Next() (Call, error) {
+	if err := w.pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return Call{}, err
+	}
+	line, err := w.lines.ReadBytes('\n')
+	c := Call{At: time.Now()}
+	if err != nil {
+		return c, fmt.Errorf("wait for a call of the mock plugin: %w", err)
+	}
+	if err := json.Unmarshal(line, &c); err != nil {
+		return c, fmt.Errorf("read a record of the mock plugin: %w", err)
+	}
+	return c, nil
+}
+
+// Until waits for the call of an iteration.
+func (w *Watch) Until(iteration int) (Call, error) {
+	for {
+		c, err := w.Next()
+		if err != nil || c.Iteration >= iteration {
+			return c, err
+		}
+	}
+}
+
+// Close ends the watch.
+func (w *Watch) Close() error { return w.pipe.Close() }

@@ -1,0 +1,106 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+)
+
+// calls compares an attempt in a plugin that is done at once with bare gRPC calls to another process,
+// all over Unix sockets. The kernel secures the socket by mutual TLS where the plugin can.
+func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
+	secured, stopSecured, err := b.startInstant(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	defer stopSecured()
+	plain, stopPlain, err := b.startInstant(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	defer stopPlain()
+	server, err := b.StartBare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+
+	request := make([]byte, 2<<10) // about what an attempt's start message has
+	attempt := func(p sdk.Provider) func(context.Context) error {
+		req := sdk.ExecuteRequest{Key: "attempt:0/v1/r1/-/-/i1#1", Prompt: string(request)}
+		return func(ctx context.Context) error {
+			_, err := p.Execute(ctx, req, silence{})
+			return err
+		}
+	}
+	median := func(call func(context.Context) error) sample.Subject {
+		return func(ctx context.Context) (float64, error) {
+			return medianOf(b.Calls, func() error { return call(ctx) })
+		}
+	}
+	s, err := sample.InTurn(ctx, b.CallRounds, median(attempt(secured)), median(attempt(plain)),
+		median(func(ctx context.Context) error { return server.Stream(ctx, request) }),
+		median(func(ctx context.Context) error { return server.Unary(ctx, request) }))
+	if err != nil {
+		return nil, err
+	}
+	const what = "call of a plugin"
+	return []table.Row{
+		{What: what, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, unary", Theirs: s[3]},
+		{What: what, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2]},
+		{What: what + " that cannot do TLS", Ours: s[1], Each: b.Calls, Peer: "the same stream", Theirs: s[2]},
+	}, nil
+}
+
+// startInstant starts the instant plugin as go-plugin does by itself. stop ends it.
+func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, stop func(), err error) {
+	c := goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  client.Handshake(),
+		VersionedPlugins: client.PluginSets(),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		GRPCDialOptions:  client.DialOptions(),
+		AutoMTLS:         secure,
+		Cmd:              exec.Command(b.Instant),
+		Logger:           hclog.NewNullLogger(),
+	})
+	defer func() {
+		if err != nil {
+			c.Kill()
+		}
+	}()
+	protocol, err := c.Client()
+	if err != nil {
+		return nil, nil, err
+	}
+	plugin, err := client.New(protocol)
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := plugin.Describe(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return plugin.Provider(d.Components[0]), c.Kill, nil
+}
+
+// silence is an exchange that nobody listens to.
+type silence struct{}
+
+func (silence) Output(sdk.OutputChunk)       {}
+func (silence) Progress(sdk.Progress)        {}
+func (silence) Observe(sdk.ToolCall)         {}
+func (silence) ObserveResult(sdk.ToolResult) {}
+func (silence) Result(sdk.ToolResult)        {}
+func (silence) Usage(sdk.Usage)              {}
+func (silence) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
+	return sdk.Verdict{Action: sdk.VerdictDeny}, nil
+}
+func (silence) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }

@@ -1,0 +1,43 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// The targets of REQUIREMENTS U109 and U056; what must not be passed is twice as much.
+const (
+	contextTarget    = 0.100 // seconds
+	pipelineTarget   = 0.500 // seconds
+	transitionTarget = 0.025 // seconds
+	memoryTarget     = 100e6 // bytes
+)
+
+// contexts is how long the context of an iteration takes that has many before it.
+func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
+	const last = 50 // iterations at the end of a session count
+	p, err := b.Project(ground.Loop("inside", b.History))
+	if err != nil {
+		return nil, err
+	}
+	var medians sample.Series
+	var each int
+	for n := range b.HistoryRuns {
+		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
+		if err != nil {
+			return nil, err
+		}
+		times := sample.Series(v.preparations())
+		times = times[max(0, len(times)-last):]
+		each = len(times)
+		medians = append(medians, times.Median())
+	}
+	return []table.Row{{
+		What: fmt.Sprintf("context of an iteration with up to %d before it (U109)", b.History-1), Ours: medians, Each: each,
+		Peer: "target", Theirs: sample.Constant(contextTarget, len(medians)),
+	}}, nil
+}

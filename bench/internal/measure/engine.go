@@ -1,0 +1,91 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// inside is an agent of this process, which notes when it is called and does the least that an agent
+// does: it says a line and writes its result. It is safe for concurrent use.
+type inside struct {
+	mu      sync.Mutex
+	entered []time.Time // one for each call, in order
+}
+
+func (*inside) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
+}
+
+func (a *inside) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	now := time.Now()
+	a.mu.Lock()
+	a.entered = append(a.entered, now)
+	a.mu.Unlock()
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "Did it.\n"})
+	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
+}
+
+// visit is a run of a session in an engine of this process.
+type visit struct {
+	entered []time.Time // when the agent was called, for each iteration
+	started []time.Time // when iteration_start had been committed, for each iteration
+}
+
+// iterations are the times in seconds from one call of the agent to the next.
+func (v visit) iterations() []float64 {
+	times := make([]float64, 0, len(v.entered))
+	for i := 1; i < len(v.entered); i++ {
+		times = append(times, v.entered[i].Sub(v.entered[i-1]).Seconds())
+	}
+	return times
+}
+
+// preparations are the times in seconds from the commit of iteration_start to the call of the agent:
+// the inputs are collected, context.json is written, the prompt resolved.
+func (v visit) preparations() []float64 {
+	times := make([]float64, min(len(v.entered), len(v.started)))
+	for i := range times {
+		times[i] = v.entered[i].Sub(v.started[i]).Seconds()
+	}
+	return times
+}
+
+// runInside runs the project's pipeline in a new engine of this process.
+func (b *bench) runInside(ctx context.Context, p *ground.Project, session string) (_ visit, err error) {
+	agent := &inside{}
+	config, err := b.Dir("config")
+	if err != nil {
+		return visit{}, err
+	}
+	engine, err := kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
+		kernel.WithExecutable("-"), kernel.WithStandIn("inside"), kernel.WithProvider(agent))
+	if err != nil {
+		return visit{}, err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	var started []time.Time
+	result, err := engine.Run(ctx, kernel.RunOptions{
+		Pipeline: "bench", Session: session,
+		Observe: func(u kernel.Update) {
+			if u.Event != nil && u.Event.Type == event.IterationStart {
+				started = append(started, time.Now())
+			}
+		},
+	})
+	if err != nil {
+		return visit{}, err
+	}
+	if !result.Success {
+		return visit{}, fmt.Errorf("session %s ended as %s: %s", session, result.Status, result.Reason)
+	}
+	return visit{agent.entered, started}, nil
+}

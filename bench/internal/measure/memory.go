@@ -1,0 +1,86 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// memory compares the peak memory of the kernel's process and of the plugin's, after many iterations,
+// with that of a bare gRPC server after as many calls. There are no rows where the system does not
+// tell a process's peak.
+func (b *bench) memory(ctx context.Context) ([]table.Row, error) {
+	var kernels, plugins, sums, bares sample.Series
+	for n := range b.MemoryRuns {
+		kernel, plugin, err := b.peaks(ctx, n)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		bare, err := b.barePeak(ctx)
+		if err != nil {
+			return nil, err
+		}
+		kernels, plugins = append(kernels, kernel), append(plugins, plugin)
+		sums, bares = append(sums, kernel+plugin), append(bares, bare)
+	}
+	const peer = "peak of a bare gRPC server"
+	after := fmt.Sprintf("after %d iterations", b.MemoryIterations)
+	return []table.Row{
+		{What: "peak memory of the kernel's process " + after, Unit: table.Bytes, Ours: kernels, Peer: peer, Theirs: bares},
+		{What: "peak memory of the mock plugin's process " + after, Unit: table.Bytes, Ours: plugins, Peer: peer, Theirs: bares},
+		{
+			What: "both together (U109)", Unit: table.Bytes, Ours: sums,
+			Peer: "target", Theirs: sample.Constant(memoryTarget, len(sums)),
+		},
+	}, nil
+}
+
+// peaks are those of a session whose agent, after so many iterations, does not come back any more: both
+// processes are alive then and have nothing to do.
+func (b *bench) peaks(ctx context.Context, n int) (kernel, plugin float64, err error) {
+	last := b.MemoryIterations + 1
+	p, err := b.Project(ground.Loop("mock", last))
+	if err != nil {
+		return 0, 0, err
+	}
+	w, err := b.Watch(last)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	r, err := p.Start(ctx, fmt.Sprintf("s%d", n), w.Environment...)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer r.Kill()
+	call, err := w.Until(last)
+	if err != nil {
+		return 0, 0, err
+	}
+	if kernel, err = ground.PeakMemory(r.PID); err != nil {
+		return 0, 0, err
+	}
+	plugin, err = ground.PeakMemory(call.PID)
+	return kernel, plugin, err
+}
+
+func (b *bench) barePeak(ctx context.Context) (_ float64, err error) {
+	server, err := b.StartBare(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	for range b.MemoryIterations {
+		if err := server.Stream(ctx, make([]byte, 2<<10)); err != nil {
+			return 0, err
+		}
+	}
+	return ground.PeakMemory(server.PID)
+}

@@ -1,0 +1,76 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// pipelines is what a whole pipeline of three stages takes from the start of the command to its end,
+// with agents that take no time, and what passes between two of its stages.
+func (b *bench) pipelines(ctx context.Context) ([]table.Row, error) {
+	const stages = 3
+	p, err := b.Project(ground.Stages("mock", stages))
+	if err != nil {
+		return nil, err
+	}
+	n := 0
+	var transitions sample.Series
+	whole := func(ctx context.Context) (float64, error) {
+		n++
+		session := fmt.Sprintf("s%d", n)
+		took, err := timed(func() error { return p.Run(ctx, session) })
+		if err != nil {
+			return 0, err
+		}
+		events, err := p.Journal(session)
+		if err != nil {
+			return 0, err
+		}
+		between := changes(events)
+		if len(between) != stages-1 {
+			return 0, fmt.Errorf("session %s changed its stage %d times", session, len(between))
+		}
+		if n > 1 { // the first one warms up
+			transitions = append(transitions, sample.Series(between).Median())
+		}
+		return took, nil
+	}
+	s, err := sample.InTurn(ctx, b.Starts, whole)
+	if err != nil {
+		return nil, err
+	}
+	return []table.Row{
+		{
+			What: fmt.Sprintf("a whole pipeline of %d stages, command's start to end (U109)", stages), Ours: s[0],
+			Peer: "target", Theirs: sample.Constant(pipelineTarget, len(s[0])),
+		},
+		{
+			What: "from one stage's last result to the next one's start (U056)", Ours: transitions, Each: stages - 1,
+			Peer: "target", Theirs: sample.Constant(transitionTarget, len(transitions)),
+		},
+	}, nil
+}
+
+// changes are the times in seconds from the last iteration of a stage to the first of the next.
+func changes(events []event.Event) []float64 {
+	var times []float64
+	var ended time.Time
+	for _, e := range events {
+		switch e.Type {
+		case event.IterationComplete:
+			ended = e.Time
+		case event.IterationStart:
+			if !ended.IsZero() {
+				times = append(times, e.Time.Sub(ended).Seconds())
+			}
+		default:
+		}
+	}
+	return times
+}

@@ -1,0 +1,60 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// starts compares the time from the start of the command to the moment when the plugin has the first
+// call with that of starting a program at all.
+func (b *bench) starts(ctx context.Context) (_ []table.Row, err error) {
+	p, err := b.Project(ground.Loop("mock", 1))
+	if err != nil {
+		return nil, err
+	}
+	w, err := b.Watch(0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	n := 0
+	first := func(ctx context.Context) (float64, error) {
+		n++
+		return b.firstCall(ctx, p, w, fmt.Sprintf("s%d", n))
+	}
+	program := func(path string) sample.Subject {
+		return func(ctx context.Context) (float64, error) {
+			return timed(exec.CommandContext(ctx, path).Run)
+		}
+	}
+	s, err := sample.InTurn(ctx, b.Starts, first, program(b.Static), program(b.Hello))
+	if err != nil {
+		return nil, err
+	}
+	const what = "start of the command to the plugin's first call"
+	return []table.Row{
+		{What: what, Ours: s[0], Peer: "start to end of " + b.StaticName, Theirs: s[1]},
+		{What: what, Ours: s[0], Peer: "start to end of a Go program", Theirs: s[2]},
+	}, nil
+}
+
+// firstCall runs a session that is watched and returns the seconds from its command's start to the moment
+// when its plugin has the first call.
+func (b *bench) firstCall(ctx context.Context, p *ground.Project, w *ground.Watch, session string) (float64, error) {
+	r, err := p.Start(ctx, session, w.Environment...)
+	if err != nil {
+		return 0, err
+	}
+	call, err := w.Next()
+	if err != nil {
+		r.Kill()
+		return 0, err
+	}
+	return call.At.Sub(r.Started).Seconds(), r.Wait()
+}

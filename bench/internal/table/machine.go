@@ -1,0 +1,75 @@
+package table
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// Machine is where figures come from. What is not known is "unknown".
+type Machine struct {
+	CPU        string
+	Cores      int
+	Kernel     string // operating system and its release
+	FileSystem string // of the directory that was measured in
+	Go         string
+	Commit     string // of the workspace, with "-dirty" if it had changes
+}
+
+// ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
+func ThisMachine(ctx context.Context, root, dir string) Machine {
+	return Machine{
+		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: fileSystem(ctx, dir),
+		Go: runtime.Version(), Commit: output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"),
+	}
+}
+
+// String is one line of Markdown.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit)
+}
+
+func output(ctx context.Context, dir, name string, args ...string) string {
+	c := exec.CommandContext(ctx, name, args...)
+	c.Dir = dir
+	text, err := c.Output()
+	return orUnknown(strings.TrimSpace(string(text)), err)
+}
+
+func orUnknown(text string, err error) string {
+	if err != nil || text == "" {
+		return "unknown"
+	}
+	return text
+}
+
+func cpu(ctx context.Context) string {
+	if runtime.GOOS == "darwin" {
+		return output(ctx, "", "sysctl", "-n", "machdep.cpu.brand_string")
+	}
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return orUnknown(strings.TrimSpace(value), nil)
+		}
+	}
+	return "unknown"
+}
+
+// fileSystem asks df, whose second column is the type where it takes -T; the others tell the mount.
+func fileSystem(ctx context.Context, dir string) string {
+	lines := strings.Split(output(ctx, "", "df", "-T", dir), "\n")
+	if fields := strings.Fields(lines[len(lines)-1]); len(fields) > 2 && runtime.GOOS == "linux" {
+		return fields[1]
+	}
+	return "file system unknown"
+}

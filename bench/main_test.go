@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/measure"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestSmoke measures everything once, with the real programs, so that it cannot rot. What comes out
+// says nothing, except that there is a number everywhere; [table.Write] refuses anything else.
+func TestSmoke(t *testing.T) {
+	document := filepath.Join(t.TempDir(), "performance.md")
+	t.Setenv("TMPDIR", shortDir(t)) // from here on all of it is bench's
+	if err := os.WriteFile(document, []byte("# Figures\n\n"+table.Begin+"\n"+table.End+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, told strings.Builder
+	err := run(t.Context(), options{root: "..", update: document, bash: "testdata/bash.json", effort: measure.Smoke()}, &out, &told)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &told)
+	}
+	for _, part := range []string{
+		table.Header, "iteration, mock plugin in its process", "iterations 6 to 16 of a session", "(U109)", "(U056)",
+		"call of a plugin", "journal, append of a line", "start of the command", "; commit ",
+		"| a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers",
+	} {
+		if !strings.Contains(out.String(), part) {
+			t.Errorf("the table lacks %q:\n%s", part, &out)
+		}
+	}
+	updated, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(updated), table.Begin+"\n"+out.String()+table.End) {
+		t.Errorf("the document does not have the table:\n%s", updated)
+	}
+	left, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range left {
+		t.Errorf("%s is left behind", e.Name())
+	}
+}
+
+// shortDir is a temporary directory in which the path of a Unix socket is short enough.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "b-") //nolint:usetesting // t.TempDir puts the test's name into the path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func TestRefusals(t *testing.T) {
+	if err := run(t.Context(), options{root: t.TempDir()}, &strings.Builder{}, &strings.Builder{}); err == nil ||
+		!strings.Contains(err.Error(), "-root") {
+		t.Errorf("outside a workspace: %v", err)
+	}
+	incomplete := filepath.Join(t.TempDir(), "bash.json")
+	if err := os.WriteFile(incomplete, []byte(`{"loop_seconds": {"10": {"wall": 1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{incomplete: "is missing", "nowhere.json": "nowhere.json"} {
+		if err := run(t.Context(), options{root: "..", bash: file}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("figures of the Bash engine in %s: %v", file, err)
+		}
+	}
+	unmarked := filepath.Join(t.TempDir(), "x.md")
+	if err := os.WriteFile(unmarked, []byte("text\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := update(unmarked, "table"); err == nil || !strings.Contains(err.Error(), table.Begin) {
+		t.Errorf("a document without marks: %v", err)
+	}
+}
