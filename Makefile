@@ -26,18 +26,19 @@ VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
 BUILD  = $(GO) build -buildvcs=false
 STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
+E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test -count=1 -tags e2ereal
 # The race detector otherwise sleeps one second at the end of every plugin process.
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash demo darwin fuzz e2e-real
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash writers demo darwin fuzz e2e-smoke
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
 TAGS = $(CRASH_TAG),e2ereal,proofpython,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash fuzz bench golden proto parity e2e-real proof-python install clean fmt \
+.PHONY: help build demo test race crash writers fuzz bench golden proto parity e2e-real e2e-smoke proof-python install clean fmt \
 	check $(CHECKS) FORCE
 
 help: ## print this list
@@ -80,6 +81,9 @@ race: walls ## the same with the race detector (needs a C compiler)
 crash: ## kill the kernel at every numbered crash point and compare the resumed runs
 	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(call with_tests,^func TestCrash)
 
+writers: ## let 8 processes with 4 branches each write 10000 events a branch, and look at every line
+	$(GO) test -count=1 -run '^TestManyWriters$$' ./kernel -writers.events=10000
+
 fuzz: ## run every fuzz target for FUZZTIME (default 10s)
 	@for pkg in $(call with_tests,^func Fuzz); do \
 		names=$$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
@@ -89,8 +93,8 @@ fuzz: ## run every fuzz target for FUZZTIME (default 10s)
 		done; \
 	done
 
-bench: ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem work
+bench: ## print the table of figures beside their floors; BENCH_OUT=docs/performance.md also puts it there, BENCH_BASH=FILE adds the Bash engine
+	$(GO) run ./bench $(BENCH_OUT:%=-update '%') $(BENCH_BASH:%=-bash '%')
 
 # Only packages that define -update have golden files; the flag is an error elsewhere.
 golden: ## rewrite the golden files; review the diff
@@ -101,8 +105,11 @@ parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR
 	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/internal/compile -parity-dir '$(abspath $(PARITY_DIR))'
 	python3 '$(PARITY_DIR)/check.py' --bin $(BIN)/agent-pipelines --parity '$(PARITY_DIR)' -j 2
 
-e2e-real: build ## drive the real agent CLI from npm against a local stub model (needs npm and network)
-	AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test -count=1 -tags e2ereal -run '^TestReal' ./test/e2ereal
+e2e-real: build ## drive the real agent CLIs from npm against a local stub model (needs npm, network for the install)
+	$(E2E) -run '^TestReal' ./test/e2ereal
+
+e2e-smoke: build ## the few of these that show that the CLIs work at all, in seconds
+	$(E2E) -run '^TestReal(LoopbackCheck)?$$' ./test/e2ereal -args -smoke
 
 proof-python: ## run a provider written in Python (needs python3 with grpcio)
 	$(GO) test -count=1 -tags proofpython ./test/python
