@@ -249,13 +249,17 @@ func (s *session) kernelStart() event.KernelStartData {
 	return event.KernelStartData{PID: me.PID, StartTime: me.StartTime, Version: s.engine.config.version}
 }
 
-// writePlan writes plan.json and the copy of the pipeline, and returns the plan's digest.
+// writePlan writes plan.json, the copy of the pipeline and those of shipped stages, and returns the plan's
+// digest.
 func (s *session) writePlan(src *source) (string, error) {
 	if s.plan.Session.Inputs == nil {
 		s.plan.Session.Inputs = []string{} // a run's plan always has them, as Bash's
 	}
 	b, err := render(s.plan)
 	if err != nil {
+		return "", err
+	}
+	if err := s.copyLibrary(src.library); err != nil {
 		return "", err
 	}
 	if len(src.yaml) > 0 {

@@ -27,6 +27,7 @@ type source struct {
 	session  string
 	file     string      // absolute path of the pipeline file, "" for loops and given plans
 	yaml     []byte      // its content
+	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
 	configs  userConfigs // of the user, by provider
 	warnings diagnostic.List
 }
@@ -105,7 +106,7 @@ func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error)
 	if err != nil {
 		return nil, err
 	}
-	return &source{plan: r.Plan, mode: "loop", session: req.Session, warnings: r.Warnings}, nil
+	return &source{plan: r.Plan, mode: "loop", session: req.Session, library: r.Library, warnings: r.Warnings}, nil
 }
 
 func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, error) {
@@ -125,7 +126,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	if err != nil {
 		return nil, fmt.Errorf("read pipeline: %w", err)
 	}
-	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, warnings: r.Warnings}, nil
+	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, library: r.Library, warnings: r.Warnings}, nil
 }
 
 // generatedName is the Bash engine's name for a pipeline's session, with a number behind it where two start
