@@ -6,7 +6,7 @@ func (t Type) Known() bool {
 	switch t {
 	case SessionStart, SessionComplete, NodeStart, NodeRunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
 		ParallelProviderStart, ParallelProviderComplete, ParallelProviderFailed, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
-		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, Retry, Decision, TimerSet, TimerFired,
+		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, AttemptStart, Retry, Decision, TimerSet, TimerFired,
 		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, CheckResult, CycleStart,
 		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,
 		ArtifactWritten, ArtifactInvalid, ArtifactHealed:

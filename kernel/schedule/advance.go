@@ -42,10 +42,10 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Place, e event.Event) (state.Loop, error) {
 	l, now := was.loop, was.at
 	switch e.Type {
-	case event.IterationStart, event.Retry:
+	case event.IterationStart, event.AttemptStart, event.Retry:
 		return attemptStarted(l, now, at, e)
 	case event.IterationComplete:
-		return attemptDone(l, now, e)
+		return attemptDone(n.Termination.Max(), l, now, e)
 	case event.Error:
 		return attemptFailed(attempts(p, n), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
@@ -65,28 +65,36 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 
 func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
+	if (e.Type == event.AttemptStart) != (l.Check == state.CheckPassed) {
+		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
+	}
 	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
 		started := e.Time
 		if l.Iteration != at.Iteration || l.IterationStartedAt == nil {
 			l.IterationStartedAt, l.Spared = &started, 0
 		}
+		l.Iteration = at.Iteration
+		if l.Check == state.CheckDue {
+			l.Phase = state.PhaseDecide
+			return
+		}
 		if l.Attempt > 0 { // a retry starts over; only what a crash cut off is taken up again
 			l.Checkpoint, l.Calls = nil, nil
 		}
-		l.Phase, l.Iteration, l.Attempt = state.PhaseAttempt, at.Iteration, l.Attempt+1
+		l.Phase, l.Attempt, l.Check = state.PhaseAttempt, l.Attempt+1, ""
 	})
 }
 
 // attemptDone settles the loop at once when the agent itself reports an error (U088); otherwise the
 // strategy decides.
-func attemptDone(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func attemptDone(limit int, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, d.Ask, &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(d, l.Iteration, limit), &result
 		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, nil, nil, nil, nil
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
@@ -94,6 +102,16 @@ func attemptDone(l state.Loop, now event.Place, e event.Event) (state.Loop, erro
 		}
 		l.Completed = l.Iteration
 	})
+}
+
+// hint is what the agent asked for in so many words. After the last planned iteration a stop that its history
+// does not show asks for nothing more: the Bash engine reads none in result.json, and names the plan as the
+// reason.
+func hint(d event.IterationCompleteData, iteration, limit int) string {
+	if d.Ask == "stop" && d.Decision != "stop" && iteration == limit {
+		return ""
+	}
+	return d.Ask
 }
 
 func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData {
@@ -105,9 +123,9 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 }
 
 // attemptFailed retries transient failures within the attempts that the node has, unless the service wants
-// to be left alone for longer than anybody would wait. An attempt that was
-// stopped on request, or that fell with another call's process, uses up no try. None is made again
-// while a call that must not be made twice is open: a person is asked first.
+// to be left alone for longer than anybody would wait. An attempt that was stopped on request, or that fell
+// with another call's process, uses up no try. None is made again while a call that must not be made twice
+// is open: a person is asked first.
 func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
@@ -146,6 +164,7 @@ func settleFailed(l *state.Loop, d *event.FailureData) {
 
 func settle(l *state.Loop, reason string) {
 	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeSuccess), reason, nil
+	l.IterationStartedAt = nil
 }
 
 func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
@@ -164,6 +183,7 @@ func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event
 			l.Phase, l.Question, l.Answer = state.PhaseQuestion, d.Question, nil
 			return
 		}
+		l.Judged = d.Action == "stop" && l.Round > 0
 		l.Round, l.Question, l.Answer = 0, nil, nil
 		l.Decisions = append(l.Decisions, state.Decision{Iteration: l.Completed, Hint: l.Hint, Action: d.Action, Reason: d.Reason})
 		l.Decisions = l.Decisions[max(0, len(l.Decisions)-state.MaxDecisions):]
@@ -178,7 +198,9 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 		settle(l, d.Reason)
 	case d.Action == "continue" && limit > 0 && l.Completed >= limit:
 		settle(l, "max_iterations")
-	case d.Action == "continue" && (skipDelays || delay(n) <= 0 || l.Iteration == 0):
+	case d.Action == "continue" && l.Check == state.CheckDue:
+		l.Phase, l.Check = state.PhaseReady, state.CheckPassed
+	case d.Action == "continue" && (skipDelays || delay(n) <= 0):
 		l.Phase = state.PhaseReady
 	case d.Action == "continue":
 		l.Phase = state.PhaseDelay

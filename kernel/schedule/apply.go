@@ -72,7 +72,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyBranchComplete(p, s, e)
 	case event.ArtifactWritten:
 		return applyArtifact(s, e)
-	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
+	case event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)
 	case event.Error:

@@ -13,11 +13,14 @@ func checkedBefore() *plan.Plan {
 	return stages(plan.Node{Termination: plan.Termination{"type": "queue", "max": 5, "check_before": true}})
 }
 
-// BASH-BEHAVIOUR 2.1: under check_before the strategy is asked before the first iteration, and a stage with
-// nothing to do calls no agent.
+// Parity case check-before: under check_before the strategy is asked when the first iteration has begun and
+// before its attempt, and a stage with nothing to do calls no agent.
 func TestCheckBeforeStops(t *testing.T) {
 	h := newHistory(t, checkedBefore())
 	h.commit() // node_start
+	if l := h.state.Nodes["0"].Loop; l.Iteration != 1 || l.Completed != 0 || l.IterationStartedAt == nil {
+		t.Fatalf("loop %s", asJSON(l))
+	}
 	if c := h.due(); c.Kind != schedule.Strategy || c.Place.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
 		t.Fatalf("due %s", asJSON(c))
 	}
@@ -26,7 +29,7 @@ func TestCheckBeforeStops(t *testing.T) {
 		t.Errorf("due %s", asJSON(c))
 	}
 	h.commit()
-	if n := h.state.Nodes["0"]; h.state.Status != state.Completed || n.Loop.Completed != 0 || h.state.Reason != "all_loops_complete" {
+	if n := h.state.Nodes["0"]; h.state.Status != state.Completed || n.Loop.Completed != 0 || n.Loop.IterationStartedAt != nil || h.state.Reason != "all_loops_complete" {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 }
@@ -36,7 +39,7 @@ func TestCheckBeforeGoesOn(t *testing.T) {
 	h := newHistory(t, checkedBefore())
 	h.commit()
 	h.decide("continue")
-	if c := h.due(); c.Kind != schedule.Attempt || c.Place.Iteration != 1 {
+	if c := h.due(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Place.Iteration != 1 {
 		t.Fatalf("due %s", asJSON(c))
 	}
 	h.complete(h.commit(), "")
@@ -58,6 +61,7 @@ func TestCheckBeforeIsAskedAgain(t *testing.T) {
 	}
 	h.kernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+	h.commit() // the iteration begins again
 	if c := h.due(); c.Kind != schedule.Strategy || c.Place.Iteration != 0 {
 		t.Errorf("due %s", asJSON(c))
 	}

@@ -162,7 +162,7 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData) *even
 func placeOfBranch(path string, n state.Node, id string) event.Place {
 	b := n.Branches[id]
 	return event.Place{
-		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: b.Loop.Iteration,
+		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: iterationOf(b.Loop),
 	}
 }
 
@@ -189,7 +189,7 @@ func applyBranchStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if ns.Branches == nil {
 		ns.Branches = map[string]state.Branch{}
 	}
-	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: state.Loop{Phase: stagePhase(n, 0)}}
+	ns.Branches[id] = state.Branch{Status: state.NodeRunning, StartedAt: e.Time, Loop: stageLoop(n, 0)}
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -212,12 +212,12 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// stagePhase is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
-func stagePhase(n *plan.Node, i int) state.Phase {
+// stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
+func stageLoop(n *plan.Node, i int) state.Loop {
 	if i < len(n.Stages) {
-		return firstPhase(&n.Stages[i])
+		return firstLoop(&n.Stages[i])
 	}
-	return state.PhaseReady
+	return state.Loop{Phase: state.PhaseReady}
 }
 
 // advance moves a provider that is done with a stage to the next one of the block.
@@ -228,7 +228,7 @@ func advance(n *plan.Node, ns *state.Node, id string) {
 	}
 	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
 	if b.Stage+1 < len(n.Stages) {
-		b.Stage, b.Loop = b.Stage+1, state.Loop{Phase: stagePhase(n, b.Stage+1)}
+		b.Stage, b.Loop = b.Stage+1, stageLoop(n, b.Stage+1)
 	}
 	ns.Branches[id] = b
 }

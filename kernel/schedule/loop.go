@@ -45,26 +45,37 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 	}
 }
 
-// startAttempt begins the next iteration, or the next attempt of the unfinished one.
+// startAttempt begins the next iteration, or the next attempt of the unfinished one. An iteration that the
+// strategy is asked about first begins without an attempt.
 func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l state.Loop) []Command {
 	at.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
 	key := at.Key(event.KeyAttempt, attempt)
 	var e event.Event
-	if attempt == 1 {
-		d := event.IterationStartData{Stage: name, Type: n.Ref}
-		if n.Provider != nil {
-			d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
-		}
-		if at.Branch != "" {
-			d.Ref, d.StageIndex = n.Ref, stageIndex(at)
-		}
-		e = event.New(event.IterationStart, at.Cursor(), key, d)
-	} else {
+	switch {
+	case attempt > 1:
 		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: "attempt", N: attempt, Max: allowed})
+	case l.Check == state.CheckPassed:
+		e = event.New(event.AttemptStart, at.Cursor(), key, struct{}{})
+	default:
+		e = iterationStart(n, name, at, key)
 	}
 	e.Attempt = attempt
+	if l.Check == state.CheckDue {
+		return record(e)
+	}
 	return []Command{{Kind: Attempt, Key: key, Event: &e, Place: at, Attempt: attempt}}
+}
+
+func iterationStart(n *plan.Node, name string, at event.Place, key event.Key) event.Event {
+	d := event.IterationStartData{Stage: name, Type: n.Ref}
+	if n.Provider != nil {
+		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
+	}
+	if at.Branch != "" {
+		d.Ref, d.StageIndex = n.Ref, stageIndex(at)
+	}
+	return event.New(event.IterationStart, at.Cursor(), key, d)
 }
 
 // stageIndex is the position of the block's stage that the place is in.

@@ -51,7 +51,18 @@ func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) even
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 	}
-	return event.New(event.NodeComplete, placeOf(n.Path, ns).Cursor(), "", d)
+	return event.New(event.NodeComplete, endOf(s, n.Path, ns), "", d)
+}
+
+// endOf is the place that a settled node ends at: its last iteration. Where no iteration ended it, it is the
+// node as a whole, as the Bash engine has it: the check before the first iteration, and in a loop a judge,
+// whose word is about all iterations.
+func endOf(s state.State, path string, ns state.Node) *event.Cursor {
+	at := placeOf(path, ns)
+	if l := ns.Loop; l.Outcome == string(plan.OutcomeSuccess) && (l.Completed == 0 || s.Mode == "loop" && l.Judged) {
+		at.Iteration = 0
+	}
+	return at.Cursor()
 }
 
 // NameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
@@ -79,13 +90,14 @@ func target(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
 
 // ---- Apply
 
-// firstPhase is where a stage's loop begins: with the first iteration, or under check_before with the
+// firstLoop is where a stage's loop begins: with the first iteration, or under check_before with the
 // question whether there is to be one.
-func firstPhase(n *plan.Node) state.Phase {
+func firstLoop(n *plan.Node) state.Loop {
+	l := state.Loop{Phase: state.PhaseReady}
 	if n.Termination.Bool("check_before", false) {
-		return state.PhaseDecide
+		l.Check = state.CheckDue
 	}
-	return state.PhaseReady
+	return l
 }
 
 func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
@@ -99,7 +111,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	switch found := p.Find(s.At); {
 	case found.Kind == plan.KindStage:
-		n.Loop.Phase = firstPhase(found)
+		n.Loop = firstLoop(found)
 	case found.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
 		n.Run = old.Run // no run has begun in this visit
 	}

@@ -48,7 +48,7 @@ func resumed(l state.Loop, asked bool) state.Loop {
 	case l.Phase == state.PhaseSettled && l.Outcome == string(plan.OutcomeError):
 		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0
 		l.Phase = state.PhaseReady
-		if l.Completed == l.Iteration && (l.Iteration > 0 || len(l.Decisions) > 0) {
+		if l.Completed == l.Iteration && l.Iteration > 0 {
 			l.Phase = state.PhaseDecide
 		}
 	}

@@ -69,5 +69,16 @@ func setLoop(n *state.Node, at event.Place, l state.Loop) {
 
 // placeOf is the place of the iteration that a stage node is at.
 func placeOf(path string, n state.Node) event.Place {
-	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: n.Loop.Iteration}
+	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: iterationOf(n.Loop)}
+}
+
+// iterationOf is the iteration that a loop is at: while its strategy is asked, the one that was completed,
+// 0 before the first.
+func iterationOf(l state.Loop) int {
+	switch l.Phase {
+	case state.PhaseDecide, state.PhaseQuestion, state.PhaseAsking:
+		return l.Completed
+	default:
+		return l.Iteration
+	}
 }

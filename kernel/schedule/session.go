@@ -71,7 +71,7 @@ func planMismatch(s state.State) event.Event {
 	})
 }
 
-// lastCursor is the place of the last iteration of the last node that ran. For a parallel block it has
+// lastCursor is the place that the last node that ran ended at. For a parallel block it has
 // the iteration of the stage before it, as the Bash engine's has, which counts none in blocks.
 func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
 	var c *event.Cursor
@@ -80,7 +80,7 @@ func lastCursor(p *plan.Plan, s state.State) *event.Cursor {
 		if !ok {
 			continue
 		}
-		at := placeOf(p.Nodes[i].Path, n).Cursor()
+		at := endOf(s, p.Nodes[i].Path, n)
 		if c == nil {
 			c = at
 		}

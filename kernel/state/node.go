@@ -96,9 +96,21 @@ const (
 	PhaseSettled  Phase = "settled"  // done: Outcome and Reason say how
 )
 
+// Check is how far the question before the first iteration has got.
+type Check string
+
+// The conditions of the check before the first iteration.
+const (
+	CheckDue    Check = "due"
+	CheckPassed Check = "passed" // the strategy said continue
+)
+
 // Loop is the iteration loop of one stage in one place: of a node, of a branch, of a step.
 type Loop struct {
-	Phase     Phase `json:"phase"`
+	Phase Phase `json:"phase"`
+	// Check is about the question whether there is to be a first iteration (check_before); "" where none is
+	// asked, and once that iteration's first attempt has begun.
+	Check     Check `json:"check,omitempty"`
 	Iteration int   `json:"iteration"` // the one in work, or the last one; 0 before the first
 	Completed int   `json:"completed"` // iterations completed in this visit
 	Attempt   int   `json:"attempt"`   // the attempt in work or last made; 0 before the first and after a crash
@@ -124,9 +136,11 @@ type Loop struct {
 	Round    int                       `json:"round,omitempty"`
 	Question *event.QuestionData       `json:"question,omitempty"`
 	Answer   *event.StrategyAnswerData `json:"answer,omitempty"`
-	// Outcome and Reason are set when settled; Failure too if the loop failed.
+	// Outcome and Reason are set when settled; Failure too if the loop failed. Judged says that the strategy
+	// ended it by the answer to a question of its own.
 	Outcome string             `json:"outcome,omitempty"`
 	Reason  string             `json:"reason,omitempty"`
+	Judged  bool               `json:"judged,omitempty"`
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 

@@ -96,7 +96,7 @@ func (o *outline) take(e event.Event) {
 		o.complete, o.reason = true, f.Reason
 	case event.SessionAborted:
 		o.aborted, o.reason = true, f.Reason
-	case event.NodeStart, event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.NodeComplete,
+	case event.NodeStart, event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.NodeComplete,
 		event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.Error:
 		if e.Cursor == nil || e.Cursor.NodePath == "" || e.Cursor.Iteration < 0 || e.Cursor.Iteration > maxIteration {
 			return
@@ -145,7 +145,7 @@ func (w *work) take(e event.Event, f facts) {
 			*w = work{visit: visit, started: e.Time, providers: map[string]*branch{}}
 		}
 		w.failed = nil
-	case event.IterationStart, event.Retry:
+	case event.IterationStart, event.AttemptStart, event.Retry:
 		w.iteration, w.completed, w.failed = max(w.iteration, i), max(w.completed, i-1), nil
 	case event.IterationComplete:
 		w.iteration, w.completed, w.lastReason = max(w.iteration, i), max(w.completed, i), f.Reason

@@ -116,7 +116,7 @@ func (r *replay) close() {
 // telling reports whether an event that fits shows where the run was when it happened.
 func telling(e event.Event) bool {
 	switch e.Type {
-	case event.IterationStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
+	case event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.NodeStart, event.NodeComplete, event.SessionStart, event.SessionImported:
 		return true
 	case event.Error:
@@ -219,7 +219,7 @@ func place(l *state.Loop, t event.Type, kind event.KeyKind, iteration, n int) bo
 	done := iteration
 	phase, attempt, round := state.PhaseDecide, 0, 0
 	switch {
-	case t == event.IterationStart || t == event.Retry:
+	case t == event.IterationStart || t == event.AttemptStart || t == event.Retry:
 		phase, done, attempt = state.PhaseReady, iteration-1, n-1
 	case kind == event.KeyAttempt:
 		phase, done, attempt = state.PhaseAttempt, iteration-1, n
@@ -237,8 +237,13 @@ func place(l *state.Loop, t event.Type, kind event.KeyKind, iteration, n int) bo
 		l.Hint, l.Result, l.Checkpoint, l.Calls = "", nil, nil, nil
 	}
 	l.Phase, l.Iteration, l.Completed, l.Attempt, l.Round = phase, iteration, done, attempt, round
-	if t == event.IterationStart {
+	switch {
+	case t == event.IterationStart:
 		l.Iteration = done
+	case t == event.AttemptStart:
+		l.Check = state.CheckPassed
+	case done > 0 || kind == event.KeyAttempt:
+		l.Check = ""
 	}
 	l.Outcome, l.Reason, l.Failure = "", "", nil
 	return true

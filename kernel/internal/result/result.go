@@ -45,8 +45,9 @@ type Reading struct {
 	// Ask is what the agent told the engine in so many words: continue, stop or error; "" if it
 	// said nothing. Only this steers (REQUIREMENTS K17).
 	Ask string
-	// Decision is the word that history and events show: Ask, else stop for a suspected plateau,
-	// else continue.
+	// Decision is the word that history and events show, as the Bash engine derives it from the normal form
+	// (BASH-BEHAVIOUR 4.7): error if that was asked, stop for a suspected plateau or a status.json that asks
+	// for it, else continue.
 	Decision string
 	// Reason goes with Decision.
 	Reason string
@@ -109,7 +110,7 @@ func fromResult(m map[string]any) (Reading, error) {
 		Artifacts: Artifacts{Outputs: values(member(m, "artifacts"), "outputs"), Paths: values(member(m, "artifacts"), "paths")},
 		Signals:   Signals{PlateauSuspected: signals["plateau_suspected"] == true, Risk: text(signals, "risk", "low"), Notes: text(signals, "notes", "")},
 	}
-	return read(r, ask(m), r.Signals.Notes), nil
+	return read(r, ask(m), r.Signals.PlateauSuspected), nil
 }
 
 // fromStatus converts the older form: the decision becomes what the agent asks, the reason or the
@@ -126,19 +127,18 @@ func fromStatus(m map[string]any) Reading {
 	if ask(m) == "error" || len(errs) > 0 {
 		r.Signals.Risk = "high"
 	}
-	return read(r, ask(m), r.Signals.Notes)
+	return read(r, ask(m), ask(m) == "stop")
 }
 
-func read(r Result, ask, reason string) Reading {
-	decision := ask
+func read(r Result, ask string, stop bool) Reading {
+	decision := "continue"
 	switch {
-	case ask != "":
-	case r.Signals.PlateauSuspected:
+	case ask == "error":
+		decision = ask
+	case stop:
 		decision = "stop"
-	default:
-		decision = "continue"
 	}
-	return Reading{Result: r, Ask: ask, Decision: decision, Reason: reason}
+	return Reading{Result: r, Ask: ask, Decision: decision, Reason: r.Signals.Notes}
 }
 
 func ask(m map[string]any) string {

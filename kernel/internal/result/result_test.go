@@ -39,6 +39,10 @@ func TestNormalize(t *testing.T) {
 			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":"broken"}}`, ask: "error", decision: "error", reason: "broken",
 		},
 		{
+			name: "an explicit stop is asked, and history shows the signals", result: `{"summary":"s","decision":"stop","reason":"because"}`,
+			want: `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, ask: "stop", decision: "continue",
+		},
+		{
 			name: "result wins over status", result: `{"summary":"r"}`, status: `{"summary":"st","decision":"stop"}`,
 			want: `{"summary":"r",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}}`, decision: "continue",
 		},

@@ -189,7 +189,7 @@ func worth(t event.Type) urgency {
 		event.SessionAborted, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
 		event.QuestionAsked, event.QuestionAnswered:
 		return atOnce
-	case event.IterationStart, event.IterationComplete, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
+	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
 		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
 		return soon
 	default:
