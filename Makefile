@@ -38,8 +38,8 @@ CRASH_TAG = crashpoints
 TAGS = $(CRASH_TAG),e2ereal,proofpython,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash writers fuzz bench golden proto parity e2e-real e2e-smoke proof-python install clean fmt \
-	check $(CHECKS) FORCE
+.PHONY: help build demo test race crash writers fuzz bench golden proto parity recordings e2e-real e2e-smoke proof-python install clean \
+	fmt check $(CHECKS) FORCE
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -100,10 +100,15 @@ bench: ## print the table of figures beside their floors; BENCH_OUT=docs/perform
 golden: ## rewrite the golden files; review the diff
 	$(GO) test $(call with_tests,flag[.]Bool."update") -update
 
-parity: build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
-	@test -d '$(PARITY_DIR)' || { echo "no recorded runs in $(PARITY_DIR): say where with PARITY_DIR=..." >&2; exit 1; }
+# Plans first, then whole runs. The recordings are no part of this repository.
+parity: recordings build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
 	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/internal/compile -parity-dir '$(abspath $(PARITY_DIR))'
-	python3 '$(PARITY_DIR)/check.py' --bin $(BIN)/agent-pipelines --parity '$(PARITY_DIR)' -j 2
+	$(GO) run ./test/parity -cases '$(PARITY_DIR)/cases' \
+		python3 '$(PARITY_DIR)/check.py' --bin '$(abspath $(BIN))/agent-pipelines' --parity '$(PARITY_DIR)' -j 2
+
+recordings:
+	@test -f '$(PARITY_DIR)/check.py' || { echo "PARITY_DIR is '$(PARITY_DIR)', where no recorded runs of the Bash engine are (check.py," \
+		"cases/, corpus-bash/): make parity PARITY_DIR=<the folder that holds them>" >&2; exit 1; }
 
 e2e-real: build ## drive the real agent CLIs from npm against a local stub model (needs npm, network for the install)
 	$(E2E) -run '^TestReal' ./test/e2ereal

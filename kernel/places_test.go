@@ -55,16 +55,23 @@ func TestEngineRoot(t *testing.T) {
 	}
 }
 
-// Scripts of the Bash engine know the session of a pipeline by how it was asked for.
+// Scripts of the Bash engine know the session of a pipeline, and its file, by how it was asked for.
 func TestGeneratedNames(t *testing.T) {
 	root := project(t, oneStage)
 	e := alone(t, root)
-	for asked, prefix := range map[string]string{
-		"two": "pipeline-", ".claude/pipelines/two.yaml": "two-", filepath.Join(root, ".claude/pipelines/two.yaml"): "two-",
+	relative := ".claude/pipelines/two.yaml"
+	absolute := filepath.Join(root, relative)
+	for asked, want := range map[string]struct{ prefix, file string }{
+		"two": {"pipeline-", absolute}, relative: {"two-", relative}, absolute: {"two-", absolute},
 	} {
 		r, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: asked})
-		if err != nil || !r.Success || !strings.HasPrefix(r.Session, prefix) {
+		if err != nil || !r.Success || !strings.HasPrefix(r.Session, want.prefix) {
 			t.Errorf("%s: %+v, %v", asked, r, err)
+			continue
+		}
+		journal, err := os.ReadFile(filepath.Join(root, ".claude/pipeline-runs", r.Session, "events.jsonl"))
+		if err != nil || !strings.Contains(string(journal), `"pipeline_file":"`+want.file+`"`) {
+			t.Errorf("%s: no pipeline_file %s in the journal (%v):\n%s", asked, want.file, err, journal)
 		}
 	}
 }

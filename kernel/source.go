@@ -25,7 +25,7 @@ type source struct {
 	plan     *plan.Plan
 	mode     string // loop or pipeline
 	session  string
-	file     string      // absolute path of the pipeline file, "" for loops and given plans
+	file     string      // the pipeline file as asked for by path, else absolute; "" for loops and given plans
 	yaml     []byte      // its content
 	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
 	configs  userConfigs // of the user, by provider
@@ -126,7 +126,14 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	if err != nil {
 		return nil, fmt.Errorf("read pipeline: %w", err)
 	}
+	if e.askedByPath(o.Pipeline, file) {
+		file = o.Pipeline
+	}
 	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, file: file, yaml: yaml, library: r.Library, warnings: r.Warnings}, nil
+}
+
+func (e *Engine) askedByPath(asked, file string) bool {
+	return filepath.IsAbs(asked) || filepath.Join(e.config.workDir, asked) == file
 }
 
 // generatedName is the Bash engine's name for a pipeline's session, with a number behind it where two start
@@ -134,7 +141,7 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 // the time for one that was asked for by its name.
 func (e *Engine) generatedName(asked, file string, now time.Time) string {
 	word := "pipeline"
-	if filepath.IsAbs(asked) || filepath.Join(e.config.workDir, asked) == file {
+	if e.askedByPath(asked, file) {
 		word = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
 	base := word + "-" + now.UTC().Format("20060102-150405")

@@ -17,7 +17,7 @@ type Ref struct {
 type SessionStartData struct {
 	Mode             string `json:"mode"` // loop or pipeline
 	Pipeline         string `json:"pipeline,omitempty"`
-	PipelineFile     string `json:"pipeline_file,omitempty"` // as resolved, for people
+	PipelineFile     string `json:"pipeline_file,omitempty"` // as Bash has it: as asked for by path, else absolute; for people
 	Stage            string `json:"stage,omitempty"`         // loops
 	StageName        string `json:"stage_name,omitempty"`    // loops
 	JournalVersion   int    `json:"journal_version"`

@@ -3,20 +3,16 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// render appends the event's line, with the absolute paths in its data that readers of the Bash
-// engine's journals expect. A fold never reads those.
+// render appends the event's line, with the absolute path in its data that readers of the Bash
+// engine's journals expect. A fold never reads it.
 func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
-	switch e.Type {
-	case event.IterationComplete, event.WorkerComplete:
+	if e.Type == event.IterationComplete || e.Type == event.WorkerComplete {
 		e.Data = j.withResultFile(e.Data)
-	case event.SessionStart:
-		e.Data = j.withPipelineFile(e.Data)
 	}
 	return e.AppendLine(dst)
 }
@@ -32,24 +28,6 @@ func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	}
 	return edit(data, func(m []member) []member {
 		return slices.Insert(m, 0, text("result_file", j.dir.Abs(known.Result.Path)))
-	})
-}
-
-// withPipelineFile makes a relative pipeline_file absolute.
-func (j *Journal) withPipelineFile(data json.RawMessage) json.RawMessage {
-	var known struct {
-		PipelineFile string `json:"pipeline_file"`
-	}
-	if json.Unmarshal(data, &known) != nil || known.PipelineFile == "" || filepath.IsAbs(known.PipelineFile) {
-		return data
-	}
-	return edit(data, func(m []member) []member {
-		for i := range m {
-			if m[i].key == "pipeline_file" {
-				m[i] = text("pipeline_file", filepath.Join(j.dir.Project(), known.PipelineFile))
-			}
-		}
-		return m
 	})
 }
 
