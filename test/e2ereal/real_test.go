@@ -32,7 +32,7 @@ func TestReal(t *testing.T) {
 	}
 	for _, s := range chosen {
 		t.Run(s.agent.cli.Name+"/"+s.name, func(t *testing.T) {
-			s.play(t, product, &realDriver{stub: stubmodel.Start(t)})
+			s.play(t, product, &realDriver{stub: stubmodel.Start(t), scripts: map[string]stubmodel.Script{}})
 		})
 	}
 }
@@ -56,23 +56,23 @@ func builtProduct(t *testing.T) string {
 
 // realDriver lets the real CLI talk to a stub model server.
 type realDriver struct {
-	stub   *stubmodel.Server
-	script stubmodel.Script // of the scenario's own agent
+	stub    *stubmodel.Server
+	scripts map[string]stubmodel.Script // what serves each agent, by the script's name
 }
 
 // The names of the scripts: that of the scenario's own agent, and of the one beside it.
 const (
-	scriptName = "work"
+	scriptName = "scenario"
 	besideName = "beside"
 )
 
 func (d *realDriver) environment(t *testing.T, w world, s scenario) []string {
 	t.Helper()
-	d.script = s.script
+	script := s.script
 	if s.letter {
-		d.script = letterScript(t, w, s)
+		script = letterScript(t, w, s)
 	}
-	env := d.serve(t, w, s.agent, scriptName, d.script)
+	env := d.serve(t, w, s.agent, scriptName, script)
 	if s.beside != nil {
 		env = append(env, d.serve(t, w, s.beside.agent, besideName, s.beside.script)...)
 	}
@@ -93,6 +93,7 @@ func (d *realDriver) serve(t *testing.T, w world, a agent, name string, script s
 	if err := d.stub.SetScript(name, script); err != nil {
 		t.Fatal(err)
 	}
+	d.scripts[name] = script
 	if a == codex {
 		return codexEnvironment(t, w, d.stub.Base(name))
 	}
@@ -150,23 +151,29 @@ func codexEnvironment(t *testing.T, w world, base string) []string {
 	return []string{"CODEX_HOME=" + home, "OPENAI_API_KEY=" + apiKey}
 }
 
-// waiting returns when the turn that hangs was asked for.
+// waiting returns when a turn that hangs was asked for.
 func (d *realDriver) waiting(t *testing.T, _ world, _ scenario) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	silent := slices.IndexFunc(d.script.Turns, func(turn stubmodel.Turn) bool { return turn.Hang }) + 1
-	for {
-		asked := d.stub.Requests(scriptName)
-		if slices.ContainsFunc(asked, func(r stubmodel.Request) bool { return r.Turn == silent }) {
-			return
-		}
+	for !d.silent() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited in vain for turn %d of the script, after %d requests", silent, len(asked))
+			t.Fatalf("waited in vain for a turn that hangs, after %d requests", len(d.stub.Requests("")))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+}
+
+// silent reports whether some agent was given a turn that hangs.
+func (d *realDriver) silent() bool {
+	for name, script := range d.scripts {
+		hangs := slices.IndexFunc(script.Turns, func(turn stubmodel.Turn) bool { return turn.Hang }) + 1
+		if hangs > 0 && slices.ContainsFunc(d.stub.Requests(name), func(r stubmodel.Request) bool { return r.Turn == hangs }) {
+			return true
+		}
+	}
+	return false
 }
 
 // agentPID finds the oldest process of the world that is named after the agent.
@@ -200,9 +207,8 @@ func (d *realDriver) finish(t *testing.T, w world, s scenario) {
 		d.assertAsked(t, s)
 	}
 	if s.project != "" {
-		d.assertUsedUp(t, scriptName, len(s.script.Turns))
-		if s.beside != nil {
-			d.assertUsedUp(t, besideName, len(s.beside.script.Turns))
+		for name, script := range d.scripts {
+			d.assertUsedUp(t, name, len(script.Turns))
 		}
 	}
 	if *recordCalls && !t.Failed() {
@@ -243,7 +249,7 @@ func (d *realDriver) assertAsked(t *testing.T, s scenario) {
 			t.Errorf("request %d: key %q", r.N, key)
 		}
 	}
-	for n := range d.script.Turns {
+	for n := range d.scripts[scriptName].Turns {
 		want = append(want, n+1)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

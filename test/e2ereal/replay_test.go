@@ -80,21 +80,32 @@ func (w world) standIn(t *testing.T, s scenario) string {
 // waiting returns when the call that was recorded as waiting does.
 func (replayDriver) waiting(t *testing.T, w world, s scenario) {
 	t.Helper()
-	calls, err := Calls(s.callsDir(t, s.agent))
+	for _, a := range s.agents() {
+		if n := s.waitingCall(t, a); n > 0 {
+			w.await(t, filepath.Join("notes", a.cli.Name, strconv.Itoa(n)+".waiting"), "")
+			return
+		}
+	}
+	t.Fatal("none of the recorded calls waits")
+}
+
+// waitingCall is the first recorded call of an agent that waits, 0 if none does.
+func (s scenario) waitingCall(t *testing.T, a agent) int {
+	t.Helper()
+	calls, err := Calls(s.callsDir(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 1; n <= calls; n++ {
-		call, err := LoadCall(s.callsDir(t, s.agent), n)
+		call, err := LoadCall(s.callsDir(t, a), n)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if call.Waits {
-			w.await(t, filepath.Join("notes", s.agent.cli.Name, strconv.Itoa(n)+".waiting"), "")
-			return
+			return n
 		}
 	}
-	t.Fatalf("none of the %d recorded calls waits", calls)
+	return 0
 }
 
 func (replayDriver) agentPID(t *testing.T, w world, s scenario) int {

@@ -1,7 +1,9 @@
 package e2ereal
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -27,7 +29,7 @@ type scenario struct {
 	policy string // YAML
 	script stubmodel.Script
 	// project, if set, is the folder of testdata/projects that the session runs in, with its own pipelines;
-	// args are the command's, by default those that run the pipeline "work".
+	// args are the command's, by default those that run the pipeline "scenario".
 	project string
 	args    []string
 	// beside, if set, is a second agent in the same session, with its own script.
@@ -97,7 +99,9 @@ type running struct {
 const (
 	session = "demo"
 	// sessionDir is where the command keeps it, seen from the project.
-	sessionDir    = ".claude/pipeline-runs/" + session
+	sessionDir = ".claude/pipeline-runs/" + session
+	// journalFile is the session's journal, seen from the root of the world.
+	journalFile   = "project/" + sessionDir + "/events.jsonl"
 	resumeCommand = "agent-pipelines resume " + session
 	// productLimit ends a test that hangs; every scenario has its own, shorter limits in its policy.
 	productLimit = 2 * time.Minute
@@ -137,7 +141,7 @@ func (s scenario) arguments() []string {
 	if s.args != nil {
 		return s.args
 	}
-	return []string{"pipeline", "work", session, "--foreground"}
+	return []string{"pipeline", "scenario", session, "--foreground"}
 }
 
 // crashed is the exit code of a product that was killed.
@@ -147,15 +151,13 @@ const crashed = -1
 func (s scenario) resume(t *testing.T, w world, product string, env []string) outcome {
 	t.Helper()
 	got := w.run(t, command{path: product, args: []string{"resume", session}, env: env, limit: productLimit})
-	if got.code != 0 {
-		t.Errorf("resume: exit code %d", got.code)
-	}
+	scenario{want: completed}.assertEnd(t, w, got)
 	w.assertNoProcess(t)
 	w.assertKeyNowhere(t)
 	return got
 }
 
-// lay writes the project. The pipeline is always called "work".
+// lay writes the project. The pipeline is always called "scenario".
 func (s scenario) lay(t *testing.T, w world) {
 	t.Helper()
 	if s.project != "" {
@@ -171,7 +173,7 @@ func (s scenario) lay(t *testing.T, w world) {
 		}
 		nodes = "  - {id: greet, stage: greet}\n  - {id: check, stage: check, inputs: {from: greet}}\n"
 	}
-	text := fmt.Sprintf("name: work\ndefaults: {provider: %s, model: %s}\n", s.agent.cli.Name, s.agent.model)
+	text := fmt.Sprintf("name: scenario\ndefaults: {provider: %s, model: %s}\n", s.agent.cli.Name, s.agent.model)
 	if s.policy != "" {
 		text += "policy: " + s.policy + "\n"
 	}
@@ -179,7 +181,7 @@ func (s scenario) lay(t *testing.T, w world) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "work.yaml"), []byte(text+"nodes:\n"+nodes), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text+"nodes:\n"+nodes), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -254,6 +256,19 @@ func (s scenario) assertFailure(t *testing.T, w world) {
 
 // killProduct is kill -9.
 func killProduct(t *testing.T, r running) { sendTo(t, r.product.Pid, syscall.SIGKILL) }
+
+// killInBlock is kill -9 once a provider of the block is done; the block, whose other provider is at work,
+// has no manifest yet.
+func killInBlock(node int, done, block string) func(*testing.T, running) {
+	return func(t *testing.T, r running) {
+		r.world.await(t, journalFile, fmt.Sprintf(
+			`"type":"parallel_provider_complete","session":%q,"cursor":{"node_path":"%d","node_run":1,"iteration":0,"provider":%q}`, session, node, done))
+		if _, err := os.Stat(filepath.Join(r.world.project, sessionDir, block, "manifest.json")); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s has a manifest while a provider is at work (error %v)", block, err)
+		}
+		killProduct(t, r)
+	}
+}
 
 // terminateProduct asks twice: the first time the product would wait for the agent to finish.
 func terminateProduct(t *testing.T, r running) {

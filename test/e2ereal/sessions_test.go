@@ -1,38 +1,64 @@
 package e2ereal
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
-	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
 )
 
-// sessionScenarios are whole sessions of several iterations, stages and agents (U310). In their projects
-// the prompts name the file for the context as they name that for the result, and a real agent reads what
-// others left by it.
+// sessionScenarios are whole sessions of several iterations, stages and agents, undisturbed and with kill -9
+// of the product in the middle (U310). In their projects the prompts name the file for the context as they
+// name that for the result, and a real agent reads what others left by it.
 var sessionScenarios = []scenario{
 	{
 		name: "ralph", agent: claude, project: "ralph", script: ralphScript(shell), want: completed, check: ralphDone,
-		args: []string{"ralph", session, "3", "--foreground", "--provider=claude", "--model=sonnet"},
+		args: []string{"loop", "ralph", session, "3", "--foreground", "--provider=claude", "--model=sonnet"},
 	},
 	{
 		name: "ralph", agent: codex, project: "ralph", script: ralphScript(execCommand), want: completed, check: ralphDone,
 		args: []string{"ralph", session, "3", "--foreground", "--provider=codex", "--model=gpt-5.5"},
 	},
-	{name: "refine", agent: claude, project: "refine", script: refineScript, want: completed, check: refined},
-	{name: "judged", agent: claude, project: "judged", script: judgedScript, want: completed, check: judged},
+	{name: "refine", agent: claude, project: "refine", script: refineScript(shell, sonnet), want: completed, check: refined},
 	{
-		name: "debate", agent: claude, project: "debate", script: debateOfClaude, beside: &beside{codex, debateOfCodex},
-		want: completed, check: debated,
+		name: "refine", agent: codex, project: "refine", script: refineScript(execCommand, gpt), want: completed, check: refined,
+		args: []string{"pipeline", "scenario", session, "--foreground", "--provider=codex", "--model=gpt-5.5"},
+	},
+
+	// Two agents in two blocks, then one of them alone. Where the product is killed, one is done with its part
+	// of the block and the other one has fallen silent: they are at work at once.
+	{
+		name: "debate", agent: claude, project: "debate", script: claudeDebates(), beside: &beside{codex, codexDebates()},
+		smoke: true, want: completed, check: debated(1, 1),
+	},
+	{
+		name: "debate-kill", agent: claude, project: "debate", script: claudeDebates(0), beside: &beside{codex, codexDebates()},
+		act: killInBlock(0, "codex", "parallel-00-think"), want: want{exit: crashed}, check: debated(2, 1),
+	},
+	{
+		name: "debate-kill-late", agent: codex, project: "debate", script: codexDebates(1), beside: &beside{claude, claudeDebates()},
+		act: killInBlock(1, "claude", "parallel-01-answer"), want: want{exit: crashed}, check: debated(1, 2),
+	},
+
+	// The judge is content once, then not, then twice in a row. Where the product is killed, the last iteration
+	// or the last question has begun: what the judge said before still counts.
+	{name: "judged", agent: claude, project: "judged", script: claudeJudged(), want: completed, check: judged(1)},
+	{
+		name: "judged-kill", agent: claude, project: "judged", script: claudeJudged(6),
+		act: killProduct, want: want{exit: crashed}, check: judged(2),
+	},
+	{
+		name: "judged-by-codex", agent: claude, project: "judged", script: turns(polishing...), beside: &beside{codex, judging(gpt)},
+		args: byCodex, smoke: true, want: completed, check: judged(1),
+	},
+	{
+		name: "judged-by-codex-kill", agent: claude, project: "judged", script: turns(polishing...), beside: &beside{codex, judging(gpt, 3)},
+		args: byCodex, act: killProduct, want: want{exit: crashed}, check: judged(1),
 	},
 }
+
+// byCodex has Claude Code polish and Codex judge.
+var byCodex = []string{"pipeline", "by-codex", session, "--foreground"}
 
 // captures are the paths that only a prompt knows.
 var captures = map[string]string{"result": `(?m)^Result file: (.+)$`, "context": `(?m)^Context file: (.+)$`}
@@ -67,6 +93,16 @@ func turns(tasks ...[]stubmodel.Turn) stubmodel.Script {
 	return stubmodel.Script{Captures: captures, Turns: slices.Concat(tasks...), After: stubmodel.AfterError}
 }
 
+// silentBefore puts a turn that hangs before the tasks with the indexes given, each of which is asked for
+// once more after the resume.
+func silentBefore(tasks [][]stubmodel.Turn, indexes ...int) stubmodel.Script {
+	tasks = slices.Clone(tasks)
+	for _, i := range indexes {
+		tasks[i] = slices.Insert(slices.Clone(tasks[i]), 0, stubmodel.Turn{Expect: tasks[i][0].Expect, Hang: true})
+	}
+	return turns(tasks...)
+}
+
 func ralphScript(run tool) stubmodel.Script {
 	var tasks [][]stubmodel.Turn
 	for n := 1; n <= 3; n++ {
@@ -89,134 +125,62 @@ const (
 	gpt    = `^gpt-5\.5$`
 )
 
-var refineScript = turns(
-	task(shell, sonnet, "for the 1. time", "", "", "A plan of one step."),
-	task(shell, sonnet, "for the 2. time", outputsIn("stage-00-improve/iterations/001"), `^A plan of one step\.\s*$`, "A plan of two steps."),
-	task(shell, sonnet, "Make tasks", outputsIn("stage-00-improve"), `^A plan of one step\.\s+A plan of two steps\.\s*$`, "Two tasks."),
-)
-
-// judgment is what the judge's model answers.
-func judgment(iteration int, saw, answer string) []stubmodel.Turn {
-	return []stubmodel.Turn{{
-		Expect: &stubmodel.Expect{Model: haiku, Prompt: fmt.Sprintf(`(?s)polish is done after iteration %d\..*%s`, iteration, saw)}, Text: answer,
-	}}
+func refineScript(run tool, model string) stubmodel.Script {
+	return turns(
+		task(run, model, "for the 1. time", "", "", "A plan of one step."),
+		task(run, model, "for the 2. time", outputsIn("stage-00-improve/iterations/001"), `A plan of one step\.\s*$`, "A plan of two steps."),
+		task(run, model, "Make tasks", outputsIn("stage-00-improve"), `A plan of one step\.\s+A plan of two steps\.\s*$`, "Two tasks."),
+	)
 }
 
-// judgedScript: the judge is content once, then not, then twice in a row.
-var judgedScript = turns(
+// polishing are the iterations that a judge looks at.
+var polishing = [][]stubmodel.Turn{
 	task(shell, sonnet, "for the 1. time", "", "", "Shorter."),
-	judgment(1, "Shorter", `{"stop": true, "reason": "It is short.", "confidence": 0.6}`),
 	task(shell, sonnet, "for the 2. time", "", "", "Clearer."),
-	judgment(2, "Clearer", "```json\n{\"stop\": false, \"reason\": \"It can be clearer.\", \"confidence\": 0.7}\n```"),
 	task(shell, sonnet, "for the 3. time", "", "", "Clear."),
-	judgment(3, "Clear", `{"stop": true, "reason": "It is clear.", "confidence": 0.8}`),
 	task(shell, sonnet, "for the 4. time", "", "", "Still clear."),
-	judgment(4, "Still clear", `{"stop": true, "reason": "Nothing is left.", "confidence": 0.9}`),
-)
+}
 
-var (
-	debateOfClaude = turns(
+// judgments are what the judge's model says of them: content once, then not, then twice in a row.
+func judgments(model string) [][]stubmodel.Turn {
+	judgment := func(iteration int, saw, answer string) []stubmodel.Turn {
+		return []stubmodel.Turn{{
+			Expect: &stubmodel.Expect{Model: model, Prompt: fmt.Sprintf(`(?s)polish is done after iteration %d\..*%s`, iteration, saw)}, Text: answer,
+		}}
+	}
+	return [][]stubmodel.Turn{
+		judgment(1, "Shorter", `{"stop": true, "reason": "It is short.", "confidence": 0.6}`),
+		judgment(2, "Clearer", "```json\n{\"stop\": false, \"reason\": \"It can be clearer.\", \"confidence\": 0.7}\n```"),
+		judgment(3, "Clear", `{"stop": true, "reason": "It is clear.", "confidence": 0.8}`),
+		judgment(4, "Still clear", `{"stop": true, "reason": "Nothing is left.", "confidence": 0.9}`),
+	}
+}
+
+func judging(model string, silent ...int) stubmodel.Script {
+	return silentBefore(judgments(model), silent...)
+}
+
+// claudeJudged has Claude Code polish and judge in turn, by two models.
+func claudeJudged(silent ...int) stubmodel.Script {
+	var tasks [][]stubmodel.Turn
+	for n, judgment := range judgments(haiku) {
+		tasks = append(tasks, polishing[n], judgment)
+	}
+	return silentBefore(tasks, silent...)
+}
+
+func claudeDebates(silent ...int) stubmodel.Script {
+	return silentBefore([][]stubmodel.Turn{
 		task(shell, sonnet, "Say what you think", "", "", "Claude likes tabs."),
 		task(shell, sonnet, "Read what the other one thinks", outputsIn("/providers/.*/stage-00-thought"), `^Codex likes spaces\.\s*$`, "Claude stays with tabs."),
 		task(shell, sonnet, "sum it up", outputsIn("/providers/"),
 			`^Claude likes tabs\.\s+Codex likes spaces\.\s+Claude stays with tabs\.\s+Codex gives in\.\s*$`, "Tabs it is."),
-	)
-	debateOfCodex = turns(
+	}, silent...)
+}
+
+func codexDebates(silent ...int) stubmodel.Script {
+	return silentBefore([][]stubmodel.Turn{
 		task(execCommand, gpt, "Say what you think", "", "", "Codex likes spaces."),
 		task(execCommand, gpt, "Read what the other one thinks", outputsIn("/providers/.*/stage-00-thought"), `Claude likes tabs\.\s*$`, "Codex gives in."),
-	)
-)
-
-// What the sessions leave.
-
-func ralphDone(t *testing.T, w world) {
-	t.Helper()
-	w.assertFile(t, "done.txt", "thing 1\nthing 2\nthing 3\n")
-	w.assertOutputs(t, map[string]string{
-		"stage-00-ralph/iterations/001": "Thing 1 is done.", "stage-00-ralph/iterations/002": "Thing 2 is done.",
-		"stage-00-ralph/iterations/003": "Thing 3 is done.",
-	})
-	var loops []struct{ Session, Type, Status string }
-	readJSON(t, filepath.Join(w.project, ".claude/loop-completions.json"), &loops)
-	if len(loops) != 1 || loops[0].Session != session || loops[0].Type != "ralph" || loops[0].Status != "complete" {
-		t.Errorf("loop-completions.json: %+v", loops)
-	}
-}
-
-func refined(t *testing.T, w world) {
-	t.Helper()
-	w.assertOutputs(t, map[string]string{
-		"stage-00-improve/iterations/001": "A plan of one step.", "stage-00-improve/iterations/002": "A plan of two steps.",
-		"stage-01-tasks/iterations/001": "Two tasks.",
-	})
-}
-
-func judged(t *testing.T, w world) {
-	t.Helper()
-	w.assertOutputs(t, map[string]string{
-		"stage-00-polish/iterations/001": "Shorter.", "stage-00-polish/iterations/002": "Clearer.",
-		"stage-00-polish/iterations/003": "Clear.", "stage-00-polish/iterations/004": "Still clear.",
-	})
-	if n := strings.Count(content(t, filepath.Join(w.project, sessionDir, "events.jsonl")), `"type":"judge_complete"`); n != 4 {
-		t.Errorf("events.jsonl: %d of judge_complete, want 4", n)
-	}
-	var judge struct {
-		Stop   bool
-		Reason string
-	}
-	readJSON(t, filepath.Join(w.project, sessionDir, "stage-00-polish/iterations/004/judge.json"), &judge)
-	if !judge.Stop || judge.Reason != "Nothing is left." {
-		t.Errorf("judge.json: %+v", judge)
-	}
-}
-
-func debated(t *testing.T, w world) {
-	t.Helper()
-	const think, answer = "parallel-00-think/providers/", "parallel-01-answer/providers/"
-	w.assertOutputs(t, map[string]string{
-		think + "claude/stage-00-thought/iterations/001": "Claude likes tabs.", think + "codex/stage-00-thought/iterations/001": "Codex likes spaces.",
-		answer + "claude/stage-00-reply/iterations/001": "Claude stays with tabs.", answer + "codex/stage-00-reply/iterations/001": "Codex gives in.",
-		"stage-02-sum/iterations/001": "Tabs it is.",
-	})
-	for agent, other := range map[string]string{"claude": "codex", "codex": "claude"} {
-		var context struct {
-			Inputs struct {
-				FromParallel struct {
-					Providers map[string]struct{ Output string }
-				} `json:"from_parallel"`
-			}
-		}
-		readJSON(t, filepath.Join(w.project, sessionDir, answer+agent+"/stage-00-reply/iterations/001/context.json"), &context)
-		given := context.Inputs.FromParallel.Providers
-		want := filepath.Join(w.project, sessionDir, think+other+"/stage-00-thought/iterations/001/output.md")
-		if len(given) != 1 || given[other].Output != want {
-			t.Errorf("%s was given %+v, want %s alone", agent, given, want)
-		}
-	}
-}
-
-// assertOutputs: these iterations were made and no others, each with its output, and its result has the
-// same words.
-func (w world) assertOutputs(t *testing.T, want map[string]string) {
-	t.Helper()
-	dir := filepath.Join(w.project, sessionDir)
-	got := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
-		if err != nil || filepath.Base(filepath.Dir(path)) != "iterations" {
-			return err
-		}
-		name, err := filepath.Rel(dir, path)
-		got[name] = strings.TrimSpace(content(t, filepath.Join(path, "output.md")))
-		var result struct{ Summary string }
-		if text, fault := os.ReadFile(filepath.Join(path, "result.json")); fault != nil || json.Unmarshal(text, &result) != nil || result.Summary != got[name] {
-			t.Errorf("%s: result %s, error %v, want the words of the output", name, text, fault)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("outputs (-want +got):\n%s", diff)
-	}
+	}, silent...)
 }

@@ -1,0 +1,209 @@
+package e2ereal
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What the sessions leave.
+
+func ralphDone(t *testing.T, w world) {
+	t.Helper()
+	w.assertFile(t, "done.txt", "thing 1\nthing 2\nthing 3\n")
+	w.assertOutputs(t, map[string]string{
+		"stage-00-ralph/iterations/001": "Thing 1 is done.", "stage-00-ralph/iterations/002": "Thing 2 is done.",
+		"stage-00-ralph/iterations/003": "Thing 3 is done.",
+	})
+	var loops []struct{ Session, Type, Status string }
+	readJSON(t, filepath.Join(w.project, ".claude/loop-completions.json"), &loops)
+	if len(loops) != 1 || loops[0].Session != session || loops[0].Type != "ralph" || loops[0].Status != "complete" {
+		t.Errorf("loop-completions.json: %+v", loops)
+	}
+}
+
+func refined(t *testing.T, w world) {
+	t.Helper()
+	w.assertOutputs(t, map[string]string{
+		"stage-00-improve/iterations/001": "A plan of one step.", "stage-00-improve/iterations/002": "A plan of two steps.",
+		"stage-01-tasks/iterations/001": "Two tasks.",
+	})
+}
+
+// judged: so many attempts were begun at the last iteration and one at each of the others, and the judge
+// was asked one question after each.
+func judged(last int) func(*testing.T, world) {
+	return func(t *testing.T, w world) {
+		t.Helper()
+		w.assertOutputs(t, map[string]string{
+			"stage-00-polish/iterations/001": "Shorter.", "stage-00-polish/iterations/002": "Clearer.",
+			"stage-00-polish/iterations/003": "Clear.", "stage-00-polish/iterations/004": "Still clear.",
+		})
+		w.assertAttempts(t, map[string]int{
+			"stage-00-polish/iterations/001": 1, "stage-00-polish/iterations/002": 1,
+			"stage-00-polish/iterations/003": 1, "stage-00-polish/iterations/004": last,
+		})
+		w.assertEvents(t, map[string]int{"judge_start": 4, "judge_complete": 4, "iteration_complete": 4})
+		var judge struct {
+			Stop   bool
+			Reason string
+		}
+		readJSON(t, filepath.Join(w.project, sessionDir, "stage-00-polish/iterations/004/judge.json"), &judge)
+		if !judge.Stop || judge.Reason != "Nothing is left." {
+			t.Errorf("judge.json: %+v", judge)
+		}
+	}
+}
+
+const (
+	think  = "parallel-00-think/providers/"
+	answer = "parallel-01-answer/providers/"
+)
+
+// debated: Claude Code was asked so many times for its thought, Codex for its reply, both once for the rest.
+// Each was given the other's thought alone, and who sums up all that was said.
+func debated(thought, reply int) func(*testing.T, world) {
+	return func(t *testing.T, w world) {
+		t.Helper()
+		w.assertOutputs(t, map[string]string{
+			think + "claude/stage-00-thought/iterations/001": "Claude likes tabs.", think + "codex/stage-00-thought/iterations/001": "Codex likes spaces.",
+			answer + "claude/stage-00-reply/iterations/001": "Claude stays with tabs.", answer + "codex/stage-00-reply/iterations/001": "Codex gives in.",
+			"stage-02-sum/iterations/001": "Tabs it is.",
+		})
+		w.assertAttempts(t, map[string]int{
+			think + "claude/stage-00-thought/iterations/001": thought, think + "codex/stage-00-thought/iterations/001": 1,
+			answer + "claude/stage-00-reply/iterations/001": 1, answer + "codex/stage-00-reply/iterations/001": reply,
+			"stage-02-sum/iterations/001": 1,
+		})
+		w.assertEvents(t, map[string]int{"parallel_provider_start": 4, "parallel_provider_complete": 4, "iteration_complete": 5})
+		w.assertManifest(t, "parallel-00-think", "thought")
+		w.assertManifest(t, "parallel-01-answer", "reply")
+		w.assertGiven(t, answer+"claude/stage-00-reply", map[string][]string{"thought": {"codex"}})
+		w.assertGiven(t, answer+"codex/stage-00-reply", map[string][]string{"thought": {"claude"}})
+		w.assertGiven(t, "stage-02-sum", map[string][]string{"thought": {"claude", "codex"}, "reply": {"claude", "codex"}})
+	}
+}
+
+// blockOutput is where a provider of the debate left what it said in a stage.
+func (w world) blockOutput(stage, provider string) string {
+	folder := map[string]string{"thought": think, "reply": answer}[stage]
+	return filepath.Join(w.project, sessionDir, folder+provider, "stage-00-"+stage, "iterations/001/output.md")
+}
+
+// assertManifest: a block's manifest names what both left in its stage.
+func (w world) assertManifest(t *testing.T, block, stage string) {
+	t.Helper()
+	var manifest struct {
+		Providers map[string]map[string]struct {
+			Latest     string `json:"latest_output"`
+			Iterations int
+		}
+	}
+	readJSON(t, filepath.Join(w.project, sessionDir, block, "manifest.json"), &manifest)
+	got := map[string]string{}
+	for provider, stages := range manifest.Providers {
+		for name, left := range stages {
+			got[fmt.Sprintf("%s, %s, %d", provider, name, left.Iterations)] = left.Latest
+		}
+	}
+	want := map[string]string{"claude, " + stage + ", 1": w.blockOutput(stage, "claude"), "codex, " + stage + ", 1": w.blockOutput(stage, "codex")}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s/manifest.json (-want +got):\n%s", block, diff)
+	}
+}
+
+// source is what a context says of one source of from_parallel.
+type source struct {
+	Stage     string
+	Providers map[string]struct{ Output string }
+}
+
+// assertGiven: the first iteration of a stage was given what these providers left in these stages, and
+// nothing else.
+func (w world) assertGiven(t *testing.T, stage string, want map[string][]string) {
+	t.Helper()
+	var context struct {
+		Inputs struct {
+			FromStage    map[string]any  `json:"from_stage"`
+			FromInitial  []string        `json:"from_initial"`
+			FromParallel json.RawMessage `json:"from_parallel"`
+		}
+	}
+	readJSON(t, filepath.Join(w.project, sessionDir, stage, "iterations/001/context.json"), &context)
+	var sources []source
+	if err := json.Unmarshal(context.Inputs.FromParallel, &sources); err != nil { // one source is no list
+		sources = make([]source, 1)
+		if err := json.Unmarshal(context.Inputs.FromParallel, &sources[0]); err != nil {
+			t.Errorf("%s: from_parallel is %s", stage, context.Inputs.FromParallel)
+		}
+	}
+	got := map[string][]string{}
+	for _, from := range sources {
+		got[from.Stage] = slices.Sorted(maps.Keys(from.Providers))
+		for provider, left := range from.Providers {
+			if path := w.blockOutput(from.Stage, provider); left.Output != path {
+				t.Errorf("%s was given %s, want %s", stage, left.Output, path)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(context.Inputs.FromStage)+len(context.Inputs.FromInitial) > 0 {
+		t.Errorf("%s was given %+v (-want +got):\n%s", stage, context.Inputs, diff)
+	}
+}
+
+// assertAttempts: so many attempts were begun at these iterations.
+func (w world) assertAttempts(t *testing.T, want map[string]int) {
+	t.Helper()
+	got := map[string]int{}
+	for iteration := range want {
+		got[iteration] = w.attempts(t, filepath.Join(w.project, sessionDir, iteration))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("attempts that were begun (-want +got):\n%s", diff)
+	}
+}
+
+// assertEvents: the journal has so many events of these types.
+func (w world) assertEvents(t *testing.T, want map[string]int) {
+	t.Helper()
+	journal, got := content(t, filepath.Join(w.root, journalFile)), map[string]int{}
+	for name := range want {
+		got[name] = strings.Count(journal, fmt.Sprintf(`"type":%q`, name))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("events.jsonl (-want +got):\n%s", diff)
+	}
+}
+
+// assertOutputs: these iterations were made and no others, each with its output, and its result has the
+// same words.
+func (w world) assertOutputs(t *testing.T, want map[string]string) {
+	t.Helper()
+	dir := filepath.Join(w.project, sessionDir)
+	got := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Base(filepath.Dir(path)) != "iterations" {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		got[name] = strings.TrimSpace(content(t, filepath.Join(path, "output.md")))
+		var result struct{ Summary string }
+		if text, fault := os.ReadFile(filepath.Join(path, "result.json")); fault != nil || json.Unmarshal(text, &result) != nil || result.Summary != got[name] {
+			t.Errorf("%s: result %s, error %v, want the words of the output", name, text, fault)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
+	}
+}
