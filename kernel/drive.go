@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -166,8 +168,23 @@ func (s *session) check(ctx context.Context, n *plan.Node) error {
 			return err
 		}
 	}
-	_, err = (strategies{s.host}).Termination(ctx, n.Termination.Type())
-	return err
+	return s.checkStrategy(ctx, n.Termination)
+}
+
+func (s *session) checkStrategy(ctx context.Context, t plan.Termination) error {
+	strategy, err := (strategies{s.host}).Termination(ctx, t.Type())
+	if err != nil {
+		return err
+	}
+	v, ok := strategy.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	config, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("render the termination's config: %w", err)
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
 }
 
 // finish settles the files of a run that rests and makes its result.

@@ -235,10 +235,14 @@ func (s *session) preflight(ctx context.Context) error {
 	var errs []error
 	seen := map[string]bool{}
 	for _, n := range stagesOf(s.plan, known) {
-		if n.Provider == nil || seen[n.Provider.Type+"\x00"+n.Provider.Model+"\x00"+n.Termination.Type()] {
+		if n.Provider == nil {
 			continue
 		}
-		seen[n.Provider.Type+"\x00"+n.Provider.Model+"\x00"+n.Termination.Type()] = true
+		same := fmt.Sprint(n.Provider.Type, "\x00", n.Provider.Model, "\x00", n.Termination)
+		if seen[same] {
+			continue
+		}
+		seen[same] = true
 		if err := s.check(ctx, n); err != nil {
 			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
 		}
