@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"strings"
 )
 
 // ContextOf returns a node's context text: the override's, else the node's own.
@@ -30,19 +29,17 @@ func (p *Plan) PolicyOf(n *Node) Policy {
 func (p *Plan) policyAbove(path string, above Policy) Policy {
 	of := p.Pipeline.Policy.over(above)
 	of.Timeout, of.Required = 0, false
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		below, inside := strings.CutPrefix(path, n.Path+".")
-		switch {
-		case inside && n.Plan != nil:
-			return n.Plan.policyAbove(below, n.Policy.over(of))
-		case inside:
-			of = n.Policy.over(of)
-			of.Required = false
-			return of
-		}
+	n, below := p.head(path)
+	switch {
+	case below == "":
+		return of
+	case n.Plan != nil:
+		return n.Plan.policyAbove(below, n.Policy.over(of))
+	default: // a stage of a block
+		of = n.Policy.over(of)
+		of.Required = false
+		return of
 	}
-	return of
 }
 
 // over returns below with the members that p has over it; required is p's alone.
@@ -81,16 +78,6 @@ func orRaw(own, below json.RawMessage) json.RawMessage {
 	return below
 }
 
-// step goes one embedded plan further down towards path; nil if there is none.
-func (p *Plan) step(path string) (inner *Plan, below string) {
-	for i := range p.Nodes {
-		if below, inside := strings.CutPrefix(path, p.Nodes[i].Path+"."); inside {
-			return p.Nodes[i].Plan, below
-		}
-	}
-	return nil, ""
-}
-
 // CommandsOf returns a node's commands by name: those of the pipeline, under those of the pipelines that
 // it embeds on the way to the node, under those of the stage, under those of the command line. The map is
 // the caller's own and never nil.
@@ -98,7 +85,11 @@ func (p *Plan) CommandsOf(n *Node) map[string]string {
 	commands := map[string]string{}
 	for holder, path := p, n.Path; holder != nil; {
 		maps.Copy(commands, holder.Pipeline.Commands)
-		holder, path = holder.step(path)
+		head, below := holder.head(path)
+		if below == "" {
+			break
+		}
+		holder, path = head.Plan, below
 	}
 	maps.Copy(commands, n.Commands)
 	if p.Pipeline.Overrides != nil {

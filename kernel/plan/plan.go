@@ -63,22 +63,32 @@ type Dependencies struct {
 	BD   bool `json:"bd"` // some termination is a queue
 }
 
+// head returns the node of the plan's own list that is at path or holds what is there, with the rest of the
+// path below it, "" for the node itself; nil if there is none.
+func (p *Plan) head(path string) (n *Node, below string) {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Path == path {
+			return n, ""
+		}
+		if below, inside := strings.CutPrefix(path, n.Path+"."); inside && below != "" {
+			return n, below
+		}
+	}
+	return nil, ""
+}
+
 // Find returns the node with the given path ("0", "2.1"), nil if there is none. A node of an embedded
 // plan comes as a copy that has its path in the whole plan, as have the stages of its block.
 func (p *Plan) Find(path string) *Node {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		below, inside := strings.CutPrefix(path, n.Path+".")
-		switch {
-		case n.Path == path:
-			return n
-		case inside && n.Plan != nil:
-			return n.Plan.Find(below).under(n.Path)
-		case inside:
-			return findStage(n, path)
-		}
+	switch n, below := p.head(path); {
+	case n == nil || below == "":
+		return n
+	case n.Plan != nil:
+		return n.Plan.Find(below).under(n.Path)
+	default:
+		return findStage(n, path)
 	}
-	return nil
 }
 
 func findStage(block *Node, path string) *Node {
@@ -125,15 +135,17 @@ func (p *Plan) each(outer string, yield func(*Node) bool) bool {
 
 // Next returns the path of the node that follows path in its list, "" after the last one.
 func (p *Plan) Next(path string) string {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		if n.Path == path && i+1 < len(p.Nodes) {
-			return p.Nodes[i+1].Path
+	n, below := p.head(path)
+	switch {
+	case n == nil:
+		return ""
+	case below != "" && n.Plan != nil:
+		if next := n.Plan.Next(below); next != "" {
+			return n.Path + "." + next
 		}
-		if below, inside := strings.CutPrefix(path, n.Path+"."); inside && n.Plan != nil {
-			if next := n.Plan.Next(below); next != "" {
-				return n.Path + "." + next
-			}
+	case below == "":
+		if i := p.Index(path) + 1; i < len(p.Nodes) {
+			return p.Nodes[i].Path
 		}
 	}
 	return ""
@@ -162,37 +174,18 @@ func (p *Plan) Siblings(path string) (nodes []Node, position int) {
 // Holder returns the plan in whose list the node at path stands, this one or an embedded one, and the
 // path of the pipeline node that embeds that plan, "" for this one.
 func (p *Plan) Holder(path string) (holder *Plan, embedder string) {
-	for i := range p.Nodes {
-		n := &p.Nodes[i]
-		below, inside := strings.CutPrefix(path, n.Path+".")
-		if !inside || n.Plan == nil {
-			continue
-		}
-		holder, embedder = n.Plan.Holder(below)
-		if embedder == "" {
-			return holder, n.Path
-		}
-		return holder, n.Path + "." + embedder
+	n, below := p.head(path)
+	if below == "" || n.Plan == nil {
+		return p, ""
 	}
-	return p, ""
-}
-
-// PathOf returns the path of the top-level node with the given id, "" if there is none.
-func (p *Plan) PathOf(id string) string {
-	for i := range p.Nodes {
-		if p.Nodes[i].ID == id {
-			return p.Nodes[i].Path
-		}
+	holder, embedder = n.Plan.Holder(below)
+	if embedder == "" {
+		return holder, n.Path
 	}
-	return ""
+	return holder, n.Path + "." + embedder
 }
 
 // Index returns the position of the top-level node with the given path, -1 if there is none.
 func (p *Plan) Index(path string) int {
-	for i := range p.Nodes {
-		if p.Nodes[i].Path == path {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(p.Nodes, func(n Node) bool { return n.Path == path })
 }

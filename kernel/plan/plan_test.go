@@ -39,9 +39,6 @@ func TestOrder(t *testing.T) {
 			t.Errorf("Next(%q) = %q, want %q", path, got, want)
 		}
 	}
-	if got := p.PathOf("sub"); got != "2" || p.PathOf("z") != "" {
-		t.Errorf("PathOf(sub) = %q", got)
-	}
 	if p.Index("10") != 3 || p.Index("1.0") != -1 {
 		t.Errorf("Index(10) = %d", p.Index("10"))
 	}

@@ -214,11 +214,13 @@ func (s shown) inputs(n *plan.Node, at event.Place) (Inputs, error) {
 		Initial: append([]string{}, s.plan.Session.Inputs...), Outputs: []string{},
 		From: n.Inputs.From(), Parallel: n.Inputs["from_parallel"],
 	}
-	from := s.plan.PathOf(in.From)
-	if from == "" || strings.Contains(at.Outer(), ".") { // the names in an embedded plan are its own
+	nodes, _ := s.plan.Siblings(at.Outer()) // the names in an embedded plan are its own
+	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == in.From })
+	if i < 0 {
 		return in, nil
 	}
-	node, err := rundir.At(s.plan, event.Place{Node: from, Visit: 1, Run: 1})
+	from := nodes[i].Path
+	node, err := rundir.At(s.plan, event.Place{Node: from, Visit: 1, Run: at.Run})
 	if err != nil {
 		return in, err
 	}

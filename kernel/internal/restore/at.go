@@ -2,6 +2,7 @@ package restore
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,9 +39,9 @@ func ParsePoint(text string) (Point, error) {
 // it were not entered. What st knows of them is kept. The error says that the plan has no such node, or
 // that it has no iterations.
 func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
-	i := b.Plan.Index(at.Node)
-	if path := b.Plan.PathOf(at.Node); path != "" {
-		i = b.Plan.Index(path)
+	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
+	if i < 0 {
+		i = b.Plan.Index(at.Node)
 	}
 	if i < 0 {
 		return st, fmt.Errorf("the plan has no node %q", at.Node)
