@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// programs is where TestMain put the command (bin/agent-pipelines) and the plugins (bin/plugins).
+// programs is where TestMain put the command (bin/agent-pipelines), the plugins (bin/plugins) and a plugin
+// that only some scripts use (bin/serial).
 var programs string
 
 func TestMain(m *testing.M) {
@@ -56,7 +57,10 @@ func buildPrograms(dir string) error {
 	if err != nil {
 		return err
 	}
-	sources := map[string]string{"bin/agent-pipelines": "./cmd/agent-pipelines"}
+	sources := map[string]string{
+		"bin/agent-pipelines":            "./cmd/agent-pipelines",
+		"bin/serial/agent-plugin-serial": "./cmd/agent-pipelines/testdata/serial",
+	}
 	plugins, err := filepath.Glob(filepath.Join(root, "plugins", "*", "go.mod"))
 	if err != nil {
 		return err
