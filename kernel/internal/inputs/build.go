@@ -43,12 +43,12 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress st
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
-	in := Inputs{FromStage: map[string][]string{}}
+	in := Inputs{FromStage: map[string]List{}}
 	var err error
 	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
 		return in, err
 	}
-	if in.FromPreviousIterations, err = r.Outputs(at, at.Iteration-1); err != nil {
+	if in.FromPreviousIterations, err = r.list(at, at.Iteration-1); err != nil {
 		return in, err
 	}
 	if in.FromParallel, err = r.fromParallel(st, n.Inputs["from_parallel"], at.Outer()); err != nil {
@@ -58,7 +58,8 @@ func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, e
 	if from == "" {
 		return in, nil
 	}
-	in.FromStage[from], err = r.fromStage(st, at, from, n.Inputs.Select())
+	outputs, err := r.fromStage(st, at, from, n.Inputs.Select())
+	in.FromStage[from] = listOf(outputs)
 	return in, err
 }
 
@@ -123,9 +124,24 @@ func (r *Reader) outputsOf(at event.Place, completed int, selected string) ([]st
 
 // Write puts the context into its file and returns the file's name in the store.
 func Write(dir *rundir.Dir, it rundir.Iteration, c Context) (string, error) {
-	b, err := json.MarshalIndent(c, "", "  ")
+	text, err := render(c)
 	if err != nil {
 		return "", fmt.Errorf("render context.json: %w", err)
 	}
-	return it.Context(), dir.Replace(it.Context(), append(b, '\n'))
+	return it.Context(), dir.Replace(it.Context(), append(text, '\n'))
+}
+
+// render is [json.MarshalIndent], which lays out everything but the lists that may be long.
+func render(c Context) ([]byte, error) {
+	previous, stages := c.Inputs.FromPreviousIterations, c.Inputs.FromStage
+	c.Inputs.FromPreviousIterations, c.Inputs.FromStage = List{}, make(map[string]List, len(stages))
+	for id := range stages {
+		c.Inputs.FromStage[id] = List{}
+	}
+	text, err := json.MarshalIndent(c, "", "  ")
+	text = previous.fill(text, "    ", "from_previous_iterations")
+	for id, outputs := range stages {
+		text = outputs.fill(text, "      ", id)
+	}
+	return text, err
 }

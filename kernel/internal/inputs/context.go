@@ -34,9 +34,9 @@ type Paths struct {
 // Inputs are what earlier work left for this iteration. No member is ever null.
 type Inputs struct {
 	// FromStage holds the outputs of the node that inputs.from names, {} without one.
-	FromStage map[string][]string `json:"from_stage"`
+	FromStage map[string]List `json:"from_stage"`
 	// FromPreviousIterations are the outputs of this node's earlier iterations, oldest first.
-	FromPreviousIterations []string `json:"from_previous_iterations"`
+	FromPreviousIterations List `json:"from_previous_iterations"`
 	// FromInitial are the files given to the session.
 	FromInitial []string `json:"from_initial"`
 	// FromParallel holds what inputs.from_parallel names, {} without it.

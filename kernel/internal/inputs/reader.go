@@ -23,9 +23,8 @@ type Reader struct {
 
 // outputs are those of a node's completed iterations.
 type outputs struct {
-	looked int      // iterations 1 to looked were looked for
-	paths  []string // absolute, of those with an output; only appended to
-	upTo   []int    // by iteration, from 1: how many paths there are up to it
+	list List  // of those with an output; only added to
+	upTo []end // by iteration, from 1: where the outputs up to it end; iterations beyond were not looked for
 }
 
 // NewReader reads the session of dir, which follows the plan.
@@ -36,35 +35,43 @@ func NewReader(dir *rundir.Dir, p *plan.Plan) *Reader {
 // Outputs are the absolute paths of the outputs of a place's iterations 1 to last, which are complete,
 // in order; never nil. The caller does not change them.
 func (r *Reader) Outputs(at event.Place, last int) ([]string, error) {
+	l, err := r.list(at, last)
+	if l.paths == nil {
+		l.paths = []string{}
+	}
+	return l.paths, err
+}
+
+// list is what Outputs says, with its text. It looks for the output of each iteration once, by name:
+// no directory is ever listed.
+func (r *Reader) list(at event.Place, last int) (List, error) {
 	node, err := rundir.At(r.plan, at)
 	if err != nil {
-		return nil, err
+		return List{}, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	o, known := r.nodes[node]
 	if !known {
-		o = &outputs{paths: []string{}, upTo: []int{0}}
+		o = &outputs{upTo: make([]end, 1)}
 		r.nodes[node] = o
 	}
-	for o.looked < last {
-		if err := r.look(o, node.Iteration(o.looked+1).Output()); err != nil {
-			return nil, err
+	for next := len(o.upTo); next <= last; next++ {
+		if err := r.look(o, node.Iteration(next).Output()); err != nil {
+			return List{}, err
 		}
 	}
-	n := o.upTo[max(0, last)]
-	return o.paths[:n:n], nil
+	return o.list.upTo(o.upTo[max(0, last)]), nil
 }
 
 // look takes up the output of the next iteration, if it said anything.
 func (r *Reader) look(o *outputs, name string) error {
 	switch _, err := r.dir.Stat(name); {
 	case err == nil:
-		o.paths = append(o.paths, r.dir.Abs(name))
+		o.list.add(r.dir.Abs(name))
 	case !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("look for %s: %w", name, err)
 	}
-	o.looked++
-	o.upTo = append(o.upTo, len(o.paths))
+	o.upTo = append(o.upTo, o.list.end())
 	return nil
 }
