@@ -17,14 +17,15 @@ import (
 const (
 	// smallFile is the size below which the file is written for each event of an iteration.
 	smallFile = 256 << 10
-	// interval is the least time between such writes of a larger file.
+	// interval is how long after such an event a larger file is written, for all events of that time: an
+	// iteration does not wait for the history of a thousand others to be written.
 	interval = time.Second
 )
 
 // Writer keeps a session's state.json, and those of the providers in parallel blocks, in step with its
-// journal. The file is replaced in one step and
-// not synced. It is written at every transition and stop, and for the events of iterations at once
-// while it is small, else at most once a second. Its methods may be called from several goroutines.
+// journal. The file is replaced in one step and not synced. It is written at every transition and stop,
+// and for the events of iterations at once while it is small, else within a second and at most once in
+// that time. Its methods may be called from several goroutines.
 type Writer struct {
 	dir  *rundir.Dir
 	plan *plan.Plan
@@ -32,8 +33,7 @@ type Writer struct {
 	mu      sync.Mutex // guards:
 	history history
 	latest  state.State
-	size    int       // of the file as last written, bytes
-	wrote   time.Time // when that was
+	size    int // of the file as last written, bytes
 	later   *time.Timer
 	failed  error // of a write that nobody waited for
 }
@@ -65,11 +65,11 @@ func (w *Writer) follow(e event.Event) error {
 	case atOnce:
 		return w.write()
 	case soon:
-		if w.size < smallFile || time.Since(w.wrote) >= interval {
+		if w.size < smallFile {
 			return w.write()
 		}
 		if w.later == nil {
-			w.later = time.AfterFunc(interval-time.Since(w.wrote), w.catchUp)
+			w.later = time.AfterFunc(interval, w.catchUp)
 		}
 	case never:
 	}
@@ -148,7 +148,7 @@ func (w *Writer) write() error {
 		return fmt.Errorf("render %s: %w", rundir.StateFile, err)
 	}
 	crash.Point("view.state.before-write")
-	w.size, w.wrote = len(text), time.Now()
+	w.size = len(text)
 	return w.dir.Replace(rundir.StateFile, text)
 }
 
