@@ -127,9 +127,16 @@ type Stop struct {
 	By     string    `json:"by,omitempty"`
 }
 
-// Clone returns a copy that shares nothing mutable with s.
+// Clone returns a copy for an event to change. It shares with s nothing that an event changes in place,
+// but for the sake of long pipelines it does share the nodes that are complete and behind the run.
 func (s State) Clone() State {
-	s.Nodes = cloneMap(s.Nodes, Node.clone)
+	nodes := maps.Clone(s.Nodes)
+	for path, n := range nodes {
+		if n.Status != NodeComplete || path == s.At {
+			nodes[path] = n.clone()
+		}
+	}
+	s.Nodes = nodes
 	s.Timers = maps.Clone(s.Timers)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
 	s.Questions = maps.Clone(s.Questions)

@@ -1,0 +1,56 @@
+package schedule_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// BenchmarkApply applies the events of an iteration to the last of so many nodes, the others of which
+// have all the decisions that a state keeps.
+func BenchmarkApply(b *testing.B) {
+	for _, nodes := range []int{1, 10, 30} {
+		b.Run(fmt.Sprint(nodes), func(b *testing.B) {
+			p, st := &plan.Plan{}, state.State{RunID: "PL-1", Status: state.Running, Nodes: map[string]state.Node{}}
+			for i := range nodes {
+				path := fmt.Sprint(i)
+				p.Nodes = append(p.Nodes, plan.Node{Path: path, ID: "n" + path, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1 << 30}})
+				st.Nodes[path] = state.Node{Visit: 1, Run: 1, Status: state.NodeComplete, Loop: state.Loop{
+					Phase: state.PhaseReady, Decisions: make([]state.Decision, state.MaxDecisions),
+				}}
+				st.At = path
+			}
+			last := st.Nodes[st.At]
+			last.Status = state.NodeRunning
+			st.Nodes[st.At] = last
+			at := event.Place{Node: st.At, Visit: 1, Run: 1}
+			i := 0
+			apply := func(kind event.Type, key event.Key, data any) {
+				e := event.New(kind, at.Cursor(), key, data)
+				e.Seq, e.Time = st.Seq+1, time.Unix(st.Seq, 0)
+				next, err := schedule.Apply(p, st, e)
+				if err != nil {
+					b.Fatal(err)
+				}
+				st = next
+			}
+			for b.Loop() {
+				i++
+				at.Iteration = i
+				apply(event.IterationStart, at.Key(event.KeyAttempt, 1), event.IterationStartData{})
+				apply(event.IterationComplete, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Decision: "continue"})
+				apply(event.Decision, at.Key(event.KeyDecide, 1), event.DecisionData{Action: "continue"})
+				loop := st.Nodes[st.At].Loop
+				loop.Phase = state.PhaseReady
+				n := st.Nodes[st.At]
+				n.Loop = loop
+				st.Nodes[st.At] = n
+			}
+		})
+	}
+}
