@@ -15,7 +15,7 @@ type Background = settings.Background
 
 // The places.
 const (
-	// BackgroundUnset: the user's config.yaml says nothing, or cannot be read.
+	// BackgroundUnset: no file of settings says anything, or one cannot be used.
 	BackgroundUnset = settings.BackgroundUnset
 	// BackgroundOff: in the terminal that starts it.
 	BackgroundOff = settings.BackgroundOff
@@ -25,13 +25,18 @@ const (
 	BackgroundTmux = settings.BackgroundTmux
 )
 
-// Background is what the user's config.yaml says. The faults of a file that cannot be used are told by
-// [Engine.Run] and [Engine.Preflight].
-func (e *Engine) Background() Background {
-	if e.settings.found.HasErrors() {
+// Background is what the files of settings say: the project's .claude/config.yaml goes before the user's
+// config.yaml, and does not count where nobody is there (unattended, as in CI). The faults of files that
+// cannot be used are told by [Engine.Run] and [Engine.Preflight].
+func (e *Engine) Background(unattended bool) Background {
+	if e.settings.found().HasErrors() {
 		return BackgroundUnset
 	}
-	return e.settings.file.Background
+	if unattended {
+		return e.settings.user.Background
+	}
+	b, _ := e.settings.layers().Background()
+	return b
 }
 
 // BackgroundLogFile is the name of a [BackgroundLog] in the session's directory.

@@ -42,7 +42,7 @@ type Engine struct {
 	project *rundir.Project
 	// host answers questions about components; each session has a host of its own for its processes.
 	host        *pluginhost.Host
-	settings    userSettings
+	settings    allSettings
 	subscribers subscribers
 
 	mu     sync.Mutex // guards:
@@ -60,7 +60,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 		return nil, fmt.Errorf("find the project: %w", err)
 	}
 	c.workDir = dir
-	settings, err := c.readSettings()
+	said, err := c.readSettings()
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, project: project, settings: settings, active: map[string]chan<- event.Event{}}
+	e := &Engine{config: c, log: c.log, project: project, settings: said, active: map[string]chan<- event.Event{}}
 	if e.host, err = e.newHost("", nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}

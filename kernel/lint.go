@@ -2,39 +2,64 @@ package kernel
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
+	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lint"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
 )
 
 // LintOptions name what is to be checked. Nothing named means every stage and every pipeline of the project
-// and of the engine's root.
+// and of the engine's root, and the project's .claude/config.yaml.
 type LintOptions struct {
 	Stages    []string // by name
 	Pipelines []string // by name or path
-	Files     []string // pipeline files, stage.yaml files or the folders of stages
+	Files     []string // pipeline files, stage.yaml files, the folders of stages, .claude/config.yaml
 	// EveryStage and EveryPipeline stand for all the names of a kind.
 	EveryStage, EveryPipeline bool
 }
 
-// LintTarget is a stage or a pipeline and what was found in it.
+// LintTarget is a stage, a pipeline or the project's file of settings and what was found in it.
 type LintTarget = lint.Target
 
 // The kinds of a [LintTarget].
 const (
 	LintStage    = lint.KindStage
 	LintPipeline = lint.KindPipeline
+	LintConfig   = lint.KindConfig
 )
 
 // Lint checks stages and pipelines: all that a start would refuse, and what is probably not meant. It runs
-// nothing of the project and writes nothing in it. A name that stands for nothing is a [*NotFoundError].
+// nothing of the project and writes nothing in it. The project's file of settings comes last where it was
+// asked for or has faults; with faults, the others are checked without it. A name that stands for nothing is a
+// [*NotFoundError].
 func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) {
-	l, err := e.linter(ctx)
+	l, config, err := e.linter(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(o.Stages)+len(o.Pipelines)+len(o.Files) == 0 && !o.EveryStage && !o.EveryPipeline {
-		return l.All(), nil
+	files := slices.DeleteFunc(slices.Clone(o.Files), e.isProjectSettings)
+	asked := len(files) < len(o.Files)
+	var all []LintTarget
+	switch {
+	case len(o.Stages)+len(o.Pipelines)+len(o.Files) > 0 || o.EveryStage || o.EveryPipeline:
+		o.Files = files
+		if all, err = lintNamed(l, o); err != nil {
+			return nil, err
+		}
+	default:
+		all, asked = l.All(), e.hasProjectSettings()
 	}
+	if asked || !config.Passed {
+		all = append(all, config)
+	}
+	return all, nil
+}
+
+// lintNamed checks what is named.
+func lintNamed(l lint.Linter, o LintOptions) ([]LintTarget, error) {
 	var all []LintTarget
 	if o.EveryStage {
 		all = append(all, l.Stages()...)
@@ -57,14 +82,39 @@ func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) 
 	return all, nil
 }
 
-func (e *Engine) linter(ctx context.Context) (lint.Linter, error) {
-	configs, _, err := e.settings.assign(ctx, e.host)
+// isProjectSettings reports whether a path is that of the project's file of settings, which exists.
+func (e *Engine) isProjectSettings(path string) bool {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(e.config.workDir, path)
+	}
+	return filepath.Clean(path) == e.project.Abs(settings.ProjectFile) && e.hasProjectSettings()
+}
+
+// hasProjectSettings reports whether the project has a file of settings, or what is meant to be one.
+func (e *Engine) hasProjectSettings() bool {
+	_, err := e.project.Stat(settings.ProjectFile)
+	return err == nil || e.settings.project.found.HasErrors()
+}
+
+// linter makes a linter, and the target of the project's file of settings; one that has faults is not used.
+func (e *Engine) linter(ctx context.Context) (lint.Linter, LintTarget, error) {
+	said := e.settings
+	configs, found, err := said.assign(ctx, e.host)
+	var faults Diagnostics
+	if errors.As(err, &faults) {
+		found = faults
+	}
+	own := slices.DeleteFunc(slices.Clone(found), func(d diagnostic.Diagnostic) bool { return d.File != settings.ProjectFile })
+	if own.HasErrors() {
+		said.project = written{}
+		configs, _, err = said.assign(ctx, e.host)
+	}
 	if err != nil {
-		return lint.Linter{}, err
+		return lint.Linter{}, LintTarget{}, err
 	}
 	known, err := newCatalog(ctx, e.host, configs)
 	if err != nil {
-		return lint.Linter{}, err
+		return lint.Linter{}, LintTarget{}, err
 	}
-	return lint.Linter{Request: e.compilation(RunOptions{}, known), Catalog: known}, nil
+	return lint.Linter{Request: e.compilation(RunOptions{}, known, said), Catalog: known}, lint.Config(settings.ProjectFile, own), nil
 }

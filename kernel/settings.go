@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
@@ -18,73 +20,102 @@ import (
 )
 
 // WithProviderConfig configures a provider, by its name or an alias, with a JSON object. It takes the
-// place of the config that the user's config.yaml has for it; of two for one provider the later counts.
+// place of the config that files of settings have for it; of two for one provider the later counts.
 // The provider checks it before work begins.
 func WithProviderConfig(provider string, object json.RawMessage) Option {
 	return func(c *config) {
+		here := settings.Place{File: "WithProviderConfig"}
 		c.providerConfigs = append(c.providerConfigs, settings.Provider{
-			Name: provider, Config: slices.Clone(object), File: "WithProviderConfig",
+			Name: provider, Config: slices.Clone(object), At: here, ConfigAt: here,
 		})
 	}
 }
 
-// userSettings are what the user says of providers.
-type userSettings struct {
-	file settings.Settings
-	// over wins over the file.
+// allSettings are what the files of settings say, and the program that embeds the kernel.
+type allSettings struct {
+	project, user written
+	userFile      string // absolute path
+	// over wins over the files.
 	over []settings.Provider
-	// found are the file's faults and warnings. Faults are told when a session is to run, and keep nobody
-	// from looking at sessions or from stopping one.
+}
+
+// written is what one file says, with its faults and warnings. Faults are told when a session is to run, and
+// keep nobody from looking at sessions or from stopping one.
+type written struct {
+	settings.Settings
 	found diagnostic.List
 }
 
-// readSettings reads the user's config.yaml.
-func (c *config) readSettings() (userSettings, error) {
+// readSettings reads the project's and the user's config.yaml.
+func (c *config) readSettings() (allSettings, error) {
 	for _, p := range c.providerConfigs {
 		var object map[string]any
 		if err := json.Unmarshal(p.Config, &object); err != nil || object == nil {
-			return userSettings{}, fmt.Errorf("%w: the config of provider %q is no JSON object", ErrOptions, p.Name)
+			return allSettings{}, fmt.Errorf("%w: the config of provider %q is no JSON object", ErrOptions, p.Name)
 		}
 	}
 	dir := c.configDir
 	if dir == "" {
 		var err error
 		if dir, err = discovery.ConfigDir(); err != nil {
-			return userSettings{}, err
+			return allSettings{}, err
 		}
 	}
-	search := discovery.Search{Project: c.workDir, Trusted: trust.Store{Dir: dir}.IsTrusted, Home: c.variable("HOME")}
-	file, found := settings.Read(dir, func(dir string) bool {
-		return search.FromProject(discovery.Place{Dir: dir, Source: discovery.FromConfig})
-	})
-	return userSettings{file: file, over: c.providerConfigs, found: found}, nil
+	home := c.variable("HOME")
+	s := allSettings{userFile: filepath.Join(dir, settings.FileName), over: c.providerConfigs}
+	s.user.Settings, s.user.found = settings.Read(dir, discovery.Owned(dir, c.workDir, home))
+	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home))
+	return s, nil
 }
 
+// layers are the files, the one that wins first.
+func (s allSettings) layers() settings.Layers {
+	return settings.Layers{s.project.Settings, s.user.Settings}
+}
+
+// found are the faults and warnings of the files.
+func (s allSettings) found() Diagnostics { return slices.Concat(s.project.found, s.user.found) }
+
 // assign finds out which provider each of the settings is for, by canonical name. The error holds every
-// fault of the file.
-func (u userSettings) assign(ctx context.Context, host *pluginhost.Host) (userConfigs, Diagnostics, error) {
-	if u.found.HasErrors() {
-		return nil, nil, u.found
+// fault of the files.
+func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (userConfigs, Diagnostics, error) {
+	found := s.found()
+	if found.HasErrors() {
+		return nil, nil, found
 	}
-	if len(u.file.Providers)+len(u.over) == 0 {
-		return nil, u.found, nil
+	layers := s.layers()
+	if len(s.project.Providers)+len(s.user.Providers)+len(s.over) == 0 && layers.Defaults().Provider == "" {
+		return nil, found, nil
 	}
 	catalog, err := newCatalog(ctx, host, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	configs, found := u.file.Assign(catalog, u.over)
-	found = slices.Concat(u.found, found)
+	configs, more := layers.Assign(catalog, s.over)
+	found = slices.Concat(found, more)
 	if found.HasErrors() {
 		return nil, nil, found
 	}
 	return configs, found, nil
 }
 
-// userConfigs are the user's settings of providers by canonical name.
+// defaults are what holds for pipelines that say nothing.
+func (s allSettings) defaults() compile.Defaults {
+	said := s.layers().Defaults()
+	d := compile.Defaults{Provider: said.Provider, Delay: said.Delay, File: said.ProviderAt.File, At: said.ProviderAt.Pos}
+	for _, c := range s.layers().Commands() {
+		if d.Commands == nil {
+			d.Commands = map[string]string{}
+		}
+		d.Commands[c.Name] = c.Text
+	}
+	return d
+}
+
+// userConfigs are the settings of providers by canonical name.
 type userConfigs map[string]settings.Provider
 
-// of is the provider with the user's settings of it.
+// of is the provider with the settings of it.
 func (u userConfigs) of(p sdk.Provider) sdk.Provider {
 	if said, ok := u[p.Describe().Name]; ok {
 		return configured{p, said}
@@ -126,7 +157,7 @@ func (c configured) explain(err error) error {
 		return err
 	}
 	told := *f
-	told.Message = fmt.Sprintf("provider %s, configured at %s: %s", c.Describe().Name, c.said.Origin(), f.Message)
+	told.Message = fmt.Sprintf("provider %s, configured at %s: %s", c.Describe().Name, c.said.ConfigAt, f.Message)
 	told.Cause = err
 	return &told
 }

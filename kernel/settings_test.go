@@ -214,7 +214,7 @@ func TestProjectBringsNoSettings(t *testing.T) {
 	}
 	defer e.Close(context.Background())
 	result := runTwo(t, e)
-	if !strings.Contains(result.Warnings.Error(), "must not bring its own settings") {
+	if !strings.Contains(result.Warnings.Error(), "it is not the user's word") {
 		t.Errorf("warnings %v", result.Warnings)
 	}
 	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
@@ -229,5 +229,169 @@ func TestProviderConfigOption(t *testing.T) {
 		if !errors.Is(err, kernel.ErrOptions) || !strings.Contains(err.Error(), `"agent"`) {
 			t.Errorf("config %q: %v, %v", config, e, err)
 		}
+	}
+}
+
+// layeredEngine is an engine over a project with files of settings, the project's and the user's.
+func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...kernel.Option) *kernel.Engine {
+	t.Helper()
+	e, userFile := configuredEngine(t, picky{seen: seen}, user, more...)
+	file := filepath.Join(e.WorkDir(), ".claude/config.yaml")
+	if err := os.WriteFile(file, []byte(project), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return reopened(t, e, seen, filepath.Dir(userFile), more...)
+}
+
+func configFile(t *testing.T, e *kernel.Engine) string {
+	t.Helper()
+	s, err := e.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.UserFile
+}
+
+// reopened is an engine over the same project, which reads its files anew.
+func reopened(t *testing.T, e *kernel.Engine, seen *[]string, config string, more ...kernel.Option) *kernel.Engine {
+	t.Helper()
+	again, err := kernel.NewEngine(append([]kernel.Option{
+		kernel.WithWorkDir(e.WorkDir()), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
+		kernel.WithExecutable("-"), kernel.WithEnvironment(nil), kernel.WithProvider(picky{seen: seen}),
+	}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := again.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return again
+}
+
+// DESIGN 6, REQUIREMENTS C4: the project's model goes before the user's; its config reaches the provider only
+// once the user trusts the project, and then goes before the user's.
+func TestProjectSettings(t *testing.T) {
+	var seen []string
+	e := layeredEngine(t, &seen, "providers: {helper: {model: p, config: {of: project}}}", "providers: {agent: {model: u, config: {of: user}}}")
+	result := runTwo(t, e)
+	if diff := cmp.Diff([]string{`validate p {"of":"user"}`, `work p {"of":"user"}`}, seen); diff != "" {
+		t.Error(diff)
+	}
+	want := ".claude/config.yaml:1:32: warning[AP-YAML-309]: providers.helper.config is left out: it may name programs to be run, and the project is not trusted"
+	if got := result.Warnings.Error(); !strings.HasPrefix(got, want) {
+		t.Errorf("warnings %s, want %s", got, want)
+	}
+	if err := e.Trust(e.WorkDir()); err != nil {
+		t.Fatal(err)
+	}
+	seen = nil
+	trusting := reopened(t, e, &seen, filepath.Dir(configFile(t, e)))
+	result, err := trusting.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "trusted"})
+	if err != nil || len(result.Warnings) > 0 {
+		t.Errorf("warnings %v, %v", result.Warnings, err)
+	}
+	if diff := cmp.Diff([]string{`validate p {"of":"project"}`, `work p {"of":"project"}`}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A program's config goes before those of both files, and Settings says which one says what.
+func TestEffectiveSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{},
+		"background: tmux\ndefaults: {delay: 0.25}\ncommands: {test: make test}\nproviders: {helper: {model: p}}\n",
+		"background: off\ndefaults: {delay: 9, provider: agent}\ncommands: {lint: make lint}\nproviders: {agent: {model: u, config: {turns: 1}}}\n",
+		kernel.WithProviderConfig("agent", []byte(`{"b":1,"a":{"secret":"x"}}`)))
+	s, err := e.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kernel.Settings{
+		ProjectFile: filepath.Join(e.WorkDir(), ".claude/config.yaml"), UserFile: s.UserFile,
+		Settings: []kernel.Setting{
+			{Key: "background", Value: "tmux", From: ".claude/config.yaml:1:1"},
+			{Key: "commands.lint", Value: "make lint", From: s.UserFile + ":3:12"},
+			{Key: "commands.test", Value: "make test", From: ".claude/config.yaml:3:12"},
+			{Key: "defaults.delay", Value: "0.25", From: ".claude/config.yaml:2:12"},
+			{Key: "defaults.provider", Value: "agent", From: s.UserFile + ":2:22"},
+			{Key: "providers.agent.config", Value: "{a, b}", From: "WithProviderConfig"},
+			{Key: "providers.agent.model", Value: "p", From: ".claude/config.yaml:4:22"},
+		},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+	if got, ci := e.Background(false), e.Background(true); got != kernel.BackgroundTmux || ci != kernel.BackgroundOff {
+		t.Errorf("background %s, unattended %s", got, ci)
+	}
+}
+
+// The faults of both files are told at once, and lint tells those of the project's as its own target while
+// it goes on with the rest.
+func TestBrokenProjectSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{}, "backgroun: off\n", "")
+	var faults kernel.Diagnostics
+	if _, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"}); !errors.As(err, &faults) || len(faults) != 1 || faults[0].File != ".claude/config.yaml" {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := e.Settings(t.Context()); !errors.As(err, &faults) {
+		t.Errorf("settings: %v", err)
+	}
+	if got := e.Background(false); got != kernel.BackgroundUnset {
+		t.Errorf("background %s", got)
+	}
+	for name, o := range map[string]kernel.LintOptions{"all": {}, "a pipeline": {Pipelines: []string{"two"}}} {
+		targets, err := e.Lint(t.Context(), o)
+		if err != nil || len(targets) != 2 || !targets[0].Passed || targets[0].Kind != kernel.LintPipeline || targets[1].Passed || targets[1].Kind != kernel.LintConfig {
+			t.Errorf("lint %s: %+v, %v", name, targets, err)
+		}
+	}
+	targets, err := e.Lint(t.Context(), kernel.LintOptions{Files: []string{"./.claude/config.yaml"}})
+	if err != nil || len(targets) != 1 || targets[0].Name != ".claude/config.yaml" || len(targets[0].Diagnostics) != 1 {
+		t.Errorf("lint of the file: %+v, %v", targets, err)
+	}
+	broken := layeredEngine(t, &[]string{}, "backgroun: off\n", "provider: {}\n")
+	if _, err := broken.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"}); !errors.As(err, &faults) || len(faults) != 2 {
+		t.Errorf("both: %v", err)
+	}
+}
+
+// One provider by two names in the project's file is a fault that only assignment finds; lint tells it there.
+func TestLintOfProjectSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{}, "defaults: {provider: agnt}\nproviders: {agent: {model: a}, helper: {model: b}}\n", "")
+	targets, err := e.Lint(t.Context(), kernel.LintOptions{})
+	if err != nil || len(targets) != 2 || targets[1].Passed || len(targets[1].Diagnostics) != 2 {
+		t.Errorf("%+v, %v", targets, err)
+	}
+	whole := layeredEngine(t, &[]string{}, "background: off\n", "")
+	if targets, err = whole.Lint(t.Context(), kernel.LintOptions{Pipelines: []string{"two"}}); err != nil || len(targets) != 1 {
+		t.Errorf("a sound file that was not asked for: %+v, %v", targets, err)
+	}
+	if targets, err = whole.Lint(t.Context(), kernel.LintOptions{}); err != nil || len(targets) != 2 || !targets[1].Passed {
+		t.Errorf("all: %+v, %v", targets, err)
+	}
+}
+
+// DESIGN 6: where the user's directory lies in the project, the project cannot trust itself, and saying
+// trust there is refused with the reason.
+func TestProjectCannotTrustItself(t *testing.T) {
+	var seen []string
+	first := layeredEngine(t, &seen, "providers: {agent: {config: {of: project}}}", "")
+	inside := filepath.Join(first.WorkDir(), "config")
+	text := `{"version": 1, "directories": ["` + first.WorkDir() + `"]}`
+	if err := errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	e := reopened(t, first, &seen, inside)
+	if result := runTwo(t, e); !strings.Contains(result.Warnings.Error(), "the project is not trusted") {
+		t.Errorf("warnings %v", result.Warnings)
+	}
+	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
+		t.Error(diff)
+	}
+	err := e.Trust(e.WorkDir())
+	if f := failure.From(err); f == nil || !strings.Contains(f.Message, "could trust itself") || !strings.Contains(f.Hint, "XDG_CONFIG_HOME") {
+		t.Errorf("trust: %v", err)
 	}
 }

@@ -63,7 +63,7 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs)
 	if err != nil {
 		return nil, err
 	}
-	req := e.compilation(o, catalog)
+	req := e.compilation(o, catalog, e.settings)
 	if o.Stage != "" {
 		return e.stageSource(req, o)
 	}
@@ -71,10 +71,10 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs)
 }
 
 // compilation is what a compilation starts from.
-func (e *Engine) compilation(o RunOptions, known *catalog) compile.Request {
+func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) compile.Request {
 	return compile.Request{
 		Roots:   e.roots(),
-		Session: o.Session, Now: time.Now(), Catalog: known, DefaultProvider: e.config.fallback,
+		Session: o.Session, Now: time.Now(), Catalog: known, Defaults: said.defaults(), DefaultProvider: e.config.fallback,
 		Overrides: compile.Overrides{Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands},
 		Env:       compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
 	}

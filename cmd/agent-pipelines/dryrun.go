@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -47,7 +48,13 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 			}{d, targets[0]})
 			return nil
 		}
-		writeDryRun(a.stdout, d, targets[0])
+		target := targets[0]
+		for _, w := range d.Warnings { // of files of settings, which are not this target's
+			if !slices.Contains(target.Diagnostics, w) {
+				target.Diagnostics = append(target.Diagnostics, w)
+			}
+		}
+		writeDryRun(a.stdout, d, target)
 		return nil
 	})
 }

@@ -48,7 +48,7 @@ var environment = []struct{ name, meaning string }{
 	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
 	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
-	{"CI", "true: sessions run in the foreground, unless a flag or config.yaml says where"},
+	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where"},
 	{"NO_COLOR", "anything: no colors"},
 }
 

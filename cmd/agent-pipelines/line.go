@@ -24,10 +24,11 @@ type line struct {
 	Sessions sessionVerb   `cmd:"" name:"session" help:"Remove sessions."`
 	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
+	Config   configVerb    `cmd:"" help:"Show the settings of config.yaml, and which file says them."`
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
-	Trust    trustVerb     `cmd:"" help:"Trust a directory that plugins may be taken from."`
+	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and its settings of providers may be used."`
 	Version  versionVerb   `cmd:"" help:"Print the version."`
 	Help     helpVerb      `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
 // lintVerb is `lint [loop|pipeline [name...]]` and `lint <file>...`.
 type lintVerb struct {
-	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files. Default: every stage and pipeline."`
+	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files. Default: every stage and pipeline, and .claude/config.yaml."`
 }
 
 // Words for what is checked or shown: a stage is run as a loop.
@@ -75,7 +76,10 @@ type lintSummary struct {
 // write writes the report for people, in the Bash engine's layout; all: of everything there is.
 func (r lintReport) write(to io.Writer, all bool) {
 	if all {
-		for _, part := range []struct{ kind, title string }{{kernel.LintStage, "loops"}, {kernel.LintPipeline, "pipelines"}} {
+		for _, part := range []struct{ kind, title string }{{kernel.LintStage, "loops"}, {kernel.LintPipeline, "pipelines"}, {kernel.LintConfig, "settings"}} {
+			if part.kind == kernel.LintConfig && !r.has(part.kind) { // most projects have none
+				continue
+			}
 			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
 			for _, t := range r.Targets {
 				if t.Kind == part.kind {
@@ -92,6 +96,11 @@ func (r lintReport) write(to io.Writer, all bool) {
 	if all || len(r.Targets) != 1 {
 		fmt.Fprintf(to, "Summary: %d targets, %d passed, %d failed\n", r.Summary.Targets, r.Summary.Passed, r.Summary.Failed)
 	}
+}
+
+// has reports whether something of a kind was checked.
+func (r lintReport) has(kind string) bool {
+	return slices.ContainsFunc(r.Targets, func(t kernel.LintTarget) bool { return t.Kind == kind })
 }
 
 // writeTarget writes what was found in a stage or pipeline, faults before warnings.

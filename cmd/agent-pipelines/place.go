@@ -16,18 +16,19 @@ type placeFlags struct {
 	Tmux       bool `help:"Run in the background, in a tmux session. This is the default."`
 }
 
-// place is where to run: as the flags say, else the user's config.yaml, else in the foreground where
-// CI=true, else in tmux.
+// place is where to run: as the flags say, else the project's config.yaml, else the user's, else in tmux.
+// Where CI=true the project's does not count, and the foreground is what is left.
 func (f *placeFlags) place(ctx context.Context, a *app) (kernel.Background, error) {
 	said, err := f.said()
 	if err != nil || said != kernel.BackgroundUnset {
 		return said, err
 	}
-	err = a.use(ctx, func(e *kernel.Engine) error { said = e.Background(); return nil })
+	ci := a.getenv("CI") == "true"
+	err = a.use(ctx, func(e *kernel.Engine) error { said = e.Background(ci); return nil })
 	switch {
 	case err != nil || said != kernel.BackgroundUnset:
 		return said, err
-	case a.getenv("CI") == "true":
+	case ci:
 		return kernel.BackgroundOff, nil
 	default:
 		return kernel.BackgroundTmux, nil

@@ -62,35 +62,44 @@ func TestListed(t *testing.T) {
 	}
 }
 
-// DESIGN 3: flags, then the user's config.yaml, then CI=true, then tmux.
+// DESIGN 3: flags, then the project's config.yaml, which does not count where CI=true, then the user's, then
+// CI=true, then tmux.
 func TestPlace(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		flags  placeFlags
 		config string
 		ci     string
+		ours   string // the project's
 		want   kernel.Background
 	}{
-		{"nothing is said", placeFlags{}, "", "", kernel.BackgroundTmux},
-		{"CI", placeFlags{}, "", "true", kernel.BackgroundOff},
-		{"CI is something else", placeFlags{}, "", "false", kernel.BackgroundTmux},
-		{"the user's word goes before CI", placeFlags{}, "background: detach", "true", kernel.BackgroundDetach},
-		{"the user wants none", placeFlags{}, "background: off", "", kernel.BackgroundOff},
-		{"a file with faults says nothing", placeFlags{}, "background: screen", "", kernel.BackgroundTmux},
-		{"--foreground", placeFlags{Foreground: true}, "background: detach", "", kernel.BackgroundOff},
-		{"--detach", placeFlags{Detach: true}, "background: off", "true", kernel.BackgroundDetach},
-		{"--tmux", placeFlags{Tmux: true}, "background: off", "true", kernel.BackgroundTmux},
+		{"nothing is said", placeFlags{}, "", "", "", kernel.BackgroundTmux},
+		{"CI", placeFlags{}, "", "true", "", kernel.BackgroundOff},
+		{"CI is something else", placeFlags{}, "", "false", "", kernel.BackgroundTmux},
+		{"the user's word goes before CI", placeFlags{}, "background: detach", "true", "", kernel.BackgroundDetach},
+		{"the user wants none", placeFlags{}, "background: off", "", "", kernel.BackgroundOff},
+		{"a file with faults says nothing", placeFlags{}, "background: screen", "", "", kernel.BackgroundTmux},
+		{"--foreground", placeFlags{Foreground: true}, "background: detach", "", "", kernel.BackgroundOff},
+		{"--detach", placeFlags{Detach: true}, "background: off", "true", "", kernel.BackgroundDetach},
+		{"--tmux", placeFlags{Tmux: true}, "background: off", "true", "", kernel.BackgroundTmux},
+		{"the project's word", placeFlags{}, "", "", "background: detach", kernel.BackgroundDetach},
+		{"the project's goes before the user's", placeFlags{}, "background: off", "", "background: detach", kernel.BackgroundDetach},
+		{"CI goes before the project's", placeFlags{}, "", "true", "background: detach", kernel.BackgroundOff},
+		{"the user's goes before the project's in CI", placeFlags{}, "background: tmux", "true", "background: detach", kernel.BackgroundTmux},
+		{"flags go before the project's", placeFlags{Foreground: true}, "", "", "background: detach", kernel.BackgroundOff},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home := t.TempDir()
 			t.Setenv("XDG_CONFIG_HOME", home)
-			if tt.config != "" {
-				file := filepath.Join(home, "agent-pipelines", "config.yaml")
-				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(tt.config), 0o600)); err != nil {
+			project := t.TempDir()
+			for file, text := range map[string]string{
+				filepath.Join(home, "agent-pipelines", "config.yaml"): tt.config, filepath.Join(project, ".claude", "config.yaml"): tt.ours,
+			} {
+				if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 					t.Fatal(err)
 				}
 			}
-			c := environmentOf(map[string]string{"CI": tt.ci, "PROJECT_ROOT": t.TempDir()})
+			c := environmentOf(map[string]string{"CI": tt.ci, "PROJECT_ROOT": project})
 			c.stderr = io.Discard
 			got, err := tt.flags.place(t.Context(), &app{console: c})
 			if err != nil || got != tt.want {

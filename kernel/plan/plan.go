@@ -38,8 +38,8 @@ type Session struct {
 type Pipeline struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description,omitempty"`
-	Inputs      []string          `json:"inputs,omitempty"` // as written: paths, globs, directories
-	Commands    map[string]string `json:"commands,omitempty"`
+	Inputs      []string          `json:"inputs,omitempty"`    // as written: paths, globs, directories
+	Commands    map[string]string `json:"commands,omitempty"`  // over those of the files of settings
 	Overrides   *Overrides        `json:"overrides,omitempty"` // nil unless something was said over the file
 	Policy      *Policy           `json:"policy,omitempty"`    // nil unless the file has the key
 }

@@ -21,8 +21,7 @@ func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics
 	}
-	p := c.file(file, data, c.flagPatterns())
-	c.checkReach()
+	p := c.outermost(file, data)
 	return p, c.diagnostics.Sorted()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -22,6 +23,8 @@ type Request struct {
 	Overrides Overrides
 	// Env are the settings of the environment; they win over the files.
 	Env Env
+	// Defaults are what the files of settings say; stage and pipeline win over them.
+	Defaults Defaults
 	// DefaultProvider is used where nobody names a provider. Empty makes that a fault.
 	DefaultProvider string
 	// Catalog knows the installed components. It must not be nil.
@@ -35,6 +38,17 @@ type Overrides struct {
 	Context  string
 	Inputs   []string          // paths, globs and directories, after those of the pipeline
 	Commands map[string]string // key by key over those of stage and pipeline
+}
+
+// Defaults are what the files of settings say for whatever the pipeline's own files leave open. Zero
+// values say nothing.
+type Defaults struct {
+	Provider string
+	Delay    *float64          // seconds between iterations
+	Commands map[string]string // key by key under those of stage and pipeline
+	// File and At are where the provider is named.
+	File string
+	At   yamltree.Pos
 }
 
 // Env holds the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and _CONTEXT, as the caller read them.

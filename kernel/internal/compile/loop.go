@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"maps"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
@@ -16,6 +17,7 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 	c.alone = true
 	p := c.head(s.File, s.data)
 	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
+	p.Pipeline.Commands = c.commands(nil)
 	p.Session.Inputs = c.initialInputs(c.flagPatterns())
 	p.Dependencies.Tmux = !s.noTmux
 	p.Nodes = append(p.Nodes, plan.Node{
@@ -29,7 +31,7 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		PromptPath:  c.promptOf(s),
 		Context:     s.context,
 		OutputPath:  s.outputPath,
-		Delay:       s.delay,
+		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
 		Commands:    s.commands,
 	})
 	return p

@@ -133,7 +133,7 @@ func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bo
 	node.Description = cmp.Or(own.description, stage.description)
 	node.Context = cmp.Or(own.context, stage.context)
 	node.OutputPath = cmp.Or(own.outputPath, stage.outputPath)
-	node.Delay = cmp.Or(own.delay, stage.delay)
+	node.Delay = cmp.Or(own.delay, stage.delay, c.Defaults.Delay)
 	c.checkTermination(node.Termination, stage.termination, own.termination)
 	c.setPrompt(node, a, st)
 	return own, stage, true

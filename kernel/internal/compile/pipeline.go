@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"maps"
 	"path/filepath"
 	"strconv"
 
@@ -20,9 +21,27 @@ var (
 
 // pipeline compiles the bytes of the pipeline file that the request names.
 func (c *compiler) pipeline(file string, data []byte) (*Result, error) {
+	return c.finish(c.outermost(file, data))
+}
+
+// outermost compiles the pipeline file that the request names, over what the files of settings say.
+func (c *compiler) outermost(file string, data []byte) *plan.Plan {
 	p := c.file(file, data, c.flagPatterns())
+	if p != nil {
+		p.Pipeline.Commands = c.commands(p.Pipeline.Commands)
+	}
 	c.checkReach()
-	return c.finish(p)
+	return p
+}
+
+// commands are those of the settings with the pipeline's over them, nil for none.
+func (c *compiler) commands(pipeline map[string]string) map[string]string {
+	if len(c.Defaults.Commands) == 0 {
+		return pipeline
+	}
+	all := maps.Clone(c.Defaults.Commands)
+	maps.Copy(all, pipeline)
+	return all
 }
 
 // file compiles the bytes of a pipeline file. more are initial inputs beside its own. It returns nil,

@@ -16,7 +16,8 @@ type choice struct {
 }
 
 // provider resolves the provider and model of a node. Of the files, the node beats its stage, which
-// beats the pipeline's defaults; the environment beats the files, the command line everything.
+// beats the pipeline's defaults, which beat the files of settings; the environment beats the files, the
+// command line everything.
 func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	chosen := c.fromFiles(node, stage, defaults)
 	chosen = c.overridden(chosen, choice{c.Env.Provider, c.Env.Model, c.outside("CLAUDE_PIPELINE_PROVIDER")})
@@ -39,7 +40,8 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 }
 
 // fromFiles follows the Bash engine: a node or stage that names a provider but no model gets that
-// provider's default model, not the pipeline's.
+// provider's default model, not the pipeline's. What the pipeline's files leave open the files of settings
+// say.
 func (c *compiler) fromFiles(node, stage, defaults settings) choice {
 	chosen := choice{model: cmp.Or(node.model, stage.model)}
 	for _, s := range []settings{node, stage, defaults} {
@@ -50,6 +52,9 @@ func (c *compiler) fromFiles(node, stage, defaults settings) choice {
 	}
 	if node.provider == "" && stage.provider == "" {
 		chosen.model = cmp.Or(chosen.model, defaults.model)
+	}
+	if d := c.Defaults; chosen.provider == "" && d.Provider != "" {
+		chosen.provider, chosen.at = d.Provider, place{c.document(d.File), d.At}
 	}
 	if chosen.provider == "" {
 		chosen.provider, chosen.at = c.DefaultProvider, node.place(value{})

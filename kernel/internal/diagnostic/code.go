@@ -50,6 +50,7 @@ const (
 	CodeFallback   Code = "AP-YAML-306" // a prompt file is missing, another is used
 	CodeMismatch   Code = "AP-YAML-307" // a model goes to a provider that it was not named for
 	CodeAmbiguous  Code = "AP-YAML-308" // a name that stands for several things, of which one is taken
+	CodeUntrusted  Code = "AP-YAML-309" // a setting that a project may not make unless it is trusted
 )
 
 // 4xx: advice of lint; a run does not look for it.

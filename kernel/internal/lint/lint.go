@@ -18,9 +18,10 @@ import (
 const (
 	KindStage    = "stage"
 	KindPipeline = "pipeline"
+	KindConfig   = "config" // the project's file of settings
 )
 
-// Target is one stage or pipeline and what was found in it.
+// Target is one stage, pipeline or file of settings and what was found in it.
 type Target struct {
 	Kind string `json:"kind"`
 	Name string `json:"name"` // by which it is started
@@ -116,6 +117,9 @@ func (l Linter) File(path string) (Target, error) {
 	}
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
 }
+
+// Config is the target of a file of settings, of which package settings has found everything.
+func Config(file string, found diagnostic.List) Target { return target(KindConfig, file, file, found) }
 
 // target is a target with what was found.
 func target(kind, name, file string, found diagnostic.List) Target {

@@ -16,6 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // ErrCollateral is in the chain of the failure of a call whose process fell during another call.
@@ -92,14 +93,15 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 }
 
 func find(cfg Config, store trust.Store, program string) discovery.Finding {
+	home := lookup(cfg.Environ, "HOME")
 	return discovery.Search{
 		Places: discovery.Places(discovery.Origin{
 			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
 			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
 		}),
 		Project: cfg.WorkDir,
-		Trusted: store.IsTrusted,
-		Home:    lookup(cfg.Environ, "HOME"),
+		Trusted: discovery.Trusts(store, cfg.WorkDir, home),
+		Home:    home,
 		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
 	}.Find()
 }
@@ -167,8 +169,16 @@ func (h *Host) fell(i *instance) {
 }
 
 // Trust remembers in the user's configuration that the user trusts a directory: what lies below it may
-// then name plugin directories and widen settings.
-func (h *Host) Trust(dir string) error { return trust.Store{Dir: h.cfg.ConfigDir}.Trust(dir) }
+// then name plugin directories and widen settings. It is refused where the configuration lies inside the
+// project, see [discovery.Trusts].
+func (h *Host) Trust(dir string) error {
+	store := trust.Store{Dir: h.cfg.ConfigDir}
+	if discovery.Owned(store.Dir, h.cfg.WorkDir, lookup(h.cfg.Environ, "HOME")) {
+		return failure.New(failure.ConfigInvalid, "nothing can be trusted from %s: your configuration directory %s lies inside this project, which could trust itself", h.cfg.WorkDir, store.Dir).
+			WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
+	}
+	return store.Trust(dir)
+}
 
 // Sweep ends what kernels that died left running, see [process.Sweep]: all processes of this user
 // marked with a run whose name begins with prefix.

@@ -1,9 +1,10 @@
-// Package settings reads the user's own config.yaml and finds out which provider each of its entries is
-// meant for.
+// Package settings reads the two files of settings, the project's .claude/config.yaml and the user's own
+// config.yaml, and says what holds where they disagree.
 //
-// The file is the user's word: nothing of it comes from the project that is worked on, and none of it
-// goes into a plan or a journal. It is read as strictly as it can be, since a key that is passed over
-// in silence looks like one that works: every fault is reported at once, with line and column. What a
-// provider's config may hold is the provider's business. Start with [Read]; docs/configuration.md says
-// what each key means.
+// Both have one format and are read as strictly as they can be, since a key that is passed over in
+// silence looks like one that works: every fault is reported at once, with line and column. Whose word
+// a file is decides what counts of it: the project's came with the repository, and what could name
+// programs to be run is left out of it unless the user trusts the project. What a provider's config may
+// hold is the provider's business. Start with [Read], [ReadProject] and [Layers]; docs/configuration.md
+// says what each key means.
 package settings

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,16 +13,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
-// Parse reads the content of a config.yaml; name is what messages call it. The list holds every fault,
-// sorted by position; where there is one, the settings are not to be used.
+// Parse reads the content of a file of settings; name is what messages call it. The list holds every
+// fault, sorted by position; where there is one, the settings are not to be used.
 func Parse(name string, data []byte) (Settings, diagnostic.List) {
 	var found diagnostic.List
 	r := reader{diagnostic.Document{File: name, List: &found}}
 	var s Settings
 	if root, ok := r.Parse(data); ok {
 		r.members(root, "the file", keys{
+			"background": func(e yamltree.Entry) { s.Background, s.BackgroundAt = r.background(e.Value), r.at(e.KeyPos) },
+			"commands":   func(e yamltree.Entry) { s.Commands = r.commands(e.Value) },
+			"defaults":   func(e yamltree.Entry) { s.Defaults = r.defaults(e.Value) },
 			"providers":  func(e yamltree.Entry) { s.Providers = r.providers(e.Value) },
-			"background": func(e yamltree.Entry) { s.Background = r.background(e.Value) },
 		})
 	}
 	return s, found.Sorted()
@@ -29,6 +32,9 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 
 // reader reads one file.
 type reader struct{ diagnostic.Document }
+
+// at is a place of the file.
+func (r reader) at(pos yamltree.Pos) Place { return Place{File: r.File, Pos: pos} }
 
 // keys are the members that a map may have, each with what reads it.
 type keys map[string]func(yamltree.Entry)
@@ -42,10 +48,21 @@ func (r reader) members(n *yamltree.Node, what string, known keys) {
 		case ok:
 			read(e)
 		case !strings.HasPrefix(e.Key, "x-"):
-			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, suggest(e.Key, slices.Sorted(maps.Keys(known))), "unknown key %q in %s", e.Key, what)
+			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(maps.Keys(known))))
+			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
 		}
 	}
 }
+
+// elsewhere says where keys belong that pipelines have in these places.
+var elsewhere = map[string]string{
+	"the file provider": "write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one",
+	"the file delay":    "write defaults: {delay: …}",
+	"the file model":    modelsHint,
+	"defaults model":    modelsHint,
+}
+
+const modelsHint = "a model belongs to a provider: write providers: {<its name>: {model: …}}"
 
 // suggest is the hint for a name that is none of those there are.
 func suggest(name string, there []string) string {
@@ -94,10 +111,14 @@ func (r reader) providers(n *yamltree.Node) []Provider {
 }
 
 func (r reader) provider(e yamltree.Entry) Provider {
-	p := Provider{Name: e.Key, File: r.File, At: e.KeyPos}
+	p := Provider{Name: e.Key, At: r.at(e.KeyPos)}
 	what := "providers." + e.Key
 	r.members(e.Value, what, keys{
-		"model":  func(e yamltree.Entry) { p.Model = r.text(e.Value, what+".model") },
+		"model": func(e yamltree.Entry) {
+			if p.Model = r.text(e.Value, what+".model"); p.Model != "" {
+				p.ModelAt = r.at(e.KeyPos)
+			}
+		},
 		"config": func(e yamltree.Entry) { p.setConfig(r, e, what+".config") },
 	})
 	return p
@@ -108,10 +129,57 @@ func (p *Provider) setConfig(r reader, e yamltree.Entry, what string) {
 	switch e.Value.Kind {
 	case yamltree.Null:
 	case yamltree.Map:
-		p.Config, p.ConfigAt = e.Value.JSON(), e.KeyPos
+		p.Config, p.ConfigAt = e.Value.JSON(), r.at(e.KeyPos)
 	default:
 		r.wrongType(e.Value, what, "a map")
 	}
+}
+
+// defaults reads what holds for stages that say nothing.
+func (r reader) defaults(n *yamltree.Node) Defaults {
+	var d Defaults
+	r.members(n, "defaults", keys{
+		"provider": func(e yamltree.Entry) {
+			d.Provider, d.ProviderAt = r.text(e.Value, "defaults.provider"), r.at(e.KeyPos)
+		},
+		"delay": func(e yamltree.Entry) { d.Delay, d.DelayAt = r.seconds(e.Value, "defaults.delay"), r.at(e.KeyPos) },
+	})
+	return d
+}
+
+// seconds reads a number that is not negative; null is none.
+func (r reader) seconds(n *yamltree.Node, what string) *float64 {
+	var seconds float64
+	switch v := n.Any().(type) {
+	case nil:
+		return nil
+	case int:
+		seconds = float64(v)
+	case float64:
+		seconds = v
+	default:
+		r.wrongType(n, what, "a number of seconds")
+		return nil
+	}
+	if seconds < 0 {
+		r.Errorf(n.Pos, diagnostic.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
+		return nil
+	}
+	return &seconds
+}
+
+// commands reads a map of texts by name.
+func (r reader) commands(n *yamltree.Node) []Command {
+	var commands []Command
+	for _, e := range r.entries(n, "commands") {
+		switch text := r.text(e.Value, "commands."+e.Key); {
+		case e.Key == "":
+			r.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the command's name", "a command without a name")
+		case text != "":
+			commands = append(commands, Command{Name: e.Key, Text: text, At: r.at(e.KeyPos)})
+		}
+	}
+	return commands
 }
 
 // background reads the word for where sessions run. `off` is a word in YAML 1.2 and false in YAML 1.1, by

@@ -8,16 +8,40 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
-// FileName is the file's name in the user's configuration directory.
-const FileName = "config.yaml"
+// The names of the files.
+const (
+	FileName    = "config.yaml"         // in the user's configuration directory
+	ProjectFile = ".claude/config.yaml" // in the project
+)
 
-// Settings are what the user says in one place. The zero value says nothing. It is not changed after
-// it was read and safe for concurrent use.
+// Settings are what one file says. The zero value says nothing. It is not changed after it was read and
+// safe for concurrent use.
 type Settings struct {
+	// Defaults are for stages that say nothing themselves.
+	Defaults Defaults
+	// Commands are in the order of the file.
+	Commands []Command
 	// Providers are in the order of the file.
 	Providers []Provider
 	// Background is where sessions run whose start does not say.
-	Background Background
+	Background   Background
+	BackgroundAt Place
+}
+
+// Defaults are what holds for a stage where the pipeline's files say nothing.
+type Defaults struct {
+	// Provider is a provider's name or alias, "" for none.
+	Provider   string
+	ProviderAt Place
+	// Delay is the pause between iterations in seconds, nil for none said.
+	Delay   *float64
+	DelayAt Place
+}
+
+// Command is a command that agents find in their context.
+type Command struct {
+	Name, Text string
+	At         Place
 }
 
 // Background is where a session runs.
@@ -31,35 +55,41 @@ const (
 	BackgroundTmux   Background = "tmux"   // in a tmux session
 )
 
-// Provider is what the user says of one provider.
+// Provider is what is said of one provider.
 type Provider struct {
-	// Name is the provider's name or an alias, as the user wrote it.
+	// Name is the provider's name or an alias, as it was written.
 	Name string
 	// Model is used where nothing else names one. "": the provider's own default.
 	Model string
 	// Config is a JSON object for the provider, nil for none. It may hold secrets: it is neither logged
 	// nor journaled.
 	Config json.RawMessage
-	// File is the file as messages name it, or what said this in its place. At is where the entry
-	// begins, ConfigAt its config; both are zero for what comes from no file.
-	File         string
-	At, ConfigAt yamltree.Pos
+	// At is where the entry begins, ModelAt and ConfigAt are where its members do.
+	At, ModelAt, ConfigAt Place
 }
 
-// Origin is where the config stands, for messages: "/home/ann/.config/agent-pipelines/config.yaml:3:5".
-func (p Provider) Origin() string {
-	if p.ConfigAt == (yamltree.Pos{}) {
+// Place is where something is said.
+type Place struct {
+	// File is the file as messages name it, or what said it in a file's place. "" is nowhere.
+	File string
+	// Pos is zero for what comes from no file.
+	Pos yamltree.Pos
+}
+
+// String is the place for messages: "/home/ann/.config/agent-pipelines/config.yaml:3:5".
+func (p Place) String() string {
+	if p.Pos == (yamltree.Pos{}) {
 		return p.File
 	}
-	return fmt.Sprintf("%s:%d:%d", p.File, p.ConfigAt.Line, p.ConfigAt.Column)
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Pos.Line, p.Pos.Column)
 }
 
-// warnf adds a warning at the entry.
-func (p Provider) warnf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
-	diagnostic.Document{File: p.File, List: to}.Warnf(p.At, code, hint, format, args...)
+// warnf adds a warning at the place.
+func (p Place) warnf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
+	diagnostic.Document{File: p.File, List: to}.Warnf(p.Pos, code, hint, format, args...)
 }
 
-// errorf adds an error at the entry.
-func (p Provider) errorf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
-	diagnostic.Document{File: p.File, List: to}.Errorf(p.At, code, hint, format, args...)
+// errorf adds an error at the place.
+func (p Place) errorf(to *diagnostic.List, code diagnostic.Code, hint, format string, args ...any) {
+	diagnostic.Document{File: p.File, List: to}.Errorf(p.Pos, code, hint, format, args...)
 }

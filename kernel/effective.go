@@ -1,0 +1,77 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
+)
+
+// Setting is something that a file of settings says and no nearer one says otherwise.
+type Setting struct {
+	Key string `json:"key"` // "providers.claude.model", with the provider's name, not an alias
+	// Value is the setting as text. Of a provider's config only the names of its members are shown: it may
+	// hold secrets.
+	Value string `json:"value"`
+	From  string `json:"from"` // where it stands, "file:line:column", or what said it in a file's place
+}
+
+// Settings are what the files of settings come to together.
+type Settings struct {
+	ProjectFile string    `json:"project_file"` // absolute paths of the two files, whether they exist or not
+	UserFile    string    `json:"user_file"`
+	Settings    []Setting `json:"settings"` // sorted by key, providers last
+	// Warnings are what of the files has no effect.
+	Warnings Diagnostics `json:"warnings,omitempty"`
+}
+
+// Settings shows what the project's and the user's config.yaml say, and which of them said it. It fails with
+// [Diagnostics] if one of them has faults.
+func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
+	providers, warnings, err := e.settings.assign(ctx, e.host)
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{
+		ProjectFile: filepath.Join(e.config.workDir, settings.ProjectFile), UserFile: e.settings.userFile,
+		Settings: []Setting{}, Warnings: warnings,
+	}
+	layers := e.settings.layers()
+	background, at := layers.Background()
+	s.add("background", string(background), at)
+	for _, c := range layers.Commands() {
+		s.add("commands."+c.Name, c.Text, c.At)
+	}
+	d := layers.Defaults()
+	if d.Delay != nil {
+		s.add("defaults.delay", strconv.FormatFloat(*d.Delay, 'f', -1, 64), d.DelayAt)
+	}
+	s.add("defaults.provider", d.Provider, d.ProviderAt)
+	for _, name := range slices.Sorted(maps.Keys(providers)) {
+		p := providers[name]
+		s.add("providers."+name+".config", members(p.Config), p.ConfigAt)
+		s.add("providers."+name+".model", p.Model, p.ModelAt)
+	}
+	return s, nil
+}
+
+// add adds a setting that has a value.
+func (s *Settings) add(key, value string, at settings.Place) {
+	if value != "" {
+		s.Settings = append(s.Settings, Setting{Key: key, Value: value, From: at.String()})
+	}
+}
+
+// members are the names of an object's members: "{args, max_turns}", "" for no object.
+func members(object json.RawMessage) string {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(object, &all) != nil {
+		return ""
+	}
+	return "{" + strings.Join(slices.Sorted(maps.Keys(all)), ", ") + "}"
+}
