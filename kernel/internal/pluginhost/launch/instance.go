@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,8 +31,8 @@ const (
 // Instance is one running plugin process. It is safe for concurrent use.
 type Instance struct {
 	command string
-	name    string // agent-plugin-x
-	dir     string // of the socket, removed at the end
+	name    string             // agent-plugin-x
+	dir     *process.SocketDir // of the socket, removed at the end
 	redact  func(string) string
 	logger  hclog.Logger
 	child   *process.Child
@@ -120,7 +119,7 @@ func (i *Instance) leave(ctx context.Context) {
 		}
 	}
 	i.wait.Wait()
-	_ = os.RemoveAll(i.dir)
+	_ = i.dir.Remove()
 }
 
 func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,7 @@ type Config struct {
 type Launcher struct {
 	cfg    Config
 	number atomic.Int64
+	sweep  sync.Once // of what killed kernels left
 }
 
 // New makes a Launcher.
@@ -75,7 +77,12 @@ type Order struct {
 // Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
 // process, and its cause is returned; all other errors are failures.
 func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
-	dir, err := process.SocketDir(l.cfg.SocketBases...)
+	l.sweep.Do(func() {
+		if err := process.SweepSocketDirs(l.cfg.SocketBases...); err != nil {
+			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
+		}
+	})
+	dir, err := process.NewSocketDir(l.cfg.SocketBases...)
 	if err != nil {
 		return nil, socketFault(o.Binary.Command(), err)
 	}
@@ -110,7 +117,7 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		Logger:           calm{l.cfg.Logger},
 		SyncStdout:       prints,
 		SyncStderr:       prints,
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)

@@ -1,39 +1,11 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 )
-
-// MaxSocketDir is the longest directory in which a plugin's socket is opened: the name of a Unix
-// socket has room for 104 bytes on macOS and 108 on Linux, and go-plugin adds a name of its own.
-const MaxSocketDir = 80
-
-// socketDirName is the room that go-plugin's own directory ("plugin-dir" and up to ten digits) takes.
-const socketDirName = len("/plugin-dir0123456789")
-
-// ErrSocketDirTooLong is returned by [SocketDir] when no candidate is short enough.
-var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
-
-// SocketDir makes a directory with mode 0700 below the first of the candidates that exists and is
-// short enough. The caller removes it. Empty candidates are skipped.
-func SocketDir(candidates ...string) (string, error) {
-	fault := ErrSocketDirTooLong
-	for _, base := range candidates {
-		if base == "" || len(base)+len("/agent-pipelines-0123456789")+socketDirName > MaxSocketDir {
-			continue
-		}
-		dir, err := os.MkdirTemp(base, "agent-pipelines-")
-		if err == nil {
-			return dir, nil
-		}
-		fault = err
-	}
-	return "", fmt.Errorf("make a socket directory: %w", fault)
-}
 
 // PluginToHost refuses every address but a socket in the plugin's own private directory.
 func (c *Child) PluginToHost(network, address string) (hostNet, hostAddr string, err error) {

@@ -1,36 +1,11 @@
 package process
 
 import (
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
-
-func TestSocketDir(t *testing.T) {
-	short := shortDir(t)
-	long := filepath.Join(short, strings.Repeat("x", MaxSocketDir))
-	if err := os.Mkdir(long, 0o700); err != nil {
-		t.Fatal(err)
-	}
-
-	dir, err := SocketDir("", long, filepath.Join(short, "missing"), short)
-	if err != nil {
-		t.Fatalf("SocketDir: %v", err)
-	}
-	if filepath.Dir(dir) != short {
-		t.Errorf("SocketDir = %s, want a directory below %s", dir, short)
-	}
-	info, err := os.Stat(dir)
-	if err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("mode of %s is %v (%v), want 0700", dir, info.Mode(), err)
-	}
-	if _, err := SocketDir(long); !errors.Is(err, ErrSocketDirTooLong) {
-		t.Errorf("SocketDir(long) error %v, want %v", err, ErrSocketDirTooLong)
-	}
-}
 
 // shortDir is a directory that leaves room for a socket's name, which t.TempDir may not.
 func shortDir(t *testing.T) string {
@@ -64,12 +39,12 @@ func TestPluginToHost(t *testing.T) {
 }
 
 func TestCheckPeer(t *testing.T) {
-	dir, err := SocketDir(os.TempDir(), "/tmp")
+	dir, err := NewSocketDir(os.TempDir(), "/tmp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	l, err := net.Listen("unix", filepath.Join(dir, "s"))
+	t.Cleanup(func() { _ = dir.Remove() })
+	l, err := net.Listen("unix", filepath.Join(dir.Path(), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
