@@ -217,7 +217,8 @@ func (s *session) result() *Result {
 	st := s.state
 	r := &Result{
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
-		PauseKind: st.PauseKind, Failure: st.Failure, Completed: completed(s.plan, st), Dir: s.dir.Path(),
+		PauseKind: st.PauseKind, Failure: st.Failure, Completed: completed(s.plan, st),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(),
 		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"

@@ -34,7 +34,9 @@ type DryRun struct {
 	File        string `json:"file"` // of the pipeline or the stage.yaml
 	// Plan is what would be run.
 	Plan *plan.Plan `json:"plan"`
-	// Stages are the stages with the prompts of their first iterations, in the plan's order; those of
+	// Runs is how often the whole pipeline would run, 0 for once.
+	Runs int `json:"runs,omitempty"`
+	// Stages are the stages with the prompts of their first iterations, in the first run, in the plan's order; those of
 	// blocks once for each provider.
 	Stages []DryRunStage `json:"stages"`
 	// Way is the way that the scheduler takes through the plan under what is assumed.
@@ -78,6 +80,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	start := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
 		SkipDelays: e.config.standIn != "", Providers: known.standFor(src.plan),
+		Runs: o.Run.repeats(),
 	}
 	way, err := preview.Walk(src.plan, src.session, start, assumed)
 	if err != nil {
@@ -89,7 +92,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	}
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
-		Session: src.session, Dir: rundir.RunsDir + "/" + src.session, File: src.plan.Source.Path,
+		Runs: o.Run.repeats(), Session: src.session, Dir: rundir.RunsDir + "/" + src.session, File: src.plan.Source.Path,
 		Plan: src.plan, Stages: stages, Way: way, Warnings: slices.Concat(Diagnostics{}, warnings, src.warnings),
 	}, nil
 }

@@ -57,7 +57,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 	}
 	defer dir.Close()
 	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.host, configs: configs}
-	if err := s.resumable(ctx); err != nil {
+	if err := s.resumable(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := s.preflight(ctx); err != nil {
@@ -67,7 +67,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 }
 
 // resumable reads the session's files and says why it cannot go on, nil if it can.
-func (s *session) resumable(ctx context.Context) error {
+func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
 	log, err := journal.Read(s.dir)
 	if err != nil {
 		return err
@@ -79,9 +79,9 @@ func (s *session) resumable(ctx context.Context) error {
 	case s.state.Status.Final():
 		return terminal(s.name, s.state.Status)
 	case from != nil && from.src != nil:
-		return nil
+		return sameRuns(s.state, o.Runs)
 	default:
-		return s.checkPlan()
+		return errors.Join(sameRuns(s.state, o.Runs), s.checkPlan())
 	}
 }
 

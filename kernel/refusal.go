@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"fmt"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -62,4 +64,18 @@ func idle(name string, s *Status) error {
 func neverBegan(name string) error {
 	return refused(ErrNothingToResume, "session '%s' never began: its journal has no events", name).
 		WithHint("start it anew")
+}
+
+// sameRuns refuses a number of runs that is not the one the session was started with; 0 is no word about it.
+func sameRuns(st state.State, said int) error {
+	had := max(st.Runs, 1)
+	if said == 0 || said == had {
+		return nil
+	}
+	times := "once"
+	if had > 1 {
+		times = fmt.Sprintf("%d times", had)
+	}
+	return refused(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, said).
+		WithHint("a resume needs no number of runs: agent-pipelines resume %s", st.Session)
 }

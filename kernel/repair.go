@@ -37,11 +37,14 @@ type Repair struct {
 	Doubt string   `json:"doubt,omitempty"`
 	// Status and the following say how the session stands after the repair. Node is "" if it is past the
 	// last one.
-	Status    state.Status `json:"status"`
-	Node      string       `json:"node"` // path
-	Stage     string       `json:"stage"`
-	Iteration int          `json:"next_iteration,omitempty"` // that a resume begins or decides about; 0 outside stages
-	Completed []string     `json:"stages_completed"`
+	Status state.Status `json:"status"`
+	// Run is the run of the whole pipeline that it is in, of Runs; 0 where it runs once.
+	Run       int      `json:"run,omitempty"`
+	Runs      int      `json:"runs,omitempty"`
+	Node      string   `json:"node"` // path
+	Stage     string   `json:"stage"`
+	Iteration int      `json:"next_iteration,omitempty"` // that a resume begins or decides about; 0 outside stages
+	Completed []string `json:"stages_completed"`
 	// Kept is the absolute path of the old journal, "" if there was none or nothing was done.
 	Kept   string `json:"kept,omitempty"`
 	DryRun bool   `json:"dry_run"`
@@ -171,7 +174,7 @@ func (s *session) repaired(from *recalled) *Repair {
 	st := from.State
 	r := &Repair{
 		Session: s.name, Whole: from.Whole, Lost: append([]string{}, from.Lost...), Doubt: from.Doubt,
-		Status: st.Status, Node: st.At, Completed: completed(s.plan, st),
+		Status: st.Status, Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(s.plan, st),
 	}
 	n := s.plan.Find(st.At)
 	if n == nil {

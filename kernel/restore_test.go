@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,11 +38,24 @@ type whole struct {
 // cutOffAt runs a session until an iteration and stops it there.
 func cutOffAt(t *testing.T, node string, iteration int, die bool) *whole {
 	t.Helper()
+	return cutOffIn(t, 1, node, iteration, die)
+}
+
+// cutOffIn does so in a run of a session that makes so many, and one more if there are several.
+func cutOffIn(t *testing.T, run int, node string, iteration int, die bool) *whole {
+	t.Helper()
 	w := &whole{root: project(t, damageable), files: map[string][]byte{}}
+	runs, met := 0, 0
+	if run > 1 {
+		runs = run + 1
+	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	e := engine(t, w.root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
-		if req.Node == node && req.Iteration == iteration {
+		if req.Node != node || req.Iteration != iteration {
+			return nil
+		}
+		if met++; met == run {
 			if die {
 				w.keep(t)
 			}
@@ -51,7 +65,7 @@ func cutOffAt(t *testing.T, node string, iteration int, die bool) *whole {
 		}
 		return nil
 	}})
-	if _, err := e.Run(ctx, kernel.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+	if _, err := e.Run(ctx, kernel.RunOptions{Pipeline: "two", Session: "demo", Runs: runs}); err != nil {
 		t.Fatal(err)
 	}
 	if !die {
@@ -151,6 +165,7 @@ func damage(t *rapid.T, journal [][]byte) []byte {
 func TestAnyDamage(t *testing.T) {
 	for name, w := range map[string]*whole{
 		"paused": cutOffAt(t, "c", 2, false), "crashed": cutOffAt(t, "b", 2, true), "crashed early": cutOffAt(t, "a", 1, true),
+		"paused in the second run": cutOffIn(t, 2, "b", 1, false), "crashed in the second run": cutOffIn(t, 2, "a", 2, true),
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := engine(t, w.root, agent{})
@@ -174,16 +189,22 @@ func TestAnyDamage(t *testing.T) {
 					}
 					return
 				}
-				again := r.Node < truth.Node || r.Node == truth.Node && r.Iteration < truth.Iteration
+				here, there := place(r), place(truth)
+				again := slices.Compare(here, there) < 0
 				if again && r.Doubt == "" && (withState || !tailLost(w.journal, journal)) {
-					t.Fatalf("it would go on at %s/%d instead of %s/%d: %+v\n%s", r.Node, r.Iteration, truth.Node, truth.Iteration, r, journal)
+					t.Fatalf("it would go on at %s instead of %s: %+v\n%s", here, there, r, journal)
 				}
-				if r.Node > truth.Node || r.Node == truth.Node && r.Iteration > truth.Iteration {
+				if slices.Compare(here, there) > 0 {
 					t.Fatalf("it would leave out work: %+v\n%s", r, journal)
 				}
 			})
 		})
 	}
+}
+
+// place orders where sessions go on.
+func place(r *kernel.Repair) []string {
+	return []string{fmt.Sprint(r.Run), r.Node, fmt.Sprint(r.Iteration)}
 }
 
 // tailLost reports whether a damaged journal merely ends earlier than the whole one, which nothing in it

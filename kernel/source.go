@@ -28,6 +28,7 @@ type source struct {
 	file     string      // the pipeline file as asked for by path, else absolute; "" for loops and given plans
 	yaml     []byte      // its content
 	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
+	runs     int         // of the whole pipeline, 0 for one
 	configs  userConfigs // of the user, by provider
 	warnings diagnostic.List
 }
@@ -45,6 +46,7 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	src.runs = o.repeats()
 	src.configs, src.warnings = configs, slices.Concat(warnings, src.warnings)
 	return src, nil
 }
@@ -90,10 +92,23 @@ func (o RunOptions) check() error {
 	if named != 1 {
 		return fmt.Errorf("%w: exactly one of Pipeline, Stage and Plan is needed", ErrOptions)
 	}
-	if o.Max < 0 {
+	switch {
+	case o.Max < 0:
 		return fmt.Errorf("%w: a maximum of %d iterations", ErrOptions, o.Max)
+	case o.Runs < 0:
+		return fmt.Errorf("%w: %d runs of a pipeline", ErrOptions, o.Runs)
+	case o.Runs > 1 && o.Stage != "":
+		return fmt.Errorf("%w: %d runs of a stage: it repeats by Max", ErrOptions, o.Runs)
 	}
 	return nil
+}
+
+// repeats is Runs as the journal has it: 0 for once.
+func (o RunOptions) repeats() int {
+	if o.Runs < 2 {
+		return 0
+	}
+	return o.Runs
 }
 
 func (e *Engine) roots() compile.Roots {

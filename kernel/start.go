@@ -108,6 +108,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
 		PlanSHA256: digest, SkipDelays: s.engine.config.standIn != "", Providers: known,
+		Runs: src.runs,
 	}
 	if src.mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
@@ -136,6 +137,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return terminal(s.name, s.state.Status)
 	case s.state.Status.Final():
 		return s.ended()
+	}
+	if err := sameRuns(s.state, o.Runs); err != nil {
+		return err
 	}
 	if from == nil || from.src == nil { // one that is made anew is the session's from now on
 		if err := s.checkPlan(); err != nil {

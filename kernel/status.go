@@ -63,7 +63,7 @@ func (e *Engine) open(session string) (*rundir.Dir, error) {
 func describe(p *plan.Plan, st state.State) *Status {
 	s := &Status{
 		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, Reason: orElse(st.Reason, st.PauseReason),
-		Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
+		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {
@@ -149,7 +149,8 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 			return nil, err
 		}
 		infos = append(infos, SessionInfo{
-			Session: h.Session, Status: h.Status, Crashed: !held && h.Status == state.Running, Stage: h.Stage, Modified: h.Modified,
+			Session: h.Session, Status: h.Status, Crashed: !held && h.Status == state.Running, Stage: h.Stage,
+			Run: h.Run, Runs: h.Runs, Modified: h.Modified,
 		})
 	}
 	return infos, nil

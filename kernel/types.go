@@ -21,6 +21,9 @@ type RunOptions struct {
 	Max   int
 	// Plan runs a plan that is already compiled, instead of Pipeline or Stage.
 	Plan *plan.Plan
+	// Runs is how often the whole pipeline runs in the session, one run after the other. 0 and 1: once. A
+	// stage repeats by Max alone.
+	Runs int
 	// Session names the session. Default: the stage's name, or the pipeline's with the time.
 	Session string
 	// Provider, Model, Context, Inputs and Commands win over what the files say.
@@ -47,6 +50,9 @@ type RunOptions struct {
 // ResumeOptions say how a session goes on.
 type ResumeOptions struct {
 	Session string
+	// Runs is how often the session was said to run its pipeline, for a caller that has been told so again;
+	// another number than the session's is refused. 0: whatever the session has.
+	Runs int
 	// Context is text for the agent's next prompts.
 	Context string
 	// By says who resumes, for the journal.
@@ -88,8 +94,12 @@ type Result struct {
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
 	// Failure is the error record of a failed run, nil otherwise.
 	Failure *event.FailureData `json:"error,omitempty"`
-	// Completed are the ids of the nodes that were completed, in order.
+	// Completed are the ids of the nodes that were completed, in order, in the last run of the pipeline.
 	Completed []string `json:"stages_completed"`
+	// Run is the run of the whole pipeline that the session is at or has ended with, and Runs how many there
+	// are; 0 where it runs once.
+	Run  int `json:"run,omitempty"`
+	Runs int `json:"runs,omitempty"`
 	// Dir is the absolute path of the session's directory.
 	Dir      string        `json:"dir"`
 	Usage    event.Usage   `json:"usage"`
@@ -116,6 +126,8 @@ type SessionInfo struct {
 	Status   state.Status `json:"status"`
 	Crashed  bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
 	Stage    string       `json:"stage,omitempty"`   // the node it is at
+	Run      int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
+	Runs     int          `json:"runs,omitempty"`
 	Modified time.Time    `json:"modified"`
 }
 
@@ -132,6 +144,8 @@ type Status struct {
 	PID         int                `json:"pid,omitempty"`
 	PauseKind   state.PauseKind    `json:"pause_kind,omitempty"`
 	Reason      string             `json:"reason,omitempty"`
+	Run         int                `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
+	Runs        int                `json:"runs,omitempty"` // how often it does
 	Node        string             `json:"node,omitempty"` // path of the node it is at
 	Stage       string             `json:"stage,omitempty"`
 	Type        string             `json:"type,omitempty"` // the stage's name

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -78,10 +80,23 @@ func early(args []string) settings {
 // explain makes the parser's error one for people.
 func (a *app) explain(arranged arrangement, err error) error {
 	verb := arranged.verb
+	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
+		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
+	}
 	if verb == stageCommand || verb == "" {
 		return usageError(err.Error(), "see `%s --help`", program)
 	}
 	return usageError(err.Error(), "see `%s help %s`", program, verb)
+}
+
+// negative is the first word that looks like a negative number, "" for none.
+func negative(args []string) string {
+	for _, arg := range args {
+		if n, err := strconv.Atoi(arg); err == nil && n < 0 {
+			return arg
+		}
+	}
+	return ""
 }
 
 // usage prints the help of a verb, or of the whole command for "".

@@ -15,6 +15,7 @@ type dryRunVerb struct {
 	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
 
 	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`
+	Runs     runs              `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
 	Provider string            `help:"As the run's."`
 	Model    string            `help:"As the run's."`
 	Context  string            `help:"As the run's."`
@@ -70,9 +71,11 @@ func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
 	case v.Name == "":
 		return o, usageError("the name is empty", "give the name of a stage or a pipeline")
 	case v.Kind == modePipeline:
-		o.Pipeline = v.Name
+		o.Pipeline, o.Runs = v.Name, int(v.Runs)
 	case v.Kind != modeLoop && v.Kind != modeStage:
 		return o, usageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", program)
+	case v.Runs > 1:
+		return o, usageError("a stage has no --runs", "--max says how many iterations it has at most")
 	case v.Max < 1:
 		return o, usageError(fmt.Sprintf("a loop cannot have %d iterations", v.Max), "give a number from 1, or leave it out")
 	default:

@@ -24,6 +24,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 	writeRows(to, "Field", [][2]string{
 		{"name", d.Name},
 		{"description", d.Description},
+		{"runs", repeats(d.Runs)},
 		{"nodes", fmt.Sprint(len(d.Plan.Nodes))},
 		{"session", d.Session},
 		{"source", d.File},
@@ -98,6 +99,22 @@ func writeNode(to io.Writer, number string, n *plan.Node) {
 	}
 }
 
+// repeats is how often a pipeline runs, "" for once.
+func repeats(runs int) string {
+	if runs < 2 {
+		return ""
+	}
+	return fmt.Sprint(runs)
+}
+
+// separator stands before the run that begins with the i-th step.
+func separator(i int) string {
+	if i == 0 {
+		return ""
+	}
+	return "\n"
+}
+
 func iterations(most int) string {
 	if most == 0 {
 		return "no limit"
@@ -137,7 +154,12 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 // writeWay writes the way that the scheduler takes.
 func writeWay(to io.Writer, w kernel.DryRunWay) {
 	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
+	run := 0
 	for i, s := range w.Steps {
+		if s.Run != run {
+			run = s.Run
+			fmt.Fprintf(to, "%sRun %d:\n\n", separator(i), run)
+		}
 		fmt.Fprintf(to, "%d. %s", i+1, s.ID)
 		if s.Iterations > 0 { // an embedded pipeline has none of its own: its nodes follow
 			fmt.Fprintf(to, ": %s, %s", plural(s.Iterations, "iteration"), plural(s.Attempts, "attempt"))

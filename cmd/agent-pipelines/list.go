@@ -105,6 +105,15 @@ func checkStatuses(words []string) error {
 	return nil
 }
 
+// stageOf is the stage that a session is at, with the run of its pipeline where there are several.
+func stageOf(s kernel.SessionInfo) string {
+	text := screen.Clean(s.Stage)
+	if runs := ofRuns(s.Run, s.Runs); runs != "" {
+		text += " (run " + runs + ")"
+	}
+	return text
+}
+
 // writeSessions writes a table of sessions, with their ages at a time.
 func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 	if len(sessions) == 0 {
@@ -114,6 +123,6 @@ func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 	const columns = "  %-24s %-10s %-12s %s\n"
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		fmt.Fprintf(to, columns, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", screen.Clean(s.Stage))
+		fmt.Fprintf(to, columns, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
 	}
 }

@@ -28,7 +28,7 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 		return usageError(fmt.Sprintf("a loop cannot have %d iterations", *v.Max), "give a number from 1, or leave it out")
 	}
 	if v.Resume {
-		return v.resume(ctx, a, orElse(v.Session, v.Stage))
+		return v.resume(ctx, a, kernel.ResumeOptions{Session: orElse(v.Session, v.Stage)})
 	}
 	o, err := v.options(a)
 	if err != nil {

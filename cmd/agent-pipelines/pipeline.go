@@ -4,13 +4,16 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
 // pipelineVerb is `pipeline <file|name> [session] [runs]`.
 type pipelineVerb struct {
 	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file."`
 	Session  string `arg:"" optional:"" help:"The session's name. Default: the pipeline's, with the time."`
-	Runs     int    `arg:"" optional:"" default:"1" help:"How often it runs. This version runs it once."`
+	Runs     runs   `arg:"" optional:"" help:"How often the whole pipeline runs in the session. Default: 1."`
 
 	runFlags
 }
@@ -22,23 +25,42 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 	switch {
 	case v.Pipeline == "":
 		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
-	case v.Runs < 1:
-		return usageError(fmt.Sprintf("a pipeline cannot run %d times", v.Runs), "leave the number of runs out, or give 1")
-	case v.Runs > 1:
-		return usageError(fmt.Sprintf("this version runs a pipeline once, not %d times", v.Runs),
-			"leave the number of runs out, or start a session for each run")
 	case v.Resume && v.Session == "":
 		return usageError("--resume needs the session's name", "%s pipeline %s <session> --resume; `%s list` shows the sessions",
 			program, v.Pipeline, program)
 	case v.Resume:
-		return v.resume(ctx, a, v.Session)
+		return v.resume(ctx, a, kernel.ResumeOptions{Session: v.Session, Runs: int(v.Runs)})
 	}
 	o, err := v.options(a)
 	if err != nil {
 		return err
 	}
-	o.Pipeline, o.Session = v.Pipeline, v.Session
+	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
 	return a.start(ctx, v.placeFlags, o, func(session string, more ...string) []string {
-		return a.foreground("pipeline", slices.Concat(v.arguments(o), more), []string{v.Pipeline, session})
+		return a.foreground("pipeline", slices.Concat(v.arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.word()...))
 	}, "Compiling plan.json...")
+}
+
+// runs is how often a whole pipeline runs, 0 where the command says nothing.
+type runs int
+
+// mostRuns is the largest number, so that the folders of nested pipelines, which count on, can be numbered.
+const mostRuns = 999_999
+
+// UnmarshalText reads a number from 1.
+func (r *runs) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > mostRuns {
+		return fmt.Errorf("a pipeline cannot run %q times: give a number from 1 to %d, or leave it out", text, mostRuns)
+	}
+	*r = runs(n)
+	return nil
+}
+
+// word is the number on another command line.
+func (r runs) word() []string {
+	if r == 0 {
+		return nil
+	}
+	return []string{strconv.Itoa(int(r))}
 }

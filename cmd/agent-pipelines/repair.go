@@ -67,6 +67,14 @@ func writeRepair(to io.Writer, r *kernel.Repair) {
 
 // goesOn is the place that a resume begins with.
 func goesOn(r *kernel.Repair) string {
+	text := nodeOf(r)
+	if runs := ofRuns(r.Run, r.Runs); runs != "" {
+		text += " (run " + runs + ")"
+	}
+	return text
+}
+
+func nodeOf(r *kernel.Repair) string {
 	switch {
 	case r.Stage == "":
 		return "past the last node"

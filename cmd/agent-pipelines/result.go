@@ -34,6 +34,11 @@ func writeResult(to io.Writer, r *kernel.Result) {
 		for _, line := range screen.TitledBox("PIPELINE COMPLETE", facts...) {
 			fmt.Fprintln(to, line)
 		}
+		if r.Runs > 1 {
+			for _, line := range screen.Box(fmt.Sprintf("ALL %d PIPELINE RUNS COMPLETE", r.Runs)) {
+				fmt.Fprintln(to, line)
+			}
+		}
 		return
 	}
 	fmt.Fprintf(to, "Session '%s' %s\n", r.Session, ending(r))
@@ -64,6 +69,9 @@ func resultFacts(r *kernel.Result) []string {
 	var facts []string
 	if len(r.Completed) > 0 && r.Mode != modeLoop {
 		facts = append(facts, "Stages:   "+strings.Join(r.Completed, ", "))
+	}
+	if runs := ofRuns(r.Run, r.Runs); runs != "" && r.Status != state.Completed {
+		facts = append(facts, "Run:      "+runs)
 	}
 	facts = append(facts, "Time:     "+r.Duration.Round(100*time.Millisecond).String())
 	if usage := screen.Usage(r.Usage); usage != "" {

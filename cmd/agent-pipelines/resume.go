@@ -42,13 +42,13 @@ func orPlace(place, other kernel.Background) kernel.Background {
 	return place
 }
 
-// resume serves --resume of the verbs that start a session.
-func (f *runFlags) resume(ctx context.Context, a *app, session string) error {
+// resume serves --resume of the verbs that start a session; o says which one.
+func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions) error {
 	place, err := f.place(ctx, a)
 	if err != nil {
 		return err
 	}
-	o := kernel.ResumeOptions{Session: session, Context: f.Context, Force: f.Force}
+	o.Context, o.Force = f.Context, f.Force
 	if ignored := f.ignoredOnResume(); ignored != "" {
 		return a.resume(ctx, place, o, ignored)
 	}

@@ -51,6 +51,7 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	row("Session", s.Session)
 	row("Status", condition(s))
 	row("Reason", s.Reason)
+	row("Run", ofRuns(s.Run, s.Runs))
 	row("Node", node(s))
 	row("Provider", s.Provider)
 	if len(s.Providers) == 0 {
@@ -91,6 +92,14 @@ func condition(s *kernel.Status) string {
 	default:
 		return string(s.Status)
 	}
+}
+
+// ofRuns is which run of a pipeline a session is at, "" where it runs once.
+func ofRuns(run, runs int) string {
+	if runs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", run, runs)
 }
 
 func node(s *kernel.Status) string {

@@ -24,6 +24,7 @@ type SessionStartData struct {
 	SchedulerVersion int    `json:"scheduler_version"`
 	PlanSHA256       string `json:"plan_sha256"` // of plan.json
 	SkipDelays       bool   `json:"skip_delays,omitempty"`
+	Runs             int    `json:"runs,omitempty"` // how often the whole pipeline runs, 0 for once
 	// Providers says what the names in parallel blocks stand for, by name as written.
 	Providers map[string]Provider `json:"providers,omitempty"`
 }
@@ -98,11 +99,12 @@ type PipelineStartData struct {
 	Runs     int    `json:"runs"`
 }
 
-// NodeRunStartData begins one run of a nested pipeline.
-type NodeRunStartData struct {
+// RunStartData begins one run of a pipeline: of a nested one by node_run_start, of the whole one from the
+// second on by run_start.
+type RunStartData struct {
 	Name string `json:"name"`
-	N    int    `json:"n"`   // in this visit, from 1
-	Max  int    `json:"max"` // runs of a visit
+	N    int    `json:"n"`   // from 1; of a nested one in this visit
+	Max  int    `json:"max"` // how many there will be
 }
 
 // ProviderStartData begins the work of one provider of a parallel block.

@@ -50,7 +50,10 @@ type Cursor struct {
 	Provider  string `json:"provider,omitempty"` // the branch of a parallel block
 	Step      string `json:"step,omitempty"`
 	Visit     int    `json:"visit,omitempty"` // only from the second visit on
-	Phase     string `json:"phase,omitempty"`
+	// Run is the run of the whole pipeline, only from the second one on and only in what the scheduler
+	// itself says; other events have a key.
+	Run   int    `json:"run,omitempty"`
+	Phase string `json:"phase,omitempty"`
 }
 
 // Informative reports whether the event needs no sync of its own; see [Type.Informative].

@@ -4,7 +4,7 @@ package event
 // unless the event says must.
 func (t Type) Known() bool {
 	switch t {
-	case SessionStart, SessionComplete, NodeStart, NodeRunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
+	case SessionStart, SessionComplete, NodeStart, NodeRunStart, RunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
 		ParallelProviderStart, ParallelProviderComplete, ParallelProviderFailed, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
 		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, AttemptStart, Retry, Decision, TimerSet, TimerFired,
 		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, CheckResult, CycleStart,

@@ -28,6 +28,7 @@ const (
 	SessionAborted         Type = "session_aborted"
 	ParallelProviderFailed Type = "parallel_provider_failed"
 	NodeRunStart           Type = "node_run_start" // a nested pipeline begins once more
+	RunStart               Type = "run_start"      // the whole pipeline begins once more
 	AttemptStart           Type = "attempt_start"  // of an iteration that was checked before its attempt
 	Retry                  Type = "retry"
 	Decision               Type = "decision"

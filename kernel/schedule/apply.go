@@ -27,6 +27,9 @@ func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if e.Type != event.KernelStart && e.Type != event.SessionStart && e.Epoch != 0 && e.Epoch < s.Epoch {
 		return s, misfit(e, fmt.Sprintf("epoch %d is outdated, %d has begun", e.Epoch, s.Epoch))
 	}
+	if c := e.Cursor; c != nil && c.Run > 1 && c.Run != s.Run && e.Type != event.RunStart && !e.Type.Informative() {
+		return s, misfit(e, fmt.Sprintf("it belongs to run %d of the pipeline", c.Run))
+	}
 	next := s.Clone()
 	if err := apply(p, &next, e); err != nil {
 		return s, err
@@ -62,8 +65,8 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyQuestionAsked(s, e)
 	case event.NodeStart:
 		return applyNodeStart(p, s, e)
-	case event.NodeRunStart:
-		return applyRunStart(p, s, e)
+	case event.NodeRunStart, event.RunStart:
+		return applyAnyRunStart(p, s, e)
 	case event.NodeComplete:
 		return applyNodeComplete(p, s, e)
 	case event.ParallelProviderStart:

@@ -42,6 +42,10 @@ type Command struct {
 // until an event that answers them is applied, and none when the run waits for effects under way,
 // for a timer, or for a person, or when it has ended.
 func Decide(p *plan.Plan, s state.State) []Command {
+	return inRun(s.Run, decide(p, s))
+}
+
+func decide(p *plan.Plan, s state.State) []Command {
 	switch {
 	case s.Epoch == 0 || s.RunID == "":
 		return nil
@@ -50,7 +54,7 @@ func Decide(p *plan.Plan, s state.State) []Command {
 	case s.Status != state.Running:
 		return nil
 	case s.At == "":
-		return record(sessionComplete(p, s))
+		return decideEnd(p, s)
 	}
 	n := p.Find(s.At)
 	if n == nil {

@@ -15,7 +15,7 @@ func decideEmbedded(p *plan.Plan, n *plan.Node, ns state.Node) []Command {
 	most := runs(p, n)
 	if ns.Runs < most {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
-			event.NodeRunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
+			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
 	}
 	return record(event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}, "", event.NodeCompleteData{
 		Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess), To: target(p, n, plan.OutcomeSuccess),
@@ -38,9 +38,9 @@ func embeddedStart(p *plan.Plan, n *plan.Node) event.Event {
 
 // ---- Apply
 
-// applyRunStart sends the run to the first node of the embedded plan, whose nodes are as if they had
+// applyNodeRunStart sends the run to the first node of the embedded plan, whose nodes are as if they had
 // never been entered.
-func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
+func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	n, ns := p.Find(s.At), s.Nodes[s.At]
 	if n == nil || n.Plan == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At || ns.Runs >= runs(p, n) {
 		return misfit(e, "the run is not at that pipeline")
@@ -58,14 +58,14 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 // runOf is the number of the run that a node about to be entered belongs to: that of the outermost
-// pipeline node around it.
+// pipeline node around it, or of the whole pipeline.
 func runOf(p *plan.Plan, s *state.State, path string) int {
 	outermost := ""
 	for outer := p.Embedder(path); outer != ""; outer = p.Embedder(outer) {
 		outermost = outer
 	}
 	if outermost == "" {
-		return 1
+		return max(s.Run, 1)
 	}
 	return s.Nodes[outermost].Run
 }

@@ -113,7 +113,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	case found.Kind == plan.KindStage:
 		n.Loop = firstLoop(found)
 	case found.Kind == plan.KindPipeline && p.Embedder(s.At) == "":
-		n.Run = old.Run // no run has begun in this visit
+		n.Run = max(old.Run, s.PriorRuns[s.At]) // no run has begun in this visit
 	}
 	s.Nodes[s.At] = n
 	return nil

@@ -11,9 +11,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// maxTransitions is far above what four nodes of four iterations, retries, crashes and resumes can
-// need.
-const maxTransitions = 5000
+// maxTransitions is far above what three runs of four nodes of four iterations, retries, crashes and resumes
+// can need.
+const maxTransitions = 15000
 
 // U070, D3: every run ends or pauses in bounded transitions, whatever happens.
 func TestEveryRunEndsOrPauses(t *testing.T) {

@@ -49,7 +49,7 @@ func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) s
 // loopAt is the loop at a place of a node; false if nothing runs there.
 func loopAt(n state.Node, at event.Place) (seat, bool) {
 	for _, s := range seats(at.Outer(), n) {
-		if s.at.Node == at.Node && s.at.Branch == at.Branch && s.at.Visit == at.Visit {
+		if s.at.Node == at.Node && s.at.Branch == at.Branch && s.at.Visit == at.Visit && s.at.Run == at.Run {
 			return s, true
 		}
 	}

@@ -117,9 +117,10 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
 		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
 		Seq: seq, Epoch: epoch, Handled: handled, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
+		At: first(p),
 	}
-	if len(p.Nodes) > 0 {
-		s.At = p.Nodes[0].Path
+	if d.Runs > 1 {
+		s.Run, s.Runs = 1, d.Runs
 	}
 	return nil
 }

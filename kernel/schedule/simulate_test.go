@@ -31,7 +31,9 @@ type simulation struct {
 
 func start(t *rapid.T, p *plan.Plan) *simulation {
 	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}}
-	e := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version})
+	e := event.New(event.SessionStart, nil, "", event.SessionStartData{
+		Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
+	})
 	s.append(e)
 	s.kernel()
 	return s

@@ -76,6 +76,14 @@ type State struct {
 	EndedAt     *time.Time `json:"ended_at,omitempty"` // completed, failed, aborted or paused
 	ResumedAt   *time.Time `json:"resumed_at,omitempty"`
 
+	// Run is which run of the whole pipeline this is, from 1, and Runs how many there will be. Both are 0
+	// in a session that makes one.
+	Run  int `json:"run,omitempty"`
+	Runs int `json:"runs,omitempty"`
+	// PriorRuns are the runs that nested pipelines made in earlier runs of the whole one, by the path of
+	// their node: theirs are counted on.
+	PriorRuns map[string]int `json:"prior_runs,omitempty"`
+
 	// At is the path of the node the run is at, "" when it is past the last one.
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
@@ -137,7 +145,7 @@ func (s State) Clone() State {
 		}
 	}
 	s.Nodes = nodes
-	s.Timers = maps.Clone(s.Timers)
+	s.Timers, s.PriorRuns = maps.Clone(s.Timers), maps.Clone(s.PriorRuns)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
 	s.Questions = maps.Clone(s.Questions)
 	s.Handled = slices.Clone(s.Handled)

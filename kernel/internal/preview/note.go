@@ -7,7 +7,7 @@ import (
 // note keeps what an event says of the visit that it belongs to.
 func (w *walker) note(e event.Event) error {
 	if e.Type == event.NodeStart {
-		step := Step{Node: e.Cursor.NodePath}
+		step := Step{Node: e.Cursor.NodePath, Run: w.state.Run}
 		if n := w.plan.Find(step.Node); n != nil {
 			step.ID = n.ID
 		}

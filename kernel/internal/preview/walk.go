@@ -40,6 +40,8 @@ var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error}
 type Step struct {
 	Node string `json:"node"` // path
 	ID   string `json:"id"`
+	// Run is the run of the whole pipeline that it belongs to, 0 where there is one.
+	Run int `json:"run,omitempty"`
 	// Iterations that would run, of a block those of all its providers.
 	Iterations int `json:"iterations"`
 	// Attempts that would be made for them.

@@ -50,7 +50,7 @@ func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.St
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
 		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
 	}
-	o := &outline{started: earlier(st.StartedAt, now), at: target.Path, nodes: map[string]*work{}}
+	o := &outline{started: earlier(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
 	fresh, err := f.build(b, o, orElse(st.RunID, b.RunID))
 	if err != nil {
 		return st, err

@@ -69,7 +69,7 @@ func (f *Found) documented(p *plan.Plan) *outline {
 		n := &p.Nodes[s.Index]
 		w := &work{visit: 1, started: at, ended: at, done: s.Status == string(state.NodeComplete), providers: map[string]*branch{}}
 		if w.completed = f.passOf(n, time.Time{}); w.completed == 0 && w.done {
-			w.completed = f.iterationsOf(p, n)
+			w.completed = f.iterationsOf(p, n, 1)
 		}
 		w.iteration = w.completed
 		o.nodes[n.Path] = w

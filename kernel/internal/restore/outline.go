@@ -2,6 +2,7 @@ package restore
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -12,6 +13,7 @@ import (
 type outline struct {
 	mode, pipeline string
 	started        time.Time // of the run, or of the newest pass through it
+	run, runs      int       // of the whole pipeline, where it runs several times
 	last           time.Time
 	at             string // path of the node named last
 	nodes          map[string]*work
@@ -57,6 +59,8 @@ type facts struct {
 	ExitCode   *int   `json:"exit_code"`
 	To         string `json:"to"`
 	Outcome    string `json:"outcome"`
+	N          int    `json:"n"`
+	Runs       int    `json:"runs"`
 }
 
 // read is lenient: a member of another type is as good as none.
@@ -69,6 +73,7 @@ func read(data json.RawMessage) facts {
 	for name, into := range map[string]any{
 		"mode": &f.Mode, "pipeline": &f.Pipeline, "status": &f.Status, "reason": &f.Reason, "message": &f.Message, "stage": &f.Stage,
 		"stage_index": &f.StageIndex, "exit_code": &f.ExitCode, "to": &f.To, "outcome": &f.Outcome,
+		"n": &f.N, "runs": &f.Runs,
 	} {
 		_ = json.Unmarshal(members[name], into)
 	}
@@ -92,6 +97,11 @@ func (o *outline) take(e event.Event) {
 	switch e.Type {
 	case event.SessionStart:
 		*o = outline{mode: f.Mode, pipeline: f.Pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
+		if f.Runs > 1 {
+			o.run, o.runs = 1, f.Runs
+		}
+	case event.RunStart:
+		o.inRun(f.N)
 	case event.SessionComplete:
 		o.complete, o.reason = true, f.Reason
 	case event.SessionAborted:
@@ -102,6 +112,7 @@ func (o *outline) take(e event.Event) {
 			return
 		}
 		o.again(e)
+		o.inRun(runOf(e))
 		o.at = e.Cursor.NodePath
 		if e.Cursor.Provider != "" {
 			o.node(e).provider(e, f)
@@ -120,6 +131,26 @@ func (o *outline) again(e event.Event) {
 	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
 		*o = outline{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
 	}
+}
+
+// inRun begins a later run of the whole pipeline, which knows nothing of those before.
+func (o *outline) inRun(run int) {
+	if run <= max(o.run, 1) || run > maxIteration {
+		return
+	}
+	*o = outline{
+		mode: o.mode, pipeline: o.pipeline, started: o.started, last: o.last, run: run, runs: max(o.runs, run), nodes: map[string]*work{},
+	}
+}
+
+// runOf is the run of the whole pipeline that an event belongs to, as far as it says so. Inside a nested
+// pipeline a key counts that one's runs.
+func runOf(e event.Event) int {
+	_, at, _, ok := e.Key.Parse()
+	if !ok || strings.Contains(at.Outer(), ".") {
+		return e.Cursor.Run
+	}
+	return max(e.Cursor.Run, at.Run)
 }
 
 // node is the work at the event's node; a later visit begins anew.

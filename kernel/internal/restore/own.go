@@ -144,6 +144,9 @@ func same(a, b state.State) bool {
 
 // behind reports whether a state lacks iterations that an earlier one has: then it is not what it says.
 func behind(later, earlier state.State) bool {
+	if later.Run != earlier.Run {
+		return later.Run < earlier.Run
+	}
 	for path, was := range earlier.Nodes {
 		is, entered := later.Nodes[path]
 		if !entered || is.Visit < was.Visit || is.Visit == was.Visit && is.Loop.Completed < was.Loop.Completed {
@@ -155,7 +158,7 @@ func behind(later, earlier state.State) bool {
 
 // fits reports whether a state can be one of a run of the plan.
 func fits(p *plan.Plan, st state.State) bool {
-	if st.At != "" && p.Find(st.At) == nil {
+	if st.At != "" && p.Find(st.At) == nil || st.Run < 0 || st.Run > st.Runs {
 		return false
 	}
 	switch st.Status {
@@ -195,7 +198,12 @@ func merged(exact, guess state.State) state.State {
 	if exact.RunID != guess.RunID || exact.RunID == "" {
 		return guess
 	}
-	for path, n := range exact.Nodes {
+	guess.Runs = max(guess.Runs, exact.Runs)
+	known := exact.Nodes
+	if exact.Run != guess.Run { // of an earlier run of the pipeline
+		known = nil
+	}
+	for path, n := range known {
 		g, entered := guess.Nodes[path]
 		if !entered || n.Status != state.NodeRunning && n.Visit == g.Visit {
 			guess.Nodes[path] = n

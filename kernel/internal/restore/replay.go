@@ -69,7 +69,9 @@ func (r *replay) take(s step) {
 		if r.open() == "" {
 			r.found(fmt.Sprintf("what came before line %d (%s) is missing", s.line, e.Type), e.Seq-1)
 		}
-		r.close()
+		if telling(e) {
+			r.close()
+		}
 	default:
 		r.found(fmt.Sprintf("line %d (%s) does not follow from those before it", s.line, e.Type), e.Seq)
 	}
@@ -117,7 +119,7 @@ func (r *replay) close() {
 func telling(e event.Event) bool {
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
-		event.NodeStart, event.NodeComplete, event.SessionStart, event.SessionImported:
+		event.RunStart, event.NodeStart, event.NodeComplete, event.SessionStart, event.SessionImported:
 		return true
 	case event.Error:
 		return e.Key != ""
@@ -183,7 +185,7 @@ func forge(st state.State, e event.Event) (state.State, bool) {
 	st = st.Clone()
 	n = st.Nodes[st.At]
 	if e.Type == event.NodeComplete {
-		if e.Cursor == nil || e.Cursor.NodePath != st.At || max(e.Cursor.Visit, 1) != n.Visit {
+		if e.Cursor == nil || e.Cursor.NodePath != st.At || max(e.Cursor.Visit, 1) != n.Visit || max(e.Cursor.Run, 1) != max(st.Run, 1) {
 			return st, false
 		}
 		n.Loop.Iteration, n.Loop.Completed = e.Cursor.Iteration, max(n.Loop.Completed, e.Cursor.Iteration)

@@ -33,7 +33,12 @@ func (f *Found) build(b Base, o *outline, runID string) (state.State, error) {
 		Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
 		SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
 		Status: state.Running, StartedAt: o.started, Nodes: map[string]state.Node{},
+		Run: o.run, Runs: o.runs,
 	}
+	if d := &f.Document; d.Runs > 1 && orElse(d.RunID, runID) == runID { // the beginning may be lost
+		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
+	}
+	f.countNested(b.Plan, &st)
 	if st.Mode != "loop" {
 		st.Pipeline = orElse(st.Pipeline, b.Plan.Pipeline.Name)
 	}
@@ -66,14 +71,17 @@ func (f *Found) enter(b Base, o *outline, st *state.State) error {
 		w := o.nodes[n.Path]
 		if w == nil { // its lines are lost
 			w = &work{visit: 1, started: o.started, done: i < at}
-			w.completed = f.iterationsOf(b.Plan, n)
+			w.completed = f.iterationsOf(b.Plan, n, st.Run)
 		}
 		if i < at {
 			w.done, w.failed = true, nil
 		}
-		ns, err := f.node(b, n, w)
+		ns, err := f.node(b, n, w, max(st.Run, 1))
 		if err != nil {
 			return err
+		}
+		if n.Kind == plan.KindPipeline {
+			ns.Run = max(ns.Run, st.PriorRuns[n.Path])
 		}
 		st.Nodes[n.Path] = ns
 	}
@@ -89,6 +97,31 @@ func (f *Found) enter(b Base, o *outline, st *state.State) error {
 	return nil
 }
 
+// countNested finds out from the folders how many runs the nested pipelines have made so far, in a session
+// whose whole pipeline runs several times: theirs are counted on.
+func (f *Found) countNested(p *plan.Plan, st *state.State) {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Kind != plan.KindPipeline || st.Run < 2 {
+			continue
+		}
+		made := 0
+		for ; ; made++ {
+			node, err := rundir.At(p, event.Place{Node: n.Path, Run: made + 1})
+			if err != nil {
+				break
+			}
+			if _, err := f.Dir.Stat(string(node)); err != nil {
+				break
+			}
+		}
+		if st.PriorRuns == nil {
+			st.PriorRuns = map[string]int{}
+		}
+		st.PriorRuns[n.Path] = made
+	}
+}
+
 // mode is loop or pipeline, where no event says it.
 func (f *Found) mode() string {
 	if mode := f.Document.Type; mode == "loop" || mode == "pipeline" {
@@ -101,8 +134,8 @@ func (f *Found) mode() string {
 }
 
 // node makes the state of a node that was entered.
-func (f *Found) node(b Base, n *plan.Node, w *work) (state.Node, error) {
-	ns := state.Node{Visit: w.visit, Run: 1, Status: state.NodeRunning, StartedAt: w.started}
+func (f *Found) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
+	ns := state.Node{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}
 	ended := w.ended
 	if ended.IsZero() {
 		ended = w.started
@@ -119,7 +152,7 @@ func (f *Found) node(b Base, n *plan.Node, w *work) (state.Node, error) {
 		return ns, err
 	}
 	ns.Loop = loopOf(w, n.Termination.Max())
-	err = f.refs(b.Plan, event.Place{Node: n.Path, Visit: ns.Visit, Run: 1}, &ns.Loop, &ns.Output)
+	err = f.refs(b.Plan, event.Place{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
 	return ns, err
 }
 
@@ -152,7 +185,7 @@ func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
 		if !begun {
 			p = &branch{started: w.started, stages: map[int]*work{}}
 		}
-		s, err := f.branch(b, n, id, p, w.done, ns.Visit)
+		s, err := f.branch(b, n, id, p, w.done, *ns)
 		if err != nil {
 			return err
 		}
@@ -174,14 +207,14 @@ func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
 }
 
 // branch makes one provider of a block; done says that all of its stages are.
-func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, visit int) (state.Branch, error) {
+func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
 	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
 	done = done || p.done
 	if done {
 		s.Status, s.Stage = state.NodeComplete, len(n.Stages)-1
 	}
 	for i := range s.Stage + 1 {
-		at := event.Place{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: visit, Run: 1, Branch: id}
+		at := event.Place{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: ns.Visit, Run: ns.Run, Branch: id}
 		w := p.stages[i]
 		if w == nil {
 			w = &work{completed: f.iterationsAt(b.Plan, at)}
@@ -278,11 +311,11 @@ func (f *Found) ref(name string) (*event.Ref, error) {
 }
 
 // iterationsOf counts the iterations that have left a result in a node's directory.
-func (f *Found) iterationsOf(p *plan.Plan, n *plan.Node) int {
+func (f *Found) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
 	if n.Kind != plan.KindStage {
 		return 0
 	}
-	return f.iterationsAt(p, event.Place{Node: n.Path, Visit: 1, Run: 1})
+	return f.iterationsAt(p, event.Place{Node: n.Path, Visit: 1, Run: run})
 }
 
 func (f *Found) iterationsAt(p *plan.Plan, at event.Place) int {

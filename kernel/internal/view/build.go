@@ -21,6 +21,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	f := Front{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
+		Run: st.Run, Runs: st.Runs,
 	}
 	if at := stampOf(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at

@@ -21,6 +21,7 @@ type Head struct {
 	CurrentStage       int
 	Iteration          int
 	IterationCompleted int
+	Run, Runs          int // of the whole pipeline, 0 where it runs once
 	// Err is why the file could not be read; nil for a session that has none yet.
 	Err error
 }
@@ -54,7 +55,8 @@ func headOf(p *rundir.Project, e rundir.Entry) Head {
 	}
 	h := Head{
 		Session: e.Session, Modified: e.Modified, Type: d.Type, Status: state.Status(d.Status), StartedAt: d.StartedAt,
-		CurrentStage: d.CurrentStage, Iteration: d.Iteration, IterationCompleted: d.IterationCompleted, Err: err,
+		CurrentStage: d.CurrentStage, Iteration: d.Iteration, IterationCompleted: d.IterationCompleted,
+		Run: d.Run, Runs: d.Runs, Err: err,
 	}
 	for _, s := range d.Stages {
 		if s.Index == d.CurrentStage {

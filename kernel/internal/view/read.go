@@ -73,7 +73,7 @@ func (d *Document) fields() map[string]any {
 	return map[string]any{
 		"session": &d.Session, "type": &d.Type, "started_at": &d.StartedAt, "status": &d.Status,
 		"current_stage": &d.CurrentStage, "iteration": &d.Iteration, "iteration_completed": &d.IterationCompleted,
-		"iteration_started": &d.IterationStarted, "stages": &d.Stages, "history": &d.History,
+		"iteration_started": &d.IterationStarted, "stages": &d.Stages, "run": &d.Run, "runs": &d.Runs, "history": &d.History,
 		"event_offset": &d.EventOffset, "completed_at": &d.CompletedAt, "completion_reason": &d.CompletionReason,
 		"failed_at": &d.FailedAt, "error": &d.Error, "error_type": &d.ErrorType, "resume_from": &d.ResumeFrom,
 		"resumed_at": &d.ResumedAt, "paused_at": &d.PausedAt, "pause_reason": &d.PauseReason, "pause_kind": &d.PauseKind,

@@ -186,7 +186,7 @@ const (
 func worth(t event.Type) urgency {
 	switch t {
 	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
-		event.SessionAborted, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
+		event.SessionAborted, event.RunStart, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
 		event.QuestionAsked, event.QuestionAnswered:
 		return atOnce
 	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,

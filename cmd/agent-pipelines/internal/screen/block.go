@@ -115,5 +115,5 @@ func goesOn(at place, n *plan.Node) []string {
 	if len(on) > 0 {
 		head += ": " + strings.Join(on, ", ")
 	}
-	return append([]string{head}, done...)
+	return append([]string{head + inRun(at)}, done...)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Details is an event as one line of a log, without its time: the type, where it happened as
-// node=, run=, iter=, and what matters of its data as key=value.
+// node=, run=, iter=, of-run= (the run of the whole pipeline), and what matters of its data as key=value.
 func Details(e event.Event) string {
 	parts := []string{string(e.Type)}
 	if c := e.Cursor; c != nil {
@@ -19,6 +19,9 @@ func Details(e event.Event) string {
 		}
 		if c.Iteration > 0 {
 			parts = append(parts, fmt.Sprintf("iter=%d", c.Iteration))
+		}
+		if c.Run > 0 {
+			parts = append(parts, fmt.Sprintf("of-run=%d", c.Run))
 		}
 	}
 	var data map[string]any

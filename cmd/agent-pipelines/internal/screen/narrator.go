@@ -56,6 +56,8 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return sessionHead(at)
 	case event.SessionResumed:
 		return append(resumed(at), stillWaiting(at, e)...)
+	case event.RunStart:
+		return sessionHead(at)
 	case event.NodeStart:
 		return nodeHead(at, e)
 	case event.NodeRunStart:
@@ -94,7 +96,11 @@ func sessionHead(at place) []string {
 	if at.loop() {
 		return loopHead(at)
 	}
-	return append(Box("Pipeline: "+at.Plan.Pipeline.Name, "Session:  "+at.Session), "")
+	var lines []string
+	if at.State.Runs > 1 {
+		lines = append(Box(fmt.Sprintf("PIPELINE RUN %d of %d", at.State.Run, at.State.Runs)), "")
+	}
+	return append(append(lines, Box("Pipeline: "+at.Plan.Pipeline.Name, "Session:  "+at.Session)...), "")
 }
 
 func loopHead(at place) []string {
@@ -116,7 +122,7 @@ func loopHead(at place) []string {
 func resumed(at place) []string {
 	n := at.Plan.Find(at.State.At)
 	if n == nil {
-		return []string{fmt.Sprintf("Resuming session '%s'", at.Session)}
+		return []string{fmt.Sprintf("Resuming session '%s'", at.Session) + inRun(at)}
 	}
 	if n.Kind == plan.KindParallel {
 		return goesOn(at, n)
@@ -125,7 +131,15 @@ func resumed(at place) []string {
 	if at.loop() {
 		return []string{fmt.Sprintf("Resuming session '%s' from iteration %d", at.Session, next)}
 	}
-	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, iteration %d", at.Session, n.ID, next)}
+	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, iteration %d", at.Session, n.ID, next) + inRun(at)}
+}
+
+// inRun says which run of the pipeline a session is in, where there are several.
+func inRun(at place) string {
+	if at.State.Runs < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (run %d of %d)", at.State.Run, at.State.Runs)
 }
 
 func nodeHead(at place, e event.Event) []string {
@@ -164,7 +178,7 @@ func pipelineHead(at place, number, of int) []string {
 
 // runHead announces a run of it, where there are several.
 func runHead(e event.Event) []string {
-	d, err := event.Decode[event.NodeRunStartData](e)
+	d, err := event.Decode[event.RunStartData](e)
 	if err != nil || d.Max < 2 {
 		return nil
 	}

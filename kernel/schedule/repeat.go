@@ -1,0 +1,72 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// decideEnd serves a run that is past its last node: the whole pipeline begins once more while runs are
+// left, and then the session is complete.
+func decideEnd(p *plan.Plan, s state.State) []Command {
+	if s.Run >= s.Runs {
+		return record(sessionComplete(p, s))
+	}
+	next := s.Run + 1
+	return record(event.New(event.RunStart, &event.Cursor{NodePath: first(p), Run: next}, "",
+		event.RunStartData{Name: p.Pipeline.Name, N: next, Max: s.Runs}))
+}
+
+// inRun says in the commands' events which run of the whole pipeline they belong to, from the second one on.
+func inRun(run int, cmds []Command) []Command {
+	for _, c := range cmds {
+		if run > 1 && c.Event != nil && c.Event.Cursor != nil {
+			c.Event.Cursor.Run = max(c.Event.Cursor.Run, run)
+		}
+	}
+	return cmds
+}
+
+// first is the path of the first node, "" in a plan without nodes.
+func first(p *plan.Plan) string {
+	if len(p.Nodes) == 0 {
+		return ""
+	}
+	return p.Nodes[0].Path
+}
+
+// ---- Apply
+
+func applyAnyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
+	if e.Type == event.NodeRunStart {
+		return applyNodeRunStart(p, s, e)
+	}
+	return applyRunStart(p, s, e)
+}
+
+// applyRunStart sends the session to the first node again, and every node is as if it had never been
+// entered. Only the runs of nested pipelines are counted on, since their folders are.
+func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.RunStartData](e)
+	if err != nil {
+		return err
+	}
+	if s.Status != state.Running || s.At != "" || s.Run >= s.Runs || d.N != s.Run+1 {
+		return misfit(e, fmt.Sprintf("run %d of the pipeline is not due", d.N))
+	}
+	s.Run++
+	for path, n := range s.Nodes {
+		if found := p.Find(path); found == nil || found.Kind != plan.KindPipeline || p.Embedder(path) != "" {
+			continue
+		}
+		if s.PriorRuns == nil {
+			s.PriorRuns = map[string]int{}
+		}
+		s.PriorRuns[path] = n.Run
+	}
+	clear(s.Nodes)
+	s.Cycles, s.At = nil, first(p)
+	return nil
+}
