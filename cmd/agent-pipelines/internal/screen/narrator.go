@@ -7,6 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 const modeLoop = "loop"
@@ -127,11 +128,22 @@ func resumed(at place) []string {
 	if n.Kind == plan.KindParallel {
 		return goesOn(at, n)
 	}
-	next := at.State.Nodes[n.Path].Loop.Completed + 1
+	from := goesOnFrom(at.State.Nodes[n.Path].Loop)
 	if at.loop() {
-		return []string{fmt.Sprintf("Resuming session '%s' from iteration %d", at.Session, next)}
+		return []string{fmt.Sprintf("Resuming session '%s' from %s", at.Session, from)}
 	}
-	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, iteration %d", at.Session, n.ID, next) + inRun(at)}
+	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, from) + inRun(at)}
+}
+
+// goesOnFrom is what a loop does next: an iteration, or the decision whether there is to be another one.
+func goesOnFrom(l state.Loop) string {
+	switch l.Phase {
+	case state.PhaseDecide, state.PhaseQuestion, state.PhaseAsking:
+		if l.Completed > 0 {
+			return fmt.Sprintf("the decision after iteration %d", l.Completed)
+		}
+	}
+	return fmt.Sprintf("iteration %d", l.Completed+1)
 }
 
 // inRun says which run of the pipeline a session is in, where there are several.
