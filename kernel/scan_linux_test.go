@@ -10,9 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -76,18 +75,18 @@ type listings struct {
 // watchListings watches root, the directories below it, and those that are made in these later.
 func watchListings(t *testing.T, root string) *listings {
 	t.Helper()
-	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	fd, err := syscall.InotifyInit1(syscall.IN_NONBLOCK | syscall.IN_CLOEXEC)
 	if err != nil {
 		t.Error(err)
 		return &listings{fd: -1}
 	}
-	t.Cleanup(func() { _ = unix.Close(fd) })
+	t.Cleanup(func() { _ = syscall.Close(fd) })
 	l := &listings{fd, map[int32]string{}}
 	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		n, err := unix.InotifyAddWatch(fd, name, unix.IN_ACCESS|unix.IN_ONLYDIR)
+		n, err := syscall.InotifyAddWatch(fd, name, syscall.IN_ACCESS|syscall.IN_ONLYDIR)
 		l.of[int32(n)] = name
 		return err
 	})
@@ -104,8 +103,8 @@ func (l *listings) all(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for buffer := make([]byte, 64<<10); ; {
-		n, err := unix.Read(l.fd, buffer)
-		if errors.Is(err, unix.EAGAIN) {
+		n, err := syscall.Read(l.fd, buffer)
+		if errors.Is(err, syscall.EAGAIN) {
 			slices.Sort(names)
 			return slices.Compact(names)
 		}
@@ -113,16 +112,16 @@ func (l *listings) all(t *testing.T) []string {
 			t.Error(err)
 			return names
 		}
-		for rest := buffer[:n]; len(rest) >= unix.SizeofInotifyEvent; {
+		for rest := buffer[:n]; len(rest) >= syscall.SizeofInotifyEvent; {
 			watch, mask := int32(binary.NativeEndian.Uint32(rest)), binary.NativeEndian.Uint32(rest[4:])
-			end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
-			within := strings.TrimRight(string(rest[unix.SizeofInotifyEvent:end]), "\x00") // "" for the directory itself
+			end := syscall.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(rest[12:]))
+			within := strings.TrimRight(string(rest[syscall.SizeofInotifyEvent:end]), "\x00") // "" for the directory itself
 			rest = rest[end:]
-			if mask&unix.IN_Q_OVERFLOW != 0 {
+			if mask&syscall.IN_Q_OVERFLOW != 0 {
 				t.Error("some listings were not told")
 			}
 			name := filepath.Join(l.of[watch], within)
-			if mask&unix.IN_ACCESS != 0 && mask&unix.IN_ISDIR != 0 && filepath.Base(name) != "inbox" {
+			if mask&syscall.IN_ACCESS != 0 && mask&syscall.IN_ISDIR != 0 && filepath.Base(name) != "inbox" {
 				names = append(names, name)
 			}
 		}
