@@ -18,6 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -81,8 +82,13 @@ func (s *session) happened(e event.Event, st state.State) {
 	}
 	s.acknowledge(e)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
-	if e.Type == event.NodeComplete {
+	switch e.Type {
+	case event.NodeComplete:
 		s.derive(e)
+	case event.TimerFired:
+		if reached := schedule.Reached(s.plan, st, e.Key); reached != nil {
+			s.note(event.New(event.StageTimeout, e.Cursor, "", reached))
+		}
 	}
 }
 
@@ -224,12 +230,18 @@ func (s *session) result() *Result {
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum
 	if !st.Status.Final() {
-		r.ResumeCommand = resumeCommand(s.name)
+		r.ResumeCommand = resumeCommand(s.name, s.plan, st)
 	}
 	return r
 }
 
-func resumeCommand(session string) string { return "agent-pipelines resume " + session }
+// resumeCommand goes on with a session that stands as st says.
+func resumeCommand(session string, p *plan.Plan, st state.State) string {
+	if used := schedule.UsedUp(p, st); used != nil {
+		return used.ResumeCommand
+	}
+	return "agent-pipelines resume " + session
+}
 
 func completed(p *plan.Plan, st state.State) []string {
 	ids := []string{}

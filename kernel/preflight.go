@@ -8,6 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -78,6 +79,8 @@ func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
 		return err
 	case s.state.Status.Final():
 		return terminal(s.name, s.state.Status)
+	case schedule.UsedUp(s.plan, s.state) != nil && !o.Force:
+		return usedUp(s.name, schedule.UsedUp(s.plan, s.state))
 	case from != nil && from.src != nil:
 		return sameRuns(s.state, o.Runs)
 	default:

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -35,6 +36,12 @@ func occupied(name string, status state.Status) error {
 func terminal(name string, status state.Status) error {
 	return refused(ErrTerminal, "session '%s' %s", name, ended(status)).
 		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+}
+
+// usedUp is why a run that has used up its time cannot go on without force.
+func usedUp(name string, why *event.FailureData) error {
+	return failure.New(failure.IterationTimeout, "session '%s' cannot go on: %s", name, why.Message).
+		WithHint("%s", why.Remedy)
 }
 
 // ended says how a session ended for good.

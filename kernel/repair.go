@@ -125,7 +125,7 @@ func (s *session) repair(ctx context.Context, at *restore.Point, look bool) (*Re
 		return nil, err
 	}
 	if !r.Status.Final() {
-		r.ResumeCommand = resumeCommand(s.name)
+		r.ResumeCommand = resumeCommand(s.name, s.plan, s.state)
 	}
 	return r, nil
 }

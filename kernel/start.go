@@ -141,6 +141,10 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := sameRuns(s.state, o.Runs); err != nil {
 		return err
 	}
+	used := schedule.UsedUp(s.plan, s.state)
+	if used != nil && !o.Force {
+		return usedUp(s.name, used)
+	}
 	if from == nil || from.src == nil { // one that is made anew is the session's from now on
 		if err := s.checkPlan(); err != nil {
 			return err
@@ -156,7 +160,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
 		return s.ended()
 	}
-	events, err := s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context}))
+	events, err := s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context, Renew: used != nil}))
 	if err != nil {
 		return err
 	}

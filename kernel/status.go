@@ -47,7 +47,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 	}
 	s.Crashed = !held && s.Status == state.Running
 	if !s.Status.Final() && s.Status != "" && !held {
-		s.ResumeCommand = resumeCommand(session)
+		s.ResumeCommand = resumeCommand(session, p, st)
 	}
 	return s, nil
 }

@@ -56,7 +56,9 @@ type ResumeOptions struct {
 	// Context is text for the agent's next prompts.
 	Context string
 	// By says who resumes, for the journal.
-	By    string
+	By string
+	// Force takes over a session that another kernel holds, and gives a run that has used up its guardrail the
+	// time once more.
 	Force bool
 	// Notes works as in [RunOptions].
 	Notes []event.Event

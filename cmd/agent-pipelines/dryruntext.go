@@ -28,6 +28,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 		{"nodes", fmt.Sprint(len(d.Plan.Nodes))},
 		{"session", d.Session},
 		{"source", d.File},
+		{"time limit", timeLimit(d.Plan.Pipeline.Guardrails)},
 	})
 	fmt.Fprint(to, "\n## Files\n\n")
 	writeRows(to, "Purpose", [][2]string{
@@ -74,7 +75,7 @@ func writeNode(to io.Writer, number string, n *plan.Node) {
 			providers = append(providers, n.Providers[i].ID())
 		}
 		for i := range n.Stages {
-			stages = append(stages, n.Stages[i].ID)
+			stages = append(stages, stageInBlock(&n.Stages[i]))
 		}
 		fmt.Fprintln(to, "- **Parallel block**")
 		item("Providers", strings.Join(providers, ", "))
@@ -90,7 +91,11 @@ func writeNode(to io.Writer, number string, n *plan.Node) {
 		item("Max iterations", iterations(n.Termination.Max()))
 		item("Termination", n.Termination.Type())
 	}
+	item("Time limit", timeLimit(n.Guardrails))
 	item("Description", n.Description)
+	if n.Plan != nil {
+		item("Time limit of a run", timeLimit(n.Plan.Pipeline.Guardrails))
+	}
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
@@ -113,6 +118,22 @@ func separator(i int) string {
 		return ""
 	}
 	return "\n"
+}
+
+// stageInBlock is a stage of a block.
+func stageInBlock(n *plan.Node) string {
+	if limit := timeLimit(n.Guardrails); limit != "" {
+		return n.ID + " (" + limit + ")"
+	}
+	return n.ID
+}
+
+// timeLimit is how long something may run, "" for ever.
+func timeLimit(g *plan.Guardrails) string {
+	if g == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s of running time (guardrails, %s)", g.Limit(), g.At)
 }
 
 func iterations(most int) string {

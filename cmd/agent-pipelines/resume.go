@@ -13,7 +13,7 @@ import (
 type resumeVerb struct {
 	Session string `arg:"" help:"The session to go on with."`
 	Context string `help:"Text for the agents' next prompts."`
-	Force   bool   `help:"Take the session over from another process that holds it."`
+	Force   bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
 	resumePlace
 	cleanedFlag
 }

@@ -55,6 +55,7 @@ type SessionImportedData struct {
 type SessionResumedData struct {
 	By      string `json:"by,omitempty"`
 	Context string `json:"context,omitempty"` // text for the agent's next prompt
+	Renew   bool   `json:"renew,omitempty"`   // the run's guardrail, if it is used up, begins anew
 }
 
 // SessionPausedData says why the run waits.
@@ -279,7 +280,7 @@ type JudgeCompleteData struct {
 
 // TimerSetData arms a timer; it is due After after the event's time.
 type TimerSetData struct {
-	Purpose string        `json:"purpose"` // delay, backoff
+	Purpose string        `json:"purpose"` // delay, backoff, guardrail
 	After   time.Duration `json:"after_ns"`
 }
 

@@ -63,6 +63,19 @@ func (p Place) Outer() string {
 	return p.Node
 }
 
+// Holds reports whether at lies within p: the zero place is the whole run, one without a branch a node with
+// all that it embeds or runs side by side, and one with a branch a provider at a stage of a block.
+func (p Place) Holds(at Place) bool {
+	switch {
+	case p.Node == "":
+		return true
+	case p.Branch != "":
+		return p.Node == at.Node && p.Branch == at.Branch
+	default:
+		return p.Node == at.Outer() || strings.HasPrefix(at.Node, p.Node+".")
+	}
+}
+
 // Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
 // the Bash engine writes it; inside them it is 1, and the path is the block's.
 func (p Place) Cursor() *Cursor {

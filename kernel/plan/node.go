@@ -55,6 +55,10 @@ type Node struct {
 	Checks      []Check             `json:"checks,omitempty"`
 	Transitions map[Outcome]Edge    `json:"transitions,omitempty"`
 	Policy      *Policy             `json:"policy,omitempty"`
+
+	// Guardrails bound a visit of the node, in a block the work of one provider on the stage; nil unless the
+	// node or its stage has the key.
+	Guardrails *Guardrails `json:"guardrails,omitempty"`
 }
 
 // Provider is a resolved provider and model. Type is the canonical name.

@@ -42,6 +42,9 @@ type Pipeline struct {
 	Commands    map[string]string `json:"commands,omitempty"`  // over those of the files of settings
 	Overrides   *Overrides        `json:"overrides,omitempty"` // nil unless something was said over the file
 	Policy      *Policy           `json:"policy,omitempty"`    // nil unless the file has the key
+
+	// Guardrails bound the whole run, of an embedded plan each of its runs; nil unless the file has the key.
+	Guardrails *Guardrails `json:"guardrails,omitempty"`
 }
 
 // Overrides are what the command line, or else the environment, said over the file. Provider and model

@@ -233,6 +233,9 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	if _, armed := s.Timers[e.Key]; !armed {
 		return misfit(e, "no such timer is armed")
 	}
+	if s.Timers[e.Key].Purpose == state.PurposeGuardrail {
+		return applyReached(s, e)
+	}
 	delete(s.Timers, e.Key)
 	_, at, _, _ := e.Key.Parse() // timer_set accepted only keys that parse
 	n := s.Nodes[at.Outer()]

@@ -34,6 +34,11 @@ func Apply(p *plan.Plan, s state.State, e event.Event) (state.State, error) {
 	if err := apply(p, &next, e); err != nil {
 		return s, err
 	}
+	if next.Guarded() {
+		if err := heedGuardrails(p, s, &next, e); err != nil {
+			return s, err
+		}
+	}
 	if e.Seq != 0 {
 		next.Seq = e.Seq
 	}

@@ -27,15 +27,18 @@ const (
 )
 
 // Command is one thing to be done. The runtime first commits Event, if there is one, and applies it;
-// then it starts the effect, unless an effect with the same key is already under way. Commands are
+// then it starts the effect, unless an effect with the same key is already under way; a record with such
+// a key is left, too: the effect's own end is to come. Commands are
 // JSON and under 10 KB: what is large is found through Place.
 type Command struct {
-	Kind    Kind         `json:"kind"`
-	Key     event.Key    `json:"key,omitempty"`
-	Event   *event.Event `json:"event,omitempty"` // nil for strategy and cancel
-	Place   event.Place  `json:"place"`
-	Attempt int          `json:"attempt,omitempty"` // for attempt: its number, from 1
-	Round   int          `json:"round,omitempty"`   // for strategy and question: questions answered so far
+	Kind  Kind         `json:"kind"`
+	Key   event.Key    `json:"key,omitempty"`
+	Event *event.Event `json:"event,omitempty"` // nil for strategy and cancel
+	// Cause is why something is cancelled, nil: the run is being aborted.
+	Cause   *event.FailureData `json:"cause,omitempty"`
+	Place   event.Place        `json:"place"`
+	Attempt int                `json:"attempt,omitempty"` // for attempt: its number, from 1
+	Round   int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
 }
 
 // Decide returns the commands that are due in s, in a stable order. It returns the same commands
@@ -60,7 +63,10 @@ func decide(p *plan.Plan, s state.State) []Command {
 	if n == nil {
 		return record(planMismatch(s))
 	}
-	return decideNode(p, s, n)
+	if due := armGuardrails(p, s); due != nil {
+		return due
+	}
+	return heeding(p, s, decideNode(p, s, n))
 }
 
 func record(e event.Event) []Command {

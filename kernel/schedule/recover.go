@@ -45,12 +45,18 @@ func resumed(l state.Loop, asked bool) state.Loop {
 		l.Phase = state.PhaseReady
 	case l.Phase == state.PhaseCutOff && asked:
 		l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
-	case l.Phase == state.PhaseSettled && l.Outcome == string(plan.OutcomeError):
+	case l.Phase == state.PhaseSettled && l.Outcome != string(plan.OutcomeSuccess):
 		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0
 		l.Phase = state.PhaseReady
-		if l.Completed == l.Iteration && l.Iteration > 0 {
+		if l.Completed == l.Iteration && l.Iteration > 0 && !goesOn(l) {
 			l.Phase = state.PhaseDecide
 		}
 	}
 	return l
+}
+
+// goesOn reports whether the strategy has decided on the last iteration, to go on.
+func goesOn(l state.Loop) bool {
+	n := len(l.Decisions)
+	return n > 0 && l.Decisions[n-1].Iteration == l.Completed && l.Decisions[n-1].Action == "continue"
 }

@@ -28,6 +28,7 @@ type history struct {
 	plan  *plan.Plan
 	state state.State
 	lines []byte
+	spent time.Duration // beside a second for each event
 }
 
 func newHistory(t *testing.T, p *plan.Plan) *history {
@@ -49,7 +50,7 @@ func (h *history) kernel() {
 func (h *history) add(e event.Event) {
 	h.t.Helper()
 	e.Seq, e.Session, e.RunID = h.state.Seq+1, "golden", "PL-20260102030405-00000001"
-	e.Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(e.Seq) * time.Second)
+	e.Time = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(e.Seq)*time.Second + h.spent)
 	if e.Epoch == 0 {
 		e.Epoch = h.state.Epoch
 	}

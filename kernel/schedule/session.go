@@ -45,15 +45,24 @@ func inFlight(s state.State) []Command {
 			continue
 		}
 		for _, seat := range seats(path, n) {
-			switch seat.loop.Phase {
-			case state.PhaseAttempt:
-				cmds = append(cmds, Command{Kind: Cancel, Key: seat.at.Key(event.KeyAttempt, seat.loop.Attempt), Place: seat.at})
-			case state.PhaseAsking:
-				cmds = append(cmds, Command{Kind: Cancel, Key: seat.at.Key(event.KeyQuestion, seat.loop.Round+1), Place: seat.at})
+			if key, busy := underWay(seat); busy {
+				cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at})
 			}
 		}
 	}
 	return cmds
+}
+
+// underWay is the key of the effect that a loop waits for, as far as the state shows it.
+func underWay(s seat) (event.Key, bool) {
+	switch s.loop.Phase {
+	case state.PhaseAttempt:
+		return s.at.Key(event.KeyAttempt, s.loop.Attempt), true
+	case state.PhaseAsking:
+		return s.at.Key(event.KeyQuestion, s.loop.Round+1), true
+	default:
+		return "", false
+	}
 }
 
 func sessionComplete(p *plan.Plan, s state.State) event.Event {

@@ -68,7 +68,7 @@ func (s *simulation) append(e event.Event) {
 // step performs what is due or lets something under way end. It returns false when the run rests.
 func (s *simulation) step() bool {
 	for _, c := range schedule.Decide(s.plan, s.state) {
-		if _, busy := s.under[c.Key]; busy && c.Kind != schedule.Cancel {
+		if _, busy := s.under[c.Key]; busy != (c.Kind == schedule.Cancel) {
 			continue
 		}
 		s.perform(c)
@@ -78,11 +78,22 @@ func (s *simulation) step() bool {
 		s.finish()
 		return true
 	}
-	if len(s.state.Timers) > 0 {
-		s.append(event.Event{Type: event.TimerFired, Key: s.drawKey(slices.Collect(maps.Keys(s.state.Timers)))})
+	if keys := s.timers(state.PurposeGuardrail, false); len(keys) > 0 {
+		s.append(event.Event{Type: event.TimerFired, Key: s.drawKey(keys)})
 		return true
 	}
 	return false
+}
+
+// timers are those of the purpose, or of all others, that have not run out.
+func (s *simulation) timers(purpose string, of bool) []event.Key {
+	var keys []event.Key
+	for key, t := range s.state.Timers {
+		if t.Reached == nil && (t.Purpose == purpose) == of {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 func (s *simulation) perform(c schedule.Command) {
@@ -101,6 +112,9 @@ func (s *simulation) perform(c schedule.Command) {
 func stopped(c schedule.Command) event.Event {
 	if c.Key.Kind() == event.KeyQuestion {
 		return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "aborted"})
+	}
+	if c.Key.Kind() == event.KeyDecide {
+		return event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "error", Failure: c.Cause})
 	}
 	return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
 }
@@ -158,7 +172,7 @@ func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {
 // disturb draws a crash, a control message or a resume. Crashes and resumes are bounded, as they
 // are by whoever makes them.
 func (s *simulation) disturb() {
-	switch rapid.IntRange(0, 30).Draw(s.t, "disturbance") {
+	switch rapid.IntRange(0, 40).Draw(s.t, "disturbance") {
 	case 0:
 		if s.crashes++; s.crashes < 6 {
 			s.kernel()
@@ -170,6 +184,10 @@ func (s *simulation) disturb() {
 		if rapid.IntRange(0, 3).Draw(s.t, "abort") == 0 {
 			s.control("abort")
 		}
+	case 3:
+		if keys := s.timers(state.PurposeGuardrail, true); len(keys) > 0 && s.state.Status == state.Running {
+			s.append(event.Event{Type: event.TimerFired, Key: s.drawKey(keys)})
+		}
 	}
 }
 
@@ -179,7 +197,7 @@ func (s *simulation) control(action string) {
 
 func (s *simulation) resume() {
 	if s.state.Status == state.Running || s.state.Status.CanBecome(state.Running) {
-		s.append(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+		s.append(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Renew: rapid.Bool().Draw(s.t, "renew")}))
 	}
 }
 
@@ -205,7 +223,7 @@ func (s *simulation) run(limit int) {
 }
 
 func drawPlan(t *rapid.T) *plan.Plan {
-	p := &plan.Plan{Version: plan.Version}
+	p := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t)}}
 	for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
 		n := drawStage(t, fmt.Sprint(i))
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
@@ -221,7 +239,7 @@ func drawPlan(t *rapid.T) *plan.Plan {
 
 // drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
 func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
-	inner := &plan.Plan{Version: plan.Version}
+	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t)}}
 	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {
 		n := drawStage(t, fmt.Sprint(i))
 		switch rapid.IntRange(0, 3).Draw(t, "embedded kind") {
@@ -234,13 +252,14 @@ func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
 		}
 		inner.Nodes = append(inner.Nodes, n)
 	}
-	return plan.Node{Path: path, ID: "n" + path, Kind: plan.KindPipeline, Runs: rapid.IntRange(0, 3).Draw(t, "runs"), Plan: inner}
+	return plan.Node{Path: path, ID: "n" + path, Kind: plan.KindPipeline, Runs: rapid.IntRange(0, 3).Draw(t, "runs"), Plan: inner, Guardrails: drawGuardrails(t)}
 }
 
 func drawStage(t *rapid.T, path string) plan.Node {
 	n := plan.Node{
 		Path: path, ID: "n" + path, Kind: plan.KindStage,
 		Termination: plan.Termination{"type": "drawn", "max": rapid.IntRange(1, 4).Draw(t, "max")},
+		Guardrails:  drawGuardrails(t),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "check before") == 0 {
 		n.Termination["check_before"] = true
@@ -254,8 +273,15 @@ func drawStage(t *rapid.T, path string) plan.Node {
 	return n
 }
 
+func drawGuardrails(t *rapid.T) *plan.Guardrails {
+	if rapid.IntRange(0, 4).Draw(t, "guardrails") > 0 {
+		return nil
+	}
+	return &plan.Guardrails{MaxRuntimeSeconds: 60, At: "p.yaml:1:1"}
+}
+
 func drawBlock(t *rapid.T, path string) plan.Node {
-	n := plan.Node{Path: path, ID: "n" + path, Kind: plan.KindParallel}
+	n := plan.Node{Path: path, ID: "n" + path, Kind: plan.KindParallel, Guardrails: drawGuardrails(t)}
 	for i := range rapid.IntRange(1, 3).Draw(t, "providers") {
 		n.Providers = append(n.Providers, plan.BlockProvider{Name: fmt.Sprint("p", i), As: rapid.SampledFrom([]string{"", fmt.Sprint("as", i)}).Draw(t, "as")})
 	}

@@ -75,6 +75,8 @@ type State struct {
 	StartedAt   time.Time  `json:"started_at"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"` // completed, failed, aborted or paused
 	ResumedAt   *time.Time `json:"resumed_at,omitempty"`
+	// AliveAt is the newest time at which the run is known to have been at work. Zero without guardrails.
+	AliveAt time.Time `json:"alive_at,omitzero"`
 
 	// Run is which run of the whole pipeline this is, from 1, and Runs how many there will be. Both are 0
 	// in a session that makes one.
@@ -104,12 +106,6 @@ type State struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 	// Usage is the sum over all attempts, failed ones too, and all questions of strategies that reported it.
 	Usage event.Usage `json:"usage"`
-}
-
-// Timer is armed until its event comes.
-type Timer struct {
-	Purpose string    `json:"purpose"`
-	Due     time.Time `json:"due"`
 }
 
 // Cycle counts the returns over one back edge.

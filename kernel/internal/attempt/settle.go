@@ -180,6 +180,9 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: brief(f.Hint), ResumeCommand: "agent-pipelines resume " + a.state.Session,
 		Collateral: a.Spared != nil && a.Spared(err), Usage: a.usage(),
 	}
+	if over := (*schedule.Overrun)(nil); errors.As(err, &over) {
+		d.ResumeCommand = over.Failure.ResumeCommand
+	}
 	if d.ErrorType == "" {
 		d.ErrorType = string(failure.Internal)
 	}

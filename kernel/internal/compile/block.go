@@ -31,7 +31,7 @@ func (c *compiler) parallel(a authored, s scope) *plan.Node {
 	c.blocks = true
 	a.idle(notOnBlocks, "a parallel block", "say it on the stages of the block")
 	a.idle([]string{"inputs"}, "a parallel block", "say it on the stages or the providers of the block")
-	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy()}
+	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
 	inner, ok := a.mapping.mapping("parallel")
 	if !ok {

@@ -207,8 +207,29 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:5:56: error[AP-YAML-101]: backoff must be a list, not a number`,
 			},
 		},
+		"guardrails": {
+			yaml: "name: a\nguardrails: 60\nnodes:\n" +
+				"- {id: a, stage: guarded, guardrails: {max_runtime_seconds: 0}}\n" +
+				"- {id: b, stage: guarded, guardrails: {max_runtime_seconds: -1.5}}\n" +
+				"- {id: c, prompt: x, guardrails: {max_runtime_seconds: soon}}\n" +
+				"- {id: d, prompt: x, guardrails: {max_runtime_second: 5}}\n" +
+				"- id: e\n  guardrails: [5]\n  parallel:\n    providers: [claude]\n    stages:\n    - {id: f, prompt: x, guardrails: {max_runtime_seconds: {a: 1}}}\n" +
+				"- {id: g, prompt: x, guardrails: {max_runtime_seconds: \"\"}}\n",
+			stages: map[string]string{"guarded": "prompt: x\nguardrails:\n  max_runtime_seconds: no\n"},
+			want: []string{
+				`library:stages/guarded/stage.yaml:1:9: error[AP-YAML-202]: stage "guarded" has no prompt file; looked for x.md, x, prompts/x.md, prompts/prompt.md, prompt.md (write stages/guarded/prompt.md or set prompt:)`,
+				`library:stages/guarded/stage.yaml:3:24: error[AP-YAML-101]: max_runtime_seconds must be a number, not text`,
+				`p.yaml:2:13: error[AP-YAML-101]: guardrails must be a map, not a number`,
+				`p.yaml:4:61: error[AP-YAML-103]: max_runtime_seconds must be more than 0 seconds, not 0 (leave the key out for no limit)`,
+				`p.yaml:5:61: error[AP-YAML-103]: max_runtime_seconds must be more than 0 seconds, not -1.5 (leave the key out for no limit)`,
+				`p.yaml:6:56: error[AP-YAML-101]: max_runtime_seconds must be a number, not text`,
+				`p.yaml:7:35: warning[AP-YAML-301]: unknown key "max_runtime_second" in guardrails is ignored (did you mean "max_runtime_seconds"?)`,
+				`p.yaml:9:15: error[AP-YAML-101]: guardrails must be a map, not a list`,
+				`p.yaml:13:60: error[AP-YAML-101]: max_runtime_seconds must be a number, not a map`,
+			},
+		},
 		"warnings only": {
-			yaml: "name: a\nnote: x\nguardrails: {max_runtime_seconds: 7200}\ndefaults: {modell: opus}\nstages: []\nnodes:\n- {id: a, stage: warned, promt: x, guardrails: {max_runtime_seconds: 60}}\n- {id: b, stage: warned, provider: codex}\n",
+			yaml: "name: a\nnote: x\nguardrails: {max_runtime_seconds: 7200, max_runtime: 3}\ndefaults: {modell: opus}\nstages: []\nnodes:\n- {id: a, stage: warned, promt: x, guardrails: {max_runtime_seconds: 60}}\n- {id: b, stage: warned, provider: codex}\n",
 			stages: map[string]string{
 				"warned": "prompt: ../tick/prompt\nprovider: claude\nmodel: opus\noutput_parse: x\nitems: [a]\ndelai: 3\nx-own: 1\n",
 			},
@@ -218,11 +239,10 @@ func TestDiagnostics(t *testing.T) {
 				`library:stages/warned/stage.yaml:5:1: warning[AP-YAML-303]: items has no effect yet`,
 				`library:stages/warned/stage.yaml:6:1: warning[AP-YAML-301]: unknown key "delai" in the file is ignored (did you mean "delay"?)`,
 				`p.yaml:2:1: warning[AP-YAML-301]: unknown key "note" in the file is ignored`,
-				`p.yaml:3:1: warning[AP-YAML-303]: guardrails has no effect yet`,
+				`p.yaml:3:41: warning[AP-YAML-301]: unknown key "max_runtime" in guardrails is ignored`,
 				`p.yaml:4:12: warning[AP-YAML-301]: unknown key "modell" in defaults is ignored (did you mean "model"?)`,
 				`p.yaml:5:1: warning[AP-YAML-303]: stages has no effect beside nodes (remove stages:)`,
 				`p.yaml:7:26: warning[AP-YAML-301]: unknown key "promt" in node "a" is ignored (did you mean "prompt"?)`,
-				`p.yaml:7:36: warning[AP-YAML-303]: guardrails has no effect yet`,
 				`p.yaml:8:36: warning[AP-YAML-307]: model "opus", which the stage names for claude, goes to codex (name the model beside the provider)`,
 			},
 		},

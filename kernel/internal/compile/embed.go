@@ -30,7 +30,7 @@ type opened struct {
 // embed compiles a node that stands for a whole pipeline.
 func (c *compiler) embed(a authored, s scope) *plan.Node {
 	a.idle(notOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy()}
+	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
 	if n, at := a.count("runs"); at.Node != nil {
 		node.Runs = n

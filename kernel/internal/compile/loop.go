@@ -32,6 +32,7 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		Context:     s.context,
 		OutputPath:  s.outputPath,
 		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
+		Guardrails:  s.guardrails,
 		Commands:    s.commands,
 	})
 	return p

@@ -76,7 +76,6 @@ func (c *compiler) node(a authored, s scope, defaults settings) *plan.Node {
 // common checks what holds for nodes of all kinds.
 func (a authored) common() {
 	a.unknown(nodeKeys)
-	a.guardrails()
 	a.notYet(nodeNotYet)
 	a.checkID()
 }
@@ -134,6 +133,7 @@ func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bo
 	node.Context = cmp.Or(own.context, stage.context)
 	node.OutputPath = cmp.Or(own.outputPath, stage.outputPath)
 	node.Delay = cmp.Or(own.delay, stage.delay, c.Defaults.Delay)
+	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
 	c.checkTermination(node.Termination, stage.termination, own.termination)
 	c.setPrompt(node, a, st)
 	return own, stage, true

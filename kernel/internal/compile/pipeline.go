@@ -57,7 +57,7 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	}
 	m.unknown(pipelineKeys)
 	m.notYet(pipelineNotYet)
-	m.guardrails()
+	p.Pipeline.Guardrails = m.guardrails()
 	p.Pipeline.Name = m.required("name")
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
@@ -83,9 +83,6 @@ func (m mapping) required(key string) string {
 	}
 	return text
 }
-
-// guardrails warns: the key is known but nothing reads it yet.
-func (m mapping) guardrails() { m.noEffect("guardrails") }
 
 func (m mapping) defaults() settings {
 	inner, ok := m.mapping("defaults")

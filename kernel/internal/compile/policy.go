@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 
@@ -14,11 +15,12 @@ var (
 	policyNotYet = []string{
 		"mode", "cycles", "budget", "context", "cost", "escalation", "feedback", "approvals", "sandbox", "tools", "secrets", "required",
 	}
-	retryKeys     = []string{"attempts", "backoff"}
-	retryNotYet   = []string{"step", "stage", "on_stage_retry"}
-	recoveryWords = []string{string(plan.RecoveryAsk), string(plan.RecoveryFail), string(plan.RecoveryRerun)}
-	envWords      = []string{"inherit", "minimal"}
-	variableName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	guardrailsKeys = []string{"max_runtime_seconds"}
+	retryKeys      = []string{"attempts", "backoff"}
+	retryNotYet    = []string{"step", "stage", "on_stage_retry"}
+	recoveryWords  = []string{string(plan.RecoveryAsk), string(plan.RecoveryFail), string(plan.RecoveryRerun)}
+	envWords       = []string{"inherit", "minimal"}
+	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // policy reads the policy of a pipeline or a node, nil if there is none. notYet are members that do not
@@ -46,6 +48,21 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 		p.Env = v.JSON()
 	}
 	return p
+}
+
+// guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
+func (m mapping) guardrails() *plan.Guardrails {
+	inner, ok := m.mapping("guardrails")
+	if !ok {
+		return nil
+	}
+	inner.unknown(guardrailsKeys)
+	limit := inner.seconds("max_runtime_seconds")
+	if limit == 0 {
+		return nil
+	}
+	at := inner.get("max_runtime_seconds").Pos
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: fmt.Sprintf("%s:%d:%d", m.File, at.Line, at.Column)}
 }
 
 // seconds returns a duration above 0, 0 if there is none.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 var (
@@ -12,7 +13,7 @@ var (
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
 		"artifact",
 	}
-	stageNoEffect = []string{"output_parse", "items", "guardrails"}
+	stageNoEffect = []string{"output_parse", "items"}
 	stageNotYet   = []string{"artifact"}
 )
 
@@ -27,6 +28,7 @@ type settings struct {
 	outputPath  string
 	delay       *float64
 	termination termination
+	guardrails  *plan.Guardrails
 }
 
 // stage is one stage.yaml.
@@ -57,6 +59,7 @@ func (m mapping) settings() settings {
 		s.delay = &seconds
 	}
 	s.termination = m.termination()
+	s.guardrails = m.guardrails()
 	return s
 }
 

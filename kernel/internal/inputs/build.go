@@ -3,6 +3,7 @@ package inputs
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -28,7 +29,7 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress st
 			SessionDir: dir.Path(), StageDir: dir.Abs(string(node)), Progress: dir.Abs(progress),
 			Output: dir.Abs(it.Output()), Status: dir.Abs(it.Status()), Result: dir.Abs(it.Result()),
 		},
-		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: -1},
+		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: remaining(st, at, time.Now())},
 	}
 	if at.Branch != "" {
 		scope, err := rundir.Provider(p, at)
@@ -40,6 +41,15 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress st
 	}
 	c.Inputs, err = r.gather(st, n, at)
 	return c, err
+}
+
+// remaining is the time that the guardrails leave for the work at a place, in whole seconds; -1 without any.
+func remaining(st state.State, at event.Place, now time.Time) int {
+	left, bounded := st.Remaining(at, now)
+	if !bounded {
+		return -1
+	}
+	return int(left / time.Second)
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {

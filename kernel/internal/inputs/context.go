@@ -45,8 +45,9 @@ type Inputs struct {
 
 // Limits bound the work.
 type Limits struct {
-	MaxIterations    int `json:"max_iterations"`
-	RemainingSeconds int `json:"remaining_seconds"` // -1: unbounded
+	MaxIterations int `json:"max_iterations"`
+	// RemainingSeconds is the time that the guardrails leave, as the attempt begins; -1: unbounded.
+	RemainingSeconds int `json:"remaining_seconds"`
 }
 
 // ParallelScope names the folders of a provider's branch and of the whole session.

@@ -2,6 +2,7 @@ package preview
 
 import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // note keeps what an event says of the visit that it belongs to.
@@ -25,7 +26,9 @@ func (w *walker) note(e event.Event) error {
 		step.Attempts++
 	case event.TimerSet:
 		d, err := event.Decode[event.TimerSetData](e)
-		step.Waiting += d.After
+		if d.Purpose != state.PurposeGuardrail {
+			step.Waiting += d.After
+		}
 		return err
 	case event.NodeComplete:
 		d, err := event.Decode[event.NodeCompleteData](e)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -109,11 +108,16 @@ func (w *walker) step() (bool, error) {
 	if cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0 {
 		return true, w.perform(cmds[0])
 	}
-	if len(w.state.Timers) == 0 {
+	var waits []event.Key
+	for key, t := range w.state.Timers {
+		if t.Purpose != state.PurposeGuardrail { // nothing takes time here
+			waits = append(waits, key)
+		}
+	}
+	if len(waits) == 0 {
 		return false, nil
 	}
-	first := slices.Min(slices.Collect(maps.Keys(w.state.Timers)))
-	return true, w.commit(event.Event{Type: event.TimerFired, Key: first})
+	return true, w.commit(event.Event{Type: event.TimerFired, Key: slices.Min(waits)})
 }
 
 // perform commits the command's event and answers it at once.

@@ -138,7 +138,7 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 		cancel, busy := r.under[c.Key]
 		switch {
 		case c.Kind == schedule.Cancel && busy:
-			cancel(aborted())
+			cancel(causeOf(c))
 		case c.Kind == schedule.Cancel || busy && c.Key != "":
 		case r.st.Stop != nil && len(r.under) > 0: // a strategy at work, which the state does not show
 			if r.st.Stop.Action == "abort" {
@@ -150,6 +150,14 @@ func (r *runner) performDue(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// causeOf is why a command cancels.
+func causeOf(c schedule.Command) error {
+	if c.Cause == nil {
+		return aborted()
+	}
+	return &schedule.Overrun{Failure: c.Cause}
 }
 
 func aborted() error { return failure.New(failure.Aborted, "the run was aborted") }
@@ -210,7 +218,7 @@ func (r *runner) wait(ctx context.Context) error {
 	if r.st.Stop != nil && r.grace == nil && r.st.Stop.Kind == state.PauseSignal {
 		r.grace = time.After(r.signalGrace())
 	}
-	if len(r.under) == 0 && timer == nil && r.st.Stop == nil {
+	if len(r.under) == 0 && !r.waiting() && r.st.Stop == nil {
 		return failure.New(failure.Internal, "session %s is running but nothing is under way (event %d)", r.st.Session, r.st.Seq)
 	}
 	select {
@@ -271,15 +279,28 @@ func (r *runner) cancelAll(cause error) {
 	}
 }
 
+// waiting reports whether a timer is armed that lets the run go on.
+func (r *runner) waiting() bool {
+	for _, t := range r.st.Timers {
+		if t.Purpose != state.PurposeGuardrail {
+			return true
+		}
+	}
+	return false
+}
+
 // nextTimer is the armed timer that is due first, by time and key.
 func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	var first event.Key
 	for key, t := range r.st.Timers {
+		if t.Reached != nil {
+			continue
+		}
 		if f, ok := r.st.Timers[first]; !ok || t.Due.Before(f.Due) || t.Due.Equal(f.Due) && key < first {
 			first = key
 		}
 	}
-	if first == "" {
+	if first == "" || r.st.Status != state.Running {
 		return "", nil
 	}
 	return first, time.After(time.Until(r.st.Timers[first].Due))

@@ -13,7 +13,7 @@ import (
 // waiting tells of a timer that begins.
 func waiting(e event.Event) []string {
 	d, err := event.Decode[event.TimerSetData](e)
-	if err != nil {
+	if err != nil || d.Purpose == state.PurposeGuardrail {
 		return nil
 	}
 	return []string{wait(who(e), d.Purpose, e.Time, e.Time.Add(d.After))}
@@ -28,7 +28,7 @@ func stillWaiting(at place, e event.Event) []string {
 	}
 	var timers []armed
 	for key, t := range at.State.Timers {
-		if !t.Due.After(e.Time) {
+		if !t.Due.After(e.Time) || t.Purpose == state.PurposeGuardrail {
 			continue
 		}
 		a := armed{Timer: t}

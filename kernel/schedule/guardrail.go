@@ -1,0 +1,277 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// guardrail is a limit of running time that holds where the run is. Its timer counts while a kernel holds
+// the session: a pause or a crash moves it on. A timer that has run out stays in the state, marked, until
+// what it bounds is over.
+type guardrail struct {
+	at     event.Place // what it bounds: see [event.Place.Holds]
+	number int         // of its timer at that place: 1, of an embedded pipeline's runs 2
+	limit  *plan.Guardrails
+}
+
+func (g guardrail) key() event.Key { return g.at.Key(event.KeyTimer, g.number) }
+
+// ofRun reports whether the guardrail bounds the whole run.
+func (g guardrail) ofRun() bool { return g.at == event.Place{} }
+
+// guardrails are those that hold where the run is, the widest first.
+func guardrails(p *plan.Plan, s state.State) []guardrail {
+	var all []guardrail
+	add := func(at event.Place, number int, limit *plan.Guardrails) {
+		if limit != nil {
+			all = append(all, guardrail{at, number, limit})
+		}
+	}
+	add(event.Place{}, 1, p.Pipeline.Guardrails)
+	for i, c := range s.At + "." {
+		path := s.At[:i]
+		n, ns := p.Find(path), s.Nodes[path]
+		if c != '.' || n == nil || ns.Status != state.NodeRunning {
+			continue
+		}
+		at := event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}
+		visit := at
+		if n.Kind == plan.KindPipeline && p.Embedder(path) == "" {
+			visit.Run = s.Run // its own runs count up within a visit
+		}
+		add(visit, 1, n.Guardrails)
+		if n.Plan != nil && path != s.At {
+			add(at, 2, n.Plan.Pipeline.Guardrails)
+		}
+		if n.Kind != plan.KindParallel {
+			continue
+		}
+		for _, seat := range seats(path, ns) {
+			if stage := p.Find(seat.at.Node); stage != nil {
+				seat.at.Iteration = 0
+				add(seat.at, 1, stage.Guardrails)
+			}
+		}
+	}
+	return all
+}
+
+// whose is what the guardrail bounds, for messages.
+func (g guardrail) whose(p *plan.Plan) string {
+	n := p.Find(g.at.Node)
+	switch {
+	case g.ofRun():
+		return fmt.Sprintf("pipeline %q", p.Pipeline.Name)
+	case n == nil: // the plan that the guardrail is from has it
+		return g.at.Node
+	case g.number == 2:
+		return fmt.Sprintf("pipeline %q in node %q", n.Plan.Pipeline.Name, n.ID)
+	case g.at.Branch != "":
+		return fmt.Sprintf("stage %q of provider %s", n.ID, g.at.Branch)
+	default:
+		return fmt.Sprintf("node %q", n.ID)
+	}
+}
+
+// armGuardrails sets the timer of a guardrail that has none yet.
+func armGuardrails(p *plan.Plan, s state.State) []Command {
+	for _, g := range guardrails(p, s) {
+		if _, armed := s.Timers[g.key()]; armed {
+			continue
+		}
+		var c *event.Cursor
+		if !g.ofRun() {
+			c = g.at.Cursor()
+		}
+		return record(event.New(event.TimerSet, c, g.key(), event.TimerSetData{Purpose: state.PurposeGuardrail, After: g.limit.Limit()}))
+	}
+	return nil
+}
+
+// heeding are the commands that are due, with those that cancel what is under way beyond a guardrail. Whether
+// a strategy is at work the state does not show: where none is, the decision is made for it.
+func heeding(p *plan.Plan, s state.State, due []Command) []Command {
+	if !s.Guarded() {
+		return due
+	}
+	var cmds []Command
+	for _, seat := range seats(s.At, s.Nodes[s.At]) {
+		g, reached := reachedAt(p, s, seat.at)
+		if !reached {
+			continue
+		}
+		d := g.failure(p, s, seat.at)
+		if key, busy := underWay(seat); busy {
+			cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
+		}
+		if seat.loop.Phase != state.PhaseDecide {
+			continue
+		}
+		key := seat.at.Key(event.KeyDecide, seat.loop.Round+1)
+		due = slices.DeleteFunc(due, func(c Command) bool { return c.Key == key })
+		cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
+		cmds = append(cmds, record(event.New(event.Decision, seat.at.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
+	}
+	return append(cmds, due...)
+}
+
+// reachedAt is the widest guardrail that has been reached and bounds the place.
+func reachedAt(p *plan.Plan, s state.State, at event.Place) (guardrail, bool) {
+	for _, g := range guardrails(p, s) {
+		if s.Timers[g.key()].Reached != nil && g.at.Holds(at) {
+			return g, true
+		}
+	}
+	return guardrail{}, false
+}
+
+// failure says which limit was reached, where it was set, how long the work took, and how to go on.
+func (g guardrail) failure(p *plan.Plan, s state.State, at event.Place) *event.FailureData {
+	ran := g.limit.Limit()
+	if t := s.Timers[g.key()]; t.Reached != nil {
+		ran += max(0, t.Reached.Sub(t.Due))
+	}
+	resume, anew := "agent-pipelines resume "+s.Session, "resume, which gives it the time anew"
+	if g.ofRun() {
+		resume += " --force"
+		anew = resume + ", which gives it the time once more"
+	}
+	d := &event.FailureData{
+		Code: failure.IterationTimeout.Code(), ErrorType: string(failure.IterationTimeout), Iteration: at.Iteration,
+		Message: fmt.Sprintf("%s has used up its max_runtime_seconds: it ran %s of %s (guardrails, %s)",
+			g.whose(p), ran.Round(100*time.Millisecond), g.limit.Limit(), g.limit.At),
+		Remedy:        fmt.Sprintf("%s; or change the number and start anew: a session keeps its plan", anew),
+		ResumeCommand: resume,
+	}
+	if n := StageAt(p, s, at); n != nil {
+		d.Node, d.Stage = n.ID, n.ID
+	}
+	return d
+}
+
+// Overrun is why what is under way beyond a guardrail is cancelled: a [failure.Error] by its chain.
+type Overrun struct{ Failure *event.FailureData }
+
+// Error is the message alone.
+func (o *Overrun) Error() string { return o.Failure.Message }
+
+// Unwrap is the failure as an error.
+func (o *Overrun) Unwrap() error {
+	return failure.New(failure.Kind(o.Failure.ErrorType), "%s", o.Failure.Message).WithHint("%s", o.Failure.Remedy)
+}
+
+// Reached says of a guardrail's timer that has run out what that means, nil for any other key.
+func Reached(p *plan.Plan, s state.State, key event.Key) *event.FailureData {
+	for _, g := range guardrails(p, s) {
+		if g.key() == key && s.Timers[key].Reached != nil {
+			return g.failure(p, s, g.at)
+		}
+	}
+	return nil
+}
+
+// UsedUp says why a run that rests can only go on if its guardrail is renewed, nil if it can without.
+func UsedUp(p *plan.Plan, s state.State) *event.FailureData {
+	if s.Status == state.Running {
+		return nil
+	}
+	return Reached(p, s, guardrail{number: 1}.key())
+}
+
+// ---- Apply
+
+// applyReached marks a guardrail's timer as run out.
+func applyReached(s *state.State, e event.Event) error {
+	t := s.Timers[e.Key]
+	if t.Reached != nil {
+		return misfit(e, "that guardrail has been reached already")
+	}
+	at := e.Time
+	t.Reached = &at
+	s.Timers[e.Key] = t
+	return nil
+}
+
+// heedGuardrails is what every event means for the guardrails: their timers stand still while nobody works,
+// end with what they bound, and one that has run out fails the work that nothing has to be waited for.
+func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Event) error {
+	if err := wake(before.Status, s, e); err != nil {
+		return err
+	}
+	holding := map[event.Key]bool{}
+	if !s.Status.Final() {
+		for _, g := range guardrails(p, *s) {
+			holding[g.key()] = true
+		}
+	}
+	maps.DeleteFunc(s.Timers, func(key event.Key, t state.Timer) bool { return t.Purpose == state.PurposeGuardrail && !holding[key] })
+	if before.Status == state.Running || s.Status == state.Running {
+		s.AliveAt = e.Time
+	}
+	if !s.Guarded() {
+		s.AliveAt = time.Time{}
+		return nil
+	}
+	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning {
+		eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop { return overrun(p, before, *s, e, at, l) })
+		s.Nodes[s.At] = n
+	}
+	return nil
+}
+
+// wake moves the timers on by the time that nobody worked, which ends with the event. Who resumes a run that
+// rested gives what was reached its time anew, but the run itself only if they said so.
+func wake(before state.Status, s *state.State, e event.Event) error {
+	rested := before != state.Running && s.Status == state.Running
+	if crashed := e.Type == event.KernelStart && before == state.Running; !rested && !crashed {
+		return nil
+	}
+	d, err := event.Decode[event.SessionResumedData](e)
+	if err != nil {
+		return err
+	}
+	for key, t := range s.Timers {
+		switch {
+		case t.Purpose != state.PurposeGuardrail:
+		case t.Reached == nil:
+			t.Due = t.Due.Add(max(0, e.Time.Sub(s.AliveAt)))
+			s.Timers[key] = t
+		case rested && (d.Renew || key != guardrail{number: 1}.key()):
+			delete(s.Timers, key)
+		}
+	}
+	return nil
+}
+
+// overrun settles a loop beyond a guardrail, once nothing of it is under way and nobody has to be asked. An
+// attempt or a decision that ends badly after the guardrail was reached was cancelled for it.
+func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Place, l state.Loop) state.Loop {
+	g, reached := reachedAt(p, s, at)
+	was := before.LoopAt(at)
+	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt
+	switch l.Phase {
+	case state.PhaseAttempt, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
+		return l
+	case state.PhaseSettled:
+		decision := e.Type == event.Decision && was.Phase == state.PhaseDecide && l.Failure != nil
+		reached = reached && (attempt || decision)
+	}
+	if !reached {
+		return l
+	}
+	d := g.failure(p, s, at)
+	if attempt { // whose own event has told of it
+		d.Attempt = was.Attempt
+	}
+	settleFailed(&l, d)
+	l.Round, l.Question, l.Answer = 0, nil, nil
+	l.Outcome = string(plan.OutcomeTimeout)
+	return l
+}

@@ -1,0 +1,453 @@
+package schedule_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+const runKey = event.Key("timer:/v0/r0/-/-/i0#1")
+
+func limited(seconds float64) *plan.Guardrails {
+	return &plan.Guardrails{MaxRuntimeSeconds: seconds, At: fmt.Sprintf("p.yaml:%v:1", seconds)}
+}
+
+// nestedPlan has a guardrail of every kind: of the run 100 s, of a stage node 10, of a block 20 and of the
+// first of its two stages 21, of an embedding node 30, of the plan that it embeds 31 and of a stage there 32.
+func nestedPlan() *plan.Plan {
+	stage := func(path, id string, g *plan.Guardrails) plan.Node {
+		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Guardrails: g, Termination: plan.Termination{"max": 1}}
+	}
+	inner := &plan.Plan{Pipeline: plan.Pipeline{Name: "inner", Guardrails: limited(31)}, Nodes: []plan.Node{stage("0", "deep", limited(32))}}
+	return &plan.Plan{
+		Pipeline: plan.Pipeline{Name: "outer", Guardrails: limited(100)},
+		Nodes: []plan.Node{
+			stage("0", "first", limited(10)),
+			{
+				Path: "1", ID: "both", Kind: plan.KindParallel, Guardrails: limited(20),
+				Providers: []plan.BlockProvider{{Name: "a"}, {Name: "b"}},
+				Stages:    []plan.Node{stage("1.0", "write", limited(21)), stage("1.1", "check", nil)},
+			},
+			{Path: "2", ID: "again", Kind: plan.KindPipeline, Runs: 2, Guardrails: limited(30), Plan: inner},
+		},
+	}
+}
+
+// finish lets what is due succeed until the run has ended, or until stop says so before the next command.
+func (h *history) finish(stop func(schedule.Command) bool) {
+	h.t.Helper()
+	for range 200 {
+		cmds := schedule.Decide(h.plan, h.state)
+		if len(cmds) == 0 || stop(cmds[0]) {
+			return
+		}
+		c := cmds[0]
+		if c.Event != nil {
+			h.add(*c.Event)
+		}
+		switch c.Kind {
+		case schedule.Attempt:
+			h.complete(c, "")
+		case schedule.Strategy:
+			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: "stop", Reason: "stop"}))
+		case schedule.WriteManifest:
+			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+		}
+	}
+	h.t.Fatalf("no end: %s", asJSON(h.state))
+}
+
+// U090: the timer of a guardrail is set when what it bounds begins, once, and is gone when it is over.
+func TestGuardrailsAreSetAndTaken(t *testing.T) {
+	h := newHistory(t, nestedPlan())
+	var set []string
+	h.finish(func(c schedule.Command) bool {
+		if c.Event != nil && c.Event.Type == event.TimerSet {
+			d, err := event.Decode[event.TimerSetData](*c.Event)
+			if err != nil || d.Purpose != state.PurposeGuardrail {
+				t.Fatalf("%v %s", err, asJSON(c))
+			}
+			set = append(set, fmt.Sprintf("%s %s, with %d armed", c.Key, d.After, len(h.state.Timers)))
+		}
+		return false
+	})
+	want := []string{
+		"timer:/v0/r0/-/-/i0#1 1m40s, with 0 armed",
+		"timer:0/v1/r1/-/-/i0#1 10s, with 1 armed",
+		"timer:1/v1/r1/-/-/i0#1 20s, with 1 armed",
+		"timer:1.0/v1/r1/a/-/i0#1 21s, with 2 armed",
+		"timer:1.0/v1/r1/b/-/i0#1 21s, with 2 armed",
+		"timer:2/v1/r0/-/-/i0#1 30s, with 1 armed",
+		"timer:2/v1/r1/-/-/i0#2 31s, with 2 armed",
+		"timer:2.0/v1/r1/-/-/i0#1 32s, with 3 armed",
+		"timer:2/v1/r2/-/-/i0#2 31s, with 2 armed",
+		"timer:2.0/v1/r2/-/-/i0#1 32s, with 3 armed",
+	}
+	if diff := cmp.Diff(want, set); diff != "" {
+		t.Errorf("timers set (-want +got):\n%s", diff)
+	}
+	if h.state.Status != state.Completed || len(h.state.Timers) != 0 || !h.state.AliveAt.IsZero() {
+		t.Errorf("at the end: %s", asJSON(h.state))
+	}
+}
+
+// A plan without guardrails leaves no trace of them.
+func TestNoGuardrails(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}))
+	h.finish(func(schedule.Command) bool {
+		if len(h.state.Timers) > 0 || !h.state.AliveAt.IsZero() {
+			t.Fatalf("state %s", asJSON(h.state))
+		}
+		return false
+	})
+}
+
+// reach lets the timer run out, some time after it was due.
+func (h *history) reach(key event.Key, late time.Duration) {
+	h.t.Helper()
+	h.spent += h.state.Timers[key].Due.Add(late).Sub(h.now())
+	h.add(event.Event{Type: event.TimerFired, Key: key})
+}
+
+// now is the time of the next event.
+func (h *history) now() time.Time {
+	return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Add(time.Duration(h.state.Seq+1)*time.Second + h.spent)
+}
+
+// cancelled commits what is due, and lets an effect that is cancelled say so.
+func (h *history) cancelled() (cancelled []schedule.Command) {
+	h.t.Helper()
+	for range 50 {
+		cmds := schedule.Decide(h.plan, h.state)
+		if len(cmds) == 0 {
+			return cancelled
+		}
+		c := cmds[0]
+		switch {
+		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyDecide: // none is under way
+			h.add(*cmds[1].Event)
+		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyQuestion:
+			cancelled = append(cancelled, c)
+			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "iteration_timeout"}))
+		case c.Kind == schedule.Cancel:
+			cancelled = append(cancelled, c)
+			_, _, attempt, _ := c.Key.Parse()
+			e := event.New(event.Error, c.Place.Cursor(), c.Key, c.Cause)
+			e.Attempt = attempt
+			h.add(e)
+		case c.Kind == schedule.Record:
+			h.add(*c.Event)
+		default:
+			return cancelled
+		}
+	}
+	h.t.Fatalf("no end: %s", asJSON(h.state))
+	return nil
+}
+
+// U090, U099: what is under way when the time of the run is used up is cancelled, and the run fails with the
+// limit, the place where it was set, the time it took, and the way on.
+func TestRunLimitFailsTheRun(t *testing.T) {
+	p := stages(plan.Node{ID: "a"})
+	p.Pipeline = plan.Pipeline{Name: "gp", Guardrails: limited(60)}
+	h := newHistory(t, p)
+	h.commit()
+	h.reach(runKey, 1500*time.Millisecond)
+	cancelled := h.cancelled()
+	want := &event.FailureData{
+		Code: "ACODE-ORCH-002", ErrorType: "iteration_timeout", Node: "a", Stage: "a", Iteration: 1,
+		Message: `pipeline "gp" has used up its max_runtime_seconds: it ran 1m1.5s of 1m0s (guardrails, p.yaml:60:1)`,
+		Remedy: "agent-pipelines resume golden --force, which gives it the time once more; " +
+			"or change the number and start anew: a session keeps its plan",
+		ResumeCommand: "agent-pipelines resume golden --force",
+	}
+	if len(cancelled) != 1 || cancelled[0].Key != "attempt:0/v1/r1/-/-/i1#1" {
+		t.Fatalf("cancelled: %s", asJSON(cancelled))
+	}
+	if diff := cmp.Diff(want, cancelled[0].Cause); diff != "" {
+		t.Errorf("cause (-want +got):\n%s", diff)
+	}
+	want.Attempt = 1
+	if diff := cmp.Diff(want, h.state.Failure); h.state.Status != state.Failed || diff != "" {
+		t.Errorf("%s (-want +got):\n%s", h.state.Status, diff)
+	}
+	if got := h.state.Nodes["0"].Outcome; got != string(plan.OutcomeTimeout) {
+		t.Errorf("the node's outcome is %q", got)
+	}
+	if schedule.UsedUp(p, h.state) == nil {
+		t.Error("the run can go on")
+	}
+
+	h.resume() // nobody said that it may take longer
+	h.commit()
+	if h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
+		t.Errorf("resumed: %s", asJSON(h.state))
+	}
+	h.kernel()
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Renew: true}))
+	if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
+		t.Fatalf("renewed: %s", asJSON(c))
+	}
+	if left, bounded := h.state.Remaining(event.Place{Node: "0"}, h.state.AliveAt); !bounded || left < 58*time.Second {
+		t.Errorf("left after it was renewed: %s", left)
+	}
+}
+
+// Wherever a loop is when its time is used up, the node fails; a resume gives it its time anew and goes on
+// where it was.
+func TestNodeLimitInEveryPhase(t *testing.T) {
+	const key = event.Key("timer:0/v1/r1/-/-/i0#1")
+	tests := []struct {
+		name      string
+		until     func(h *history)
+		cancelled event.Key
+		next      string // due after the resume
+	}{
+		{"an attempt", func(h *history) { h.commit() }, "attempt:0/v1/r1/-/-/i1#1", "attempt:0/v1/r1/-/-/i1#1"},
+		{"a later attempt", func(h *history) {
+			h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true})
+			h.wait()
+			h.commit()
+		}, "attempt:0/v1/r1/-/-/i1#2", "attempt:0/v1/r1/-/-/i1#1"},
+		{"the pause before one", func(h *history) {
+			h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true})
+			h.commit()
+		}, "", "attempt:0/v1/r1/-/-/i1#1"},
+		{"a decision", func(h *history) { h.iterate("") }, "", "decide:0/v1/r1/-/-/i1#1"},
+		{"a question", func(h *history) {
+			h.iterate("")
+			h.ask()
+			h.commit()
+		}, "question:0/v1/r1/-/-/i1#1", "decide:0/v1/r1/-/-/i1#1"},
+		{"the pause between iterations", func(h *history) {
+			h.iterate("")
+			h.decide("continue")
+			h.commit()
+		}, "", "attempt:0/v1/r1/-/-/i2#1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(90), Termination: plan.Termination{"max": 3}}))
+			tt.until(h)
+			h.reach(key, 0)
+			var got event.Key
+			for _, c := range h.cancelled() {
+				got = c.Key
+			}
+			if got != tt.cancelled {
+				t.Errorf("cancelled %q, want %q", got, tt.cancelled)
+			}
+			if f := h.state.Failure; h.state.Status != state.Failed || f == nil || f.ErrorType != "iteration_timeout" ||
+				f.ResumeCommand != "agent-pipelines resume golden" || schedule.UsedUp(h.plan, h.state) != nil {
+				t.Fatalf("state %s", asJSON(h.state))
+			}
+			h.resume()
+			if c := h.commit(); string(c.Key) != tt.next {
+				t.Errorf("due after the resume: %s", asJSON(c))
+			}
+			if left, bounded := h.state.Remaining(event.Place{Node: "0"}, h.state.AliveAt); !bounded || left < 85*time.Second {
+				t.Errorf("left after the resume: %s", left)
+			}
+		})
+	}
+}
+
+// wait lets the timers of the loop run out.
+func (h *history) wait() {
+	h.t.Helper()
+	h.commit()
+	for key, timer := range h.state.Timers {
+		if timer.Purpose != state.PurposeGuardrail {
+			h.add(event.Event{Type: event.TimerFired, Key: key})
+		}
+	}
+}
+
+// An agent that ends well although the time is used up has done its iteration; there is no further one.
+func TestIterationThatEndsLateCounts(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(90), Termination: plan.Termination{"max": 3}}))
+	c := h.commit()
+	h.reach("timer:0/v1/r1/-/-/i0#1", 0)
+	h.complete(c, "")
+	h.cancelled()
+	if h.state.Status != state.Failed || h.loop().Completed != 1 {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// Time in which nobody works does not count: not a pause, not the time between a crash and the next kernel.
+func TestRestsDoNotCount(t *testing.T) {
+	p := stages(plan.Node{ID: "a", Guardrails: limited(50)})
+	p.Pipeline.Guardrails = limited(100)
+	tests := []struct {
+		name string
+		rest func(h *history, c schedule.Command)
+	}{
+		{"a pause", func(h *history, c schedule.Command) {
+			h.pause()
+			h.fail(c, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
+			h.commit()
+			h.spent += 1000 * time.Second
+			h.resume()
+		}},
+		{"a crash", func(h *history, _ schedule.Command) {
+			h.spent += 1000 * time.Second
+			h.resume()
+		}},
+		{"a crash, and a pause before anything is done", func(h *history, _ schedule.Command) {
+			h.spent += 1000 * time.Second
+			h.kernel()
+			h.pause()
+			h.commit()
+			h.spent += 1000 * time.Second
+			h.resume()
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHistory(t, p)
+			c := h.commit()
+			h.spent += 20 * time.Second
+			h.add(event.New(event.Checkpoint, c.Place.Cursor(), c.Key, event.CheckpointData{Turn: 1}))
+			tt.rest(h, c)
+			if c := h.commit(); c.Kind != schedule.Attempt {
+				t.Fatalf("due: %s", asJSON(c))
+			}
+			at := event.Place{Node: "0"}
+			left, _ := h.state.Remaining(at, h.state.AliveAt)
+			if left < 15*time.Second || left > 30*time.Second {
+				t.Errorf("the node has %s left, want somewhat less than 30s", left)
+			}
+			delete(h.state.Timers, "timer:0/v1/r1/-/-/i0#1")
+			if left, _ = h.state.Remaining(at, h.state.AliveAt); left < 65*time.Second || left > 80*time.Second {
+				t.Errorf("the run has %s left, want somewhat less than 80s", left)
+			}
+		})
+	}
+}
+
+// The guardrail of a block's stage ends the work of one provider; the others go on, and the block fails.
+func TestLimitOfOneProvider(t *testing.T) {
+	h := newHistory(t, nestedPlan())
+	h.finish(func(c schedule.Command) bool { return c.Place.Branch != "" })
+	attempts := map[string]schedule.Command{}
+	for len(attempts) < 2 {
+		c := schedule.Decide(h.plan, h.state)[0]
+		h.add(*c.Event)
+		if c.Kind == schedule.Attempt {
+			attempts[c.Place.Branch] = c
+		}
+	}
+	h.reach("timer:1.0/v1/r1/a/-/i0#1", 0)
+	cancelled := h.cancelled()
+	if len(cancelled) != 1 || cancelled[0].Place.Branch != "a" || h.state.Status != state.Running {
+		t.Fatalf("cancelled %s, %s", asJSON(cancelled), h.state.Status)
+	}
+	h.complete(attempts["b"], "")
+	h.finish(func(schedule.Command) bool { return false })
+	want := `Parallel block 'both' failed. Failed providers: a: stage "write" of provider a has used up its max_runtime_seconds: it ran 21s of 21s (guardrails, p.yaml:21:1)`
+	if f := h.state.Failure; f == nil || f.Message != want || f.ErrorType != "iteration_timeout" || h.state.Nodes["1"].Branches["b"].Status != state.NodeComplete {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// Everything within what a guardrail bounds is cancelled, and the message names the widest one.
+func TestLimitsOfWhatHoldsOthers(t *testing.T) {
+	tests := []struct {
+		key       event.Key
+		node      string // where it is reached, and where the session then is
+		cancelled int
+		message   string
+	}{
+		{"timer:1/v1/r1/-/-/i0#1", "1", 2, `Parallel block 'both' failed. Failed providers: a, b: node "both" has used up its max_runtime_seconds: it ran 20s of 20s (guardrails, p.yaml:20:1)`},
+		{"timer:2/v1/r0/-/-/i0#1", "2.0", 1, `node "again" has used up its max_runtime_seconds: it ran 30s of 30s (guardrails, p.yaml:30:1)`},
+		{"timer:2/v1/r1/-/-/i0#2", "2.0", 1, `pipeline "inner" in node "again" has used up its max_runtime_seconds: it ran 31s of 31s (guardrails, p.yaml:31:1)`},
+		{"timer:2.0/v1/r1/-/-/i0#1", "2.0", 1, `node "deep" has used up its max_runtime_seconds: it ran 32s of 32s (guardrails, p.yaml:32:1)`},
+	}
+	for _, tt := range tests {
+		t.Run(string(tt.key), func(t *testing.T) {
+			h := newHistory(t, nestedPlan())
+			h.finish(func(c schedule.Command) bool { return h.state.At == tt.node && c.Kind == schedule.Attempt })
+			for busy := 0; busy < tt.cancelled; {
+				c := schedule.Decide(h.plan, h.state)[0]
+				h.add(*c.Event)
+				if c.Kind == schedule.Attempt {
+					busy++
+				}
+			}
+			h.reach(tt.key, 0)
+			if n := len(h.cancelled()); n != tt.cancelled {
+				t.Errorf("%d cancelled, want %d", n, tt.cancelled)
+			}
+			if h.state.Status != state.Failed || h.state.At != tt.node || h.state.Failure.Message != tt.message {
+				t.Fatalf("state %s", asJSON(h.state))
+			}
+			h.resume()
+			if c := h.commit(); c.Kind != schedule.Attempt {
+				t.Errorf("due after the resume: %s", asJSON(c))
+			}
+			if timer := h.state.Timers[tt.key]; timer.Reached != nil || timer.Due.Before(h.state.AliveAt) {
+				t.Errorf("the timer after the resume: %+v; armed: %v", timer, slices.Sorted(maps.Keys(h.state.Timers)))
+			}
+		})
+	}
+}
+
+// A run whose time is used up between two nodes does not begin another one's work.
+func TestReachedBetweenNodes(t *testing.T) {
+	p := stages(plan.Node{ID: "a"}, plan.Node{ID: "b"})
+	p.Pipeline.Guardrails = limited(60)
+	h := newHistory(t, p)
+	h.iterate("")
+	h.decide("stop")
+	h.reach(runKey, 0)
+	if c := h.commit(); c.Kind == schedule.Attempt {
+		t.Fatalf("due: %s", asJSON(c))
+	}
+	if h.state.Status != state.Failed || h.state.At != "1" || h.state.Nodes["0"].Status != state.NodeComplete {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// A timer cannot run out twice, nor one that is not set.
+func TestTimerThatDoesNotFit(t *testing.T) {
+	h := newHistory(t, nestedPlan())
+	h.commit()
+	h.reach(runKey, 0)
+	for _, key := range []event.Key{runKey, "timer:7/v1/r1/-/-/i0#1"} {
+		if _, err := schedule.Apply(h.plan, h.state, event.Event{Type: event.TimerFired, Key: key, Epoch: h.state.Epoch}); !isMisfit(err) {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}
+
+// The time of the run is that of all its runs where the whole pipeline is run several times.
+func TestRunLimitBoundsAllRepeats(t *testing.T) {
+	h := repeated(t, nestedPlan(), 2)
+	set := map[event.Key]int{}
+	h.finish(func(c schedule.Command) bool {
+		if c.Event != nil && c.Event.Type == event.TimerSet {
+			set[c.Key]++
+		}
+		return false
+	})
+	if h.state.Status != state.Completed || set[runKey] != 1 || len(set) != 19 { // 10 of the first run, 9 of the second
+		t.Errorf("%s, timers: %v", h.state.Status, set)
+	}
+	h = repeated(t, nestedPlan(), 2)
+	h.finish(func(schedule.Command) bool { return h.state.Run == 2 })
+	h.reach(runKey, 0)
+	h.cancelled()
+	if h.state.Status != state.Failed || h.state.Run != 2 {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
