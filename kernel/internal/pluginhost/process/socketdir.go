@@ -24,11 +24,14 @@ const socketDirPrefix = "agent-pipelines-"
 // ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
 var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
 
-// SocketDir is a private directory for a plugin's socket. It is locked while its kernel lives, so that
-// later ones can tell those that a killed kernel left.
+// socketDirLock is the file in a socket directory that its kernel holds locked.
+const socketDirLock = "kernel.lock"
+
+// SocketDir is a private directory for a plugin's socket. A file in it is locked while its kernel lives, so
+// that later ones can tell the directories that a killed kernel left.
 type SocketDir struct {
 	path string
-	lock *os.File // the directory itself
+	lock *os.File
 }
 
 // NewSocketDir makes a directory with mode 0700 below the first of the candidates that exists and is
@@ -48,46 +51,21 @@ func NewSocketDir(candidates ...string) (*SocketDir, error) {
 	return nil, fmt.Errorf("make a socket directory: %w", fault)
 }
 
-// makeSocketDir tries again where a sweep took the new directory for one that was left, in the moment
-// before it was locked.
+// makeSocketDir gives the lock its name when it is held: nobody ever finds it free.
 func makeSocketDir(base string) (*SocketDir, error) {
-	for {
-		path, err := os.MkdirTemp(base, socketDirPrefix)
-		if err != nil {
-			return nil, err
-		}
-		lock, err := lockSocketDir(path)
-		if err == nil {
-			return &SocketDir{path: path, lock: lock}, nil
-		}
-		if !errors.Is(err, filelock.ErrHeld) && !errors.Is(err, os.ErrNotExist) {
-			return nil, errors.Join(err, os.RemoveAll(path))
-		}
-	}
-}
-
-// lockSocketDir opens and locks a directory. The error wraps os.ErrNotExist if it is gone when it is
-// locked, and filelock.ErrHeld if somebody has it.
-func lockSocketDir(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	path, err := os.MkdirTemp(base, socketDirPrefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Try(f); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	locked, err := f.Stat()
+	lock, err := os.CreateTemp(path, "lock-")
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, os.RemoveAll(path))
 	}
-	there, err := os.Lstat(path)
-	if err == nil && !os.SameFile(locked, there) {
-		err = os.ErrNotExist
+	d := &SocketDir{path: path, lock: lock}
+	if err := errors.Join(filelock.Try(lock), os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
+		return nil, errors.Join(err, d.Remove())
 	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return d, nil
 }
 
 // Path is the absolute path of the directory.
@@ -99,24 +77,39 @@ func (d *SocketDir) Remove() error {
 }
 
 // SweepSocketDirs removes the socket directories below the candidates that killed kernels left. Those in
-// use, and those of other users, stay.
+// use, those of other users, and whatever has no lock of a kernel in it, stay.
 func SweepSocketDirs(candidates ...string) error {
 	var errs []error
 	for _, base := range candidates {
 		if base == "" {
 			continue
 		}
-		left, err := filepath.Glob(filepath.Join(base, socketDirPrefix+"[0-9]*"))
+		locks, err := filepath.Glob(filepath.Join(base, socketDirPrefix+"[0-9]*", socketDirLock))
 		if err != nil { // base has a character that means something in a pattern
 			continue
 		}
-		for _, path := range left {
-			lock, err := lockSocketDir(path)
-			if err != nil { // in use, of another user, or being removed
-				continue
+		for _, path := range locks {
+			if lock := leftLock(path); lock != nil {
+				errs = append(errs, (&SocketDir{path: filepath.Dir(path), lock: lock}).Remove())
 			}
-			errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// leftLock takes a lock that nobody holds; nil for one in use, of another user, or removed by another sweep.
+func leftLock(path string) *os.File {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil
+	}
+	if filelock.Try(f) == nil {
+		locked, err := f.Stat()
+		there, gone := os.Lstat(path)
+		if err == nil && gone == nil && os.SameFile(locked, there) {
+			return f
+		}
+	}
+	_ = f.Close()
+	return nil
 }

@@ -53,11 +53,12 @@ func TestSweepSocketDirs(t *testing.T) {
 	if err := killed.lock.Close(); err != nil { // as the end of the process does
 		t.Fatal(err)
 	}
-	elsewhere := shortDir(t)
-	if err := os.Symlink(elsewhere, filepath.Join(base, socketDirPrefix+"1")); err != nil {
+	elsewhere := filepath.Join(shortDir(t), "file")
+	if err := errors.Join(os.WriteFile(elsewhere, nil, 0o600), os.Mkdir(filepath.Join(base, socketDirPrefix+"1"), 0o700),
+		os.Symlink(elsewhere, filepath.Join(base, socketDirPrefix+"1", socketDirLock))); err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(base, socketDirPrefix+"tmux-1")
+	other := filepath.Join(base, socketDirPrefix+"2notes")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
