@@ -207,6 +207,33 @@ func place(r *kernel.Repair) []string {
 	return []string{fmt.Sprint(r.Run), r.Node, fmt.Sprint(r.Iteration)}
 }
 
+// U048, U067: where nearly a whole run of the pipeline is missing from a journal, what follows is not taken for
+// the run before.
+func TestLostRunIsNotTakenForAnother(t *testing.T) {
+	w := cutOffIn(t, 2, "b", 1, true)
+	at := func(node string, kind event.Type, run int) int {
+		return slices.IndexFunc(w.journal, func(line []byte) bool {
+			e, err := event.ParseLine(line)
+			return err == nil && e.Type == kind && e.Cursor.NodePath == node && e.Cursor.Run == run
+		})
+	}
+	before, after := at("0", event.NodeComplete, 0), at("1", event.NodeStart, 2)
+	if before < 0 || after < before {
+		t.Fatalf("lines %d and %d of %d", before, after, len(w.journal))
+	}
+	left := append(bytes.Join([][]byte{bytes.Join(w.journal[:before+1], []byte("\n")), w.journal[after]}, []byte("\n")), '\n')
+	if err := w.put(left, false); err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine(t, w.root, agent{}).Repair(t.Context(), kernel.RepairOptions{Session: "demo", DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Doubt == "" || r.Run != 2 || r.Runs != 3 || r.Node != "1" || r.Iteration != 1 {
+		t.Errorf("it would go on at %q: %+v", place(r), r)
+	}
+}
+
 // tailLost reports whether a damaged journal merely ends earlier than the whole one, which nothing in it
 // tells.
 func tailLost(journal [][]byte, damaged []byte) bool {

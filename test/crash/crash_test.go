@@ -56,6 +56,14 @@ nodes:
     inputs: {from_parallel: draft}
 `
 
+// repeated runs twice: two short stages, so that the runs and what lies between them are there to be cut off.
+const repeated = `name: crash
+defaults: {provider: mock}
+nodes:
+  - {id: write, prompt: "write ${RESULT}"}
+  - {id: read, prompt: "read ${RESULT}", inputs: {from: write}}
+`
+
 const mock = `{"replies": [
   {"purpose": "question", "output": "{\"stop\": true, \"reason\": \"flat\", \"confidence\": 1}"},
   {"node": "build", "output": "built", "result": {"summary": "built"}, "progress": "",
@@ -88,13 +96,18 @@ type world struct {
 	t    *testing.T
 	bin  string
 	root string
+	// runs is how often the pipeline runs.
+	runs string
 	// history is how many entries state.json has at the end.
 	history int
 }
 
 func newWorld(t *testing.T, bin, pipeline string) world {
 	t.Helper()
-	w := world{t: t, bin: bin, root: t.TempDir(), history: map[string]int{staged: 4, block: 1}[pipeline]}
+	w := world{t: t, bin: bin, root: t.TempDir(), runs: "1", history: map[string]int{staged: 4, block: 1, repeated: 4}[pipeline]}
+	if pipeline == repeated {
+		w.runs = "2"
+	}
 	for name, text := range map[string]string{".claude/pipelines/crash.yaml": pipeline, "mock.json": mock, "judge.md": "flat? ${ITERATION}"} {
 		path := filepath.Join(w.root, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -130,7 +143,7 @@ func (w world) command(ctx context.Context, env []string, args ...string) *exec.
 }
 
 func (w world) start(env ...string) (int, string) {
-	return w.run(env, "pipeline", "crash", "s", "--foreground")
+	return w.run(env, "pipeline", "crash", "s", w.runs, "--foreground")
 }
 
 // recover goes on after a crash, as a person would: resume, or start anew where nothing had begun.
@@ -225,7 +238,7 @@ func (w world) events(path string) []string {
 
 // lasting are the types of events that a run has once, however often it was cut off.
 var lasting = []string{
-	"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "session_start", "session_complete",
+	"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "run_start", "session_start", "session_complete",
 	"parallel_provider_start", "parallel_provider_complete",
 }
 
@@ -262,7 +275,7 @@ func (w world) checkState() {
 // D2, U047: SIGKILL at every crash point.
 func TestCrashAtEveryPoint(t *testing.T) {
 	bin := build(t)
-	for name, pipeline := range map[string]string{"stages": staged, "block": block} {
+	for name, pipeline := range map[string]string{"stages": staged, "block": block, "repeated": repeated} {
 		t.Run(name, func(t *testing.T) { crashAtEveryPoint(t, bin, pipeline) })
 	}
 }
@@ -296,7 +309,7 @@ func crashAtEveryPoint(t *testing.T, bin, pipeline string) {
 // D2: blind kills at random moments, several in one run.
 func TestCrashAtRandom(t *testing.T) {
 	bin := build(t)
-	for name, pipeline := range map[string]string{"stages": staged, "block": block} {
+	for name, pipeline := range map[string]string{"stages": staged, "block": block, "repeated": repeated} {
 		t.Run(name, func(t *testing.T) { crashAtRandom(t, bin, pipeline) })
 	}
 }
@@ -313,7 +326,7 @@ func crashAtRandom(t *testing.T, bin, pipeline string) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(uint64(i), 7)) // repeatable
 			w := newWorld(t, bin, pipeline)
-			w.killAfter(time.Duration(random.Int64N(int64(takes))), "pipeline", "crash", "s", "--foreground")
+			w.killAfter(time.Duration(random.Int64N(int64(takes))), "pipeline", "crash", "s", w.runs, "--foreground")
 			w.killAfter(time.Duration(random.Int64N(int64(takes))), "resume", "s")
 			w.recover()
 			w.check(want)
