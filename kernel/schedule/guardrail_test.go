@@ -228,6 +228,13 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			h.ask()
 			h.commit()
 		}, "question:0/v1/r1/-/-/i1#1", "decide:0/v1/r1/-/-/i1#1"},
+		{"between two questions", func(h *history) {
+			h.iterate("")
+			h.ask()
+			q := h.commit()
+			h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{}))
+			h.ask()
+		}, "", "decide:0/v1/r1/-/-/i1#1"},
 		{"the pause between iterations", func(h *history) {
 			h.iterate("")
 			h.decide("continue")
@@ -253,6 +260,9 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			h.resume()
 			if c := h.commit(); string(c.Key) != tt.next {
 				t.Errorf("due after the resume: %s", asJSON(c))
+			}
+			if l := h.loop(); l.Round != 0 || l.Question != nil || l.Answer != nil {
+				t.Errorf("a decision begins with an old question: %s", asJSON(l))
 			}
 			if left, bounded := h.state.Remaining(event.Place{Node: "0"}, h.state.AliveAt); !bounded || left < 85*time.Second {
 				t.Errorf("left after the resume: %s", left)
@@ -448,6 +458,17 @@ func TestRunLimitBoundsAllRepeats(t *testing.T) {
 	h.reach(runKey, 0)
 	h.cancelled()
 	if h.state.Status != state.Failed || h.state.Run != 2 {
+		t.Errorf("state %s", asJSON(h.state))
+	}
+}
+
+// A crash between the end of the time and that of the node is nobody's word to go on.
+func TestCrashRenewsNothing(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{ID: "a", Guardrails: limited(60)}))
+	h.commit()
+	h.reach("timer:0/v1/r1/-/-/i0#1", 0)
+	h.resume()
+	if c := h.commit(); c.Kind == schedule.Attempt || h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
 		t.Errorf("state %s", asJSON(h.state))
 	}
 }
