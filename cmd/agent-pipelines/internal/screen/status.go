@@ -56,6 +56,9 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 	case event.JudgeStart:
 		a.doing = "the judge reads"
 	case event.TimerSet:
+		if waiting(e) == nil { // a limit was set, and nobody waits for it
+			return false
+		}
 		a.doing = "waiting"
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
 		s.end(branch(e))
