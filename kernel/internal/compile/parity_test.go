@@ -115,8 +115,8 @@ func TestParityErrors(t *testing.T) {
 	}
 }
 
-// normalised drops times, the initial inputs, which the Bash engine added when it ran, and a stage's
-// commands, which it ignored (D25).
+// normalised drops times, the initial inputs, which the Bash engine added when it ran, and what it ignored: a
+// stage's commands (D25) and guardrails (D23).
 func normalised(t *testing.T, data []byte) map[string]any {
 	t.Helper()
 	var p map[string]any
@@ -130,6 +130,9 @@ func normalised(t *testing.T, data []byte) map[string]any {
 // normalise works through a plan, the stages of its blocks and the plans that it embeds.
 func normalise(p map[string]any) {
 	delete(p, "compiled_at")
+	if pipeline, ok := p["pipeline"].(map[string]any); ok {
+		delete(pipeline, "guardrails")
+	}
 	if session, ok := p["session"].(map[string]any); ok {
 		delete(session, "created_at")
 		delete(session, "inputs")
@@ -139,6 +142,7 @@ func normalise(p map[string]any) {
 		for _, n := range list {
 			if n, ok := n.(map[string]any); ok {
 				delete(n, "commands")
+				delete(n, "guardrails")
 				normalise(n)
 			}
 		}
