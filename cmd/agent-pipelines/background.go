@@ -60,9 +60,7 @@ func (a *app) inBackground(ctx context.Context, job errand) error {
 		if err != nil {
 			return whereItRuns(ctx, err, job)
 		}
-		for _, w := range prospect.Warnings {
-			fmt.Fprintln(a.stderr, w)
-		}
+		writeDiagnostics(a.stderr, prospect.Warnings)
 		last, err := lastEvent(ctx, e, prospect.Session)
 		if err != nil {
 			return err

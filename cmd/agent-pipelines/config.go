@@ -23,9 +23,7 @@ func (configVerb) run(ctx context.Context, a *app) error {
 			printJSON(a.stdout, s)
 			return nil
 		}
-		for _, w := range s.Warnings {
-			fmt.Fprintln(a.stderr, w)
-		}
+		writeDiagnostics(a.stderr, s.Warnings)
 		return writeConfig(a.stdout, s)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -55,7 +56,9 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 				target.Diagnostics = append(target.Diagnostics, w)
 			}
 		}
-		writeDryRun(a.stdout, d, target)
+		var text strings.Builder
+		writeDryRun(&text, d, target)
+		writePrintable(a.stdout, text.String())
 		return nil
 	})
 }

@@ -118,9 +118,7 @@ func (a *app) printError(err error) {
 // print writes a fault for people: the message, what to do, and how to find it in the documents. What
 // agents, plugins and files of the project say in it is made printable.
 func (f fault) print(to io.Writer) {
-	for _, d := range f.Diagnostics {
-		fmt.Fprintln(to, strings.Join(screen.Lines(d.String()), "\n"))
-	}
+	writeDiagnostics(to, f.Diagnostics)
 	fmt.Fprintf(to, "Error: %s\n", strings.Join(screen.Lines(f.Message), "\n"))
 	for _, text := range []string{f.Hint, f.Detail} {
 		indent(to, text)
@@ -128,6 +126,18 @@ func (f fault) print(to io.Writer) {
 	if f.Code != "" {
 		fmt.Fprintf(to, "  code: %s (%s)\n", f.Code, f.ErrorType)
 	}
+}
+
+// writeDiagnostics writes faults and warnings, one a line.
+func writeDiagnostics(to io.Writer, ds kernel.Diagnostics) {
+	for _, d := range ds {
+		writePrintable(to, d.String())
+	}
+}
+
+// writePrintable writes whole lines that quote files of the project, which may come from anybody.
+func writePrintable(to io.Writer, text string) {
+	fmt.Fprintln(to, strings.Join(screen.Lines(text), "\n"))
 }
 
 // failureOf is the error record of a failed run as a fault.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -41,7 +42,9 @@ func (v *lintVerb) run(ctx context.Context, a *app) error {
 			printJSON(a.stdout, report)
 			return nil
 		}
-		report.write(a.stdout, len(v.What) == 0)
+		var text strings.Builder
+		report.write(&text, len(v.What) == 0)
+		writePrintable(a.stdout, text.String())
 		return nil
 	})
 }

@@ -18,9 +18,7 @@ func (a *app) printResult(r *kernel.Result) {
 		printJSON(a.stdout, r)
 		return
 	}
-	for _, w := range r.Warnings {
-		fmt.Fprintln(a.stderr, w)
-	}
+	writeDiagnostics(a.stderr, r.Warnings)
 	if r.Failure != nil && r.Status == state.Failed {
 		failureOf(r.Failure).print(a.stderr)
 	}
