@@ -317,3 +317,22 @@ func TestSessionRemovedUnderneath(t *testing.T) {
 		}
 	}
 }
+
+func TestReplaceByParts(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, tt := range []struct {
+		parts [][]byte
+		want  string
+	}{
+		{[][]byte{[]byte("a"), nil, []byte("bc\n")}, "abc\n"},
+		{[][]byte{[]byte("shorter")}, "shorter"},
+		{nil, ""},
+	} {
+		if err := d.Replace("file", tt.parts...); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Read("file", 100); err != nil || string(got) != tt.want {
+			t.Errorf("%q: %q, %v", tt.parts, got, err)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPr
 // Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
 // power loss undoes it. It makes the directory. The reference is what an event may name.
 func (s *Store) Write(name string, data []byte) (event.Ref, error) {
-	if err := s.replace(name, data, true); err != nil {
+	if err := s.replace(name, true, data); err != nil {
 		return event.Ref{}, s.explain("write "+name, err)
 	}
 	sum := sha256.Sum256(data)
@@ -36,9 +36,9 @@ func (s *Store) Write(name string, data []byte) (event.Ref, error) {
 
 // Replace replaces a file in one step without waiting for the disk: readers see the old content or
 // the new, and so do they after a crash of the process. For what can be made again: views, context
-// files.
-func (s *Store) Replace(name string, data []byte) error {
-	if err := s.replace(name, data, false); err != nil {
+// files. The content is that of all parts in a row.
+func (s *Store) Replace(name string, parts ...[]byte) error {
+	if err := s.replace(name, false, parts...); err != nil {
 		return s.explain("write "+name, err)
 	}
 	return nil
@@ -101,7 +101,7 @@ func (s *Store) SweepTemps() (int, error) {
 	return removed, nil
 }
 
-func (s *Store) replace(name string, data []byte, durable bool) (err error) {
+func (s *Store) replace(name string, durable bool, parts ...[]byte) (err error) {
 	dir := path.Dir(name)
 	if err := s.mkdirAll(dir, dirMode); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *Store) replace(name string, data []byte, durable bool) (err error) {
 			_ = s.root.Remove(temp)
 		}
 	}()
-	if err := s.fill(temp, data, durable); err != nil {
+	if err := s.fill(temp, durable, parts); err != nil {
 		return err
 	}
 	crash.Point("rundir.write.before-rename")
@@ -127,12 +127,16 @@ func (s *Store) replace(name string, data []byte, durable bool) (err error) {
 	return nil
 }
 
-func (s *Store) fill(temp string, data []byte, durable bool) error {
+func (s *Store) fill(temp string, durable bool, parts [][]byte) error {
 	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	for _, part := range parts {
+		if _, err = f.Write(part); err != nil {
+			break
+		}
+	}
 	if err == nil && durable {
 		err = f.Sync()
 	}

@@ -2,8 +2,13 @@ package view_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 )
 
@@ -48,4 +53,45 @@ func BenchmarkRead(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkHistory writes the file of a session that has made 1,000 iterations with results of a usual size,
+// as it is written while the agent of the next one works. cpu-ns is the median of what this process
+// computes for it, bytes the file's size.
+func BenchmarkHistory(b *testing.B) {
+	const iterations, writes = 1000, 21
+	_, d := openDir(b, "p2")
+	p := twoStages()
+	p.Nodes[0].Termination["max"] = 1 << 20
+	s := newStory(b, d, p)
+	s.padding = strings.Repeat(" and so on", 12)
+	s.begin("pipeline")
+	s.enter("0")
+	for i := range iterations {
+		s.iterate("0", i+1)
+	}
+	for b.Loop() {
+		var computed []time.Duration
+		for range writes {
+			before := cpu()
+			if err := s.writer.Flush(s.st); err != nil {
+				b.Fatal(err)
+			}
+			computed = append(computed, cpu()-before)
+		}
+		slices.Sort(computed)
+		b.ReportMetric(float64(computed[writes/2]), "cpu-ns")
+	}
+	info, err := d.Stat(rundir.StateFile)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(info.Size()), "bytes")
+}
+
+// cpu is what this process has computed so far.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for unknown arguments only
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -88,16 +88,6 @@ func (h *history) reset() {
 	h.count = 0
 }
 
-// appendTo writes the list.
-func (h *history) appendTo(out *bytes.Buffer) {
-	out.WriteByte('[')
-	out.Write(h.text.Bytes())
-	if h.count > 0 {
-		out.WriteString("\n  ")
-	}
-	out.WriteByte(']')
-}
-
 // render is pretty-printed JSON as jq writes it, without a newline at the end.
 func render(v any, prefix string) ([]byte, error) {
 	var out bytes.Buffer

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -143,35 +144,31 @@ func (w *Writer) write() error {
 	if w.latest.Session == "" {
 		return nil // the run has not begun
 	}
-	text, err := w.render()
+	before, after, err := w.render()
 	if err != nil {
 		return fmt.Errorf("render %s: %w", rundir.StateFile, err)
 	}
 	crash.Point("view.state.before-write")
-	w.size = len(text)
-	return w.dir.Replace(rundir.StateFile, text)
+	w.size = len(before) + w.history.text.Len() + len(after)
+	return w.dir.Replace(rundir.StateFile, before, w.history.text.Bytes(), after)
 }
 
-// render puts the history between the two halves of the document.
-func (w *Writer) render() ([]byte, error) {
+// render is the document up to the entries of the history, and from their end on.
+func (w *Writer) render() (before, after []byte, err error) {
 	front, back := build(w.plan, w.latest, w.history.count)
-	before, err := render(front, "")
-	if err != nil {
-		return nil, err
+	if before, err = render(front, ""); err != nil {
+		return nil, nil, err
 	}
-	after, err := render(back, "")
-	if err != nil {
-		return nil, err
+	if after, err = render(back, ""); err != nil {
+		return nil, nil, err
 	}
-	var out bytes.Buffer
-	out.Grow(len(before) + len(after) + w.history.text.Len() + 64)
-	out.Write(bytes.TrimSuffix(before, []byte("\n}")))
-	out.WriteString(",\n  \"history\": ")
-	w.history.appendTo(&out)
-	out.WriteByte(',')
-	out.Write(bytes.TrimPrefix(after, []byte{'{'}))
-	out.WriteByte('\n')
-	return out.Bytes(), nil
+	closing := "],"
+	if w.history.count > 0 {
+		closing = "\n  ],"
+	}
+	before = append(bytes.TrimSuffix(before, []byte("\n}")), ",\n  \"history\": ["...)
+	after = slices.Concat([]byte(closing), bytes.TrimPrefix(after, []byte{'{'}), []byte{'\n'})
+	return before, after, nil
 }
 
 // urgency says when an event has to be seen in the file.
