@@ -91,6 +91,9 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(&text, "\n%s\n", machine)
+	if bash != nil {
+		fmt.Fprintf(&text, "\n%s", bash.Parity())
+	}
 	if _, err := io.WriteString(out, text.String()); err != nil || o.update == "" {
 		return err
 	}

@@ -28,9 +28,12 @@ func TestSmoke(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &told)
 	}
 	for _, part := range []string{
-		table.Header, "iteration, mock plugin in its process", "iterations 6 to 16 of a session", "(U109)", "(U056)",
+		table.Header, "iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",
+		"(U109)", "(U056)",
 		"call of a plugin", "journal, append of a line", "start of the command", "; commit ",
 		"| a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers",
+		"an iteration, mean of a loop of 25", "(99 programs started)", "| 9.00 s |", "a pipeline's (3 stages) command", "status of a loop of 25", "recorded, 54 events | 2.00 s |",
+		"resume of a loop killed in iteration 26", "replay of the 53 events alone | 26.5 s |", "theirs starts 99 programs",
 	} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table lacks %q:\n%s", part, &out)

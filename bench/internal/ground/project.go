@@ -81,7 +81,25 @@ type Run struct {
 
 // Start starts a session of the pipeline by the real command, with additions to its environment.
 func (p *Project) Start(ctx context.Context, session string, environment ...string) (*Run, error) {
-	c := exec.CommandContext(ctx, p.ground.Command, "pipeline", "bench", session, "--foreground", "--plugin-dir", p.ground.Plugins)
+	return p.launch(ctx, environment, "pipeline", "bench", session, "--foreground")
+}
+
+// Resume lets the real command go on with a session.
+func (p *Project) Resume(ctx context.Context, session string, environment ...string) (*Run, error) {
+	return p.launch(ctx, environment, "resume", session)
+}
+
+// Status lets the real command say how a session stands.
+func (p *Project) Status(ctx context.Context, session string) error {
+	r, err := p.launch(ctx, nil, "status", session)
+	if err != nil {
+		return err
+	}
+	return r.Wait()
+}
+
+func (p *Project) launch(ctx context.Context, environment []string, args ...string) (*Run, error) {
+	c := exec.CommandContext(ctx, p.ground.Command, append(args, "--plugin-dir", p.ground.Plugins)...)
 	c.WaitDelay = patience // should a process that was left behind hold the output
 	var said bytes.Buffer
 	c.Dir, c.Env, c.Stdout, c.Stderr = p.Dir, append(p.ground.environment(), environment...), &said, &said
@@ -99,6 +117,12 @@ func (r *Run) Wait() error {
 		return fmt.Errorf("%s: %w\n%s", strings.Join(r.command.Args, " "), err, r.said)
 	}
 	return nil
+}
+
+// CPU is what the command and its plugins computed in all, in seconds. Wait has returned.
+func (r *Run) CPU() float64 {
+	s := r.command.ProcessState
+	return (s.UserTime() + s.SystemTime()).Seconds()
 }
 
 // Kill ends the kernel, whose plugins end with it.

@@ -17,6 +17,9 @@ const (
 	memoryTarget     = 100e6 // bytes
 )
 
+// listBudget is what a list of 1,000 earlier outputs may add to an iteration, in seconds.
+const listBudget = 0.001
+
 // contexts is how long the context of an iteration takes that has many before it.
 func (b *bench) contexts(ctx context.Context) ([]table.Row, error) {
 	const last = 50 // iterations at the end of a session count

@@ -2,125 +2,136 @@ package measure
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"syscall"
+	"slices"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// long compares the iterations of a session that has made very many with those of one that has just
-// begun. The two take turns: while one goes on, the other's kernel is stopped.
+// aged is a session at some age, and what was measured of its iterations.
+type aged struct {
+	*paced
+	wall, cpu sample.Series // seconds, one for each round
+}
+
+// long compares iterations of sessions that have made very many with those of one that has just begun: for agents
+// that say nothing, so that there is no list of earlier outputs, and for such that do. All sessions wait while one of
+// them makes an iteration; before each round all wait for a while, as they do for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
-	end := b.LongStart + (b.LongRounds+1)*b.LongIterations + 2
-	old, err := b.begin(ctx, "old", end)
+	silent, err := b.atAges(ctx, "", b.Young, b.Middle, b.Old)
+	defer silent.close()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, old.close()) }()
-	if err := old.until(b.LongStart); err != nil {
-		return nil, err
-	}
-	young, err := b.begin(ctx, "young", end)
+	talking, err := b.atAges(ctx, "Did it.\n", b.Young, b.Old)
+	defer talking.close()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, young.close()) }()
-	if err := young.until(1); err != nil {
+	warm, err := b.atAges(ctx, "", 1)
+	defer warm.close()
+	if err != nil {
 		return nil, err
 	}
-	for range b.LongRounds {
-		for _, s := range []*sleeper{old, young} {
-			if err := s.goOn(b.LongIterations); err != nil {
-				return nil, err
+	all := slices.Concat(silent, talking)
+	for round := range b.LongRounds {
+		select {
+		case <-time.After(b.LongPause):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if _, _, err := warm[0].iterate(); err != nil { // whoever comes first after the pause is slower
+			return nil, err
+		}
+		slices.Reverse(all)
+		for _, s := range all {
+			if err := s.measure(); err != nil {
+				return nil, fmt.Errorf("round %d: %w", round, err)
 			}
 		}
 	}
-	ours, err := old.medians()
+	later, err := b.history(ctx)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := young.medians()
+	list, err := b.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	spanned := b.LongRounds * b.LongIterations
-	return []table.Row{{
-		What: fmt.Sprintf("iterations %d to %d of a session", b.LongStart, b.LongStart+spanned), Ours: ours, Each: b.LongIterations - margin,
-		Peer: fmt.Sprintf("iterations 1 to %d of another", 1+spanned), Theirs: theirs,
-	}}, nil
+	young, middle, old := silent[0], silent[1], silent[2]
+	row := func(how string, s *aged, ours sample.Series, peer *aged, theirs sample.Series) table.Row {
+		return table.Row{
+			What: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
+			Peer: fmt.Sprintf("for iteration %d of another session", peer.from), Theirs: theirs,
+		}
+	}
+	return []table.Row{
+		row("without the list, computed in all (budget 1.2×)", old, plus(old.cpu, later), young, young.cpu),
+		row("without the list, computed before its agent is called", old, old.cpu, young, young.cpu),
+		row("without the list, by the clock", old, old.wall, young, young.wall),
+		row("without the list, computed before its agent is called", middle, middle.cpu, young, young.cpu),
+		row("with the list, by the clock", talking[1], talking[1].wall, talking[0], talking[0].wall),
+		{
+			What: "state.json with 1,000 iterations, computed for a write while the agent works", Ours: later, Each: 21,
+			Peer: fmt.Sprintf("kernel's work for iteration %d", young.from), Theirs: young.cpu,
+		},
+		{
+			What: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,
+			Peer: "budget", Theirs: sample.Constant(listBudget, len(list)),
+		},
+	}, nil
 }
 
-// sleeper is a session of the real command that is stopped most of the time.
-type sleeper struct {
-	project *ground.Project
-	session string
-	run     *ground.Run
-	watch   *ground.Watch
-	at      int      // the iteration in which it was stopped
-	turns   [][2]int // the iterations in which a turn began and ended
+// plus adds two series round by round.
+func plus(a, b sample.Series) sample.Series {
+	sum := slices.Clone(a)
+	for i := range sum {
+		sum[i] += b[i]
+	}
+	return sum
 }
 
-// margin is how many iterations of a turn do not count: the last one, in which the kernel was stopped,
-// and the first, into which it may have come before that.
-const margin = 2
+// sessions wait.
+type sessions []*aged
 
-func (b *bench) begin(ctx context.Context, session string, runs int) (*sleeper, error) {
-	p, err := b.Project(ground.Loop("mock", runs))
-	if err != nil {
-		return nil, err
+func (s sessions) close() {
+	for _, one := range s {
+		one.close()
 	}
-	w, err := b.Watch(0)
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.Start(ctx, session, w.Environment...)
-	if err != nil {
-		return nil, errors.Join(err, w.Close())
-	}
-	return &sleeper{project: p, session: session, run: r, watch: w}, nil
 }
 
-// until lets the session run up to an iteration.
-func (s *sleeper) until(iteration int) error {
-	call, err := s.watch.Until(iteration)
-	if err != nil {
-		return err
+// atAges starts sessions that wait at these iterations.
+func (b *bench) atAges(ctx context.Context, says string, ages ...int) (sessions, error) {
+	var all sessions
+	for _, age := range ages {
+		s, err := b.pace(ctx, age, age+b.LongRounds+1, says)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, &aged{paced: s})
 	}
-	s.at = call.Iteration
-	return syscall.Kill(s.run.PID, syscall.SIGSTOP)
+	return all, nil
 }
 
-// goOn is a turn of so many iterations.
-func (s *sleeper) goOn(iterations int) error {
-	from := s.at
-	if err := syscall.Kill(s.run.PID, syscall.SIGCONT); err != nil {
-		return err
-	}
-	if err := s.until(from + iterations); err != nil {
-		return err
-	}
-	s.turns = append(s.turns, [2]int{from, s.at})
-	return nil
+// measure lets one iteration pass.
+func (s *aged) measure() error {
+	wall, cpu, err := s.iterate()
+	s.wall, s.cpu = append(s.wall, wall), append(s.cpu, cpu)
+	return err
 }
 
-// medians are the median iterations of the turns, in seconds, by the journal.
-func (s *sleeper) medians() (sample.Series, error) {
-	events, err := s.project.Journal(s.session)
-	if err != nil {
-		return nil, err
-	}
-	times := sample.Series(ground.Iterations(events))
-	var medians sample.Series
-	for _, turn := range s.turns {
-		medians = append(medians, times[turn[0]+1:turn[1]-1].Median()) // the time of iteration i is times[i-1]
-	}
-	return medians, nil
+// list is what a list of 1,000 earlier outputs adds to an iteration's context.json, in seconds. A private room writes
+// it, so a benchmark of that room measures, once for each round.
+func (b *bench) list(ctx context.Context) (sample.Series, error) {
+	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/inputs", "^BenchmarkList$", b.LongRounds)
+	return nanoseconds(metrics["list-ns"]), err
 }
 
-func (s *sleeper) close() error {
-	s.run.Kill()
-	return s.watch.Close()
+// history is what is computed for a write of state.json after 1,000 iterations, in seconds. A file of that size is
+// not written in the way of an iteration, so no session's work shows it.
+func (b *bench) history(ctx context.Context) (sample.Series, error) {
+	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/view", "^BenchmarkHistory$", b.LongRounds)
+	return nanoseconds(metrics["cpu-ns"]), err
 }

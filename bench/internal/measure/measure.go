@@ -24,18 +24,20 @@ type Effort struct {
 	History, HistoryRuns int
 	// JournalRounds of the rows about the journal.
 	JournalRounds int
-	// LongStart is the iteration at which a long session is compared with a young one, in so many
-	// LongRounds of LongIterations each; at least 4.
-	LongStart, LongRounds, LongIterations int
+	// Young, Middle and Old are the iterations that sessions of different ages are at when they are compared, in
+	// LongRounds of an iteration each, with a pause of LongPause before each round.
+	Young, Middle, Old, LongRounds int
+	LongPause                      time.Duration
 	// BashRuns of each row beside the Bash engine.
 	BashRuns int
 }
 
-// Full takes about two minutes on a machine that has nothing else to do.
+// Full takes about three minutes on a machine that has nothing else to do.
 func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
-		History: 200, HistoryRuns: 5, JournalRounds: 30, LongStart: 1880, LongRounds: 10, LongIterations: 12, BashRuns: 10,
+		History: 200, HistoryRuns: 5, JournalRounds: 30, BashRuns: 10,
+		Young: 10, Middle: 500, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
 	}
 }
 
@@ -43,7 +45,8 @@ func Full() Effort {
 func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
-		History: 3, HistoryRuns: 1, JournalRounds: 1, LongStart: 6, LongRounds: 2, LongIterations: 5, BashRuns: 1,
+		History: 3, HistoryRuns: 1, JournalRounds: 1, BashRuns: 1,
+		Young: 1, Middle: 3, Old: 6, LongRounds: 2,
 	}
 }
 

@@ -51,6 +51,11 @@ func (b *bench) firstCall(ctx context.Context, p *ground.Project, w *ground.Watc
 	if err != nil {
 		return 0, err
 	}
+	return untilCall(r, w)
+}
+
+// untilCall waits for the end of a run and returns the seconds from its start to the plugin's first call.
+func untilCall(r *ground.Run, w *ground.Watch) (float64, error) {
 	call, err := w.Next()
 	if err != nil {
 		r.Kill()

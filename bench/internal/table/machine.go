@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // Machine is where figures come from. What is not known is "unknown".
@@ -18,6 +19,7 @@ type Machine struct {
 	FileSystem string // of the directory that was measured in
 	Go         string
 	Commit     string // of the workspace, with "-dirty" if it had changes
+	Day        string // of the measurement, as 2006-01-02
 }
 
 // ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
@@ -25,12 +27,13 @@ func ThisMachine(ctx context.Context, root, dir string) Machine {
 	return Machine{
 		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: fileSystem(ctx, dir),
 		Go: runtime.Version(), Commit: output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"),
+		Day: time.Now().Format(time.DateOnly),
 	}
 }
 
 // String is one line of Markdown.
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit)
+	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit, m.Day)
 }
 
 func output(ctx context.Context, dir, name string, args ...string) string {

@@ -1,0 +1,120 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// everyday is what an agent leaves as its result, of a usual size: state.json keeps all of them.
+const everyday = `{"summary":"Split the parser from the reader, moved its tests along and made the error name the line.",` +
+	`"work":{"items_completed":["parser"],"files_touched":["src/parse.go","src/read.go","src/parse_test.go"]}}`
+
+// paced is a session in an engine of this process whose agent, from one iteration on, works only when it is told
+// to. In between its kernel has nothing to do.
+type paced struct {
+	from    int    // the iteration
+	says    string // the agent's output, "" for none
+	came    chan moment
+	goOn    chan struct{}
+	left    moment // when the agent returned last; read after came
+	stop    context.CancelFunc
+	running sync.WaitGroup
+	ended   chan error // buffered
+}
+
+// moment is a point in time by two clocks.
+type moment struct {
+	wall time.Time
+	cpu  time.Duration // what this process has computed
+}
+
+func now() moment {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // fails for unknown arguments only
+	return moment{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
+}
+
+// pace starts a session of so many iterations and returns when its agent has the call of iteration from.
+func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*paced, error) {
+	p, err := b.Project(ground.Loop("inside", iterations))
+	if err != nil {
+		return nil, err
+	}
+	config, err := b.Dir("config")
+	if err != nil {
+		return nil, err
+	}
+	s := &paced{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
+	engine, err := kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
+		kernel.WithExecutable("-"), kernel.WithStandIn("inside"), kernel.WithProvider(s))
+	if err != nil {
+		return nil, err
+	}
+	ctx, s.stop = context.WithCancel(ctx)
+	s.running.Go(func() {
+		_, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: "paced"})
+		s.ended <- errors.Join(err, engine.Close(context.WithoutCancel(ctx)))
+	})
+	if _, err := s.called(); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (*paced) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
+}
+
+func (s *paced) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if came := now(); req.Iteration >= s.from {
+		select {
+		case s.came <- came:
+		case <-ctx.Done():
+			return sdk.ExecuteResult{}, context.Cause(ctx)
+		}
+		select {
+		case <-s.goOn:
+		case <-ctx.Done():
+			return sdk.ExecuteResult{}, context.Cause(ctx)
+		}
+	}
+	if s.says != "" {
+		x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: s.says})
+	}
+	err := os.WriteFile(req.Paths.Result, []byte(everyday), 0o600)
+	s.left = now()
+	return sdk.ExecuteResult{}, err
+}
+
+// called waits for the next call of the agent.
+func (s *paced) called() (moment, error) {
+	select {
+	case m := <-s.came:
+		return m, nil
+	case err := <-s.ended:
+		return moment{}, fmt.Errorf("the session ended before iteration %d: %w", s.from, err)
+	}
+}
+
+// iterate lets an iteration pass and returns what the kernel does between two calls of the agent: how long it takes
+// and how much is computed in it, in seconds.
+func (s *paced) iterate() (wall, cpu float64, err error) {
+	s.goOn <- struct{}{}
+	came, err := s.called()
+	return came.wall.Sub(s.left.wall).Seconds(), (came.cpu - s.left.cpu).Seconds(), err
+}
+
+func (s *paced) close() {
+	s.stop()
+	s.running.Wait()
+}
