@@ -126,7 +126,7 @@ func (b *bench) bashRuns(ctx context.Context) ([]table.Row, error) {
 		}
 		rows = append(rows, recordedRow(run.what, ours, "", run.theirs.Wall))
 		if run.theirs.CPU > 0 {
-			rows = append(rows, recordedRow("the same, what all processes computed", computed, "", run.theirs.CPU))
+			rows = append(rows, recordedRow(run.what+", processor time of all processes", computed, "", run.theirs.CPU))
 		}
 	}
 	return rows, nil

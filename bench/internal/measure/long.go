@@ -52,6 +52,11 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 			}
 		}
 	}
+	return b.ofAges(ctx, silent, talking)
+}
+
+// ofAges are the rows about sessions that say nothing, of three ages, and of such that talk, of two.
+func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.Row, error) {
 	later, err := b.history(ctx)
 	if err != nil {
 		return nil, err
@@ -68,14 +73,14 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 		}
 	}
 	return []table.Row{
-		row("without the list, computed in all (budget 1.2×)", old, plus(old.cpu, later), young, young.cpu),
-		row("without the list, computed before its agent is called", old, old.cpu, young, young.cpu),
+		row("without the list, processor time in all (budget 1.2×)", old, plus(old.cpu, later), young, young.cpu),
+		row("without the list, processor time until its agent is called", old, old.cpu, young, young.cpu),
 		row("without the list, by the clock", old, old.wall, young, young.wall),
-		row("without the list, computed before its agent is called", middle, middle.cpu, young, young.cpu),
+		row("without the list, processor time until its agent is called", middle, middle.cpu, young, young.cpu),
 		row("with the list, by the clock", talking[1], talking[1].wall, talking[0], talking[0].wall),
 		{
-			What: "state.json with 1,000 iterations, computed for a write while the agent works", Ours: later, Each: 21,
-			Peer: fmt.Sprintf("kernel's work for iteration %d", young.from), Theirs: young.cpu,
+			What: "state.json with 1,000 iterations, processor time of a write while the agent works", Ours: later, Each: 21,
+			Peer: fmt.Sprintf("kernel's work for iteration %d, processor time", young.from), Theirs: young.cpu,
 		},
 		{
 			What: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,

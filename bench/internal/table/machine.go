@@ -20,6 +20,7 @@ type Machine struct {
 	Go         string
 	Commit     string // of the workspace, with "-dirty" if it had changes
 	Day        string // of the measurement, as 2006-01-02
+	Load       string // average of the minute before it: what else was at work
 }
 
 // ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
@@ -27,13 +28,13 @@ func ThisMachine(ctx context.Context, root, dir string) Machine {
 	return Machine{
 		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: fileSystem(ctx, dir),
 		Go: runtime.Version(), Commit: output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"),
-		Day: time.Now().Format(time.DateOnly),
+		Day: time.Now().Format(time.DateOnly), Load: load(),
 	}
 }
 
 // String is one line of Markdown.
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit, m.Day)
+	return fmt.Sprintf("%s, %d cores; %s; %s; %s; commit %s; %s, load before it %s.", m.CPU, m.Cores, m.Kernel, m.FileSystem, m.Go, m.Commit, m.Day, m.Load)
 }
 
 func output(ctx context.Context, dir, name string, args ...string) string {
@@ -66,6 +67,12 @@ func cpu(ctx context.Context) string {
 		}
 	}
 	return "unknown"
+}
+
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	minute, _, _ := strings.Cut(string(text), " ")
+	return orUnknown(minute, err)
 }
 
 // fileSystem asks df, whose second column is the type where it takes -T; the others tell the mount.
