@@ -63,9 +63,11 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 	}
 }
 
+// attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
+// check, in the place of attempt_start.
 func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
-	if (e.Type == event.AttemptStart) != (l.Check == state.CheckPassed) {
+	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
 	}
 	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
@@ -172,7 +174,11 @@ func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseDecide, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
+	phase := state.PhaseDecide
+	if l.Check == state.CheckDue && l.Phase == state.PhaseReady { // in older journals the iteration begins after its check
+		phase = state.PhaseReady
+	}
+	return expect(l, e, phase, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
 		if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
 			return // it was cut off, and is asked again when the run goes on
 		}

@@ -3,6 +3,8 @@ package schedule_test
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -64,5 +66,41 @@ func TestCheckBeforeIsAskedAgain(t *testing.T) {
 	h.commit() // the iteration begins again
 	if c := h.due(); c.Kind != schedule.Strategy || c.Place.Iteration != 0 {
 		t.Errorf("due %s", asJSON(c))
+	}
+}
+
+// Journals of before an iteration began before its check have no iteration_start there, and no
+// attempt_start: they fold to the same.
+func TestCheckBeforeInOlderJournals(t *testing.T) {
+	for _, first := range []string{"stop", "continue", "error"} {
+		t.Run(first, func(t *testing.T) {
+			is, was := newHistory(t, checkedBefore()), newHistory(t, checkedBefore())
+			is.commit()
+			is.decide(first)
+			was.add(*was.due().Event) // node_start
+			at := event.Place{Node: "0", Visit: 1, Run: 1}
+			was.add(event.New(event.Decision, at.Cursor(), at.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
+			if first == "continue" {
+				begin := is.due()
+				is.complete(is.commit(), "")
+				begin.Event.Type = event.IterationStart
+				was.add(*begin.Event)
+				was.complete(begin, "")
+				is.decide("stop")
+				was.decide("stop")
+			}
+			is.commit()
+			was.commit()
+			if is.state.Status == state.Running {
+				t.Fatalf("state %s", asJSON(is.state))
+			}
+			end := func(h *history) string {
+				n := h.state.Nodes["0"]
+				return asJSON([]any{h.state.Status, h.state.Reason, n.Status, n.Outcome, n.Loop.Phase, n.Loop.Completed, n.Loop.Check})
+			}
+			if diff := cmp.Diff(end(is), end(was)); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
