@@ -61,8 +61,7 @@ func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.St
 		}
 	}
 	if was, entered := st.Nodes[target.Path]; entered && target.Kind == plan.KindStage {
-		visit := was.Visit
-		was.Status, was.Outcome, was.Reason, was.EndedAt, was.Visit = state.NodeRunning, "", "", nil, visit
+		was.Status, was.Outcome, was.Reason, was.EndedAt = state.NodeRunning, "", "", nil
 		fresh.Nodes[target.Path] = was
 	}
 	if target.Kind == plan.KindStage {
@@ -71,7 +70,9 @@ func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.St
 		if at.Iteration > 0 {
 			done = at.Iteration - 1
 		}
-		n.Loop = state.Loop{Phase: state.PhaseReady, Iteration: done, Completed: done, Strategy: n.Loop.Strategy, Decisions: n.Loop.Decisions}
+		was := n.Loop
+		n.Loop = readyAfter(done, target.Termination)
+		n.Loop.Strategy, n.Loop.Decisions = was.Strategy, was.Decisions
 		fresh.Nodes[target.Path] = n
 	}
 	fresh.Handled, fresh.Usage = st.Handled, st.Usage

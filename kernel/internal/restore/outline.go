@@ -27,7 +27,8 @@ type work struct {
 	visit      int
 	started    time.Time
 	ended      time.Time
-	iteration  int // begun last
+	iteration  int  // begun last
+	attempted  bool // an attempt is known to have begun
 	completed  int
 	done       bool
 	reason     string
@@ -178,6 +179,7 @@ func (w *work) take(e event.Event, f facts) {
 		w.failed = nil
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		w.iteration, w.completed, w.failed = max(w.iteration, i), max(w.completed, i-1), nil
+		w.attempted = w.attempted || e.Type != event.IterationStart
 	case event.IterationComplete:
 		w.iteration, w.completed, w.lastReason = max(w.iteration, i), max(w.completed, i), f.Reason
 	case event.Decision:

@@ -198,6 +198,49 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// Under check_before a stage without a completed iteration asks first, unless its attempt is known to have begun.
+func TestCheckBeforeIsStillDue(t *testing.T) {
+	checked := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
+		Path: "0", ID: "a", Kind: plan.KindStage, Prompt: "a", Provider: &plan.Provider{Type: "x"},
+		Termination: plan.Termination{"max": 3, "check_before": true},
+	}}}
+	begun := ofBash(0, "session_start", "0/0", `{"mode":"loop","stage":"a"}`) + ofBash(1, "iteration_start", "0/1", "{}")
+	for _, tt := range []struct {
+		name, events string
+		at           string
+		want         state.Check
+	}{
+		{"before the attempt", begun, "", state.CheckDue},
+		{"in the attempt", begun + ofBash(2, "attempt_start", "0/1", "{}"), "", ""},
+		{"a failed check", begun + ofBash(2, "node_complete", "0/0", `{"status":"failed"}`), "", state.CheckDue},
+		{"after an iteration", begun + ofBash(2, "iteration_complete", "0/1", "{}"), "", ""},
+		{"stopped by the check", begun + ofBash(2, "node_complete", "0/0", `{"status":"complete"}`), "", ""},
+		{"sent to the first iteration", begun + ofBash(2, "iteration_complete", "0/1", "{}"), "a:1", state.CheckDue},
+		{"sent to a later one", begun, "a:2", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := restore.Read(session(t, map[string]string{"events.jsonl": tt.events}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := restore.Base{Plan: checked, RunID: "PL-1", SchedulerVersion: schedule.Version}
+			r, err := f.Restore(b)
+			if err == nil && tt.at != "" {
+				var p restore.Point
+				if p, err = restore.ParsePoint(tt.at); err == nil {
+					r.State, err = f.Place(b, r.State, p, time.Now())
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l := r.State.Nodes["0"].Loop; l.Check != tt.want {
+				t.Errorf("check %q, want %q: %+v", l.Check, tt.want, l)
+			}
+		})
+	}
+}
+
 // A plan that lacks what a run needs is found out before it runs.
 func TestComplete(t *testing.T) {
 	if err := restore.Complete(twoStages); err != nil {

@@ -151,15 +151,19 @@ func (f *Found) node(b Base, n *plan.Node, w *work, run int) (state.Node, error)
 		err = f.branches(b, n, w, &ns)
 		return ns, err
 	}
-	ns.Loop = loopOf(w, n.Termination.Max())
+	ns.Loop = loopOf(w, n.Termination)
 	err = f.refs(b.Plan, event.Place{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
 	return ns, err
 }
 
 // loopOf is the loop of a stage. Of an iteration that is complete the strategy is asked (again), unless a
 // later one had begun: then it had said to go on.
-func loopOf(w *work, limit int) state.Loop {
-	l := state.Loop{Phase: state.PhaseReady, Iteration: w.completed, Completed: w.completed}
+func loopOf(w *work, t plan.Termination) state.Loop {
+	l := readyAfter(w.completed, t)
+	if w.attempted || w.done {
+		l.Check = ""
+	}
+	limit := t.Max()
 	switch {
 	case w.done:
 		l.Phase, l.Outcome, l.Reason = state.PhaseSettled, string(plan.OutcomeSuccess), w.reason
@@ -170,6 +174,16 @@ func loopOf(w *work, limit int) state.Loop {
 		}
 	case w.completed > 0 && (w.iteration <= w.completed || limit > 0 && w.completed >= limit):
 		l.Phase = state.PhaseDecide
+	}
+	return l
+}
+
+// readyAfter is a loop that waits for the next iteration. Under check_before the first one is still to be asked
+// about.
+func readyAfter(completed int, t plan.Termination) state.Loop {
+	l := state.Loop{Phase: state.PhaseReady, Iteration: completed, Completed: completed}
+	if completed == 0 && t.Bool("check_before", false) {
+		l.Check = state.CheckDue
 	}
 	return l
 }
@@ -223,7 +237,7 @@ func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns
 		if i < s.Stage {
 			w.failed = nil
 		}
-		s.Loop = loopOf(w, n.Stages[i].Termination.Max())
+		s.Loop = loopOf(w, n.Stages[i].Termination)
 		if w.done {
 			reason := f.endedBy(b.Plan, at, n.Stages[i].ID)
 			s.Loop.Reason = reason
