@@ -21,23 +21,26 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// programs is where TestMain put the command (bin/agent-pipelines), the plugins (bin/plugins) and a plugin
-// that only some scripts use (bin/serial).
+// programs is where TestMain put the command (bin/agent-pipelines), the plugins (bin/plugins), a plugin that only
+// some scripts use (bin/serial), and the stand-ins for agent CLIs (agents).
 var programs string
 
 func TestMain(m *testing.M) {
+	if exit, was := standIn(); was {
+		os.Exit(exit)
+	}
 	flag.Parse()
 	os.Exit(testMain(m))
 }
 
 func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "agent-pipelines-test-*")
+	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets lie below it
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	if err := buildPrograms(dir); err != nil {
+	if err := errors.Join(buildPrograms(dir), linkStandIns(filepath.Join(dir, "agents"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The stand-ins are this test program under the names of the agent CLIs, and of bd, the queue of beads. An agent
+// plays the role that its prompt names in a line "role: X", else the one of its own name, and answers its n-th call
+// with the n-th reply that replies.json holds for the role; the last one repeats. Nothing said of a role is a plain
+// success. What each was called with is kept below standInDir/calls.
+const (
+	standInStage = "STAND_IN_STAGE" // the variable that names the project they play in
+	standInDir   = ".stand-in"
+)
+
+// reply is what an agent does when it is called, in this order.
+type reply struct {
+	Result   json.RawMessage // written to the path on the prompt's line "result: "; a text is written as it is
+	Status   json.RawMessage // to that on "status: "
+	Progress string          // appended to that on "progress: "
+	Takes    bool            // the first bead is off the queue
+	Pid      string          // file that gets its process id
+	Errors   string          // on stderr
+	Says     string          // on stdout
+	Waits    string          // file that it waits for; whoever gives it none that comes has to end it
+	Exit     int
+}
+
+// standIns are the programs that can be played, by name.
+var standIns = map[string]func(stage, name string, args []string) (exit int, err error){
+	"claude": playAgent, "codex": playAgent, "bd": playBeads,
+}
+
+// linkStandIns puts this program below the names of the stand-ins into dir.
+func linkStandIns(dir string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name := range standIns {
+		target := filepath.Join(dir, name)
+		if os.Link(self, target) == nil {
+			continue
+		}
+		program, err := os.ReadFile(self) // another file system
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(target, program, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// standIn plays a stand-in if this process was started as one, and tells whether it was.
+func standIn() (exit int, was bool) {
+	name := filepath.Base(os.Args[0])
+	play, was := standIns[name]
+	if !was {
+		return 0, false
+	}
+	exit, err := play(os.Getenv(standInStage), name, os.Args[1:])
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "stand-in for %s: %v\n", name, err)
+		return 99, true
+	}
+	return exit, true
+}
+
+func playAgent(stage, name string, args []string) (int, error) {
+	if slices.Contains(args, "--version") {
+		fmt.Println(name, "1.2.3")
+		return 0, nil
+	}
+	prompt, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return 0, err
+	}
+	role := name
+	if named := field(string(prompt), "role"); named != "" {
+		role = named
+	}
+	call, err := record(stage, role, name, args, string(prompt))
+	if err != nil {
+		return 0, err
+	}
+	r, err := replyTo(stage, role, call)
+	if err != nil {
+		return 0, err
+	}
+	return r.play(stage, string(prompt))
+}
+
+// record keeps a call and returns its number, from 1.
+func record(stage, role, name string, args []string, prompt string) (int, error) {
+	dir := filepath.Join(stage, standInDir, "calls")
+	for call := 1; ; call++ {
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("%s-%d", role, call)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if os.IsExist(err) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		_, err = fmt.Fprintf(f, "%s\n%s\n%s", strings.Join(append([]string{name}, args...), " "), strings.Join(ours(os.Environ()), " "), prompt)
+		return call, errors.Join(err, f.Close())
+	}
+}
+
+// ours are the variables with which the engine talks to agents.
+func ours(environment []string) []string {
+	names := regexp.MustCompile(`^(CLAUDE_PIPELINE_\w+|MAX_ITERATIONS|MIN_ITERATIONS|CONSENSUS|CODEX_STATUS_FILE)=`)
+	kept := slices.DeleteFunc(environment, func(v string) bool { return !names.MatchString(v) })
+	slices.Sort(kept)
+	return kept
+}
+
+// field is what a line of the prompt says behind "name: ".
+func field(prompt, name string) string {
+	m := regexp.MustCompile(`(?m)^` + name + `: (\S+)$`).FindStringSubmatch(prompt)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+func replyTo(stage, role string, call int) (reply, error) {
+	all := map[string][]reply{}
+	text, err := os.ReadFile(filepath.Join(stage, "replies.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil && !os.IsNotExist(err) {
+		return reply{}, fmt.Errorf("replies.json: %w", err)
+	}
+	if len(all[role]) == 0 {
+		result := fmt.Sprintf(`{"summary": "%s, call %d"}`, role, call)
+		return reply{Says: fmt.Sprintf("%s spoke (call %d)\n", role, call), Result: json.RawMessage(result)}, nil
+	}
+	return all[role][min(call, len(all[role]))-1], nil
+}
+
+func (r reply) play(stage, prompt string) (int, error) {
+	if path := field(prompt, "progress"); path != "" && r.Progress != "" {
+		if err := appendTo(path, r.Progress); err != nil {
+			return 0, err
+		}
+	}
+	for name, content := range map[string][]byte{"result": plain(r.Result), "status": plain(r.Status)} {
+		if path := field(prompt, name); path != "" && len(content) > 0 {
+			if err := os.WriteFile(path, content, 0o600); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if r.Takes {
+		if err := takeBead(stage); err != nil {
+			return 0, err
+		}
+	}
+	if r.Pid != "" {
+		if err := os.WriteFile(filepath.Join(stage, r.Pid), []byte(fmt.Sprintln(os.Getpid())), 0o600); err != nil {
+			return 0, err
+		}
+	}
+	fmt.Fprint(os.Stderr, r.Errors)
+	fmt.Print(r.Says)
+	if r.Waits != "" {
+		awaitFile(filepath.Join(stage, r.Waits))
+	}
+	return r.Exit, nil
+}
+
+func awaitFile(path string) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+}
+
+// plain is the text of a JSON string, and any other value as it is.
+func plain(value json.RawMessage) []byte {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		return []byte(text)
+	}
+	return value
+}
+
+// playBeads lists the lines of the file beads as ready, those of the file orphans as in progress, and keeps what it was asked.
+func playBeads(stage, _ string, args []string) (int, error) {
+	log := filepath.Join(stage, standInDir, "calls", "bd")
+	if err := appendTo(log, fmt.Sprintln("bd", strings.Join(args, " "))); err != nil || len(args) == 0 {
+		return 1, err
+	}
+	switch args[0] {
+	case "ready":
+		ready, _ := os.ReadFile(filepath.Join(stage, "beads")) // no file, no bead
+		fmt.Print(string(ready))
+	case "list":
+		orphans, _ := os.ReadFile(filepath.Join(stage, "orphans.json"))
+		fmt.Print(string(orphans))
+	}
+	return 0, nil
+}
+
+func appendTo(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
+}
+
+func takeBead(stage string) error {
+	path := filepath.Join(stage, "beads")
+	ready, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(ready), "\n")
+	return os.WriteFile(path, []byte(rest), 0o600)
+}
