@@ -18,8 +18,9 @@ const MaxSocketDir = 80
 // socketDirName is the room that go-plugin's own directory ("plugin-dir" and up to ten digits) takes.
 const socketDirName = len("/plugin-dir0123456789")
 
-// socketDirPrefix begins the names of socket directories; digits follow.
-const socketDirPrefix = "agent-pipelines-"
+// socketDirPrefix begins the names of socket directories; digits follow. Without its last word kernels that know
+// of no lock in a directory would sweep those in use.
+const socketDirPrefix = "agent-pipelines-socket-"
 
 // ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
 var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")

@@ -27,6 +27,9 @@ func TestSocketDir(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode of %s is %v (%v), want 0700", dir.Path(), info.Mode(), err)
 	}
+	if taken, err := filepath.Match("agent-pipelines-[0-9]*", filepath.Base(dir.Path())); taken || err != nil {
+		t.Errorf("kernels that look for no lock in %s would sweep it while it is in use", dir.Path())
+	}
 	if err := dir.Remove(); err != nil || exists(dir.Path()) {
 		t.Errorf("Remove: %v, there: %t", err, exists(dir.Path()))
 	}
