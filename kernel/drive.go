@@ -163,20 +163,20 @@ func (s *session) closeHost() error {
 	return s.host.Close(ctx)
 }
 
-// check asks a node's provider and strategy whether they would work.
-func (s *session) check(ctx context.Context, n *plan.Node) error {
+// checkProvider asks a node's provider whether it would work.
+func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, configs: s.configs, policy: s.plan.PolicyOf(n)}).Provider(ctx, n.Provider.Type)
 	if err != nil {
 		return err
 	}
-	if v, ok := p.(sdk.Validator); ok && s.engine.config.standIn == "" {
-		if err := v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model}); err != nil {
-			return err
-		}
+	v, ok := p.(sdk.Validator)
+	if !ok || s.engine.config.standIn != "" {
+		return nil
 	}
-	return s.checkStrategy(ctx, n.Termination)
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model})
 }
 
+// checkStrategy asks a strategy whether it would work with its configuration.
 func (s *session) checkStrategy(ctx context.Context, t plan.Termination) error {
 	strategy, err := (strategies{s.host}).Termination(ctx, t.Type())
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -233,8 +234,8 @@ func (s *session) apply(events []event.Event) error {
 	return nil
 }
 
-// preflight asks every provider and strategy of the plan whether it would work, before anything is
-// written: a missing CLI or a broken plugin costs no iteration.
+// preflight asks every provider and strategy of the plan whether it would work, once for each use of it, before
+// anything is written: a missing CLI or a broken plugin costs no iteration.
 func (s *session) preflight(ctx context.Context) error {
 	known, err := s.blockProviders(ctx)
 	if err != nil {
@@ -242,18 +243,21 @@ func (s *session) preflight(ctx context.Context) error {
 	}
 	var errs []error
 	seen := map[string]bool{}
+	once := func(n *plan.Node, what string, check func() error) {
+		if seen[what] {
+			return
+		}
+		seen[what] = true
+		if err := check(); err != nil {
+			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
+		}
+	}
 	for _, n := range stagesOf(s.plan, known) {
 		if n.Provider == nil {
 			continue
 		}
-		same := fmt.Sprint(n.Provider.Type, "\x00", n.Provider.Model, "\x00", n.Termination)
-		if seen[same] {
-			continue
-		}
-		seen[same] = true
-		if err := s.check(ctx, n); err != nil {
-			errs = append(errs, fmt.Errorf("stage %s: %w", n.ID, err))
-		}
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model), func() error { return s.checkProvider(ctx, n) })
+		once(n, fmt.Sprint("strategy ", n.Termination), func() error { return s.checkStrategy(ctx, n.Termination) })
 	}
 	return errors.Join(errs...)
 }
