@@ -56,7 +56,8 @@ func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.St
 		return st, err
 	}
 	for path, n := range st.Nodes {
-		if j := b.Plan.Index(path); j >= 0 && j < i && n.Status == state.NodeComplete {
+		top, _, _ := strings.Cut(path, ".")
+		if j := b.Plan.Index(top); j >= 0 && j < i && n.Status == state.NodeComplete {
 			fresh.Nodes[path] = n
 		}
 	}

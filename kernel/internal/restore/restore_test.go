@@ -2,6 +2,8 @@ package restore_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -195,6 +197,31 @@ func TestPlace(t *testing.T) {
 				t.Error("nothing would be done")
 			}
 		})
+	}
+}
+
+// What a nested pipeline before the point left stays known: later nodes have it as inputs. What lies behind the
+// point, and inside a pipeline that is begun anew, does not.
+func TestPlaceKeepsNestedNodes(t *testing.T) {
+	stage := plan.Node{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}
+	nest := func(path, id string) plan.Node {
+		return plan.Node{Path: path, ID: id, Kind: plan.KindPipeline, Plan: &plan.Plan{Nodes: []plan.Node{stage}}}
+	}
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{nest("0", "a"), nest("1", "b"), nest("2", "c")}}
+	st := state.State{RunID: "PL-1", Nodes: map[string]state.Node{}}
+	for _, path := range []string{"0", "0.0", "1", "1.0", "2", "2.0"} {
+		st.Nodes[path] = state.Node{Visit: 1, Run: 1, Status: state.NodeComplete}
+	}
+	f, err := restore.Read(session(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	placed, err := f.Place(restore.Base{Plan: p, RunID: "PL-1"}, st, restore.Point{Node: "b"}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"0", "0.0", "1"}, slices.Sorted(maps.Keys(placed.Nodes))); diff != "" {
+		t.Error(diff)
 	}
 }
 
