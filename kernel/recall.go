@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/restore"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -138,6 +139,20 @@ func (s *session) loopSource(ctx context.Context, l restore.Loop) (*source, erro
 	}
 	s.warnings = slices.Concat(s.warnings, src.warnings)
 	return src, nil
+}
+
+// planOfLoop makes the plan of a loop of the Bash engine, which wrote none; nil if the session is no such loop.
+func (e *Engine) planOfLoop(ctx context.Context, name string, dir *rundir.Dir, configs userConfigs) (*plan.Plan, error) {
+	found, err := restore.Read(dir)
+	if err != nil || found.Origin() != restore.Bash || !found.IsLoop() {
+		return nil, err
+	}
+	s := &session{engine: e, name: name, dir: dir, configs: configs}
+	src, err := s.loopSource(ctx, found.Loop())
+	if err != nil {
+		return nil, err
+	}
+	return src.plan, nil
 }
 
 // takeHold begins the epoch of this kernel, with the recalled state if there is one.

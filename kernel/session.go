@@ -168,9 +168,9 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	defer dir.Close()
 	p, err := loadPlan(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		p, err = s.engine.planOfLoop(ctx, name, dir, s.configs)
 	}
-	if err != nil {
+	if err != nil || p == nil {
 		return err
 	}
 	done := map[string]bool{plan.TypeFixed: true} // holds nothing
