@@ -225,6 +225,42 @@ func TestPlaceKeepsNestedNodes(t *testing.T) {
 	}
 }
 
+// A nested pipeline that is begun anew counts its runs on, as a later visit does: the folders of those it made stay
+// as they are.
+func TestPlaceCountsNestedRunsOn(t *testing.T) {
+	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "s", Kind: plan.KindStage, Prompt: "s", Termination: plan.Termination{"max": 1}}}}
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindPipeline, Runs: 2, Plan: inner}}}
+	for _, tt := range []struct {
+		name  string
+		files map[string]string
+		want  int
+	}{
+		{"never entered", nil, 1},
+		{"two runs made", map[string]string{
+			"pipeline-00-a/run-001/stage-00-s/output.md": "x", "pipeline-00-a/run-002/stage-00-s/output.md": "x",
+		}, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f, err := restore.Read(session(t, tt.files))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st, err := f.Place(restore.Base{Plan: p, RunID: "PL-1"}, state.State{}, restore.Point{Node: "a"}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Epoch = 1 // of a kernel
+			due := schedule.Decide(p, st)
+			if len(due) != 1 || due[0].Event == nil || due[0].Event.Type != event.NodeRunStart {
+				t.Fatalf("due %+v", due)
+			}
+			if st, err = schedule.Apply(p, st, *due[0].Event); err != nil || st.Nodes["0"].Run != tt.want {
+				t.Errorf("run %d, want %d: %v", st.Nodes["0"].Run, tt.want, err)
+			}
+		})
+	}
+}
+
 // Under check_before a stage without a completed iteration asks first, unless its attempt is known to have begun.
 func TestCheckBeforeIsStillDue(t *testing.T) {
 	checked := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{

@@ -81,7 +81,7 @@ func (f *Found) enter(b Base, o *outline, st *state.State) error {
 			return err
 		}
 		if n.Kind == plan.KindPipeline {
-			ns.Run = max(ns.Run, st.PriorRuns[n.Path])
+			ns.Run = f.runsMade(b.Plan, n)
 		}
 		st.Nodes[n.Path] = ns
 	}
@@ -97,28 +97,31 @@ func (f *Found) enter(b Base, o *outline, st *state.State) error {
 	return nil
 }
 
-// countNested finds out from the folders how many runs the nested pipelines have made so far, in a session
-// whose whole pipeline runs several times: theirs are counted on.
+// countNested finds out how many runs the nested pipelines have made so far, in a session whose whole pipeline
+// runs several times: theirs are counted on.
 func (f *Found) countNested(p *plan.Plan, st *state.State) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if n.Kind != plan.KindPipeline || st.Run < 2 {
 			continue
 		}
-		made := 0
-		for ; ; made++ {
-			node, err := rundir.At(p, event.Place{Node: n.Path, Run: made + 1})
-			if err != nil {
-				break
-			}
-			if _, err := f.Dir.Stat(string(node)); err != nil {
-				break
-			}
-		}
 		if st.PriorRuns == nil {
 			st.PriorRuns = map[string]int{}
 		}
-		st.PriorRuns[n.Path] = made
+		st.PriorRuns[n.Path] = f.runsMade(p, n)
+	}
+}
+
+// runsMade is how many runs of a nested pipeline have a folder.
+func (f *Found) runsMade(p *plan.Plan, n *plan.Node) int {
+	for made := 0; ; made++ {
+		node, err := rundir.At(p, event.Place{Node: n.Path, Run: made + 1})
+		if err != nil {
+			return made
+		}
+		if _, err := f.Dir.Stat(string(node)); err != nil {
+			return made
+		}
 	}
 }
 
