@@ -45,7 +45,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 	case event.IterationStart, event.AttemptStart, event.Retry:
 		return attemptStarted(l, now, at, e)
 	case event.IterationComplete:
-		return attemptDone(n.Termination.Max(), l, now, e)
+		return attemptDone(n.Termination, l, now, e)
 	case event.Error:
 		return attemptFailed(attempts(p, n), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
@@ -89,14 +89,14 @@ func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loo
 
 // attemptDone settles the loop at once when the agent itself reports an error (U088); otherwise the
 // strategy decides.
-func attemptDone(limit int, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func attemptDone(t plan.Termination, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
 	}
 	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(d, l.Iteration, limit), &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(t, d, l.Iteration), &result
 		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, nil, nil, nil, nil
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
@@ -106,11 +106,11 @@ func attemptDone(limit int, l state.Loop, now event.Place, e event.Event) (state
 	})
 }
 
-// hint is what the agent asked for in so many words. After the last planned iteration a stop that its history
-// does not show asks for nothing more: the Bash engine reads none in result.json, and names the plan as the
+// hint is what the agent asked for in so many words. After the last iteration of a fixed number a stop that its
+// history does not show asks for nothing more: the Bash engine reads none in result.json, and names the plan as the
 // reason.
-func hint(d event.IterationCompleteData, iteration, limit int) string {
-	if d.Ask == "stop" && d.Decision != "stop" && iteration == limit {
+func hint(t plan.Termination, d event.IterationCompleteData, iteration int) string {
+	if t.Type() == plan.TypeFixed && iteration == t.Max() && d.Ask == "stop" && d.Decision != "stop" {
 		return ""
 	}
 	return d.Ask
