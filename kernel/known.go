@@ -15,51 +15,68 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// known is what the files of a session tell to somebody who only looks: its plan, its state, and what of
-// them is damaged. Nothing is started and nothing written.
-func (e *Engine) known(dir *rundir.Dir, log journal.Log) (*plan.Plan, state.State, string, error) {
+// known is what the files of a session tell to somebody who only looks.
+type known struct {
+	plan   *plan.Plan // never nil
+	state  state.State
+	damage string // what cannot be read, "" for nothing
+	// doubtful: a resume is refused until somebody has repaired the session.
+	doubtful bool
+}
+
+// add says what else is damaged.
+func (k *known) add(damage ...string) {
+	if k.damage != "" {
+		damage = append([]string{k.damage}, damage...)
+	}
+	k.damage = strings.Join(damage, "; ")
+}
+
+// known reads a session's files. Nothing is started and nothing written.
+func (e *Engine) known(dir *rundir.Dir, log journal.Log) (known, error) {
 	p, err := loadPlan(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && failure.KindOf(err) != failure.StateCorrupt {
-		return nil, state.State{}, "", err
+		return known{}, err
 	}
-	damage := ""
+	k := known{plan: p}
 	if p == nil {
-		p = &plan.Plan{}
+		k.plan = &plan.Plan{}
 		if err != nil && len(log.Events) > 0 {
-			damage = "plan.json cannot be read: " + err.Error()
+			k.add("plan.json cannot be read: " + err.Error())
 		}
 	}
-	st, _ := schedule.Fold(p, log.Events) // late deliveries do not fit, and do not count
-	if st.RunID != "" && !log.Report.Damaged() && log.Report.Unnumbered == 0 {
-		return p, st, damage, nil
+	k.state, _ = schedule.Fold(k.plan, log.Events) // late deliveries do not fit, and do not count
+	if k.state.RunID != "" && !log.Report.Damaged() && log.Report.Unnumbered == 0 {
+		return k, nil
 	}
-	return e.recovered(dir, p, st, damage)
+	return e.recovered(dir, k)
 }
 
 // recovered is what is known of a session whose journal a fold cannot take.
-func (e *Engine) recovered(dir *rundir.Dir, p *plan.Plan, st state.State, damage string) (*plan.Plan, state.State, string, error) {
+func (e *Engine) recovered(dir *rundir.Dir, k known) (known, error) {
 	found, err := restore.Read(dir)
 	if err != nil {
-		return nil, st, "", err
+		return k, err
 	}
 	if found.Origin() == restore.Bash && found.IsLoop() {
-		p, damage = found.Loop().Plan(), ""
+		k.plan, k.damage = found.Loop().Plan(), ""
 	}
-	b := restore.Base{Plan: p, RunID: "-", SchedulerVersion: schedule.Version, Legacy: e.config.variable(legacyVariable) == "1"}
+	b := restore.Base{Plan: k.plan, RunID: "-", SchedulerVersion: schedule.Version, Legacy: e.config.variable(legacyVariable) == "1"}
 	r, err := found.Restore(b)
 	if err != nil {
 		if len(found.Lines) > 0 || !isNew(dir) {
-			damage = strings.TrimPrefix(damage+"; "+err.Error(), "; ")
+			k.add(err.Error())
 		}
-		return p, st, damage, nil
+		return k, nil
 	}
 	if r.State.RunID == b.RunID {
 		r.State.RunID = ""
 	}
+	k.state, k.doubtful = r.State, r.Doubt != "" && !r.State.Status.Final()
 	if len(r.Lost) > 0 {
-		damage = strings.TrimPrefix(damage+"; "+strings.Join(r.Lost, "; "), "; ")
+		k.add(r.Lost...)
 	}
-	return p, r.State, damage, nil
+	return k, nil
 }
 
 // isNew reports whether no run can have begun in a session's directory: there is no state, and no folder

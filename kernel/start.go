@@ -79,7 +79,7 @@ func (e *Engine) startable(name string, force bool) error {
 		return err
 	case st.Held:
 		return nil // the lock will refuse, and says more
-	case st.Status == "" && st.Damage != "":
+	case st.Status == "" && st.Damage != "", st.RepairCommand != "":
 		return unreadable(name, st.Damage)
 	default:
 		return occupied(name, st.Status)

@@ -28,12 +28,12 @@ func (e *Engine) Status(session string) (*Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, st, damage, err := e.known(dir, log)
+	k, err := e.known(dir, log)
 	if err != nil {
 		return nil, err
 	}
-	s := describe(p, st)
-	s.Damage = damage
+	s := describe(k.plan, k.state)
+	s.Damage = k.damage
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {
 		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
@@ -46,8 +46,12 @@ func (e *Engine) Status(session string) (*Status, error) {
 		s.Held, s.PID = true, holder.PID
 	}
 	s.Crashed = !held && s.Status == state.Running
-	if !s.Status.Final() && s.Status != "" && !held {
-		s.ResumeCommand = resumeCommand(session, p, st)
+	switch {
+	case s.Status.Final() || s.Status == "" || held:
+	case k.doubtful:
+		s.RepairCommand = "agent-pipelines repair " + session
+	default:
+		s.ResumeCommand = resumeCommand(session, k.plan, k.state)
 	}
 	return s, nil
 }

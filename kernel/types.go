@@ -168,8 +168,10 @@ type Status struct {
 	Providers []ProviderStatus `json:"providers,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.
 	Damage string `json:"damage,omitempty"`
-	// ResumeCommand goes on with the session, "" where there is nothing to go on with.
+	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there
+	// instead where the damage leaves a doubt that a person has to settle first.
 	ResumeCommand string `json:"resume_command,omitempty"`
+	RepairCommand string `json:"repair_command,omitempty"`
 }
 
 // ProviderStatus is how a provider of a parallel block stands.

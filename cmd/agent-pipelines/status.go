@@ -76,6 +76,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	if s.ResumeCommand != "" {
 		fmt.Fprintln(to, "To resume: "+s.ResumeCommand)
 	}
+	if s.RepairCommand != "" {
+		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
+	}
 }
 
 // condition is the status in words.
