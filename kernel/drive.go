@@ -110,6 +110,13 @@ func (s *session) derive(e event.Event) {
 	s.note(event.New(event.StageTransition, e.Cursor, "", event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome}))
 }
 
+// warn tells the warnings before there is anything else to tell: a run may take hours.
+func (s *session) warn() {
+	if len(s.warnings) > 0 {
+		s.send(Update{Session: s.name, Warnings: s.warnings, Plan: s.plan, Dir: s.dir.Path()})
+	}
+}
+
 // send shows an update to the run's observer, one at a time, and to the subscribers.
 func (s *session) send(u Update) {
 	s.sending.Lock()

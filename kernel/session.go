@@ -152,7 +152,7 @@ func (e *Engine) sweepLocks() []lock.Swept {
 func (s *session) release(ctx context.Context) {
 	for _, dead := range s.swept {
 		if err := s.releaseFor(ctx, dead.Session); err != nil {
-			s.log.Warn("what a dead session held was not given back", "session", dead.Session, "error", err)
+			s.engine.log.Warn("what a dead session held was not given back", "session", dead.Session, "error", err)
 		}
 	}
 }

@@ -116,6 +116,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	} else {
 		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
 	}
+	s.warn()
 	events, err := s.journal.Begin(ctx, newRunID(time.Now()), d, s.kernelStart())
 	if err != nil {
 		return err
@@ -155,6 +156,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := s.preflight(ctx); err != nil {
 		return err
 	}
+	s.warn()
 	if err := s.takeHold(ctx, from); err != nil {
 		return err
 	}

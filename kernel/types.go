@@ -69,11 +69,14 @@ type ResumeOptions struct {
 // Update is one thing that happened in a session.
 type Update struct {
 	Session string
-	// Event is an event of the journal, with the state after it, or nil for a report.
+	// Event is an event of the journal, with the state after it, or nil for a report or warnings.
 	Event *event.Event
 	State *state.State
 	// Report is what an agent reported last; it is not journaled.
 	Report *Report
+	// Warnings are what the author of the pipeline should know: told once, before the first event of a run or
+	// resume and without one, and again in its [Result].
+	Warnings Diagnostics
 	// Plan is the session's plan, Dir the absolute path of its directory.
 	Plan *plan.Plan
 	Dir  string

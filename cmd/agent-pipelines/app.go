@@ -46,7 +46,7 @@ func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
 	arranged := arrange(a.parser.Model, args)
 	a.settings = early(args)
 	if arranged.help {
-		return a.usage(a.stdout, arranged.verb)
+		return a.help(arranged.verb)
 	}
 	if arranged.verb == "" && len(args) == 0 {
 		a.code = exitUsage
@@ -83,10 +83,14 @@ func (a *app) explain(arranged arrangement, err error) error {
 	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
 		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
 	}
-	if verb == stageCommand || verb == "" {
-		return usageError(err.Error(), "see `%s --help`", program)
+	text := strings.ReplaceAll(err.Error(), "a valid 64 bit int", "a whole number")
+	switch verb {
+	case "":
+		return usageError(text, "see `%s --help`", program)
+	case stageCommand:
+		verb = "loop" // which it is short for
 	}
-	return usageError(err.Error(), "see `%s help %s`", program, verb)
+	return usageError(text, "see `%s help %s`", program, verb)
 }
 
 // negative is the first word that looks like a negative number, "" for none.
@@ -127,11 +131,14 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
 		kernel.WithDefaultProvider("claude"), // as the Bash engine
 	)
-	if a.getenv("MOCK_MODE") == "true" {
+	if a.mocked() {
 		options = append(options, kernel.WithStandIn("mock"))
 	}
 	return kernel.NewEngine(options...)
 }
+
+// mocked says whether the mock answers in the place of every provider.
+func (a *app) mocked() bool { return a.getenv("MOCK_MODE") == "true" }
 
 // closeLimit is how long the end of the plugins' processes may take.
 const closeLimit = 15 * time.Second

@@ -16,25 +16,46 @@ type helpVerb struct {
 func (v *helpVerb) run(_ context.Context, a *app) error {
 	switch {
 	case v.Subject == "exit-codes":
-		writeExitCodes(a.stdout)
+		return a.explainOn(v.Subject, writeExitCodes)
 	case v.Subject == "environment":
-		writeEnvironment(a.stdout)
+		return a.explainOn(v.Subject, writeEnvironment)
 	case v.Subject == "" || v.Subject == "stage":
-		return a.usage(a.stdout, "")
+		return a.help("")
 	case slices.Contains(commandNames(a.parser.Model.Node), v.Subject):
-		return a.usage(a.stdout, v.Subject)
+		return a.help(v.Subject)
 	default:
 		return usageError(fmt.Sprintf("there is no help on '%s'", v.Subject),
 			"subjects: exit-codes, environment, %s", strings.Join(commandNames(a.parser.Model.Node)[1:], ", "))
 	}
+}
+
+// help prints the usage of a verb, or of the whole command for "".
+func (a *app) help(verb string) error {
+	return a.explainOn(verb, func(to io.Writer) error { return a.usage(to, verb) })
+}
+
+// explainOn prints what write says on a subject, with --json as one object.
+func (a *app) explainOn(subject string, write func(io.Writer) error) error {
+	if !a.JSON {
+		return write(a.stdout)
+	}
+	var text strings.Builder
+	if err := write(&text); err != nil {
+		return err
+	}
+	printJSON(a.stdout, struct {
+		Subject string `json:"subject"`
+		Text    string `json:"text"`
+	}{subject, text.String()})
 	return nil
 }
 
-func writeExitCodes(to io.Writer) {
+func writeExitCodes(to io.Writer) error {
 	fmt.Fprintln(to, "Exit codes:")
 	for _, row := range exits {
 		fmt.Fprintf(to, "  %3d  %s\n", row.code, row.when)
 	}
+	return nil
 }
 
 // environment is what `help environment` prints.
@@ -52,9 +73,10 @@ var environment = []struct{ name, meaning string }{
 	{"NO_COLOR", "anything: no colors"},
 }
 
-func writeEnvironment(to io.Writer) {
+func writeEnvironment(to io.Writer) error {
 	fmt.Fprintln(to, "Environment:")
 	for _, row := range environment {
 		fmt.Fprintf(to, "  %-28s %s\n", row.name, row.meaning)
 	}
+	return nil
 }

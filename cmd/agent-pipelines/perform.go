@@ -36,11 +36,17 @@ func (a *app) perform(ctx context.Context, do work, say ...string) error {
 	defer cancel(nil)
 	w := watchSignals(engine, v.Say, cancel)
 	defer w.close()
+	if a.mocked() { // what is told of providers and models below is the plan's
+		v.Say("MOCK_MODE: the mock answers in the place of every provider.")
+	}
 	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
 		v.Say(line)
 	}
 	result, err := do(ctx, engine, func(u kernel.Update) {
 		w.runs(u.Session)
+		if !a.JSON { // else the result has them
+			writeDiagnostics(v, u.Warnings)
+		}
 		v.Show(u)
 	})
 	err = errors.Join(err, shut(ctx, engine))

@@ -12,7 +12,7 @@ import (
 // pipelineVerb is `pipeline <file|name> [session] [runs]`.
 type pipelineVerb struct {
 	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file."`
-	Session  string `arg:"" optional:"" help:"The session's name. Default: the pipeline's, with the time."`
+	Session  string `arg:"" optional:"" help:"The session's name. Default: that of the pipeline's file, or pipeline where a name was given and no path, with the time."`
 	Runs     runs   `arg:"" optional:"" help:"How often the whole pipeline runs in the session. Default: 1."`
 
 	runFlags

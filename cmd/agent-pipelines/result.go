@@ -18,7 +18,6 @@ func (a *app) printResult(r *kernel.Result) {
 		printJSON(a.stdout, r)
 		return
 	}
-	writeDiagnostics(a.stderr, r.Warnings)
 	if r.Failure != nil && r.Status == state.Failed {
 		failureOf(r.Failure).print(a.stderr)
 	}

@@ -18,14 +18,14 @@ const tailLines = 50
 // tailVerb is `tail <session> [lines]`.
 type tailVerb struct {
 	Session string `arg:"" help:"The session to read."`
-	Count   int    `arg:"" name:"lines" optional:"" help:"How many of the last events to begin with. Default: 50."`
-	Lines   int    `name:"lines" placeholder:"N" help:"The same as a flag."`
+	Count   *int   `arg:"" name:"lines" optional:"" help:"How many of the last events to begin with; 0: only those to come. Default: 50."`
+	Lines   *int   `name:"lines" placeholder:"N" help:"The same as a flag."`
 	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not. Default: while the session runs."`
 }
 
 func (v *tailVerb) run(ctx context.Context, a *app) error {
-	if v.Count < 0 || v.Lines < 0 {
-		return usageError("the number of lines cannot be negative", "give a number from 1")
+	if v.lines() < 0 {
+		return usageError("the number of lines cannot be negative", "give a number from 0")
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -42,14 +42,13 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 }
 
 func (v *tailVerb) lines() int {
-	switch {
-	case v.Lines > 0:
-		return v.Lines
-	case v.Count > 0:
-		return v.Count
-	default:
-		return tailLines
+	lines := tailLines
+	for _, n := range []*int{v.Count, v.Lines} {
+		if n != nil {
+			lines = *n
+		}
 	}
+	return lines
 }
 
 // printEvent prints an event as a line for people, or with --json as it stands in the journal.

@@ -73,6 +73,7 @@ func TestTargets(t *testing.T) {
 		".claude/pipelines/p.yaml": "name: p\nnodes:\n- id: a\n  stage: nope\n- id: b\n  stage: good\n- id: c\n  prompt: do ${WHAT}\n  model: huge\n" +
 			"  termination: {type: judgment}\n- id: d\n  parallel:\n    providers: [free]\n    stages:\n    - {id: x, prompt: do it}\n- id: e\n  runs: 1\n  stage: good\n",
 		".claude/pipelines/broken.yaml": "nodes: [",
+		".claude/pipelines/digits.yaml": "name: digits\nnodes:\n- {id: 5, prompt: x}\n- {id: 1.50, prompt: x}\n- {id: [], prompt: x}\n",
 		".claude/pipelines/empty.yaml":  "name: empty\nnodes: []\n",
 	}
 	for name, tt := range map[string]struct {
@@ -92,10 +93,16 @@ func TestTargets(t *testing.T) {
 			`.claude/stages/quick/stage.yaml:1:14: warning[AP-YAML-404]: Judgment loops should specify 'termination.consensus' (defaulting to 2)`,
 			`.claude/stages/quick/stage.yaml:3:8: error[AP-YAML-403]: provider strict has no model "huge" (known: big, small)`,
 		}},
-		"an empty stage.yaml":      {"stage", "empty", []string{`.claude/stages/empty/stage.yaml:1:1: error[AP-YAML-008]: the file is empty`}},
-		"the old keys":             {"stage", "old", nil},
-		"a shipped stage":          {"stage", "shipped", []string{`library:stages/shipped/prompt.md:1:4: warning[AP-YAML-402]: Unknown template variable: ${THIS} (the agent gets it as it is; ${CTX} names a file with all there is to know)`}},
-		"a file that is broken":    {"pipeline", "broken", []string{`.claude/pipelines/broken.yaml:1:1: error[AP-YAML-001]: `}},
+		"an empty stage.yaml":   {"stage", "empty", []string{`.claude/stages/empty/stage.yaml:1:1: error[AP-YAML-008]: the file is empty`}},
+		"the old keys":          {"stage", "old", nil},
+		"a shipped stage":       {"stage", "shipped", []string{`library:stages/shipped/prompt.md:1:4: warning[AP-YAML-402]: Unknown template variable: ${THIS} (the agent gets it as it is; ${CTX} names a file with all there is to know)`}},
+		"a file that is broken": {"pipeline", "broken", []string{`.claude/pipelines/broken.yaml:1:1: error[AP-YAML-001]: `}},
+		"ids that are numbers": {"pipeline", "digits", []string{
+			`.claude/pipelines/digits.yaml:3:3: warning[AP-YAML-405]: Node '5': missing`,
+			`.claude/pipelines/digits.yaml:4:3: warning[AP-YAML-405]: Node '1.50': missing`,
+			`.claude/pipelines/digits.yaml:5:3: warning[AP-YAML-405]: Node without an id: missing`,
+			`.claude/pipelines/digits.yaml:5:8: error[AP-YAML-101]: id must be text, not a list`,
+		}},
 		"a pipeline without nodes": {"pipeline", "empty", []string{`.claude/pipelines/empty.yaml:2:8: error[AP-YAML-304]: Empty 'nodes' array (add a node)`}},
 		"a pipeline": {"pipeline", "p", []string{
 			`.claude/pipelines/p.yaml:3:3: warning[AP-YAML-405]: Node 'a': missing 'runs' field (will use default) (add runs: 1)`,

@@ -94,8 +94,10 @@ func checkRuns(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
 		return
 	}
 	name := "without an id"
-	if id := text(item, "id", "name"); id != nil {
-		name = "'" + id.Source + "'"
+	for _, key := range []string{"name", "id"} { // the latter counts where both are there
+		if v := item.Get(key); v != nil && v.Source != "" { // a number, too
+			name = "'" + v.Source + "'"
+		}
 	}
 	d.Warnf(item.Pos, diagnostic.CodeDefaultRuns, "add runs: 1", "Node %s: missing 'runs' field (will use default)", name)
 }

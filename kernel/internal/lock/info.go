@@ -92,10 +92,10 @@ func (i Info) alive() bool {
 func (i Info) who() string {
 	switch {
 	case i.PID <= 0:
-		return "pid unknown"
+		return "PID unknown"
 	case !i.here():
-		return fmt.Sprintf("pid %d on %s", i.PID, i.Host)
+		return fmt.Sprintf("PID %d on %s", i.PID, i.Host)
 	default:
-		return fmt.Sprintf("pid %d", i.PID)
+		return fmt.Sprintf("PID %d", i.PID)
 	}
 }

@@ -109,11 +109,11 @@ func contention(session string, holder Info) error {
 	case holder.PID <= 0:
 		err = failure.New(failure.LockContention, "session %q is locked by a process that does not give its number", session)
 	case holder.here() && !holder.alive():
-		err = failure.New(failure.LockContention, "session %q is locked though pid %d does not run here: something that it started, or another container, holds the lock", session, holder.PID)
+		err = failure.New(failure.LockContention, "session %q is locked though PID %d does not run here: something that it started, or another container, holds the lock", session, holder.PID)
 	default:
 		err = failure.New(failure.LockContention, "session '%s' is already running (%s)", session, holder.who())
 	}
-	return err.WithHint("watch it with agent-pipelines tail %s, attach to its terminal, or pass --force to take it over", session)
+	return err.WithHint("agent-pipelines attach %s shows it; agent-pipelines abort %s ends it; --force takes it over", session, session)
 }
 
 // Info is what the lock says about this process.

@@ -98,7 +98,7 @@ func TestRunningSessionIsRefused(t *testing.T) {
 	p := project(t)
 	c := newChild(t, p).hold()
 	_, err := lock.Acquire(p, "s", lock.Options{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (pid %d)`, c.pid()))
+	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, c.pid()))
 	if info, held, err := lock.Holder(p, "s"); err != nil || !held || info.PID != c.pid() || info.Marker != "m" || info.Session != "s" {
 		t.Errorf("holder: %+v, %t, %v", info, held, err)
 	}
@@ -111,7 +111,7 @@ func TestSameProcessIsRefusedToo(t *testing.T) {
 	p := project(t)
 	acquire(t, p, lock.Options{})
 	_, err := lock.Acquire(p, "s", lock.Options{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (pid %d)`, os.Getpid()))
+	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	holderIs(t, p, os.Getpid())
 
 	other, err := lock.Acquire(p, "other", lock.Options{})
@@ -148,7 +148,7 @@ func TestForce(t *testing.T) {
 	p := project(t)
 	older := newChild(t, p).hold()
 	newer := acquire(t, p, lock.Options{Force: true})
-	want := fmt.Sprintf(`overriding existing lock for session "s" (pid %d)`, older.pid())
+	want := fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, older.pid())
 	if _, stale := newer.Swept(); stale || newer.Warning() != want {
 		t.Errorf("stale %t, warning %q", stale, newer.Warning())
 	}
@@ -163,7 +163,7 @@ func TestForce(t *testing.T) {
 	}
 	holderIs(t, p, os.Getpid())
 	_, err := lock.Acquire(p, "s", lock.Options{})
-	refused(t, err, fmt.Sprintf(`session 's' is already running (pid %d)`, os.Getpid()))
+	refused(t, err, fmt.Sprintf(`session 's' is already running (PID %d)`, os.Getpid()))
 	if diff := cmp.Diff([]string{"s.lock"}, locks(t, p)); diff != "" {
 		t.Error(diff)
 	}
@@ -191,7 +191,7 @@ func TestForeignLocks(t *testing.T) {
 		"live process":         {text: fmt.Sprintf(`{"session":"s","pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, live.pid()), refused: true},
 		"live process, forced": {
 			text: fmt.Sprintf(`{"session":"s","pid":%d}`, live.pid()), force: true,
-			warning: fmt.Sprintf(`overriding existing lock for session "s" (pid %d)`, live.pid()),
+			warning: fmt.Sprintf(`overriding existing lock for session "s" (PID %d)`, live.pid()),
 		},
 		"stranger's process":       {text: `{"session":"s","pid":1}`, refused: true},
 		"number given again":       {text: fmt.Sprintf(`{"pid":%d,"start_time":"x/1"}`, live.pid()), stale: live.pid()},
@@ -245,9 +245,9 @@ func TestLockedWithoutALivingName(t *testing.T) {
 		"says nothing": {"", `session "s" is locked by a process that does not give its number`},
 		"names the dead": {
 			`{"session":"s","pid":999999999}`,
-			`session "s" is locked though pid 999999999 does not run here: something that it started, or another container, holds the lock`,
+			`session "s" is locked though PID 999999999 does not run here: something that it started, or another container, holds the lock`,
 		},
-		"other host": {`{"session":"s","pid":412,"host":"elsewhere"}`, `session 's' is already running (pid 412 on elsewhere)`},
+		"other host": {`{"session":"s","pid":412,"host":"elsewhere"}`, `session 's' is already running (PID 412 on elsewhere)`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

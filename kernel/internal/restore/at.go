@@ -44,7 +44,7 @@ func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.St
 		i = b.Plan.Index(at.Node)
 	}
 	if i < 0 {
-		return st, fmt.Errorf("the plan has no node %q", at.Node)
+		return st, fmt.Errorf("the plan has no node %q; its nodes are %s", at.Node, strings.Join(nodeIDs(b.Plan), ", "))
 	}
 	target := &b.Plan.Nodes[i]
 	if target.Kind != plan.KindStage && at.Iteration > 0 {
@@ -86,4 +86,13 @@ func earlier(t, now time.Time) time.Time {
 		return now
 	}
 	return t
+}
+
+// nodeIDs are the ids of the pipeline's own nodes, in their order.
+func nodeIDs(p *plan.Plan) []string {
+	ids := make([]string, len(p.Nodes))
+	for i := range p.Nodes {
+		ids[i] = p.Nodes[i].ID
+	}
+	return ids
 }

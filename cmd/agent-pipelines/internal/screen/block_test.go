@@ -59,7 +59,7 @@ func TestNarratorInABlock(t *testing.T) {
 		{"error", s.at(event.Error, "calm", 1, event.FailureData{ErrorType: "provider_failed", Message: "no"}), []string{"  ✗ calm: provider_failed: no"}},
 		{"retry", s.at(event.Retry, "calm", 1, event.RetryData{N: 2, Max: 2}), []string{"  ↻ calm: attempt 2 of 2"}},
 		{"backoff", s.at(event.TimerSet, "calm", 1, event.TimerSetData{Purpose: "backoff", After: time.Second}), []string{"  calm: Trying again in 1s..."}},
-		{"delay", s.at(event.TimerSet, "calm", 1, event.TimerSetData{Purpose: "delay", After: time.Second}), []string{"calm: Waiting 1 seconds..."}},
+		{"delay", s.at(event.TimerSet, "calm", 1, event.TimerSetData{Purpose: "delay", After: time.Second}), []string{"    calm: Waiting 1 seconds..."}},
 		{"judge", s.at(event.JudgeStart, "calm", 1, event.JudgeStartData{Provider: "mock"}), []string{"    calm: Asking the judge (mock)..."}},
 		{"end of a provider", s.at(event.ParallelProviderComplete, "claude", 0, event.ProviderCompleteData{Status: "complete"}), []string{"  ✓ claude complete"}},
 		{"failure of a provider", s.at(event.ParallelProviderFailed, "calm", 0, event.ProviderCompleteData{Status: "failed"}), []string{"  ✗ calm failed"}},

@@ -320,6 +320,8 @@ func nodeEnd(at place, e event.Event) []string {
 		lines = append(lines, fmt.Sprintf("  ✗ %s failed", d.Name))
 	case d.Status == "skipped":
 		lines = append(lines, fmt.Sprintf("  ⏭ %s skipped", d.Name))
+	case at.node != nil && at.node.Kind == plan.KindPipeline: // it has no iterations of its own
+		lines = append(lines, fmt.Sprintf("  ✓ %s complete", d.Name))
 	case d.Reason != maximum:
 		lines = append(lines, fmt.Sprintf("  ✓ Completion condition met after %d iterations", completed))
 	}

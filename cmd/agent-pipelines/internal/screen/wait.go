@@ -50,6 +50,9 @@ func wait(who, purpose string, from, due time.Time) string {
 	after := due.Sub(from)
 	switch {
 	case purpose == "delay":
+		if who != "" { // the Bash engine's line stands at the margin, those of a block's providers do not
+			who = "    " + who
+		}
 		return who + fmt.Sprintf("Waiting %d seconds...", int(after.Round(time.Second)/time.Second))
 	case after < time.Minute:
 		return "  " + who + fmt.Sprintf("Trying again in %s...", after.Round(100*time.Millisecond))

@@ -17,7 +17,7 @@ func TestWait(t *testing.T) {
 		after   time.Duration
 		want    string
 	}{
-		{"delay", 3 * time.Second, "x: Waiting 3 seconds..."},
+		{"delay", 3 * time.Second, "    x: Waiting 3 seconds..."},
 		{"backoff", 2500 * time.Millisecond, "  x: Trying again in 2.5s..."},
 		{"backoff", 2*time.Hour + 300*time.Millisecond, "  x: Trying again in 2h0m0s, at 14:00:00..."},
 		{"backoff", 13 * time.Hour, "  x: Trying again in 13h0m0s, at Nov 22 01:00:00..."},
