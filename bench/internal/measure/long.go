@@ -20,7 +20,7 @@ type aged struct {
 // that say nothing, so that there is no list of earlier outputs, and for such that do. All sessions wait while one of
 // them makes an iteration; before each round all wait for a while, as they do for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
-	silent, err := b.atAges(ctx, "", b.Young, b.Middle, b.Old)
+	silent, err := b.atAges(ctx, "", b.Young, b.Middle, b.Old, b.Young)
 	defer silent.close()
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 		if _, _, err := warm[0].iterate(); err != nil { // whoever comes first after the pause is slower
 			return nil, err
 		}
-		slices.Reverse(all)
+		all = append(all[1:], all[0]) // so that each comes at each place of a round
 		for _, s := range all {
 			if err := s.measure(); err != nil {
 				return nil, fmt.Errorf("round %d: %w", round, err)
@@ -55,7 +55,8 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 	return b.ofAges(ctx, silent, talking)
 }
 
-// ofAges are the rows about sessions that say nothing, of three ages, and of such that talk, of two.
+// ofAges are the rows about sessions that say nothing, of three ages and a second one of the first, and of such that
+// talk, of two ages.
 func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.Row, error) {
 	later, err := b.history(ctx)
 	if err != nil {
@@ -65,7 +66,7 @@ func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.R
 	if err != nil {
 		return nil, err
 	}
-	young, middle, old := silent[0], silent[1], silent[2]
+	young, middle, old, control := silent[0], silent[1], silent[2], silent[3]
 	row := func(how string, s *aged, ours sample.Series, peer *aged, theirs sample.Series) table.Row {
 		return table.Row{
 			What: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
@@ -77,6 +78,8 @@ func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.R
 		row("without the list, processor time until its agent is called", old, old.cpu, young, young.cpu),
 		row("without the list, by the clock", old, old.wall, young, young.wall),
 		row("without the list, processor time until its agent is called", middle, middle.cpu, young, young.cpu),
+		row("without the list, processor time until its agent is called (a control: the same age)", control, control.cpu, young, young.cpu),
+		row("with the list, processor time until its agent is called", talking[1], talking[1].cpu, talking[0], talking[0].cpu),
 		row("with the list, by the clock", talking[1], talking[1].wall, talking[0], talking[0].wall),
 		{
 			What: "state.json with 1,000 iterations, processor time of a write while the agent works", Ours: later, Each: 21,

@@ -37,7 +37,7 @@ func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
 		History: 200, HistoryRuns: 5, JournalRounds: 30, BashRuns: 10,
-		Young: 10, Middle: 500, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
+		Young: 10, Middle: 450, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
 	}
 }
 
