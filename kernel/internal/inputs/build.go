@@ -68,14 +68,13 @@ func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, e
 	if from == "" {
 		return in, nil
 	}
-	outputs, err := r.fromStage(st, at, from, n.Inputs.Select())
-	in.FromStage[from] = listOf(outputs)
+	in.FromStage[from], err = r.fromStage(st, at, from, n.Inputs.Select())
 	return in, err
 }
 
 // fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the
 // provider's own earlier stages come before the nodes of the pipeline.
-func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) ([]string, error) {
+func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) (List, error) {
 	if at.Branch != "" {
 		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
 		for i, done := range ns.Branches[at.Branch].Done {
@@ -90,15 +89,15 @@ func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) 
 			return r.fromNode(st, nodes[i].Path, selected)
 		}
 	}
-	return []string{}, nil
+	return List{}, nil
 }
 
 // fromNode are the outputs of a node's newest visit; of a parallel block those of its last stage, by
 // provider; of a nested pipeline those of the last node of its newest run.
-func (r *Reader) fromNode(st state.State, path, selected string) ([]string, error) {
+func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 	ns, ran := st.Nodes[path]
 	if !ran {
-		return []string{}, nil
+		return List{}, nil
 	}
 	n := r.plan.Find(path)
 	if n != nil && n.Plan != nil && len(n.Plan.Nodes) > 0 {
@@ -107,7 +106,8 @@ func (r *Reader) fromNode(st state.State, path, selected string) ([]string, erro
 	if n == nil || n.Kind != plan.KindParallel {
 		return r.outputsOf(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
 	}
-	all, last := []string{}, len(n.Stages)-1
+	var all List
+	last := len(n.Stages) - 1
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
 		done := ns.Branches[id].Done
@@ -116,20 +116,24 @@ func (r *Reader) fromNode(st state.State, path, selected string) ([]string, erro
 		}
 		outputs, err := r.outputsOf(stageOf(path, ns, id, last), done[last].Iterations, selected)
 		if err != nil {
-			return nil, err
+			return List{}, err
 		}
-		all = append(all, outputs...)
+		for _, path := range outputs.paths {
+			all.add(path)
+		}
 	}
 	return all, nil
 }
 
 // outputsOf are the outputs of a place's completed iterations, all of them or the latest.
-func (r *Reader) outputsOf(at event.Place, completed int, selected string) ([]string, error) {
-	all, err := r.Outputs(at, completed)
-	if err != nil || selected == history || len(all) == 0 {
+func (r *Reader) outputsOf(at event.Place, completed int, selected string) (List, error) {
+	all, err := r.list(at, completed)
+	if err != nil || selected == history || len(all.paths) == 0 {
 		return all, err
 	}
-	return all[len(all)-1:], nil
+	var last List
+	last.add(all.paths[len(all.paths)-1])
+	return last, nil
 }
 
 // Write puts the context into its file and returns the file's name in the store.

@@ -19,7 +19,7 @@ func (r *Reader) initial(st state.State, path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, outputs...)
+		all = append(all, outputs.paths...)
 	}
 	parallel, err := r.fromParallel(st, n.Inputs["from_parallel"], embedder)
 	if err != nil {

@@ -17,14 +17,6 @@ type List struct {
 // end is a length of a list.
 type end struct{ paths, text int }
 
-func listOf(paths []string) List {
-	var l List
-	for _, p := range paths {
-		l.add(p)
-	}
-	return l
-}
-
 func (l *List) add(path string) {
 	name, _ := json.Marshal(path) // a text always renders
 	if len(l.paths) > 0 {

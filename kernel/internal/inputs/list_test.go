@@ -102,6 +102,14 @@ func TestListOfAReaderThatBeginsLater(t *testing.T) {
 	}
 }
 
+func listOf(paths []string) List {
+	var l List
+	for _, p := range paths {
+		l.add(p)
+	}
+	return l
+}
+
 func output(iteration int) string {
 	return fmt.Sprintf("stage-00-a/iterations/%03d/output.md", iteration)
 }
