@@ -119,7 +119,7 @@ func (c *Client) Look(ctx context.Context, id string) (p Pane, ok bool, err erro
 	}
 	p = panes[i]
 	if p.Dead && p.Status == Unknown {
-		_, err = c.run(ctx, "run-shell", "-b", "true")
+		_, _ = c.run(ctx, "run-shell", "-b", "true") // of a server that has ended the next look tells
 	}
 	return p, true, err
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -18,8 +19,7 @@ const MaxSocketDir = 80
 // socketDirName is the room that go-plugin's own directory ("plugin-dir" and up to ten digits) takes.
 const socketDirName = len("/plugin-dir0123456789")
 
-// socketDirPrefix begins the names of socket directories; digits follow. Without its last word kernels that know
-// of no lock in a directory would sweep those in use.
+// socketDirPrefix begins the names of socket directories; digits follow.
 const socketDirPrefix = "agent-pipelines-socket-"
 
 // ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
@@ -85,13 +85,17 @@ func SweepSocketDirs(candidates ...string) error {
 		if base == "" {
 			continue
 		}
-		locks, err := filepath.Glob(filepath.Join(base, socketDirPrefix+"[0-9]*", socketDirLock))
-		if err != nil { // base has a character that means something in a pattern
+		entries, err := os.ReadDir(base)
+		if err != nil { // it need not exist
 			continue
 		}
-		for _, path := range locks {
-			if lock := leftLock(path); lock != nil {
-				errs = append(errs, (&SocketDir{path: filepath.Dir(path), lock: lock}).Remove())
+		for _, e := range entries {
+			path := filepath.Join(base, e.Name())
+			if !strings.HasPrefix(e.Name(), socketDirPrefix) {
+				continue
+			}
+			if lock := leftLock(filepath.Join(path, socketDirLock)); lock != nil {
+				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
 			}
 		}
 	}
