@@ -12,7 +12,7 @@ import (
 // resumeVerb is `resume <session>`.
 type resumeVerb struct {
 	Session string `arg:"" help:"The session to go on with."`
-	Context string `help:"Text for the agents' next prompts."`
+	Context string `help:"Text for the next iteration: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
 	Force   bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
 	resumePlace
 	cleanedFlag

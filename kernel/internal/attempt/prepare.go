@@ -149,7 +149,16 @@ func (a *attempt) prompt(paths inputs.Paths) (string, error) {
 	if name := a.mirrored(); name != "" {
 		v.Output = a.Dir.Abs(name)
 	}
-	return prompt.Resolve(template, v), nil
+	return a.withWord(template, prompt.Resolve(template, v)), nil
+}
+
+// withWord ends a prompt that has no place for what was given on resume with it: a person's word to the
+// agent is not lost.
+func (a *attempt) withWord(template, text string) string {
+	if a.state.Context == "" || strings.Contains(template, "${CONTEXT}") {
+		return text
+	}
+	return text + "\n\n" + a.state.Context
 }
 
 // text is ${CONTEXT}: what the plan says, then what was given on resume.
