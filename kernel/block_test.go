@@ -278,6 +278,36 @@ func TestOneProviderFails(t *testing.T) {
 	}
 }
 
+// U051: the word of a resume is for every provider of a block, whoever completes an iteration first.
+func TestWordOfAResumeInABlock(t *testing.T) {
+	const word = "mind the gap"
+	var mu sync.Mutex
+	heard, broken := map[string]bool{}, true
+	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if broken {
+			return failure.New(failure.ProviderMissing, "no CLI")
+		}
+		heard[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
+		return nil
+	})
+	if _, err := e.Run(t.Context(), kernel.RunOptions{Plan: debate()}); err != nil {
+		t.Fatal(err)
+	}
+	broken = false
+	if result, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo", Context: word}); err != nil || !result.Success {
+		t.Fatalf("resume: %+v, %v", result, err)
+	}
+	want := map[string]bool{
+		"left draft": true, "left review": true, "right draft": true, "right review": true,
+		"left rating": false, "right rating": false, "left sum": false,
+	}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A provider of a block that nobody knows is refused before anything is written.
 func TestUnknownProviderInABlock(t *testing.T) {
 	e := twoAgents(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })

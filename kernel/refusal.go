@@ -58,7 +58,7 @@ func idle(name string, s *Status) error {
 	case s.Status == "":
 		return neverBegan(name)
 	case s.Status.Final():
-		return refused(ErrNothingToResume, "session '%s' is not running: it %s", name, ended(s.Status))
+		return refused(ErrTerminal, "session '%s' is not running: it %s", name, ended(s.Status))
 	case s.Crashed:
 		return refused(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
 			WithHint("agent-pipelines resume %s goes on; agent-pipelines abort %s ends it for good", name, name)

@@ -76,7 +76,7 @@ func TestRefusalsAreSaidOnce(t *testing.T) {
 		is      error
 		want    string
 	}{
-		"pause done":   {pause, "done", kernel.ErrNothingToResume, "session 'done' is not running: it already completed"},
+		"pause done":   {pause, "done", kernel.ErrTerminal, "session 'done' is not running: it already completed"},
 		"abort done":   {abort, "done", kernel.ErrTerminal, "session 'done' already completed"},
 		"resume done":  {resume, "done", kernel.ErrTerminal, "session 'done' already completed"},
 		"pause empty":  {pause, "empty", kernel.ErrNothingToResume, "session 'empty' never began: its journal has no events"},

@@ -161,7 +161,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 }
 
 // PauseSession asks whoever holds a session to pause it after the running iteration. It fails with
-// [ErrNothingToResume] if nobody works on it.
+// [ErrTerminal] if the session has ended, and with [ErrNothingToResume] if nobody works on it.
 func (e *Engine) PauseSession(_ context.Context, session, reason, by string) error {
 	s, err := e.Status(session)
 	if err != nil {
