@@ -26,9 +26,11 @@ VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
 BUILD  = $(GO) build -buildvcs=false
 STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
-E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test -count=1 -tags e2ereal
+# A slow or busy machine may need longer for a package than the ten minutes that Go allows by itself.
+PATIENT = -timeout 40m
+E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
 # The race detector otherwise sleeps one second at the end of every plugin process.
-RACE   = GORACE='atexit_sleep_ms=0' $(GO) test -race
+RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
 CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash writers demo darwin fuzz e2e-smoke
@@ -73,13 +75,13 @@ clean: ## remove what was built
 ## Testing
 
 test: walls ## run every test of every module
-	$(GO) test work
+	$(GO) test $(PATIENT) work
 
 race: walls ## the same with the race detector (needs a C compiler)
 	$(RACE) work
 
 crash: ## kill the kernel at every numbered crash point and compare the resumed runs
-	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(call with_tests,^func TestCrash)
+	$(GO) test $(PATIENT) -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(call with_tests,^func TestCrash)
 
 writers: ## let 8 processes with 4 branches each write 10000 events a branch, and look at every line
 	$(GO) test -count=1 -run '^TestManyWriters$$' ./kernel -writers.events=10000
