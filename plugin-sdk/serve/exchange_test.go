@@ -152,6 +152,7 @@ func TestCallsThatCannotBe(t *testing.T) {
 }
 
 func TestSameCallTwiceAtOnce(t *testing.T) {
+	refused := make(chan struct{})
 	a := attemptOn(t, func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		failed := make(chan error, 2)
 		for range 2 {
@@ -160,9 +161,12 @@ func TestSameCallTwiceAtOnce(t *testing.T) {
 				failed <- err
 			}()
 		}
-		return sdk.ExecuteResult{}, errors.Join(<-failed, <-failed)
+		second := <-failed
+		close(refused)
+		return sdk.ExecuteResult{}, errors.Join(second, <-failed)
 	})
 	a.next()
+	<-refused
 	a.cancel("the first one waits for ever")
 	if got := a.result().Error; !strings.Contains(got.Message, "already waits for its verdict") {
 		t.Errorf("got %v", got)

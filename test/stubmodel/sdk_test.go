@@ -176,6 +176,7 @@ func TestSDKRetries(t *testing.T) {
 		if err != nil || got.Text != "at last" {
 			t.Errorf("got %+v, error %v", got, err)
 		}
+		server.handlers.Wait() // an answer is recorded when its last byte is out, which a client need not wait for
 		var statuses []int
 		for _, r := range server.Requests("it") {
 			statuses = append(statuses, r.Status)

@@ -140,6 +140,7 @@ func TestRecord(t *testing.T) {
 	body := question(true, "what is recorded?", "a tool result")
 	client.ask(t, server.Base("it"), body, "X-Api-Key", "dummy", conversationHeader, "c1")
 	client.do(t, http.MethodPost, server.Base("it")+"/odd", "no json")
+	server.handlers.Wait()
 	got := server.Requests("it")
 	want := []Request{
 		{
