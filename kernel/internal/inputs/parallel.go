@@ -68,7 +68,7 @@ func (w *wanted) UnmarshalJSON(data []byte) error {
 
 // readWanted reads inputs.from_parallel: a text, an object, or a list of these.
 func readWanted(raw json.RawMessage) (all []wanted, list bool, err error) {
-	raw = bytes.TrimSpace(raw)
+	raw = bytes.Trim(raw, " \t\r\n") // the white space of JSON
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil, false, nil

@@ -163,7 +163,7 @@ func TestFromStageInABlock(t *testing.T) {
 
 // Whatever is written, reading it gives sources or an error, and what is resolved is JSON.
 func FuzzFromParallel(f *testing.F) {
-	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `} {
+	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `, "\"\"\v"} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
