@@ -30,7 +30,7 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Type == event.IterationComplete {
 		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
 		ns.Output = d.Output
-		if at.Branch == "" { // in a block it is for every provider, and the block's end takes it back
+		if at.Branch == "" { // in a block it is for every provider: see applyBranchComplete
 			s.Context = ""
 		}
 	}

@@ -52,6 +52,8 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	switch e.Type {
 	case event.SessionStart:
 		return applySessionStart(p, s, e)
+	case event.RunStart:
+		return applyRunStart(p, s, e)
 	case event.KernelStart:
 		return applyKernelStart(p, s, e)
 	case event.SessionImported:
@@ -68,10 +70,22 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyControl(s, e)
 	case event.QuestionAsked:
 		return applyQuestionAsked(s, e)
+	case event.TimerSet:
+		return applyTimerSet(s, e)
+	case event.TimerFired:
+		return applyTimerFired(s, e)
+	default:
+		return applyWork(p, s, e)
+	}
+}
+
+// applyWork applies what happens in a node.
+func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
+	switch e.Type {
 	case event.NodeStart:
 		return applyNodeStart(p, s, e)
-	case event.NodeRunStart, event.RunStart:
-		return applyAnyRunStart(p, s, e)
+	case event.NodeRunStart:
+		return applyNodeRunStart(p, s, e)
 	case event.NodeComplete:
 		return applyNodeComplete(p, s, e)
 	case event.ParallelProviderStart:
@@ -88,10 +102,6 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 			return nil
 		}
 		return applyLoop(p, s, e)
-	case event.TimerSet:
-		return applyTimerSet(s, e)
-	case event.TimerFired:
-		return applyTimerFired(s, e)
 	default:
 		return applyOther(e)
 	}

@@ -199,7 +199,7 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	_, ns, err := blockOf(p, s, e)
+	n, ns, err := blockOf(p, s, e)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,19 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	b.Status = state.NodeStatus(d.Status)
 	ns.Branches[e.Cursor.Provider] = b
+	if allComplete(n, ns) { // the last of them has heard what the resume said
+		s.Context = ""
+	}
 	return nil
+}
+
+func allComplete(n *plan.Node, ns state.Node) bool {
+	for i := range n.Providers {
+		if ns.Branches[n.Providers[i].ID()].Status != state.NodeComplete {
+			return false
+		}
+	}
+	return true
 }
 
 // stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.

@@ -128,7 +128,6 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if !ok || n.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
 		return misfit(e, "the run is not at that node")
 	}
-	s.Context = ""
 	at := e.Time
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
 	s.Nodes[s.At] = n

@@ -39,13 +39,6 @@ func first(p *plan.Plan) string {
 
 // ---- Apply
 
-func applyAnyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
-	if e.Type == event.NodeRunStart {
-		return applyNodeRunStart(p, s, e)
-	}
-	return applyRunStart(p, s, e)
-}
-
 // applyRunStart sends the session to the first node again, and every node is as if it had never been
 // entered. Only the runs of nested pipelines are counted on, since their folders are.
 func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {

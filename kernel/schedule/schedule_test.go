@@ -293,6 +293,26 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	}
 }
 
+// U051: the word of a resume waits for an iteration that hears it, also where the node that the run was at needs
+// none any more.
+func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{}, plan.Node{}))
+	h.iterate("")
+	h.add(event.New(event.Control, nil, "", event.ControlData{Action: "pause"}))
+	h.commit()
+	h.kernel()
+	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "mind the gap"}))
+	h.decide("stop")
+	c := h.commit()
+	if c.Place.Node != "1" || h.state.Context != "mind the gap" {
+		t.Fatalf("context %q, due %s", h.state.Context, asJSON(c))
+	}
+	h.complete(c, "")
+	if h.state.Context != "" {
+		t.Errorf("context %q after an iteration", h.state.Context)
+	}
+}
+
 // U134, DESIGN 7: a failed session resumes at the failed iteration, with its retries renewed.
 func TestResumeAfterFailure(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
