@@ -63,13 +63,17 @@ func TestRunningSessionFromElsewhere(t *testing.T) {
 		}
 	}
 	var followed []string
-	following := make(chan error, 1)
+	following, begun := make(chan error, 1), make(chan struct{})
 	go func() {
 		following <- elsewhere.Follow(t.Context(), "demo", 2, func(u kernel.Update) error {
+			if followed == nil {
+				close(begun) // it has read what there was: the session may go on
+			}
 			followed = append(followed, string(u.Event.Type)+" "+string(u.State.Status))
 			return nil
 		})
 	}()
+	<-begun
 	close(let)
 	for range 2 {
 		<-working
