@@ -45,6 +45,9 @@ type Pipeline struct {
 
 	// Guardrails bound the whole run, of an embedded plan each of its runs; nil unless the file has the key.
 	Guardrails *Guardrails `json:"guardrails,omitempty"`
+
+	// Hooks are called for the nodes of this plan; nil unless the file has the key, or a key that stands for hooks.
+	Hooks []Hook `json:"hooks,omitempty"`
 }
 
 // Overrides are what the command line, or else the environment, said over the file. Provider and model

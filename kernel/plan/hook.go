@@ -1,0 +1,68 @@
+package plan
+
+import "encoding/json"
+
+// HookPoint names a moment of a run at which hooks are called.
+type HookPoint string
+
+// The eight points (REQUIREMENTS U240). At SessionEnd nothing is left to pause or to modify.
+const (
+	PointSessionStart          HookPoint = "session_start"
+	PointSessionEnd            HookPoint = "session_end"
+	PointStageStart            HookPoint = "stage_start"
+	PointStageEnd              HookPoint = "stage_end"
+	PointIterationStart        HookPoint = "iteration_start"
+	PointIterationEnd          HookPoint = "iteration_end"
+	PointParallelProviderStart HookPoint = "parallel_provider_start"
+	PointParallelProviderEnd   HookPoint = "parallel_provider_end"
+)
+
+// HookPoints are all points in the order of a run.
+var HookPoints = []HookPoint{
+	PointSessionStart, PointStageStart, PointParallelProviderStart, PointIterationStart,
+	PointIterationEnd, PointParallelProviderEnd, PointStageEnd, PointSessionEnd,
+}
+
+// The two actions of the kernel itself; every other one is a component of a plugin.
+const (
+	ActionPause   = "pause"
+	ActionConfirm = "confirm"
+)
+
+// MaxHooks is how many hooks a pipeline may have.
+const MaxHooks = 999
+
+// Hook is one entry of a pipeline's hooks. The hooks of a pipeline are called for its own nodes; a pipeline
+// inside it has its own.
+type Hook struct {
+	Number    int       `json:"number"`              // from 1, in the order of the points and then of the file
+	Point     HookPoint `json:"point"`               // when it is called
+	Stage     string    `json:"stage,omitempty"`     // only at the node with this id; "" for all
+	Condition string    `json:"condition,omitempty"` // an expression; "" for always
+	Action    string    `json:"action"`
+	// Message is the question of a confirm, the reason of a pause.
+	Message string `json:"message,omitempty"`
+	// AcceptFeedback: a confirm takes text that sends the stage back with it.
+	AcceptFeedback bool `json:"accept_feedback,omitempty"`
+	// Supervise: the hook stands for supervised: true or require_human_approval: true.
+	Supervise bool `json:"supervise,omitempty"`
+	// Timeout is in seconds, 0: the action's own default.
+	Timeout float64 `json:"timeout,omitempty"`
+	// OnTimeout and OnError say how the run goes on after an action that took too long or failed; ""
+	// is FallbackPause.
+	OnTimeout Fallback `json:"on_timeout,omitempty"`
+	OnError   Fallback `json:"on_error,omitempty"`
+	// Config are the entry's other keys as written: the action's configuration, an object or empty.
+	Config json.RawMessage `json:"config,omitempty"`
+	At     string          `json:"at,omitempty"` // where it was said, file:line:column
+}
+
+// Fallback is how a run goes on when a hook has no answer.
+type Fallback string
+
+// The fallbacks.
+const (
+	FallbackPause    Fallback = "pause"
+	FallbackContinue Fallback = "continue"
+	FallbackAbort    Fallback = "abort"
+)
