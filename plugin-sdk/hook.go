@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"time"
 )
 
 // HookAction acts at a point of the run: it sends, runs or measures something and says how the run
@@ -38,7 +39,15 @@ type HookRequest struct {
 	Iteration int // 0 outside iterations
 	Provider  string
 	Status    string // the run's or the stage's status word
-	Config    json.RawMessage
+	// Config are the hook's own keys as a JSON object: all of its entry but stage, condition, action,
+	// message, accept_feedback, timeout, on_timeout and on_error, which the kernel reads.
+	Config json.RawMessage
+	// Message is the hook's message, "" if it has none.
+	Message string
+	// Timeout is how long the action may take, by the hook's timeout; 0: nobody said, the action takes
+	// its own default. One that took longer ends what it does, answers with a failure of kind
+	// hook_timeout, and has changed nothing of the run.
+	Timeout time.Duration
 	// Summary is the agent's own summary of the iteration, Result the normalized result.json, and
 	// Artifact a preview of the node's artifact; each empty where there is none.
 	Summary  string

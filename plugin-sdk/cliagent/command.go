@@ -31,8 +31,9 @@ type Command struct {
 	// it had one; the slice is valid during the call only. It says whether the line is the agent's last
 	// word. Lines over [MaxLineBytes] come in pieces. Nil ignores lines.
 	Line func(line []byte) (final bool)
-	// Exchange gets stdout as raw chunks and stderr as stderr chunks, byte for byte. May be nil.
-	Exchange sdk.Exchange
+	// Exchange gets stdout as raw chunks and stderr as stderr chunks, byte for byte, each stream in
+	// order, both at the same time. May be nil.
+	Exchange Outputs
 
 	// Timeout bounds the whole run, IdleTimeout the time without a byte on stdout or stderr; 0 is none.
 	Timeout     time.Duration
@@ -41,10 +42,19 @@ type Command struct {
 	Grace time.Duration
 	// TimeoutGrace is the same where Timeout was the reason. Default Grace.
 	TimeoutGrace time.Duration
+	// GroupTerm sends SIGTERM to the descendants together with the process. It is for shell scripts:
+	// a shell handles a signal only when the program that it waits for has ended. Agents get it alone
+	// first, because they end their tools themselves.
+	GroupTerm bool
 	// Linger is how long the process may stay after the agent's last word. Default [DefaultLinger].
 	Linger time.Duration
 	// Done is a sign besides the agent's last word that its work is over. Nil: there is none.
 	Done *Sign
+}
+
+// Outputs hears what a command writes: an [sdk.Exchange], or part of one.
+type Outputs interface {
+	Output(chunk sdk.OutputChunk)
 }
 
 // grace is the time between the signals for a reason.

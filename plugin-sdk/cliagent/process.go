@@ -167,14 +167,14 @@ func (p *process) readLines(c Command) {
 	s.flush()
 }
 
-func (p *process) readStderr(x sdk.Exchange) {
+func (p *process) readStderr(x Outputs) {
 	p.read(p.reads[1], func(b []byte) {
 		report(x, sdk.StreamStderr, b)
 		p.stderr.write(b)
 	})
 }
 
-func report(x sdk.Exchange, s sdk.Stream, b []byte) {
+func report(x Outputs, s sdk.Stream, b []byte) {
 	if x != nil {
 		x.Output(sdk.OutputChunk{Stream: s, Text: string(b)})
 	}

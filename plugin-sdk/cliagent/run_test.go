@@ -89,6 +89,15 @@ func TestRunEnds(t *testing.T) {
 			failure.SignalInterrupt,
 		},
 		{
+			"with its children, when they are all asked to", `exec 2>/dev/null; trap 'exit 7' TERM; echo up; sleep 600; exit 3`,
+			func(c *Command, cancel context.CancelFunc) {
+				c.GroupTerm = true
+				c.Line = func([]byte) bool { cancel(); return false }
+			},
+			End{ExitCode: 7, Cut: CutCanceled},
+			failure.SignalInterrupt,
+		},
+		{
 			"when its work is done",
 			`exec sleep 600`,
 			func(c *Command, _ context.CancelFunc) {

@@ -14,10 +14,15 @@ const (
 
 // stop ends the process: politely, because an agent that gets SIGTERM ends its tools, and after the
 // grace by force. It reports whether force was needed. Descendants are noted before each signal, for
-// once their parent is dead nobody knows whose children they were.
-func (p *process) stop(grace time.Duration) (killed bool) {
-	p.family.note()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+// once their parent is dead nobody knows whose children they were; with group they get the polite
+// signal, too.
+func (p *process) stop(grace time.Duration, group bool) (killed bool) {
+	if group {
+		p.family.signal(syscall.SIGTERM)
+	} else {
+		p.family.note()
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {

@@ -29,7 +29,8 @@ const (
 	JudgeFailed        Kind = "judge_failed"        // one call of the judge failed
 	JudgeError         Kind = "judge_error"         // the judge failed too often
 	StrategyFailed     Kind = "strategy_failed"     // a termination strategy returned an error
-	HookFailed         Kind = "hook_failed"         // a hook action failed or timed out
+	HookFailed         Kind = "hook_failed"         // a hook action failed
+	HookTimeout        Kind = "hook_timeout"        // a hook action took longer than it may
 	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
 	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost passed the limit
 	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
@@ -73,7 +74,7 @@ func (k Kind) Code() string {
 		return "AP-SESSION-001"
 	case JudgeFailed, JudgeError, StrategyFailed:
 		return "AP-TERM-001"
-	case HookFailed:
+	case HookFailed, HookTimeout:
 		return "AP-HOOK-001"
 	default:
 		return ""

@@ -23,6 +23,8 @@ func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 		Artifact:  text(r.Artifact),
 		Context:   text(r.Context),
 		WorkDir:   text(r.WorkDir),
+		Message:   text(r.Message),
+		TimeoutMs: millis(r.Timeout),
 	}
 }
 
@@ -43,6 +45,8 @@ func FromHook(m *pb.HookRequest) sdk.HookRequest {
 		Artifact:  m.GetArtifact(),
 		Context:   m.GetContext(),
 		WorkDir:   m.GetWorkDir(),
+		Message:   m.GetMessage(),
+		Timeout:   fromMillis(m.GetTimeoutMs()),
 	}
 }
 

@@ -24,6 +24,8 @@ type HookRecord struct {
 	Artifact  string          `json:"artifact,omitempty"`
 	Context   string          `json:"context,omitempty"`
 	WorkDir   string          `json:"work_dir"`
+	Message   string          `json:"message,omitempty"`
+	TimeoutMS int64           `json:"timeout_ms,omitempty"`
 }
 
 // Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
@@ -87,7 +89,7 @@ func recordHook(req sdk.HookRequest, file string) error {
 	line, err := json.Marshal(HookRecord{
 		Key: req.Key, Point: req.Point, Session: req.Session, Node: req.Node, Stage: req.Stage, Iteration: req.Iteration,
 		Provider: req.Provider, Status: req.Status, Summary: req.Summary, Result: req.Result, Artifact: req.Artifact,
-		Context: req.Context, WorkDir: req.WorkDir,
+		Context: req.Context, WorkDir: req.WorkDir, Message: req.Message, TimeoutMS: req.Timeout.Milliseconds(),
 	})
 	if err != nil {
 		return fmt.Errorf("mock: record request: %w", err)

@@ -3532,6 +3532,8 @@ type HookRequest struct {
 	Artifact      string                 `protobuf:"bytes,13,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	Context       string                 `protobuf:"bytes,14,opt,name=context,proto3" json:"context,omitempty"`
 	WorkDir       string                 `protobuf:"bytes,15,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
+	Message       string                 `protobuf:"bytes,16,opt,name=message,proto3" json:"message,omitempty"`
+	TimeoutMs     int64                  `protobuf:"varint,17,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // 0: the action's default
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3669,6 +3671,20 @@ func (x *HookRequest) GetWorkDir() string {
 		return x.WorkDir
 	}
 	return ""
+}
+
+func (x *HookRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *HookRequest) GetTimeoutMs() int64 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
 }
 
 type HookResponse struct {
@@ -3991,7 +4007,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\"N\n" +
 	"\x0fReleaseResponse\x12;\n" +
-	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\xac\x03\n" +
+	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\xe5\x03\n" +
 	"\vHookRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4008,7 +4024,10 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06result\x18\f \x01(\fR\x06result\x12\x1a\n" +
 	"\bartifact\x18\r \x01(\tR\bartifact\x12\x18\n" +
 	"\acontext\x18\x0e \x01(\tR\acontext\x12\x19\n" +
-	"\bwork_dir\x18\x0f \x01(\tR\aworkDir\"\xc5\x01\n" +
+	"\bwork_dir\x18\x0f \x01(\tR\aworkDir\x12\x18\n" +
+	"\amessage\x18\x10 \x01(\tR\amessage\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x11 \x01(\x03R\ttimeoutMs\"\xc5\x01\n" +
 	"\fHookResponse\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
