@@ -2,9 +2,11 @@ package cliagent
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -34,9 +36,11 @@ func (f *family) begin(pid int) {
 // note remembers the members of this moment.
 func (f *family) note() { f.members() }
 
-// signal sends sig to every living member, or nothing if it is 0, and returns how many there are.
+// signal sends sig to every living member, or nothing if it is 0, and returns how many there are. The
+// oldest get it first: a shell has to know of it before the program that it waits for is gone.
 func (f *family) signal(sig syscall.Signal) int {
 	members := f.members()
+	slices.SortFunc(members, func(a, b proc) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid)) })
 	for _, m := range members {
 		if sig != 0 {
 			m.signal(sig)

@@ -89,7 +89,7 @@ func TestRunEnds(t *testing.T) {
 			failure.SignalInterrupt,
 		},
 		{
-			"with its children, when they are all asked to", `exec 2>/dev/null; trap 'exit 7' TERM; echo up; sleep 600; exit 3`,
+			"with its children, when they are all asked to", `exec 2>/dev/null; trap 'exit 7' TERM; sh -c 'echo up; exec sleep 600'; exit 3`,
 			func(c *Command, cancel context.CancelFunc) {
 				c.GroupTerm = true
 				c.Line = func([]byte) bool { cancel(); return false }
