@@ -410,27 +410,6 @@ func TestBashSessionWithoutPlan(t *testing.T) {
 	}
 }
 
-// U235: a slow subscriber holds nobody up, and is told what it missed.
-func TestSlowSubscriber(t *testing.T) {
-	e := engine(t, project(t, twoStages), agent{})
-	slow, quick := e.Subscribe(1), e.Subscribe(1000)
-	if _, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
-		t.Fatal(err)
-	}
-	quick.Close()
-	events := 0
-	for u := range quick.Updates {
-		if u.Event != nil {
-			events++
-		}
-	}
-	if want := len(types(t, e, "demo")); events != want || quick.Dropped() != 0 || slow.Dropped() == 0 {
-		t.Errorf("%d of %d events, dropped %d and %d", events, want, quick.Dropped(), slow.Dropped())
-	}
-	slow.Close()
-	slow.Close() // twice does no harm
-}
-
 // U065: engines and sessions do not disturb each other.
 func TestSessionsSideBySide(t *testing.T) {
 	root := project(t, twoStages)

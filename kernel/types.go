@@ -69,7 +69,10 @@ type ResumeOptions struct {
 // Update is one thing that happened in a session.
 type Update struct {
 	Session string
-	// Event is an event of the journal, with the state after it, or nil for a report or warnings.
+	// Missed is how many updates a [Subscription] left out just before this one. An update may have nothing
+	// else; its Session is the one subscribed to, "" where that is all of them. Observers miss nothing.
+	Missed int
+	// Event is an event of the journal, with the state after it, or nil for a report, warnings or a gap.
 	Event *event.Event
 	State *state.State
 	// Report is what an agent reported last; it is not journaled.
