@@ -79,7 +79,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	}
 	start := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
-		SkipDelays: e.config.standIn != "", Providers: known.standFor(src.plan),
+		SkipDelays: e.config.skipDelays, Providers: known.standFor(src.plan),
 		Runs: o.Run.repeats(),
 	}
 	way, err := preview.Walk(src.plan, src.session, start, assumed)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -72,28 +74,50 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if e.host, err = e.newHost("", nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}
+	if err := e.register(); err != nil {
+		return nil, errors.Join(err, e.host.Close(context.Background()), project.Close())
+	}
 	return e, nil
 }
 
-// newHost makes a plugin host whose processes carry the marker, with the components of this process.
+// register adds the components of this process that the kernel brings and those of the options.
+func (e *Engine) register() error {
+	err := e.host.RegisterTermination(strategy.Fixed{})
+	for _, p := range e.config.providers {
+		err = errors.Join(err, e.RegisterProvider(p))
+	}
+	for _, t := range e.config.strategies {
+		if t == nil {
+			return errors.Join(err, fmt.Errorf("%w: a termination strategy that is nil", ErrOptions))
+		}
+		err = errors.Join(err, e.host.RegisterTermination(t))
+	}
+	return err
+}
+
+// RegisterProvider adds a provider of this process, as [WithProvider] does, to an engine that is there
+// already: for the runs that begin from now on. Its name is the one that its Describe gives; one that
+// another registered provider has is an error. All sessions of the engine share it: its Init is called once,
+// before its first use, its Shutdown by [Engine.Close], and if it is declared serial it has one call at a
+// time, whichever session makes it. It must end by itself whatever it starts: the kernel only does so for
+// plugins.
+func (e *Engine) RegisterProvider(p sdk.Provider) error {
+	if p == nil {
+		return fmt.Errorf("%w: a provider that is nil", ErrOptions)
+	}
+	return e.host.RegisterProvider(p)
+}
+
+// newHost makes a plugin host whose processes carry the marker. The components of this process are those of
+// the engine's own host, the first.
 func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*pluginhost.Host, error) {
 	c := e.config
-	host, err := pluginhost.New(pluginhost.Config{
+	return pluginhost.New(pluginhost.Config{
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
 		Bundled: c.bundled, BundledOff: c.bundledOff,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), Notify: notify,
+		Shared: e.host,
 	})
-	if err != nil {
-		return nil, err
-	}
-	err = host.RegisterTermination(strategy.Fixed{})
-	for _, p := range c.providers {
-		err = errors.Join(err, host.RegisterProvider(p))
-	}
-	if err != nil {
-		return nil, errors.Join(err, host.Close(context.Background()))
-	}
-	return host, nil
 }
 
 // Close ends what the engine holds and closes its subscriptions. Sessions that run go on until their

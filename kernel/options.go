@@ -30,7 +30,9 @@ type config struct {
 	version    string
 	standIn    string
 	fallback   string
+	skipDelays bool
 	providers  []sdk.Provider
+	strategies []sdk.Termination
 	bundled    []Bundled
 	bundledOff string
 	// providerConfigs win over the user's config.yaml.
@@ -73,10 +75,17 @@ func WithEnvironment(environ []string) Option { return func(c *config) { c.envir
 // WithVersion sets the version that sessions record. Default: "unknown".
 func WithVersion(version string) Option { return func(c *config) { c.version = version } }
 
-// WithProvider registers a provider of this process; its Describe names it. It wins over plugins'
-// providers of the same name.
+// WithProvider registers a provider of this process, see [Engine.RegisterProvider]; its Describe names it.
+// It wins over plugins' providers of the same name.
 func WithProvider(p sdk.Provider) Option {
 	return func(c *config) { c.providers = append(c.providers, p) }
+}
+
+// WithTermination registers a termination strategy of this process; its Describe names it, and pipelines
+// ask for it by termination.type. It wins over plugins' strategies of the same name; what holds for
+// providers ([Engine.RegisterProvider]) holds for it.
+func WithTermination(t sdk.Termination) Option {
+	return func(c *config) { c.strategies = append(c.strategies, t) }
 }
 
 // WithDefaultProvider names the provider of stages for which nobody names one. Default: none, which
@@ -86,7 +95,13 @@ func WithDefaultProvider(name string) Option { return func(c *config) { c.fallba
 // WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash
 // engine. Default: none.
-func WithStandIn(provider string) Option { return func(c *config) { c.standIn = provider } }
+func WithStandIn(provider string) Option {
+	return func(c *config) { c.standIn, c.skipDelays = provider, true }
+}
+
+// WithoutDelays leaves the delays between iterations out of the sessions that begin in this engine: for tests
+// of pipelines. Default: they are kept.
+func WithoutDelays() Option { return func(c *config) { c.skipDelays = true } }
 
 // journal are the journal's settings, of which the user's environment may name two (REQUIREMENTS
 // U223). A value that is no positive number is as good as none.

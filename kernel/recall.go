@@ -83,7 +83,7 @@ func (s *session) restore(ctx context.Context, found *restore.Found) (*recalled,
 // base finds the plan for the state: a loop of the Bash engine has none, and gets one now.
 func (s *session) base(ctx context.Context, found *restore.Found, r *recalled) (restore.Base, error) {
 	b := restore.Base{
-		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.standIn != "",
+		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.skipDelays,
 		Legacy: s.engine.config.variable(legacyVariable) == "1",
 	}
 	var err error

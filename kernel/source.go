@@ -25,7 +25,7 @@ type source struct {
 	plan     *plan.Plan
 	mode     string // loop or pipeline
 	session  string
-	file     string      // the pipeline file as asked for by path, else absolute; "" for loops and given plans
+	file     string      // the pipeline file as asked for by path, else absolute; "" where there is none
 	yaml     []byte      // its content
 	library  []string    // the folders of shipped stages that the plan uses, see [compile.Result]
 	runs     int         // of the whole pipeline, 0 for one
@@ -54,7 +54,7 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 // compile makes the plan; the user's models are the defaults of their providers.
 func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs) (*source, error) {
 	if o.Plan != nil {
-		return &source{plan: o.Plan, mode: "pipeline", session: orElse(o.Session, o.Plan.Session.Name)}, nil
+		return e.given(o, time.Now())
 	}
 	if o.Provider != "" { // a provider of the command line that does not exist is no fault of the files
 		if _, err := e.host.Component(ctx, sdk.KindProvider, o.Provider); err != nil {
@@ -66,10 +66,14 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs)
 		return nil, err
 	}
 	req := e.compilation(o, catalog, e.settings)
-	if o.Stage != "" {
+	switch {
+	case o.Stage != "":
 		return e.stageSource(req, o)
+	case o.Text != "":
+		return e.textSource(req, o)
+	default:
+		return e.pipelineSource(req, o)
 	}
-	return e.pipelineSource(req, o)
 }
 
 // compilation is what a compilation starts from.
@@ -84,13 +88,13 @@ func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) com
 
 func (o RunOptions) check() error {
 	named := 0
-	for _, given := range []bool{o.Pipeline != "", o.Stage != "", o.Plan != nil} {
+	for _, given := range []bool{o.Pipeline != "", o.Text != "", o.Stage != "", o.Plan != nil} {
 		if given {
 			named++
 		}
 	}
 	if named != 1 {
-		return fmt.Errorf("%w: exactly one of Pipeline, Stage and Plan is needed", ErrOptions)
+		return fmt.Errorf("%w: exactly one of Pipeline, Text, Stage and Plan is needed", ErrOptions)
 	}
 	switch {
 	case o.Max < 0:
@@ -122,6 +126,21 @@ func (e *Engine) stageSource(req compile.Request, o RunOptions) (*source, error)
 		return nil, err
 	}
 	return &source{plan: r.Plan, mode: "loop", session: req.Session, library: r.Library, warnings: r.Warnings}, nil
+}
+
+// textName stands for the file in messages about a pipeline that lies in none.
+const textName = "<text>"
+
+func (e *Engine) textSource(req compile.Request, o RunOptions) (*source, error) {
+	req.File, req.Text = textName, []byte(o.Text)
+	if req.Session == "" {
+		req.Session = e.generatedName("", "", req.Now)
+	}
+	r, err := compile.Pipeline(req)
+	if err != nil {
+		return nil, err
+	}
+	return &source{plan: r.Plan, mode: "pipeline", session: req.Session, yaml: req.Text, library: r.Library, warnings: r.Warnings}, nil
 }
 
 func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, error) {

@@ -108,7 +108,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	}
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
-		PlanSHA256: digest, SkipDelays: s.engine.config.standIn != "", Providers: known,
+		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: known,
 		Runs: src.runs,
 	}
 	if src.mode == "loop" {

@@ -107,7 +107,7 @@ func TestPlanOfNonsense(t *testing.T) {
 		{"an environment that is none", "read policy.env", plan.Node{Provider: &plan.Provider{Type: "agent"}, Policy: &plan.Policy{Env: []byte("5")}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.node.Path, tt.node.ID, tt.node.Kind = "0", "a", plan.KindStage
+			tt.node.Path, tt.node.ID, tt.node.Kind, tt.node.Prompt = "0", "a", plan.KindStage, "go"
 			_, err := e.Run(t.Context(), kernel.RunOptions{Plan: &plan.Plan{Version: plan.Version, Nodes: []plan.Node{tt.node}}, Session: "demo"})
 			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "stage a: ") {
 				t.Errorf("error %v", err)

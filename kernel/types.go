@@ -12,19 +12,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// RunOptions say what to run. Either Pipeline or Stage is needed.
+// RunOptions say what to run. Exactly one of Pipeline, Text, Stage and Plan is needed.
 type RunOptions struct {
 	// Pipeline is a pipeline's name or the path of its file.
 	Pipeline string
+	// Text is the YAML of a pipeline that lies in no file. Paths in it are relative to the project.
+	Text string
 	// Stage is the name of a stage to be run alone, as a loop of at most Max iterations (0: 25).
 	Stage string
 	Max   int
-	// Plan runs a plan that is already compiled, instead of Pipeline or Stage.
+	// Plan is a plan that is there already: from [Engine.Compile], or made by the program. It is not changed,
+	// and may be run in several sessions, at once too. Context and Commands go over what it says; Provider,
+	// Model and Inputs are in a plan for good, and refused beside one.
 	Plan *plan.Plan
 	// Runs is how often the whole pipeline runs in the session, one run after the other. 0 and 1: once. A
 	// stage repeats by Max alone.
 	Runs int
-	// Session names the session. Default: the stage's name, or the pipeline's with the time.
+	// Session names the session. Default: the stage's name, the name that a plan was compiled for, or the
+	// pipeline's with the time.
 	Session string
 	// Provider, Model, Context, Inputs and Commands win over what the files say.
 	Provider string
@@ -104,12 +109,15 @@ type Result struct {
 	Failure *event.FailureData `json:"error,omitempty"`
 	// Completed are the ids of the nodes that were completed, in order, in the last run of the pipeline.
 	Completed []string `json:"stages_completed"`
+	// Stages are all nodes of the plan, in its order, with how each of them ended or stands.
+	Stages []StageResult `json:"stages"`
 	// Run is the run of the whole pipeline that the session is at or has ended with, and Runs how many there
 	// are; 0 where it runs once.
 	Run  int `json:"run,omitempty"`
 	Runs int `json:"runs,omitempty"`
 	// Dir is the absolute path of the session's directory.
-	Dir      string        `json:"dir"`
+	Dir string `json:"dir"`
+	// Usage is the sum over all that was asked of providers in the session, failed attempts too.
 	Usage    event.Usage   `json:"usage"`
 	Duration time.Duration `json:"duration_ns"` // of this run or resume
 	// ResumeCommand goes on with a run that can be resumed, "" otherwise.
@@ -162,6 +170,7 @@ type Status struct {
 	Max         int                `json:"max_iterations"`
 	Attempt     int                `json:"attempt,omitempty"`
 	Completed   []string           `json:"stages_completed"`
+	Stages      []StageResult      `json:"stages"` // all nodes of the plan, in its order
 	Events      int64              `json:"events"`
 	LastEvent   string             `json:"last_event,omitempty"`
 	LastEventAt time.Time          `json:"last_event_at,omitzero"`

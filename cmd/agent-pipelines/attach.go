@@ -141,7 +141,7 @@ func (v *attachVerb) settle(a *app, e *kernel.Engine) error {
 func resultOf(s *kernel.Status) *kernel.Result {
 	r := &kernel.Result{
 		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
-		Failure: s.Failure, Completed: s.Completed, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
+		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
 	}
 	r.Success = s.Status == state.Completed && (s.Mode != modeLoop || s.Reason != "max_iterations")
 	if s.EndedAt != nil {

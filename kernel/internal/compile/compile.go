@@ -15,6 +15,8 @@ type Request struct {
 	Roots
 	// File is the pipeline file; a relative path is taken from the project. Stage ignores it.
 	File string
+	// Text is the pipeline instead of the file's content, as if it lay at File. Nil: the file is read.
+	Text []byte
 	// Session is the name of the session that the plan is for.
 	Session string
 	// Now becomes compiled_at and created_at.
@@ -101,6 +103,9 @@ func Pipeline(req Request) (*Result, error) {
 		file = filepath.Join(req.Project, file)
 	}
 	c := newCompiler(req)
+	if req.Text != nil {
+		return c.pipeline(file, req.Text)
+	}
 	data, problem := diagnostic.ReadFile(file)
 	if problem != "" {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)

@@ -28,6 +28,10 @@ type Config struct {
 	Bundled []Bundled
 	// BundledOff turns them off and completes the sentence "turned off by ...". Default: they are on.
 	BundledOff string
+	// Shared is a Host whose registered components are this one's too, those that are registered later
+	// included: they are set up once, take turns over all hosts, and end with it. It must outlive this Host.
+	// Default: none.
+	Shared *Host
 	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
 	ProjectLock string
 	// WorkDir is the project, absolute. Plugins work in it, and bring-your-own plugin directories in it

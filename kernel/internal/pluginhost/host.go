@@ -77,9 +77,11 @@ func New(cfg Config) (*Host, error) {
 		SocketBases: cfg.SocketBases, Redact: cfg.Redact, Client: cfg.Client,
 	})
 	h.pool = pool.New(cfg.Idle, h.fell)
-	h.catalog = catalog.New(catalog.Config{
-		Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe,
-	})
+	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe}
+	if cfg.Shared != nil {
+		c.Shared = cfg.Shared.catalog
+	}
+	h.catalog = catalog.New(c)
 	return h, nil
 }
 

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
@@ -22,6 +23,8 @@ type Config struct {
 	Cache *Cache
 	// Describe starts a plugin, asks it and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+	// Shared is a catalog whose registered components are this one's too, nil for none.
+	Shared *Catalog
 }
 
 // Catalog is safe for concurrent use.
@@ -64,15 +67,30 @@ func (c *Catalog) Register(component sdk.Component, target any) error {
 	if component.Name == "" {
 		return fmt.Errorf("register a %s: its description has no name", component.Kind)
 	}
+	var shared []Entry
+	if c.cfg.Shared != nil {
+		shared = c.cfg.Shared.registered()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, e := range c.local {
-		if e.Component.Kind == component.Kind && e.Component.Name == component.Name {
+	for _, e := range slices.Concat(shared, c.local) {
+		if same(e.Component, component.Kind, component.Name) {
 			return fmt.Errorf("register %s %q: the name is taken by another registered component", component.Kind, component.Name)
 		}
 	}
 	c.local = append(c.local, Entry{Component: component, Target: target})
 	return nil
+}
+
+// registered are the components of this process, those of the shared catalog first.
+func (c *Catalog) registered() []Entry {
+	var all []Entry
+	if c.cfg.Shared != nil {
+		all = c.cfg.Shared.registered()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(all, c.local...)
 }
 
 // Plugins describes every discovered plugin, once. One that cannot be described is listed with its

@@ -40,10 +40,7 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 		}
 		used = append(used, e)
 	}
-	c.mu.Lock()
-	local := slices.Clone(c.local)
-	c.mu.Unlock()
-	for _, e := range local {
+	for _, e := range c.registered() {
 		add(e)
 	}
 	for _, p := range plugins {
@@ -58,8 +55,10 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 // failure of kind provider_missing, which lists what exists and where it was looked for; a plugin of
 // that very name which cannot be used fails with its own fault.
 func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
-	if e, ok := c.registered(kind, name); ok {
-		return e, nil // without describing any plugin
+	for _, e := range c.registered() {
+		if same(e.Component, kind, name) {
+			return e, nil // without describing any plugin
+		}
 	}
 	entries, _, err := c.Entries(ctx)
 	if err != nil {
@@ -76,17 +75,6 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 		}
 	}
 	return Entry{}, c.missing(entries, kind, name)
-}
-
-func (c *Catalog) registered(kind sdk.Kind, name string) (Entry, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, e := range c.local {
-		if same(e.Component, kind, name) {
-			return e, true
-		}
-	}
-	return Entry{}, false
 }
 
 func same(c sdk.Component, kind sdk.Kind, name string) bool { return c.Kind == kind && c.Name == name }
