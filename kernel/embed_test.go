@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -189,7 +190,7 @@ func TestPlanRunsSeveralTimes(t *testing.T) {
 	if diff := cmp.Diff(want, prompts); diff != "" {
 		t.Error(diff)
 	}
-	if after, err := json.Marshal(p); err != nil || string(after) != string(before) {
+	if after, err := json.Marshal(p); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("the plan is now %s, %v", after, err)
 	}
 	if r, err := e.Run(t.Context(), kernel.RunOptions{Plan: p}); err != nil || r.Session != "first" {
@@ -361,8 +362,8 @@ func TestFiftySessions(t *testing.T) {
 	for i := range sessions {
 		name := fmt.Sprint("s", i)
 		own := e.SubscribeSession(name, 1000)
-		var read []event.Type
 		readers.Go(func() {
+			var read []event.Type
 			for u := range own.Updates {
 				if u.Session != name || u.Missed != 0 {
 					t.Errorf("a reader of %s got %+v", name, u)
@@ -370,6 +371,9 @@ func TestFiftySessions(t *testing.T) {
 				if u.Event != nil {
 					read = append(read, u.Event.Type)
 				}
+			}
+			if len(read) == 0 || read[len(read)-1] != event.SessionComplete {
+				t.Errorf("the reader of %s saw %v", name, read)
 			}
 		})
 		runs.Go(func() {
@@ -379,11 +383,6 @@ func TestFiftySessions(t *testing.T) {
 			}
 			own.Close()
 		})
-		defer func() {
-			if len(read) == 0 || read[len(read)-1] != event.SessionComplete {
-				t.Errorf("the reader of %s saw %v", name, read)
-			}
-		}()
 	}
 	runs.Wait()
 	readers.Wait()
