@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
+	github.com/expr-lang/expr v1.17.8
 	github.com/google/go-cmp v0.7.0
 	github.com/hashicorp/go-plugin v1.8.0
 	go.uber.org/goleak v1.3.0

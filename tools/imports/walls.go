@@ -82,6 +82,10 @@ var Walls = []Wall{
 		Reason: "this room alone speaks to plugins; it knows none of them by name and nothing of the rooms above",
 	},
 	{
+		Room: "kernel/internal/condition", Allow: []string{"std", "plugin-sdk/nearest", "github.com/expr-lang/expr/..."},
+		Reason: "this room alone evaluates what a file says, over six variables: nothing else is in its reach",
+	},
+	{
 		Room: "kernel/internal/...", Allow: engine,
 		Reason: "imports point down only: package kernel wires these rooms, and none of them knows a plugin or a screen",
 	},
