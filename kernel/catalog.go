@@ -67,6 +67,15 @@ func (c *catalog) Models(provider string) (known []string, only bool) {
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
+// HookAction implements compile.Catalog.
+func (c *catalog) HookAction(name string) (canonical string, ok bool) {
+	component, err := c.host.Component(c.ctx, sdk.KindHookAction, name)
+	return component.Name, err == nil
+}
+
+// HookActions implements compile.Catalog.
+func (c *catalog) HookActions() []string { return c.names(sdk.KindHookAction) }
+
 // Providers implements compile.Catalog.
 func (c *catalog) Providers() []string { return c.names(sdk.KindProvider) }
 

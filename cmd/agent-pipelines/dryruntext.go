@@ -29,6 +29,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 		{"session", d.Session},
 		{"source", d.File},
 		{"time limit", timeLimit(d.Plan.Pipeline.Guardrails)},
+		{"hooks", strings.Join(hooksOf(d.Plan, nil), "; ")},
 	})
 	fmt.Fprint(to, "\n## Files\n\n")
 	writeRows(to, "Purpose", [][2]string{
@@ -38,7 +39,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 	})
 	fmt.Fprint(to, "\n## Nodes\n\n")
 	for i := range d.Plan.Nodes {
-		writeNode(to, fmt.Sprint(i+1), &d.Plan.Nodes[i])
+		writeNode(to, fmt.Sprint(i+1), d.Plan, &d.Plan.Nodes[i])
 	}
 	for i := range d.Stages {
 		writePrompt(to, &d.Stages[i])
@@ -60,8 +61,8 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 	}
 }
 
-// writeNode says what a node is; number is its position, from 1, after those of what it is in.
-func writeNode(to io.Writer, number string, n *plan.Node) {
+// writeNode says what a node of a plan is; number is its position, from 1, after those of what it is in.
+func writeNode(to io.Writer, number string, p *plan.Plan, n *plan.Node) {
 	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
 	item := func(name, text string) {
 		if text != "" {
@@ -92,14 +93,20 @@ func writeNode(to io.Writer, number string, n *plan.Node) {
 		item("Termination", n.Termination.Type())
 	}
 	item("Time limit", timeLimit(n.Guardrails))
+	for _, hook := range hooksOf(p, n) {
+		item("Hook", hook)
+	}
 	item("Description", n.Description)
 	if n.Plan != nil {
 		item("Time limit of a run", timeLimit(n.Plan.Pipeline.Guardrails))
+		for _, hook := range hooksOf(n.Plan, nil) {
+			item("Hook inside", hook)
+		}
 	}
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
-			writeNode(to, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+			writeNode(to, fmt.Sprintf("%s.%d", number, i+1), n.Plan, &n.Plan.Nodes[i])
 		}
 	}
 }

@@ -54,6 +54,7 @@ func (p *Policy) over(below Policy) Policy {
 	of.Retry = p.Retry.over(of.Retry)
 	of.Required = p.Required
 	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), cmp.Or(p.Budget, of.Budget), cmp.Or(p.Escalation, of.Escalation)
+	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
 	of.Env, of.Sandbox, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Sandbox, of.Sandbox), orRaw(p.Rest, of.Rest)
 	return of
 }
@@ -69,6 +70,25 @@ func (r *Retry) over(below *Retry) *Retry {
 		merged.Backoff = r.Backoff
 	}
 	return &merged
+}
+
+// over returns f with the number that only below has.
+func (f *Feedback) over(below *Feedback) *Feedback {
+	if f == nil || below == nil {
+		return cmp.Or(f, below)
+	}
+	return &Feedback{Enabled: f.Enabled, Max: cmp.Or(f.Max, below.Max)}
+}
+
+// over returns a with the members that only below has.
+func (a *Approvals) over(below *Approvals) *Approvals {
+	if a == nil || below == nil {
+		return cmp.Or(a, below)
+	}
+	return &Approvals{
+		Default: cmp.Or(a.Default, below.Default), Timeout: cmp.Or(a.Timeout, below.Timeout),
+		OnTimeout: cmp.Or(a.OnTimeout, below.OnTimeout), NonInteractive: cmp.Or(a.NonInteractive, below.NonInteractive),
+	}
 }
 
 func orRaw(own, below json.RawMessage) json.RawMessage {

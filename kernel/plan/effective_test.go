@@ -63,6 +63,18 @@ func TestPolicyOf(t *testing.T) {
 				Retry: &Retry{Attempts: 1, Stage: 1, Backoff: []float64{1, 2}}, Budget: pipeline.Budget,
 			},
 		},
+		"what concerns people": {
+			&Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Default: ApprovalDeny, Timeout: 9, OnTimeout: ApprovalSkip}},
+			&Policy{Feedback: &Feedback{Enabled: true}, Approvals: &Approvals{Default: ApprovalAuto, NonInteractive: ApprovalFail}},
+			Policy{
+				Feedback:  &Feedback{Enabled: true, Max: 5},
+				Approvals: &Approvals{Default: ApprovalAuto, Timeout: 9, OnTimeout: ApprovalSkip, NonInteractive: ApprovalFail},
+			},
+		},
+		"what concerns people, the pipeline's alone": {
+			&Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Timeout: 9}}, &Policy{},
+			Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Timeout: 9}},
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

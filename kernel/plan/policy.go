@@ -17,8 +17,10 @@ type Policy struct {
 	Cycles       *Cycles         `json:"cycles,omitempty"`
 	Budget       *Budget         `json:"budget,omitempty"`
 	Escalation   *Escalation     `json:"escalation,omitempty"`
+	Feedback     *Feedback       `json:"feedback,omitempty"`
+	Approvals    *Approvals      `json:"approvals,omitempty"`
 	Sandbox      json.RawMessage `json:"sandbox,omitempty"`
-	Rest         json.RawMessage `json:"rest,omitempty"` // cost, feedback, approvals, tools, secrets as written
+	Rest         json.RawMessage `json:"rest,omitempty"` // cost, tools, secrets as written
 }
 
 // Retry says how often an attempt is made again. Backoff are the pauses in seconds before the
@@ -62,3 +64,36 @@ type Escalation struct {
 	Poll      float64 `json:"poll,omitempty"`
 	OnTimeout string  `json:"on_timeout,omitempty"`
 }
+
+// Feedback says how often what a person has to say of a stage's work sends the stage back.
+type Feedback struct {
+	Enabled bool `json:"enabled"` // true where the key is there and does not say otherwise
+	// Max is for each node, from 1 to [MaxFeedback]; 0 is the scheduler's own number.
+	Max int `json:"max,omitempty"`
+}
+
+// MaxFeedback is the most that [Feedback] can allow (K31).
+const MaxFeedback = 10
+
+// Approvals say who decides on a tool call that a provider asks about.
+type Approvals struct {
+	Default Approval `json:"default,omitempty"` // auto, prompt or deny; "" is prompt
+	Timeout float64  `json:"timeout,omitempty"` // seconds for a person's answer, 0 for no limit
+	// OnTimeout is deny, skip or escalate; "" is deny.
+	OnTimeout Approval `json:"on_timeout,omitempty"`
+	// NonInteractive is what happens where nobody can be asked: auto, skip, fail or deny; "" is deny (K25).
+	NonInteractive Approval `json:"non_interactive,omitempty"`
+}
+
+// Approval is a decision on a tool call.
+type Approval string
+
+// The decisions.
+const (
+	ApprovalAuto     Approval = "auto"     // the call is made
+	ApprovalPrompt   Approval = "prompt"   // a person is asked
+	ApprovalDeny     Approval = "deny"     // the call is refused
+	ApprovalSkip     Approval = "skip"     // the call is left out, and the agent goes on
+	ApprovalEscalate Approval = "escalate" // the session pauses for a person
+	ApprovalFail     Approval = "fail"     // the run ends
+)

@@ -162,10 +162,11 @@ func (c *compiler) blockStage(a authored, s scope) *plan.Node {
 		}
 		return nil
 	}
-	own, _, ok := c.work(node, a)
+	own, stage, ok := c.work(node, a)
 	if !ok {
 		return nil
 	}
+	a.refuseApproval(own.approval, stage.approval)
 	node.Model = own.model
 	return node
 }

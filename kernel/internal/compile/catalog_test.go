@@ -23,4 +23,13 @@ func (catalog) Providers() []string { return []string{"claude", "codex", "mock"}
 
 func (c catalog) Termination(name string) bool { return slices.Contains(c.Terminations(), name) }
 
+var actionNames = map[string]string{"check": "check", "mock": "mock", "script": "script", "webhook": "webhook", "post": "webhook"}
+
+func (catalog) HookAction(name string) (canonical string, ok bool) {
+	canonical, ok = actionNames[name]
+	return canonical, ok
+}
+
+func (catalog) HookActions() []string { return []string{"check", "mock", "script", "webhook"} }
+
 func (catalog) Terminations() []string { return []string{"fixed", "judgment", "queue"} }

@@ -71,6 +71,10 @@ type Catalog interface {
 	Termination(name string) bool
 	// Terminations lists the names, sorted.
 	Terminations() []string
+	// HookAction resolves a name or an alias to the canonical name of the action of a plugin.
+	HookAction(name string) (canonical string, ok bool)
+	// HookActions lists the canonical names, sorted; the kernel's own actions are not among them.
+	HookActions() []string
 }
 
 // Adviser is implemented by a [Catalog] that may know why something is missing.

@@ -131,10 +131,8 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"keys of later versions": {
-			yaml: "name: a\nhooks: {}\nsupervised: true\nexit_after: a\npolicy: {mode: open, retry: {step: 3, stage: 2}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  steps: {}\n  checks: []\n  artifact: {}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict}\n",
+			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {mode: open, retry: {step: 3, stage: 2}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  steps: {}\n  checks: []\n  artifact: {}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict}\n",
 			want: []string{
-				`p.yaml:2:1: error[AP-YAML-108]: hooks in the file is not supported yet (remove the key)`,
-				`p.yaml:3:1: error[AP-YAML-108]: supervised in the file is not supported yet (remove the key)`,
 				`p.yaml:4:1: error[AP-YAML-108]: exit_after in the file is not supported yet (remove the key)`,
 				`p.yaml:5:10: error[AP-YAML-108]: mode in policy is not supported yet (remove the key)`,
 				`p.yaml:5:30: error[AP-YAML-108]: step in retry is not supported yet (remove the key)`,

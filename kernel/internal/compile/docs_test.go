@@ -14,7 +14,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
 )
 
-const reference = "../../../docs/pipelines.md"
+const (
+	reference      = "../../../docs/pipelines.md"
+	hooksReference = "../../../docs/hooks.md"
+)
 
 func readText(t *testing.T, file string) string {
 	t.Helper()
@@ -38,23 +41,32 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// The examples of the reference, each with its path in the first line, compile without a word.
+// The examples of the references, each with its path in the first line, compile without a word.
 func TestDocumentedExamples(t *testing.T) {
+	for _, page := range []string{reference, hooksReference} {
+		t.Run(filepath.Base(page), func(t *testing.T) { compileExamples(t, readText(t, page)) })
+	}
+}
+
+func compileExamples(t *testing.T, text string) {
+	t.Helper()
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "docs", "a.md"), nil)
 	example := regexp.MustCompile("(?s)```yaml\n# (\\S+)\n(.*?)```")
 	var pipelines []string
-	for _, match := range example.FindAllStringSubmatch(readText(t, reference), -1) {
+	stages := 0
+	for _, match := range example.FindAllStringSubmatch(text, -1) {
 		file := filepath.Join(dir, filepath.FromSlash(match[1]))
 		writeFile(t, file, []byte(match[2]))
 		if filepath.Base(file) == "stage.yaml" {
 			writeFile(t, filepath.Join(filepath.Dir(file), "prompt.md"), nil)
+			stages++
 			continue
 		}
 		pipelines = append(pipelines, match[1])
 	}
-	if len(pipelines) < 3 || len(pipelines)+1 != strings.Count(readText(t, reference), "```yaml") {
-		t.Fatalf("examples without a path in %s: found only %q", reference, pipelines)
+	if len(pipelines) == 0 || len(pipelines)+stages != strings.Count(text, "```yaml") {
+		t.Fatalf("examples without a path: found only %q", pipelines)
 	}
 	for _, file := range pipelines {
 		result, err := compile.Pipeline(compile.Request{

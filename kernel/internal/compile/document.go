@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"fmt"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
@@ -31,6 +33,9 @@ type place struct {
 	document
 	at yamltree.Pos
 }
+
+// String is file:line:column.
+func (p place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column) }
 
 func (p place) errorf(code diagnostic.Code, hint, format string, args ...any) {
 	p.Errorf(p.at, code, hint, format, args...)

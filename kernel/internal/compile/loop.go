@@ -35,6 +35,9 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		Guardrails:  s.guardrails,
 		Commands:    s.commands,
 	})
+	if s.approval.asks {
+		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
+	}
 	return p
 }
 

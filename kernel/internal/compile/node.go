@@ -14,11 +14,10 @@ var (
 		"id", "name", "stage", "loop", "prompt", "pipeline", "parallel", "runs", "termination", "completion", "consensus",
 		"min_iterations", "inputs", "provider", "model", "context", "description", "delay", "output_path", "guardrails",
 		"policy", "tmux",
-		"artifact", "requires", "skip_when", "steps", "checks", "transitions", "require_human_approval",
+		"require_human_approval",
+		"artifact", "requires", "skip_when", "steps", "checks", "transitions",
 	}
-	nodeNotYet = []string{
-		"artifact", "requires", "skip_when", "steps", "checks", "transitions", "require_human_approval",
-	}
+	nodeNotYet = []string{"artifact", "requires", "skip_when", "steps", "checks", "transitions"}
 )
 
 // authored is a node, or a stage of a block, as it stands in the file.
@@ -58,18 +57,19 @@ func checkRepeated(list []authored) {
 	}
 }
 
-// node compiles one node. It returns nil, having said why, where there is nothing to compile.
-func (c *compiler) node(a authored, s scope, defaults settings) *plan.Node {
+// node compiles one node, and says whether a person has to approve it. The node is nil, having said why,
+// where there is nothing to compile.
+func (c *compiler) node(a authored, s scope, defaults settings) (*plan.Node, approval) {
 	a.common()
 	switch a.kind() {
 	case plan.KindStage:
 		return c.stageNode(a, s, defaults)
 	case plan.KindParallel:
-		return c.parallel(a, s)
+		return c.parallel(a, s), a.approval()
 	case plan.KindPipeline:
-		return c.embed(a, s)
+		return c.embed(a, s), a.approval()
 	default:
-		return nil
+		return nil, approval{}
 	}
 }
 
@@ -106,14 +106,14 @@ func (a authored) nothing(hint string) {
 }
 
 // stageNode compiles a node that runs a stage.
-func (c *compiler) stageNode(a authored, s scope, defaults settings) *plan.Node {
+func (c *compiler) stageNode(a authored, s scope, defaults settings) (*plan.Node, approval) {
 	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy()}
 	own, stage, ok := c.work(node, a)
 	if !ok {
-		return nil
+		return nil, own.approval
 	}
 	node.Provider = c.provider(own, stage, defaults)
-	return node
+	return node, own.approval.or(stage.approval)
 }
 
 // work gives the node what it does, and returns what the node and its stage say. It returns false,

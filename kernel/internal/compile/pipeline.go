@@ -15,7 +15,7 @@ var (
 		"name", "description", "inputs", "commands", "defaults", "nodes", "stages", "guardrails", "policy", "tmux",
 		"hooks", "supervised", "exit_after",
 	}
-	pipelineNotYet = []string{"hooks", "supervised", "exit_after"}
+	pipelineNotYet = []string{"exit_after"}
 	defaultsKeys   = []string{"provider", "model"}
 )
 
@@ -68,7 +68,10 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 		p.Pipeline.Inputs = append(p.Pipeline.Inputs, pattern.text)
 	}
 	p.Session.Inputs = c.initialInputs(append(patterns, more...))
-	p.Nodes = c.nodes(m, m.defaults())
+	list := m.authored()
+	var asks []approval
+	p.Nodes, asks = c.nodes(list, m.defaults())
+	p.Pipeline.Hooks = c.hooks(m, data, list, asks)
 	if !c.checkSize(p, m) {
 		return nil
 	}
@@ -118,13 +121,9 @@ func (c *compiler) flagPatterns() []pattern {
 	return patterns
 }
 
-// nodes compiles the list of nodes, in list order.
-func (c *compiler) nodes(m mapping, defaults settings) []plan.Node {
-	nodes := []plan.Node{}
-	items, ok := m.nodeList()
-	if !ok {
-		return nodes
-	}
+// authored are the nodes as they stand in the file.
+func (m mapping) authored() []authored {
+	items, _ := m.nodeList()
 	list := make([]authored, 0, len(items))
 	for i, item := range items {
 		if item.Kind != yamltree.Map {
@@ -134,14 +133,22 @@ func (c *compiler) nodes(m mapping, defaults settings) []plan.Node {
 		list = append(list, newAuthored(m.document, item, "node", i, ""))
 	}
 	checkRepeated(list)
+	return list
+}
+
+// nodes compiles the list of nodes, in list order. asks is what each item of the list says of a person's
+// approval.
+func (c *compiler) nodes(list []authored, defaults settings) (nodes []plan.Node, asks []approval) {
+	nodes, asks = []plan.Node{}, make([]approval, len(list))
 	around := outlines(list)
 	for i, a := range list {
-		if node := c.node(a, scope{nodes: around, at: i}, defaults); node != nil {
+		var node *plan.Node
+		if node, asks[i] = c.node(a, scope{nodes: around, at: i}, defaults); node != nil {
 			node.Path = strconv.Itoa(i)
 			nodes = append(nodes, *node)
 		}
 	}
-	return nodes
+	return nodes, asks
 }
 
 // nodeList returns the items of nodes, or of its old name stages.

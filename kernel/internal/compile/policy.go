@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 
@@ -11,14 +10,14 @@ import (
 )
 
 var (
-	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env"}
+	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals"}
 	policyNotYet = []string{
-		"mode", "cycles", "budget", "context", "cost", "escalation", "feedback", "approvals", "sandbox", "tools", "secrets", "required",
+		"mode", "cycles", "budget", "context", "cost", "escalation", "sandbox", "tools", "secrets", "required",
 	}
 	guardrailsKeys = []string{"max_runtime_seconds"}
 	retryKeys      = []string{"attempts", "backoff"}
 	retryNotYet    = []string{"step", "stage", "on_stage_retry"}
-	recoveryWords  = []string{string(plan.RecoveryAsk), string(plan.RecoveryFail), string(plan.RecoveryRerun)}
+	recoveryWords  = []plan.Recovery{plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun}
 	envWords       = []string{"inherit", "minimal"}
 	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
@@ -38,16 +37,26 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 		IdleTimeout:  inner.seconds("idle_timeout"),
 		Retry:        inner.retry(),
 	}
-	if word, at := inner.text("recovery"); at.Node != nil {
-		if !slices.Contains(recoveryWords, word) {
-			inner.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, recoveryWords), "unknown recovery %q", word)
-		}
-		p.Recovery = plan.Recovery(word)
-	}
+	p.Recovery = oneOf[plan.Recovery](inner, "recovery", recoveryWords)
+	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}
 	return p
+}
+
+// oneOf returns a word that must be one of several, "" if there is none.
+func oneOf[W ~string](m mapping, key string, words []W) W {
+	word, at := m.text(key)
+	if at.Node != nil && !slices.Contains(words, W(word)) {
+		known := make([]string, len(words))
+		for i, w := range words {
+			known[i] = string(w)
+		}
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
+		return ""
+	}
+	return W(word)
 }
 
 // guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
@@ -61,15 +70,17 @@ func (m mapping) guardrails() *plan.Guardrails {
 	if limit == 0 {
 		return nil
 	}
-	at := inner.get("max_runtime_seconds").Pos
-	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: fmt.Sprintf("%s:%d:%d", m.File, at.Line, at.Column)}
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.place(inner.get("max_runtime_seconds")).String()}
 }
 
-// seconds returns a duration above 0, 0 if there is none.
-func (m mapping) seconds(key string) float64 {
+// seconds returns a duration above 0, 0 if there is none: then there is no limit.
+func (m mapping) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
+
+// secondsOr returns a duration above 0, 0 if there is none: then there is what without says.
+func (m mapping) secondsOr(key, without string) float64 {
 	n, at := m.number(key)
 	if at.Node != nil && n <= 0 {
-		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s must be more than 0 seconds, not %s", key, at.Source)
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
 		return 0
 	}
 	return n
@@ -96,6 +107,43 @@ func (m mapping) retry() *plan.Retry {
 		r.Backoff = append(r.Backoff, n)
 	}
 	return r
+}
+
+// feedback reads how often a person may send a stage back, nil if nothing is said.
+func (m mapping) feedback() *plan.Feedback {
+	inner, ok := m.mapping("feedback")
+	if !ok {
+		return nil
+	}
+	inner.unknown([]string{"enabled", "max"})
+	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.flag("enabled")}
+	most, at := inner.count("max")
+	if most > plan.MaxFeedback {
+		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
+	}
+	f.Max = most
+	return f
+}
+
+var (
+	approvalKeys   = []string{"default", "timeout", "on_timeout", "non_interactive"}
+	approvalNotYet = []string{"categories", "rules", "protected"}
+)
+
+// approvals reads who decides on tool calls, nil if nothing is said.
+func (m mapping) approvals() *plan.Approvals {
+	inner, ok := m.mapping("approvals")
+	if !ok {
+		return nil
+	}
+	inner.unknown(slices.Concat(approvalKeys, approvalNotYet))
+	inner.notYet(approvalNotYet)
+	return &plan.Approvals{
+		Default:        oneOf(inner, "default", []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny}),
+		Timeout:        inner.seconds("timeout"),
+		OnTimeout:      oneOf(inner, "on_timeout", []plan.Approval{plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate}),
+		NonInteractive: oneOf(inner, "non_interactive", []plan.Approval{plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny}),
+	}
 }
 
 // checkEnv accepts inherit, minimal or a list of names of variables.

@@ -11,7 +11,7 @@ var (
 	stageKeys = []string{
 		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"artifact",
+		"require_human_approval", "artifact",
 	}
 	stageNoEffect = []string{"output_parse", "items"}
 	stageNotYet   = []string{"artifact"}
@@ -29,6 +29,7 @@ type settings struct {
 	delay       *float64
 	termination termination
 	guardrails  *plan.Guardrails
+	approval    approval
 }
 
 // stage is one stage.yaml.
@@ -60,6 +61,7 @@ func (m mapping) settings() settings {
 	}
 	s.termination = m.termination()
 	s.guardrails = m.guardrails()
+	s.approval = m.approval()
 	return s
 }
 

@@ -38,6 +38,9 @@ const (
 	CodeInputs      Code = "AP-YAML-205" // inputs of an unknown or later node
 	CodePipeline    Code = "AP-YAML-206" // unknown pipeline
 	CodeCircle      Code = "AP-YAML-207" // pipelines embed each other in a circle, or too deep
+	CodeAction      Code = "AP-YAML-208" // unknown hook action
+	CodeHookStage   Code = "AP-YAML-209" // a hook for a stage that does not exist, or that its point does not reach
+	CodeCondition   Code = "AP-YAML-210" // a condition that is none
 )
 
 // 3xx: warnings.

@@ -25,7 +25,10 @@ func (components) Providers() []string { return []string{"free", "strict"} }
 func (components) Termination(name string) bool {
 	return slices.Contains(components{}.Terminations(), name)
 }
-func (components) Terminations() []string { return []string{"fixed", "judgment", "queue"} }
+
+func (components) Terminations() []string                        { return []string{"fixed", "judgment", "queue"} }
+func (components) HookAction(string) (canonical string, ok bool) { return "", false }
+func (components) HookActions() []string                         { return nil }
 func (components) Models(provider string) (known []string, only bool) {
 	return []string{"big", "small"}, provider == "strict"
 }
