@@ -32,7 +32,19 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == writerWord {
 		os.Exit(writeSession(os.Args[2:]))
 	}
-	goleak.VerifyTestMain(m)
+	home, err := os.MkdirTemp("", "kernel-test")
+	if err != nil {
+		panic(err)
+	}
+	// the examples show engines without the options that keep the user's own files out
+	err = errors.Join(os.Setenv("XDG_CONFIG_HOME", home), os.Setenv("XDG_CACHE_HOME", home), os.Unsetenv("AGENT_PIPELINES_PLUGIN_DIR"))
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(home)
+		os.Exit(code)
+	}))
 }
 
 // probe is a real plugin, in a process of its own: a provider that falls, and a strategy that asks.

@@ -67,6 +67,8 @@ func TestCheck(t *testing.T) {
 		{"a room imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
 		{"one room speaks to plugins", "kernel/internal/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
 		{"the other rooms do not", "kernel/internal/run/x.go", `package run; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/internal/run/x.go: imports github.com/hashicorp/go-plugin"}},
+		{"tests of pipelines use the public kernel", "kernel/kerneltest/x.go", `package kerneltest; import (_ "~kernel"; _ "~kernel/event"; _ "~plugin-sdk")`, nil},
+		{"tests of pipelines use no room inside", "kernel/kerneltest/x.go", `package kerneltest; import _ "~kernel/internal/journal"`, []string{"kernel/kerneltest/x.go: imports kernel/internal/journal"}},
 		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
 		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
 		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},
