@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
 // listen merges what this process and others ask of the session into one channel. The returned
@@ -43,15 +44,51 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 				s.ack(m.ID)
 				return
 			}
-			pass(event.New(event.Control, nil, "", event.ControlData{
-				ID: m.ID, Action: string(m.Action), By: event.Brief(m.By, event.MaxName), Reason: event.Brief(m.Reason, event.MaxText),
-			}))
+			pass(requested(m))
 		})
 		if err != nil && ctx.Err() == nil {
 			s.log.Error("the inbox cannot be read: pause and abort from other terminals do not arrive", "error", err)
 		}
 	})
 	return merged, func() { cancel(); wg.Wait() }
+}
+
+// requested is what a message of the inbox asks for, as the journal has it. A text too long for a line was not
+// left there by us, and only its beginning counts.
+func requested(m inbox.Message) event.Event {
+	by, text := event.Brief(m.By, event.MaxName), event.Brief(m.Text, event.MaxText)
+	if m.Action == inbox.Answer {
+		return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
+			ID: m.Question, By: by, Answer: m.Answer, Text: text, Digest: m.Digest, Control: m.ID,
+		})
+	}
+	return event.New(event.Control, nil, "", event.ControlData{
+		ID: m.ID, Action: string(m.Action), By: by, Reason: event.Brief(m.Reason, event.MaxText), Text: text,
+	})
+}
+
+// takeMessages takes up the answers and the feedback that were left while nobody held the session: what they are
+// about has to be known before the run goes on. One that does not fit is dropped.
+func (s *session) takeMessages(ctx context.Context) error {
+	messages, err := inbox.Poll(s.dir)
+	if err != nil {
+		s.log.Warn("messages in the inbox cannot be read yet", "error", err)
+	}
+	for _, m := range messages {
+		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
+			continue
+		}
+		e := requested(m)
+		if _, misfit := schedule.Apply(s.plan, s.state, e); misfit != nil {
+			s.log.Warn("a message was left out", "id", m.ID, "reason", misfit)
+			s.ack(m.ID)
+			continue
+		}
+		if err := s.commit(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // overtakenPoll is how often a running kernel looks whether it still holds its session.
@@ -81,29 +118,29 @@ func (s *session) watchJournal(ctx context.Context, cancel context.CancelCauseFu
 
 // acknowledge removes a message of the inbox once it is in the journal.
 func (s *session) acknowledge(e event.Event) {
-	if e.Type != event.Control {
-		return
+	switch e.Type {
+	case event.Control:
+		if d, err := event.Decode[event.ControlData](e); err == nil {
+			s.ack(d.ID)
+		}
+	case event.QuestionAnswered:
+		if d, err := event.Decode[event.QuestionAnsweredData](e); err == nil {
+			s.ack(d.Control)
+		}
 	}
-	d, err := event.Decode[event.ControlData](e)
-	if err != nil || d.ID == "" {
-		return
-	}
-	s.ack(d.ID)
+}
+
+// refused drops a message that does not fit.
+func (s *session) refused(e event.Event, why error) {
+	s.log.Warn("what somebody asked for does not fit", "type", e.Type, "reason", why)
+	s.acknowledge(e)
 }
 
 func (s *session) ack(id string) {
+	if id == "" {
+		return
+	}
 	if err := inbox.Ack(s.dir, id); err != nil {
 		s.log.Warn("message not removed from the inbox", "id", id, "error", err)
 	}
-}
-
-// request leaves a message for whoever holds the session.
-func (e *Engine) request(session, action, reason, by string) error {
-	dir, err := e.open(session)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	_, err = inbox.Post(dir, inbox.Message{Action: inbox.Action(action), By: by, Reason: reason})
-	return err
 }

@@ -49,6 +49,9 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 }
 
 func (s *session) run(ctx context.Context, local <-chan event.Event) (state.State, error) {
+	if err := s.takeMessages(ctx); err != nil {
+		return s.state, err
+	}
 	messages, stop := s.listen(local)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -60,9 +63,9 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	watching.Go(func() { s.watchJournal(watched, cancel) })
 	reader := inputs.NewReader(s.dir, s.plan)
 	return run.Run(ctx, run.Config{
-		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened,
+		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
 		Effects: &effects{
-			host: s.host, standIn: s.engine.config.standIn, configs: s.configs,
+			host: s.host, standIn: s.engine.config.standIn, configs: s.configs, hooks: s.caller(),
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Spared: func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
@@ -85,11 +88,26 @@ func (s *session) happened(e event.Event, st state.State) {
 	switch e.Type {
 	case event.NodeComplete:
 		s.derive(e)
-	case event.TimerFired:
-		if reached := schedule.Reached(s.plan, st, e.Key); reached != nil {
-			s.note(event.New(event.StageTimeout, e.Cursor, "", reached))
+	case event.TimerFired, event.HookComplete, event.HookTimeout:
+		s.overtime(e, st)
+	}
+}
+
+// overtime journals that a guardrail's time is over: when it ran out, or after the hook that was called then
+// (REQUIREMENTS U249).
+func (s *session) overtime(e event.Event, st state.State) {
+	if e.Type == event.TimerFired {
+		s.reached = append(s.reached, e)
+	}
+	if schedule.Firing(st) {
+		return
+	}
+	for _, fired := range s.reached {
+		if d := schedule.Reached(s.plan, st, fired.Key); d != nil {
+			s.note(event.New(event.StageTimeout, fired.Cursor, "", d))
 		}
 	}
+	s.reached = nil
 }
 
 // derive journals what follows from a transition, for readers: they inform, and no fold needs them.
@@ -232,7 +250,7 @@ func (s *session) result() *Result {
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
 		PauseKind: st.PauseKind, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
 		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings,
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir.Path()),
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
@@ -24,6 +25,7 @@ type effects struct {
 	configs userConfigs
 	maker   *attempt.Maker
 	asker   *strategy.Asker
+	hooks   *hook.Caller
 }
 
 // Attempt implements run.Effects.
@@ -35,12 +37,21 @@ func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
 
 // Strategy implements run.Effects.
 func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
-	return f.asker.Ask(ctx, strategy.Job(w))
+	return f.asker.Ask(ctx, decision(w))
+}
+
+// Hook implements run.Effects.
+func (f *effects) Hook(ctx context.Context, w run.Work) event.Event {
+	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
+}
+
+func decision(w run.Work) strategy.Job {
+	return strategy.Job{Command: w.Command, Node: w.Node, State: w.State, Record: w.Record}
 }
 
 // Question implements run.Effects.
 func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
-	return f.asker.Put(ctx, strategy.Job(w), f.providers(w.Node))
+	return f.asker.Put(ctx, decision(w), f.providers(w.Node))
 }
 
 // Manifest implements run.Effects.

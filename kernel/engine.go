@@ -46,6 +46,7 @@ type Engine struct {
 	host        *pluginhost.Host
 	settings    allSettings
 	subscribers subscribers
+	callbacks   callbacks
 
 	mu     sync.Mutex // guards:
 	active map[string]chan<- event.Event

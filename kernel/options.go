@@ -12,6 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Option configures an engine.
@@ -37,6 +38,7 @@ type config struct {
 	bundledOff string
 	// providerConfigs win over the user's config.yaml.
 	providerConfigs []settings.Provider
+	hookErrors      plan.Fallback
 }
 
 // WithWorkDir sets the project that sessions work on and are kept in. Default: the current directory.
@@ -91,6 +93,10 @@ func WithTermination(t sdk.Termination) Option {
 // WithDefaultProvider names the provider of stages for which nobody names one. Default: none, which
 // makes such a stage a fault.
 func WithDefaultProvider(name string) Option { return func(c *config) { c.fallback = name } }
+
+// WithHookErrors says how a run goes on after a callback of this program, such as that of OnStageEnd, has panicked.
+// Default: continue; the panic is logged and journaled. The hooks of a pipeline say so themselves by on_error.
+func WithHookErrors(f plan.Fallback) Option { return func(c *config) { c.hookErrors = f } }
 
 // WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash

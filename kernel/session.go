@@ -51,6 +51,10 @@ type session struct {
 	state     state.State
 	started   time.Time
 	configs   userConfigs // of the user, by provider, as they are now
+	callbacks []callback
+	resuming  []func(*HookContext, string) HookResult
+	reached   []event.Event // timers of guardrails that have run out, not told yet; used by the run's goroutine
+	waits     bool          // somebody is there to be asked
 	warnings  Diagnostics
 
 	noticing sync.Mutex // guards:
@@ -246,7 +250,9 @@ func (s *session) close(err error) error {
 // kernelStart says who takes hold of the session.
 func (s *session) kernelStart() event.KernelStartData {
 	me := s.lock.Info()
-	return event.KernelStartData{PID: me.PID, StartTime: me.StartTime, Version: s.engine.config.version}
+	return event.KernelStartData{
+		PID: me.PID, StartTime: me.StartTime, Version: s.engine.config.version, Callbacks: s.callbackPoints(), Waits: s.waits,
+	}
 }
 
 // writePlan writes plan.json, the copy of the pipeline and those of shipped stages, and returns the plan's

@@ -34,6 +34,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 		return nil, err
 	}
 	s.inform(o.Notes)
+	s.waits = o.Wait
+	s.callbacks, _ = e.callbacks.snapshot()
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		err := s.begin(ctx, src, log, o.Force)
 		if err != nil && len(log.Events) == 0 {
@@ -58,7 +60,8 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.configs, s.warnings = configs, warnings
+	s.configs, s.warnings, s.waits = configs, warnings, o.Wait
+	s.callbacks, s.resuming = e.callbacks.snapshot()
 	s.inform(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
 		return s.resume(ctx, o, log)
@@ -163,12 +166,14 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
 		return s.ended()
 	}
-	events, err := s.journal.Append(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: o.Context, Renew: used != nil}))
-	if err != nil {
+	text, then := s.resumed(ctx, o.Context)
+	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: text, Renew: used != nil})); err != nil {
 		return err
 	}
-	if err := s.apply(events); err != nil {
-		return err
+	if then != nil {
+		if err := s.commit(ctx, *then); err != nil {
+			return err
+		}
 	}
 	s.awaitOvertaken(ctx)
 	return s.reportSurvivors(ctx)

@@ -3,15 +3,14 @@ package kernel
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -35,6 +34,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 	s := describe(k.plan, k.state)
 	s.Stages = stageResults(k.plan, k.state, dir.Path())
 	s.Damage = k.damage
+	s.Questions = questionsOf(k.plan, k.state, dir.Path())
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {
 		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
@@ -171,7 +171,7 @@ func (e *Engine) PauseSession(_ context.Context, session, reason, by string) err
 	if !s.Held {
 		return idle(session, s)
 	}
-	return e.request(session, "pause", reason, by)
+	return e.post(session, inbox.Message{Action: inbox.Pause, By: by, Reason: reason})
 }
 
 // AbortSession ends a session for good: whoever holds it cancels the running iteration; if nobody
@@ -186,53 +186,11 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 	case s.Status.Final():
 		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("there is nothing left to abort")
 	case s.Held:
-		return e.request(session, "abort", reason, by)
+		return e.post(session, inbox.Message{Action: inbox.Abort, By: by, Reason: reason})
 	case s.Status == "" && s.Damage == "":
 		return neverBegan(session)
 	}
-	return e.abortIdle(ctx, session, reason, by)
-}
-
-// abortIdle aborts a session that nobody holds.
-func (e *Engine) abortIdle(ctx context.Context, name, reason, by string) error {
-	s, log, err := e.hold(ctx, name, false, false)
-	if err != nil {
-		return err
-	}
-	return s.close(s.abort(ctx, log, reason, by))
-}
-
-func (s *session) abort(ctx context.Context, log journal.Log, reason, by string) error {
-	from, err := s.recall(ctx, log)
-	if err != nil {
-		return err
-	}
-	if s.state.Status.Final() {
-		return terminal(s.name, s.state.Status)
-	}
-	if err := s.takeHold(ctx, from); err != nil {
-		return err
-	}
-	asked := event.New(event.Control, nil, "", event.ControlData{
+	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
 		ID: newID(), Action: "abort", Reason: event.Brief(reason, event.MaxText), By: event.Brief(by, event.MaxName),
-	})
-	events, err := s.journal.Append(ctx, asked)
-	if err != nil {
-		return err
-	}
-	if err := s.apply(events); err != nil {
-		return err
-	}
-	for _, c := range schedule.Decide(s.plan, s.state) {
-		if c.Kind != schedule.Record {
-			return fmt.Errorf("abort %s: %s is under way", s.name, c.Key)
-		}
-		if events, err = s.journal.Append(ctx, *c.Event); err != nil {
-			return err
-		}
-		if err := s.apply(events); err != nil {
-			return err
-		}
-	}
-	return s.view.Flush(s.state)
+	}))
 }

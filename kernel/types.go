@@ -44,6 +44,9 @@ type RunOptions struct {
 	EnvContext  string
 	// Force takes over a session that another kernel holds, and starts a finished one again.
 	Force bool
+	// Wait: somebody is there to answer the questions that the run asks. It then waits for them running and holds
+	// the session, instead of pausing.
+	Wait bool
 	// Notes are events for the journal that only inform, of what was done before the run; it begins with
 	// them.
 	Notes []event.Event
@@ -65,6 +68,8 @@ type ResumeOptions struct {
 	// Force takes over a session that another kernel holds, and gives a run that has used up its guardrail the
 	// time once more.
 	Force bool
+	// Wait works as in [RunOptions].
+	Wait bool
 	// Notes works as in [RunOptions].
 	Notes []event.Event
 	// Observe works as in [RunOptions].
@@ -122,6 +127,8 @@ type Result struct {
 	Duration time.Duration `json:"duration_ns"` // of this run or resume
 	// ResumeCommand goes on with a run that can be resumed, "" otherwise.
 	ResumeCommand string `json:"resume_command,omitempty"`
+	// Questions are those that it waits for.
+	Questions []Question `json:"questions,omitempty"`
 	// Warnings are what the author of the pipeline should know.
 	Warnings Diagnostics `json:"warnings,omitempty"`
 }
@@ -181,6 +188,8 @@ type Status struct {
 	Dir         string             `json:"dir"`
 	// Providers are those of the parallel block that it is at, in the block's order.
 	Providers []ProviderStatus `json:"providers,omitempty"`
+	// Questions are those that it has open.
+	Questions []Question `json:"questions,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.
 	Damage string `json:"damage,omitempty"`
 	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there

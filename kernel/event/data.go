@@ -40,6 +40,11 @@ type KernelStartData struct {
 	PID       int    `json:"pid"`
 	StartTime string `json:"start_time"` // the process's, against reuse of pids
 	Version   string `json:"version"`
+	// Callbacks are the hook points at which the program that holds the session wants to be called, in the
+	// order in which it said so.
+	Callbacks []string `json:"callbacks,omitempty"`
+	// Waits: somebody is there to be asked, so the session keeps running while a question is open.
+	Waits bool `json:"waits,omitempty"`
 }
 
 // SessionImportedData is a state rebuilt from damaged or foreign files; folding starts anew at it.
@@ -60,8 +65,10 @@ type SessionResumedData struct {
 
 // SessionPausedData says why the run waits.
 type SessionPausedData struct {
-	Kind   string `json:"kind"` // signal, user, hook, approval, escalation, error
-	Reason string `json:"reason,omitempty"`
+	Kind     string `json:"kind"` // signal, user, hook, approval, escalation, error
+	Reason   string `json:"reason,omitempty"`
+	Question string `json:"question,omitempty"` // id of the question that it waits for
+	By       string `json:"by,omitempty"`
 }
 
 // SessionCompleteData ends a run.
@@ -282,32 +289,6 @@ type JudgeCompleteData struct {
 type TimerSetData struct {
 	Purpose string        `json:"purpose"` // delay, backoff, guardrail
 	After   time.Duration `json:"after_ns"`
-}
-
-// ControlData is what somebody asked of a running or paused session.
-type ControlData struct {
-	ID     string `json:"id"`     // of the inbox message, for recognition after a crash
-	Action string `json:"action"` // pause, abort, answer, feedback
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
-	Kind   string `json:"kind,omitempty"` // of a pause: signal, user
-}
-
-// QuestionAskedData asks a person.
-type QuestionAskedData struct {
-	ID      string   `json:"id"`
-	Kind    string   `json:"kind"` // confirm, supervise, tool, escalation
-	Digest  string   `json:"digest"`
-	Text    string   `json:"text"`
-	Options []string `json:"options,omitempty"`
-}
-
-// QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.
-type QuestionAnsweredData struct {
-	ID     string `json:"id"`
-	By     string `json:"by,omitempty"`
-	Answer string `json:"answer"`
-	Digest string `json:"digest"`
 }
 
 // StageTransitionData informs about a transition already committed.

@@ -28,6 +28,7 @@ const (
 	KeyHook     KeyKind = "hook"
 	KeyTimer    KeyKind = "timer"
 	KeyManifest KeyKind = "manifest"
+	KeyRestart  KeyKind = "restart" // of a stage, beyond its limit
 )
 
 // Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside

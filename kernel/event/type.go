@@ -42,6 +42,7 @@ const (
 	HookStart              Type = "hook_start"
 	HookComplete           Type = "hook_complete"
 	HookTimeout            Type = "hook_timeout"
+	HookSkipped            Type = "hook_skipped"
 	CheckResult            Type = "check_result"
 	CycleStart             Type = "cycle_start"
 	StepStart              Type = "step_start"

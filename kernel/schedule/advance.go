@@ -31,8 +31,11 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
 		ns.Output = d.Output
 		if at.Branch == "" { // in a block it is for every provider: see applyBranchComplete
-			s.Context = ""
+			heard(s, found.loop.Heard)
 		}
+	}
+	if e.Type == event.IterationComplete || e.Type == event.Error { // the attempt asks nobody any more
+		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
 	if at.Branch != "" {
 		advance(p.Find(s.At), &ns, at.Branch)
@@ -45,7 +48,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 	l, now := was.loop, was.at
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
-		return attemptStarted(l, now, at, e)
+		return attemptStarted(len(s.Context), l, now, at, e)
 	case event.IterationComplete:
 		return attemptDone(n.Termination, l, now, e)
 	case event.Error:
@@ -67,7 +70,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 
 // attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
 // check, in the place of attempt_start.
-func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
+func attemptStarted(said int, l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
@@ -85,7 +88,7 @@ func attemptStarted(l state.Loop, now, at event.Place, e event.Event) (state.Loo
 		if l.Attempt > 0 { // a retry starts over; only what a crash cut off is taken up again
 			l.Checkpoint, l.Calls = nil, nil
 		}
-		l.Phase, l.Attempt, l.Check = state.PhaseAttempt, l.Attempt+1, ""
+		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
 	})
 }
 
@@ -104,7 +107,7 @@ func attemptDone(t plan.Termination, l state.Loop, now event.Place, e event.Even
 			settleFailed(l, agentError(e, d))
 			return
 		}
-		l.Completed = l.Iteration
+		l.Completed, l.Injected = l.Iteration, nil
 	})
 }
 

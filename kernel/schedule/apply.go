@@ -70,6 +70,14 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyControl(s, e)
 	case event.QuestionAsked:
 		return applyQuestionAsked(s, e)
+	case event.QuestionAnswered:
+		return applyAnswered(s, e)
+	case event.HookStart:
+		return applyHookStart(s, e)
+	case event.HookSkipped:
+		return applyHookSkipped(s, e)
+	case event.HookComplete, event.HookTimeout:
+		return applyHookEnd(p, s, e)
 	case event.TimerSet:
 		return applyTimerSet(s, e)
 	case event.TimerFired:
@@ -112,18 +120,6 @@ func applyOther(e event.Event) error {
 	if e.Must {
 		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
 	}
-	return nil
-}
-
-func applyQuestionAsked(s *state.State, e event.Event) error {
-	d, err := event.Decode[event.QuestionAskedData](e)
-	if err != nil {
-		return err
-	}
-	if s.Questions == nil {
-		s.Questions = map[string]state.Question{}
-	}
-	s.Questions[d.ID] = state.Question{Kind: d.Kind, Digest: d.Digest, Node: s.At}
 	return nil
 }
 

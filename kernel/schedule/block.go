@@ -3,6 +3,7 @@ package schedule
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -35,7 +36,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	switch {
 	case ended == len(n.Providers):
-		return endBlock(p, n, ns)
+		return endBlock(p, s, n, ns)
 	case ended+len(waits) == len(n.Providers):
 		return waits[:1]
 	default:
@@ -48,10 +49,10 @@ func isPause(cmds []Command) bool {
 }
 
 // endBlock serves a block whose providers have all ended.
-func endBlock(p *plan.Plan, n *plan.Node, ns state.Node) []Command {
+func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || failedBranches(n, ns) != nil {
-		return record(blockComplete(p, n, ns))
+		return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event { return blockComplete(p, n, ns, f) })
 	}
 	at := placeOf(n.Path, ns)
 	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Place: at}}
@@ -70,10 +71,17 @@ func failedBranches(n *plan.Node, ns state.Node) []string {
 
 // decideBranch is the loop of the stage that a provider is at, or the end of its work.
 func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id string, b state.Branch) []Command {
+	at := placeOfBranch(n.Path, ns, id)
+	point := plan.PointParallelProviderStart
+	if b.Loop.Phase == state.PhaseSettled {
+		point = plan.PointParallelProviderEnd
+	}
+	if cmds, passed := ofProvider(p, s, point, n, at, b); !passed {
+		return cmds
+	}
 	if b.Loop.Phase == state.PhaseSettled {
 		return record(branchComplete(n, id, b))
 	}
-	at := placeOfBranch(n.Path, ns, id)
 	stage := StageAt(p, s, at)
 	if stage == nil {
 		return record(planMismatch(s))
@@ -137,7 +145,7 @@ func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
 
 // blockComplete is the commit of the block's transition. One provider that failed fails the block, which
 // names all that did and gives the first one's reason.
-func blockComplete(p *plan.Plan, n *plan.Node, ns state.Node) event.Event {
+func blockComplete(p *plan.Plan, n *plan.Node, ns state.Node, check *event.FailureData) event.Event {
 	d := event.NodeCompleteData{Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess)}
 	if failed := failedBranches(n, ns); failed != nil {
 		d.Status, d.Outcome = string(state.NodeFailed), string(plan.OutcomeError)
@@ -145,7 +153,7 @@ func blockComplete(p *plan.Plan, n *plan.Node, ns state.Node) event.Event {
 		d.Reason = d.Failure.Message
 	}
 	d.To = target(p, n, plan.Outcome(d.Outcome))
-	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", d)
+	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", worse(d, check))
 }
 
 func blockFailure(n *plan.Node, failed []string, first *event.FailureData) *event.FailureData {
@@ -209,8 +217,11 @@ func applyBranchComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	b.Status = state.NodeStatus(d.Status)
 	ns.Branches[e.Cursor.Provider] = b
-	if allComplete(n, ns) { // the last of them has heard what the resume said
-		s.Context = ""
+	if d.Status == string(state.NodeComplete) { // what no further iteration came for
+		s.NextInjected = append(s.NextInjected, b.Loop.Injected...)
+	}
+	if allComplete(n, ns) { // the last of them has heard what people said
+		heard(s, leastHeard(ns))
 	}
 	return nil
 }
@@ -222,6 +233,15 @@ func allComplete(n *plan.Node, ns state.Node) bool {
 		}
 	}
 	return true
+}
+
+// leastHeard is how much of what people said every provider of the block has heard.
+func leastHeard(ns state.Node) int {
+	least := math.MaxInt
+	for _, b := range ns.Branches {
+		least = min(least, b.Loop.Heard)
+	}
+	return least
 }
 
 // stageLoop is where the loop of a block's stage begins. A plan without the stage is found out when it is run.
@@ -240,7 +260,9 @@ func advance(n *plan.Node, ns *state.Node, id string) {
 	}
 	b.Done = append(b.Done, state.BranchStage{Iterations: b.Loop.Completed, Reason: b.Loop.Reason})
 	if b.Stage+1 < len(n.Stages) {
+		injected, heard := b.Loop.Injected, b.Loop.Heard
 		b.Stage, b.Loop = b.Stage+1, stageLoop(n, b.Stage+1)
+		b.Loop.Injected, b.Loop.Heard = injected, heard
 	}
 	ns.Branches[id] = b
 }
@@ -249,7 +271,7 @@ func advance(n *plan.Node, ns *state.Node, id string) {
 func reopen(branches map[string]state.Branch) {
 	for id, b := range branches {
 		if b.Status == state.NodeFailed {
-			b.Status = state.NodeRunning
+			b.Status, b.Gate = state.NodeRunning, reopened(b.Gate, plan.PointParallelProviderEnd)
 			branches[id] = b
 		}
 	}

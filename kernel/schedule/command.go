@@ -12,7 +12,7 @@ const Version = 1
 // Kind says what effect a command has after its event is committed.
 type Kind string
 
-// The kinds of commands. Hook, check and ask are served by the same machinery when nodes use them.
+// The kinds of commands. Check and ask are served by the same machinery when nodes use them.
 const (
 	Record   Kind = "record"   // no effect: the event is all
 	Attempt  Kind = "attempt"  // run one attempt: ends in iteration_complete or error
@@ -21,7 +21,7 @@ const (
 	// WriteManifest writes a block's manifest: ends in artifact_written.
 	WriteManifest Kind = "manifest"
 	Cancel        Kind = "cancel" // cancel the effect with the same key
-	Hook          Kind = "hook"   // run a hook action: ends in hook_complete or hook_timeout
+	Hook          Kind = "hook"   // call a hook: ends in hook_complete, hook_timeout, hook_skipped or question_asked
 	Check         Kind = "check"  // measure: ends in check_result
 	Ask           Kind = "ask"    // ask a person: ends in question_answered
 )
@@ -39,6 +39,9 @@ type Command struct {
 	Place   event.Place        `json:"place"`
 	Attempt int                `json:"attempt,omitempty"` // for attempt: its number, from 1
 	Round   int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
+	// Hook is the number of the hook that is called and Point where; see [FindHook] and [CallbackNumber].
+	Hook  int            `json:"hook,omitempty"`
+	Point plan.HookPoint `json:"point,omitempty"`
 }
 
 // Decide returns the commands that are due in s, in a stable order. It returns the same commands
@@ -56,7 +59,11 @@ func decide(p *plan.Plan, s state.State) []Command {
 		return decideStop(s)
 	case s.Status != state.Running:
 		return nil
-	case s.At == "":
+	}
+	if cmds, passed := beforeSession(p, s); !passed {
+		return cmds
+	}
+	if s.At == "" {
 		return decideEnd(p, s)
 	}
 	n := p.Find(s.At)

@@ -11,15 +11,16 @@ import (
 
 // decideEmbedded serves a pipeline node that was entered: each run goes through the embedded plan, from
 // its first node until a transition leads back here.
-func decideEmbedded(p *plan.Plan, n *plan.Node, ns state.Node) []Command {
+func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	most := runs(p, n)
 	if ns.Runs < most {
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
 	}
-	return record(event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}, "", event.NodeCompleteData{
-		Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess), To: target(p, n, plan.OutcomeSuccess),
-	}))
+	return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event {
+		d := event.NodeCompleteData{Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess), To: target(p, n, plan.OutcomeSuccess)}
+		return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}, "", worse(d, f))
+	})
 }
 
 // runs is how often a pipeline node goes through its plan. One inside another goes through it once: a

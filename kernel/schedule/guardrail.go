@@ -108,6 +108,9 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 			continue
 		}
 		d := g.failure(p, s, seat.at)
+		if seat.loop.Gate.Firing > 0 {
+			continue
+		}
 		if key, busy := underWay(seat); busy {
 			cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
 		}
@@ -219,8 +222,13 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 		s.AliveAt = time.Time{}
 		return nil
 	}
-	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning {
-		eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop { return overrun(p, before, *s, e, at, l) })
+	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
+		eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop {
+			if l.Gate.Firing > 0 || n.Branches[at.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
+				return l
+			}
+			return overrun(p, before, *s, e, at, l)
+		})
 		s.Nodes[s.At] = n
 	}
 	return nil

@@ -29,12 +29,18 @@ const purposeBackoff = "backoff"
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseReady:
+		if cmds, passed := beforeIteration(p, s, n, at, l); !passed {
+			return cmds
+		}
 		return startAttempt(n, NameOf(p, s, n), attempts(p, n), at, l)
 	case state.PhaseBackoff:
 		return setTimer(s, at, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
 	case state.PhaseDelay:
 		return setTimer(s, at, "delay", 1, delay(n))
 	case state.PhaseDecide:
+		if cmds, passed := afterIteration(p, s, n, at, l); !passed {
+			return cmds
+		}
 		return []Command{{Kind: Strategy, Key: at.Key(event.KeyDecide, l.Round+1), Place: at, Round: l.Round}}
 	case state.PhaseQuestion:
 		return putQuestion(at, l)
@@ -103,25 +109,15 @@ func putQuestion(at event.Place, l state.Loop) []Command {
 	return []Command{{Kind: Question, Key: key, Event: &e, Place: at, Round: l.Round}}
 }
 
-// askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. The
-// run pauses; resuming it says that the attempt may be made again, aborting it that it may not.
+// askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
+// run that pauses for it says that the attempt may be made again, too.
 func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
-	id := cutOffQuestion(at, l)
-	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects", at.Iteration, n.ID)
-	if _, asked := s.Questions[id]; !asked {
-		return record(event.New(event.QuestionAsked, at.Cursor(), event.Key(id), event.QuestionAskedData{
-			ID: id, Kind: "escalation", Text: text, Options: []string{"resume", "abort"},
-		}))
-	}
-	return record(event.New(event.SessionPaused, at.Cursor(), "", event.SessionPausedData{
-		Kind: string(state.PauseEscalation), Reason: text + "; resume makes it again, abort ends the run",
-	}))
+	return escalate(s, at.Cursor(), cutOffKey(at, l), fmt.Sprintf(
+		"iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, n.ID))
 }
 
-// cutOffQuestion is the id of the question: the attempt's key.
-func cutOffQuestion(at event.Place, l state.Loop) string {
-	return string(at.Key(event.KeyAttempt, l.Attempt))
-}
+// cutOffKey is the key of the attempt that was cut off.
+func cutOffKey(at event.Place, l state.Loop) event.Key { return at.Key(event.KeyAttempt, l.Attempt) }
 
 func delay(n *plan.Node) time.Duration {
 	if n.Delay == nil {

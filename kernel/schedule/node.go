@@ -12,13 +12,19 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if !entered || ns.Status != state.NodeRunning {
 		return record(nodeStart(p, s, n))
 	}
+	if ns.Restart != nil {
+		return decideRestart(p, s, n, ns)
+	}
+	if cmds, passed := enterNode(p, s, n, ns); !passed {
+		return cmds
+	}
 	switch {
 	case n.Kind == plan.KindParallel:
 		return decideBlock(p, s, n, ns)
 	case n.Kind == plan.KindPipeline:
-		return decideEmbedded(p, n, ns)
+		return decideEmbedded(p, s, n, ns)
 	case ns.Loop.Phase == state.PhaseSettled:
-		return record(nodeComplete(p, s, n, ns))
+		return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event { return nodeComplete(p, s, n, ns, f) })
 	default:
 		return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 	}
@@ -41,8 +47,8 @@ func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "", d)
 }
 
-// nodeComplete is the commit of the transition that the settled loop leads to.
-func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) event.Event {
+// nodeComplete is the commit of the transition that the settled loop leads to, or the failure of a check at its end.
+func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, f *event.FailureData) event.Event {
 	l := ns.Loop
 	d := event.NodeCompleteData{
 		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: l.Reason,
@@ -51,7 +57,16 @@ func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) even
 	if d.To == plan.ToFailed {
 		d.Status = string(state.NodeFailed)
 	}
-	return event.New(event.NodeComplete, endOf(s, n.Path, ns), "", d)
+	return event.New(event.NodeComplete, endOf(s, n.Path, ns), "", worse(d, f))
+}
+
+// worse is the end of a node that did well, if a check at its end failed.
+func worse(d event.NodeCompleteData, f *event.FailureData) event.NodeCompleteData {
+	if f == nil || d.Outcome != string(plan.OutcomeSuccess) {
+		return d
+	}
+	d.Status, d.Outcome, d.To, d.Reason, d.Failure = string(state.NodeFailed), string(plan.OutcomeFail), plan.ToFailed, f.Message, f
+	return d
 }
 
 // endOf is the place that a settled node ends at: its last iteration. Where no iteration ended it, it is the
@@ -105,10 +120,14 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return misfit(e, "the run is not at that node")
 	}
 	old, entered := s.Nodes[s.At]
-	if entered && old.Status == state.NodeRunning {
+	if entered && old.Status == state.NodeRunning && old.Restart == nil {
 		return misfit(e, "the node is already running")
 	}
+	dropQuestions(s, ofNode(s.At))
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
+		n.Injected, s.NextInjected = s.NextInjected, nil
+	}
 	switch found := p.Find(s.At); {
 	case found.Kind == plan.KindStage:
 		n.Loop = firstLoop(found)
@@ -128,7 +147,11 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	if !ok || n.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At {
 		return misfit(e, "the run is not at that node")
 	}
+	dropQuestions(s, ofNode(s.At))
 	at := e.Time
+	if d.To != plan.ToFailed {
+		s.NextInjected = append(s.NextInjected, n.Loop.Injected...) // what no further iteration came for
+	}
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
 	s.Nodes[s.At] = n
 	return follow(p, s, e, d)

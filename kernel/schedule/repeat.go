@@ -12,7 +12,7 @@ import (
 // left, and then the session is complete.
 func decideEnd(p *plan.Plan, s state.State) []Command {
 	if s.Run >= s.Runs {
-		return record(sessionComplete(p, s))
+		return leaveSession(p, s, sessionComplete(p, s))
 	}
 	next := s.Run + 1
 	return record(event.New(event.RunStart, &event.Cursor{NodePath: first(p), Run: next}, "",

@@ -72,6 +72,11 @@ func placeOf(path string, n state.Node) event.Place {
 	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: iterationOf(n.Loop)}
 }
 
+// placeOfNode is a node as a whole.
+func placeOfNode(path string, n state.Node) event.Place {
+	return event.Place{Node: path, Visit: n.Visit, Run: n.Run}
+}
+
 // iterationOf is the iteration that a loop is at: while its strategy is asked, the one that was completed,
 // 0 before the first.
 func iterationOf(l state.Loop) int {

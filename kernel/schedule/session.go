@@ -3,7 +3,6 @@ package schedule
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -33,36 +32,7 @@ func decideStop(s state.State) []Command {
 		return nil
 	}
 	return record(event.New(event.SessionPaused, cursorOf(s), "",
-		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason}))
-}
-
-// inFlight are the cancel commands for what is under way, in the order of node paths and branches.
-func inFlight(s state.State) []Command {
-	var cmds []Command
-	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
-		n := s.Nodes[path]
-		if n.Status != state.NodeRunning {
-			continue
-		}
-		for _, seat := range seats(path, n) {
-			if key, busy := underWay(seat); busy {
-				cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at})
-			}
-		}
-	}
-	return cmds
-}
-
-// underWay is the key of the effect that a loop waits for, as far as the state shows it.
-func underWay(s seat) (event.Key, bool) {
-	switch s.loop.Phase {
-	case state.PhaseAttempt:
-		return s.at.Key(event.KeyAttempt, s.loop.Attempt), true
-	case state.PhaseAsking:
-		return s.at.Key(event.KeyQuestion, s.loop.Round+1), true
-	default:
-		return "", false
-	}
+		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason, By: s.Stop.By}))
 }
 
 func sessionComplete(p *plan.Plan, s state.State) event.Event {
@@ -139,13 +109,22 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.Epoch <= s.Epoch {
 		return misfit(e, fmt.Sprintf("epoch %d has already begun", s.Epoch))
 	}
-	s.Epoch = e.Epoch
-	s.Stop = nil
+	d, err := event.Decode[event.KernelStartData](e)
+	if err != nil {
+		return err
+	}
+	s.Epoch, s.Callbacks, s.Waits = e.Epoch, d.Callbacks, d.Waits
+	if s.Stop != nil && !s.Stop.Hook {
+		s.Stop = nil
+	}
+	unfire(s)
+	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
 	for path, n := range s.Nodes {
 		if n.Status != state.NodeRunning {
 			continue
 		}
 		eachLoop(path, &n, func(at event.Place, l state.Loop) state.Loop {
+			l.Gate.Firing = 0
 			return recovered(p.PolicyOf(p.Find(at.Node)).Recovery, l)
 		})
 		s.Nodes[path] = n
@@ -165,21 +144,29 @@ func applyResumed(s *state.State, e event.Event) error {
 	}
 	if n, ok := s.Nodes[s.At]; ok {
 		if s.Status == state.Failed {
-			n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeRunning, "", "", nil
+			n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
+			n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
 		}
 		if s.Status != state.Running {
 			eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop {
-				_, asked := s.Questions[cutOffQuestion(at, l)]
+				_, asked := s.Questions[event.QuestionID(cutOffKey(at, l))]
 				return resumed(l, asked)
 			})
+			if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
+				n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+			}
 			reopen(n.Branches)
 			maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 		}
 		s.Nodes[s.At] = n
 	}
+	if s.Stop != nil && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
+		s.Stop = nil
+	}
 	at := e.Time
-	s.Status, s.PauseKind, s.PauseReason, s.EndedAt, s.Failure, s.Stop = state.Running, "", "", nil, nil, nil
-	s.ResumedAt, s.Context, s.Questions = &at, d.Context, nil
+	s.Status, s.PauseKind, s.PauseReason, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", nil, nil, &at
+	say(s, d.Context)
+	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	return nil
 }
 
@@ -203,7 +190,7 @@ func applyComplete(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Completed); err != nil {
 		return err
 	}
-	s.Reason = d.Reason
+	s.Reason, s.Questions = d.Reason, nil
 	return nil
 }
 
@@ -215,7 +202,7 @@ func applyAborted(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Aborted); err != nil {
 		return err
 	}
-	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
+	s.Reason, s.Stop, s.PauseKind, s.PauseReason, s.Questions = d.Reason, nil, "", "", nil
 	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: orElse(d.Reason, "aborted")}
 	return nil
 }
@@ -225,12 +212,8 @@ func applyControl(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if d.ID != "" && slices.Contains(s.Handled, d.ID) {
-		return misfit(e, "control message "+d.ID+" was already applied")
-	}
-	if d.ID != "" {
-		s.Handled = append(s.Handled, d.ID)
-		s.Handled = s.Handled[max(0, len(s.Handled)-handledKept):]
+	if err := handle(s, e, d.ID); err != nil {
+		return err
 	}
 	switch d.Action {
 	case "pause":
@@ -241,6 +224,10 @@ func applyControl(s *state.State, e event.Event) error {
 	case "abort":
 		if !s.Status.Final() {
 			s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "User requested"), By: d.By}
+		}
+	case "feedback":
+		if !s.Status.Final() {
+			say(s, d.Text)
 		}
 	}
 	return nil

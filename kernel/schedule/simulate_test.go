@@ -25,12 +25,13 @@ type simulation struct {
 	states  []state.State // after each event of the journal
 	clock   time.Time
 	under   map[event.Key]schedule.Command // effects under way
+	begun   map[event.Key]bool             // hooks of them whose action runs
 	crashes int
 	resumes int
 }
 
 func start(t *rapid.T, p *plan.Plan) *simulation {
-	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}}
+	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}}
 	e := event.New(event.SessionStart, nil, "", event.SessionStartData{
 		Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
 	})
@@ -41,7 +42,8 @@ func start(t *rapid.T, p *plan.Plan) *simulation {
 
 func (s *simulation) kernel() {
 	clear(s.under)
-	e := event.New(event.KernelStart, nil, "", event.KernelStartData{})
+	clear(s.begun)
+	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Callbacks: drawCallbacks(s.t), Waits: rapid.IntRange(0, 2).Draw(s.t, "waits") == 0})
 	e.Epoch = s.state.Epoch + 1
 	s.append(e)
 }
@@ -101,10 +103,18 @@ func (s *simulation) perform(c schedule.Command) {
 		s.append(*c.Event)
 	}
 	switch c.Kind {
-	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest:
+	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest, schedule.Hook:
 		s.under[c.Key] = c
 	case schedule.Cancel:
+		was := s.under[c.Key]
 		delete(s.under, c.Key)
+		delete(s.begun, c.Key)
+		if c.Key.Kind() == event.KeyHook {
+			s.append(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+				Hook: was.Hook, Point: string(was.Point), Answer: "pause", Failure: &event.FailureData{ErrorType: "aborted"},
+			}))
+			return
+		}
 		s.append(stopped(c))
 	}
 }
@@ -129,7 +139,14 @@ func (s *simulation) drawKey(keys []event.Key) event.Key {
 func (s *simulation) finish() {
 	key := s.drawKey(slices.Collect(maps.Keys(s.under)))
 	c := s.under[key]
+	if c.Kind == schedule.Hook {
+		s.finishHook(c, s.begun[key])
+		return
+	}
 	delete(s.under, key)
+	if n := s.state.Nodes[c.Place.Outer()]; n.Visit != c.Place.Visit { // of a stage that began anew: a late delivery
+		return
+	}
 	switch c.Kind {
 	case schedule.Attempt:
 		s.finishAttempt(c)
@@ -184,6 +201,8 @@ func (s *simulation) disturb() {
 		if rapid.IntRange(0, 3).Draw(s.t, "abort") == 0 {
 			s.control("abort")
 		}
+	case 4:
+		s.answerPerson()
 	case 3:
 		if keys := s.timers(state.PurposeGuardrail, true); len(keys) > 0 && s.state.Status == state.Running {
 			s.append(event.Event{Type: event.TimerFired, Key: s.drawKey(keys)})
@@ -209,6 +228,9 @@ func (s *simulation) run(limit int) {
 		if s.step() {
 			continue
 		}
+		if (s.state.Waits || rapid.Bool().Draw(s.t, "answered")) && s.answerPerson() {
+			continue
+		}
 		if s.state.Status == state.Running {
 			s.t.Fatalf("the run rests while it is running: %s", asJSON(s.state))
 		}
@@ -223,7 +245,7 @@ func (s *simulation) run(limit int) {
 }
 
 func drawPlan(t *rapid.T) *plan.Plan {
-	p := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t)}}
+	p := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t), Hooks: drawHooks(t)}}
 	for i := range rapid.IntRange(0, 4).Draw(t, "nodes") {
 		n := drawStage(t, fmt.Sprint(i))
 		switch rapid.IntRange(0, 3).Draw(t, "kind") {
@@ -239,7 +261,7 @@ func drawPlan(t *rapid.T) *plan.Plan {
 
 // drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
 func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
-	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t)}}
+	inner := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Guardrails: drawGuardrails(t), Hooks: drawHooks(t)}}
 	for i := range rapid.IntRange(0, 2).Draw(t, "embedded nodes") {
 		n := drawStage(t, fmt.Sprint(i))
 		switch rapid.IntRange(0, 3).Draw(t, "embedded kind") {

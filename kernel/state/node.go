@@ -27,6 +27,14 @@ type Node struct {
 	Loop     Loop              `json:"loop"`
 	Branches map[string]Branch `json:"branches,omitempty"`
 	Steps    map[string]Step   `json:"steps,omitempty"`
+	// Gate is the node's own hook point, stage_start or stage_end, that the run is at or passed last.
+	Gate Gate `json:"gate,omitzero"`
+	// Failure is why a check at its end has failed the node; nil otherwise.
+	Failure *event.FailureData `json:"failure,omitempty"`
+	// Restart is set while the node is to be entered anew, as soon as nothing of it is under way.
+	Restart *Restart `json:"restart,omitempty"`
+	// Injected are texts of hooks for the prompts of this visit.
+	Injected []event.Ref `json:"injected,omitempty"`
 	// StageAttempt counts the stage retries of this visit.
 	StageAttempt int `json:"stage_attempt,omitempty"`
 	// Artifacts are the newest artifacts of the node by name.
@@ -50,6 +58,9 @@ type Branch struct {
 	Status    NodeStatus `json:"status"`
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
+	// Gate is the provider's own hook point, Injected are texts of hooks for its prompts in the block.
+	Gate     Gate        `json:"gate,omitzero"`
+	Injected []event.Ref `json:"injected,omitempty"`
 	// Done are the stages that ended well, in order.
 	Done []BranchStage `json:"done,omitempty"`
 }
@@ -119,6 +130,12 @@ type Loop struct {
 	Spared int `json:"spared,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
+	// Gate is the iteration's hook point that the loop is at or passed last. Injected are texts of hooks for
+	// the prompts of the iteration in work, or of the next one.
+	Gate     Gate        `json:"gate,omitzero"`
+	Injected []event.Ref `json:"injected,omitempty"`
+	// Heard is how many bytes of the run's [State.Context] the attempt in work, or last made, was given.
+	Heard int `json:"heard,omitempty"`
 	// Hint is what the agent of the last iteration asked for in so many words, Result its normalized
 	// result.
 	Hint   string     `json:"hint,omitempty"`
@@ -161,16 +178,17 @@ type Decision struct {
 func (n Node) clone() Node {
 	n.Loop = n.Loop.clone()
 	n.Branches = cloneMap(n.Branches, func(b Branch) Branch {
-		b.Loop, b.Done = b.Loop.clone(), slices.Clone(b.Done)
+		b.Loop, b.Done, b.Injected = b.Loop.clone(), slices.Clone(b.Done), slices.Clone(b.Injected)
 		return b
 	})
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
+	n.Injected = slices.Clone(n.Injected)
 	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
 	return n
 }
 
 func (l Loop) clone() Loop {
 	l.Decisions = slices.Clone(l.Decisions)
-	l.Calls = slices.Clone(l.Calls)
+	l.Calls, l.Injected = slices.Clone(l.Calls), slices.Clone(l.Injected)
 	return l
 }

@@ -94,11 +94,22 @@ type State struct {
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
 	Cycles map[string]Cycle `json:"cycles,omitempty"`
-	// Questions to people that have no answer yet, by id.
+	// Questions to people that the run waits for, by id. Waits says that it does so running.
 	Questions map[string]Question `json:"questions,omitempty"`
+	Waits     bool                `json:"waits,omitempty"`
+	// Callbacks are the points at which the program that holds the session is called, in order.
+	Callbacks []string `json:"callbacks,omitempty"`
+	// Gate is the session's hook point that the run is at or passed last.
+	Gate Gate `json:"gate,omitzero"`
+	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that
+	// is entered next.
+	Injected     []event.Ref `json:"injected,omitempty"`
+	NextInjected []event.Ref `json:"next_injected,omitempty"`
+	// ApprovedStages are the ids of the nodes whose end a person approved, in order.
+	ApprovedStages []string `json:"approved_stages,omitempty"`
 	// Stop is set while somebody has asked the run to end or pause.
 	Stop *Stop `json:"stop,omitempty"`
-	// Context is text that was given on resume, for the next prompts.
+	// Context is text that people gave, for the next prompts; see [Loop.Heard].
 	Context string `json:"context,omitempty"`
 	// Handled are the ids of the last control messages applied, so that none is applied twice.
 	Handled []string `json:"handled,omitempty"`
@@ -115,20 +126,14 @@ type Cycle struct {
 	Reasons []string `json:"reasons,omitempty"`
 }
 
-// Question waits for a person.
-type Question struct {
-	Kind   string     `json:"kind"`
-	Digest string     `json:"digest"`
-	Node   string     `json:"node,omitempty"`
-	Due    *time.Time `json:"due,omitempty"`
-}
-
 // Stop is a request to end or pause the run at the next boundary.
 type Stop struct {
 	Action string    `json:"action"` // pause or abort
 	Kind   PauseKind `json:"kind,omitempty"`
 	Reason string    `json:"reason,omitempty"`
 	By     string    `json:"by,omitempty"`
+	// Hook: a hook asked for it. It outlives the kernel, since nobody would ask again.
+	Hook bool `json:"hook,omitempty"`
 }
 
 // Clone returns a copy for an event to change. It shares with s nothing that an event changes in place,
@@ -144,7 +149,8 @@ func (s State) Clone() State {
 	s.Timers, s.PriorRuns = maps.Clone(s.Timers), maps.Clone(s.PriorRuns)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
 	s.Questions = maps.Clone(s.Questions)
-	s.Handled = slices.Clone(s.Handled)
+	s.Handled, s.ApprovedStages = slices.Clone(s.Handled), slices.Clone(s.ApprovedStages)
+	s.Injected, s.NextInjected = slices.Clone(s.Injected), slices.Clone(s.NextInjected)
 	return s
 }
 

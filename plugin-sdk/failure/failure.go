@@ -31,6 +31,7 @@ const (
 	StrategyFailed     Kind = "strategy_failed"     // a termination strategy returned an error
 	HookFailed         Kind = "hook_failed"         // a hook action failed
 	HookTimeout        Kind = "hook_timeout"        // a hook action took longer than it may
+	CheckFailed        Kind = "check_failed"        // what was measured is not what it should be
 	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
 	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost passed the limit
 	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
@@ -76,6 +77,8 @@ func (k Kind) Code() string {
 		return "AP-TERM-001"
 	case HookFailed, HookTimeout:
 		return "AP-HOOK-001"
+	case CheckFailed:
+		return "AP-CHECK-001"
 	default:
 		return ""
 	}

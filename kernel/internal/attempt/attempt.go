@@ -33,6 +33,8 @@ type Job struct {
 	State   state.State
 	// Record commits an event that happens during the attempt; it returns when the event is durable.
 	Record func(ctx context.Context, e event.Event) error
+	// Ask puts a question to a person and waits for the answer.
+	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
 // Maker makes the attempts of one run. All fields but Live and Spared are needed. It is safe for concurrent use.

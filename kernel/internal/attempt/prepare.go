@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -141,29 +141,28 @@ func (a *attempt) prompt(paths inputs.Paths) (string, error) {
 		template = string(b)
 	}
 	at := a.command.Place
+	said, err := hook.Context(a.Dir, a.state, at)
+	if err != nil {
+		return "", err
+	}
 	v := prompt.Vars{
 		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		OutputPath: a.outputName(), Progress: paths.Progress, Text: a.text(),
+		OutputPath: a.outputName(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), said), "\n"),
 	}
 	if name := a.mirrored(); name != "" {
 		v.Output = a.Dir.Abs(name)
 	}
-	return a.withWord(template, prompt.Resolve(template, v)), nil
+	return withWord(template, prompt.Resolve(template, v), said), nil
 }
 
-// withWord ends a prompt that has no place for what was given on resume with it: a person's word to the
-// agent is not lost.
-func (a *attempt) withWord(template, text string) string {
-	if a.state.Context == "" || strings.Contains(template, "${CONTEXT}") {
+// withWord ends a prompt that has no place for what people and hooks said with it: their word to the agent is not
+// lost.
+func withWord(template, text, said string) string {
+	if said == "" || strings.Contains(template, "${CONTEXT}") {
 		return text
 	}
-	return text + "\n\n" + a.state.Context
-}
-
-// text is ${CONTEXT}: what the plan says, then what was given on resume.
-func (a *attempt) text() string {
-	return strings.Join(nonEmpty(a.Plan.ContextOf(a.node), a.state.Context), "\n")
+	return text + "\n\n" + said
 }
 
 func nonEmpty(texts ...string) []string {
@@ -191,15 +190,9 @@ func (a *attempt) declaredOutput() (string, error) {
 	return a.Project.Abs(name), nil
 }
 
-// outputName is the node's output_path in the project, "" without one. The providers of a parallel block
-// would write over each other's, so each has it in its own folder.
+// outputName is the node's output_path in the project, "" without one.
 func (a *attempt) outputName() string {
-	name := strings.NewReplacer("${SESSION}", a.state.Session, "${SESSION_NAME}", a.state.Session).Replace(a.node.OutputPath)
-	scope, err := rundir.Provider(a.Plan, a.command.Place)
-	if name == "" || a.command.Place.Branch == "" || err != nil {
-		return name
-	}
-	return path.Join(rundir.RunsDir, a.state.Session, string(scope), path.Clean("/"+filepath.ToSlash(name)))
+	return rundir.DeclaredOutput(a.Plan, a.node, a.state.Session, a.command.Place)
 }
 
 // environment is what the Bash engine gave its agents (BASH-BEHAVIOUR 6).

@@ -45,6 +45,9 @@ func (r *runner) control(ctx context.Context, e event.Event, open bool) error {
 		return nil
 	}
 	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrMisfit) {
+		if r.cfg.Refused != nil {
+			r.cfg.Refused(e, err)
+		}
 		return nil
 	}
 	return r.commit(ctx, e)
@@ -80,6 +83,8 @@ func inPlaceOf(e event.Event, why error) event.Event {
 		fits = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
 	case event.StrategyAnswer:
 		fits = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
+	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
+		return hookInPlaceOf(e, d)
 	case event.LateDelivery:
 		fits = event.New(e.Type, e.Cursor, e.Key, struct{}{})
 	default:
@@ -87,6 +92,15 @@ func inPlaceOf(e event.Event, why error) event.Event {
 	}
 	fits.Attempt = e.Attempt
 	return fits
+}
+
+// hookInPlaceOf is a hook whose end does not fit into a line: it failed, and a person looks at it.
+func hookInPlaceOf(e event.Event, f event.FailureData) event.Event {
+	d, _ := event.Decode[event.HookCompleteData](e)
+	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)
+	return event.New(event.HookComplete, e.Cursor, e.Key, event.HookCompleteData{
+		Hook: d.Hook, Point: d.Point, Action: d.Action, Answer: event.HookPause, Reason: f.Message, Failure: &f,
+	})
 }
 
 // commit makes the event durable and applies it.
@@ -101,6 +115,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 			return failure.New(failure.Internal, "apply committed event: %w", err)
 		}
 		r.st = next
+		r.answers.deliver(e)
 		if r.cfg.Observe != nil {
 			r.cfg.Observe(e, next)
 		}

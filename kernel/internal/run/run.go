@@ -30,6 +30,9 @@ type Effects interface {
 	Attempt(ctx context.Context, w Work) event.Event  // iteration_complete or error
 	Strategy(ctx context.Context, w Work) event.Event // decision
 	Question(ctx context.Context, w Work) event.Event // strategy_answer
+	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start
+	// itself, once the hook's condition holds.
+	Hook(ctx context.Context, w Work) event.Event
 	// Manifest writes a block's manifest and returns artifact_written. It is quick and waited for; an
 	// error ends the run, as a journal that cannot be written does.
 	Manifest(w Work) (event.Event, error)
@@ -43,6 +46,9 @@ type Work struct {
 	// Record commits an event that happens during the effect. It returns when the event is durable and
 	// applied, and an error if the run does not wait for the effect any more.
 	Record func(ctx context.Context, e event.Event) error
+	// Ask puts a question to a person, by its question_asked event, and waits for the answer. It fails when ctx
+	// ends first, or the run.
+	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
 // Config is what a run works with. Journal and Effects are needed, the rest may be zero.
@@ -54,6 +60,8 @@ type Config struct {
 	Observe func(event.Event, state.State)
 	// Control delivers control events (pause, abort) from outside.
 	Control <-chan event.Event
+	// Refused is called with a control event that does not fit the state, and with why; it changes nothing.
+	Refused func(event.Event, error)
 	// Grace replaces [SignalGrace] when it is not zero.
 	Grace time.Duration
 }
@@ -79,6 +87,7 @@ type runner struct {
 	records chan request  // what happens meanwhile
 	gone    chan struct{} // closed when nobody receives from done any more
 	effects sync.WaitGroup
+	answers answers
 	grace   <-chan time.Time // runs out some time after a signal
 }
 
@@ -169,7 +178,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	crash.Point("run.committed." + string(c.Kind))
-	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Place), State: r.st, Record: r.record}
+	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Place), State: r.st, Record: r.record, Ask: r.ask}
 	switch c.Kind {
 	case schedule.Record:
 		return nil
@@ -179,6 +188,8 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		r.start(ctx, w, r.cfg.Effects.Strategy)
 	case schedule.Question:
 		r.start(ctx, w, r.cfg.Effects.Question)
+	case schedule.Hook:
+		r.start(ctx, w, r.cfg.Effects.Hook)
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
 	default:
@@ -279,8 +290,11 @@ func (r *runner) cancelAll(cause error) {
 	}
 }
 
-// waiting reports whether a timer is armed that lets the run go on.
+// waiting reports whether a timer is armed that lets the run go on, or a person is to answer.
 func (r *runner) waiting() bool {
+	if r.st.Waits && len(schedule.Awaited(r.st)) > 0 {
+		return true
+	}
 	for _, t := range r.st.Timers {
 		if t.Purpose != state.PurposeGuardrail {
 			return true

@@ -54,7 +54,16 @@ func (j *journal) types() []event.Type {
 type world struct {
 	attempt  func(context.Context, Work) event.Event
 	strategy func(context.Context, Work) event.Event
+	hook     func(context.Context, Work) event.Event
 	manifest error
+}
+
+func (w world) Hook(ctx context.Context, work Work) event.Event {
+	if w.hook != nil {
+		return w.hook(ctx, work)
+	}
+	c := work.Command
+	return event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
 }
 
 func (w world) Attempt(ctx context.Context, work Work) event.Event {

@@ -1,5 +1,11 @@
 package rundir
 
+import (
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
 // The names of a session that belong to no node.
 const (
 	StateFile    = "state.json"
@@ -13,10 +19,16 @@ const (
 	BadInboxDir  = InboxDir + "/bad" // messages nobody could read
 	LibraryDir   = "library"         // copies of the shipped stages that the run uses
 	ArtifactsDir = "artifacts"
+	HooksDir     = "hooks" // texts of hooks for the agents
 )
 
 // QuestionFile is the name of a question to a person.
 func QuestionFile(id string) string { return QuestionsDir + "/" + element(id) + ".json" }
+
+// HookText is the file of the text that a hook gave: its key in the journal and the point it was called at.
+func HookText(key event.Key, point string) string {
+	return HooksDir + "/" + element(strings.NewReplacer("hook:", point+"-", "/", "-", "#", "-").Replace(string(key))) + ".md"
+}
 
 // ProgressFile is the name of a loop's progress file.
 func ProgressFile(session string) string { return "progress-" + session + ".md" }

@@ -1,0 +1,72 @@
+package event
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+)
+
+// ControlData is what somebody asked of a running or paused session.
+type ControlData struct {
+	ID     string `json:"id"`     // of the inbox message, for recognition after a crash
+	Action string `json:"action"` // pause, abort, feedback
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Kind   string `json:"kind,omitempty"` // of a pause: signal, user
+	Text   string `json:"text,omitempty"` // of feedback: for the agent's next prompt
+}
+
+// The kinds of questions to people (DESIGN 5).
+const (
+	QuestionConfirm    = "confirm"
+	QuestionSupervise  = "supervise"
+	QuestionTool       = "tool"
+	QuestionEscalation = "escalation"
+)
+
+// The answers that questions offer. A question that takes feedback also takes a reject with text.
+const (
+	AnswerApprove = "approve"
+	AnswerReject  = "reject"
+)
+
+// QuestionAskedData asks a person. Its key is that of what waits for the answer.
+type QuestionAskedData struct {
+	ID      string   `json:"id"`     // short, one word; the same when it is asked again
+	Kind    string   `json:"kind"`   // one of the Question… constants
+	Digest  string   `json:"digest"` // of everything that is shown
+	Text    string   `json:"text"`
+	Options []string `json:"options,omitempty"` // answers that it takes
+	// Hook and Point are of the confirm that asks; zero in other questions.
+	Hook  int    `json:"hook,omitempty"`
+	Point string `json:"point,omitempty"`
+	// AcceptFeedback: a reject may have text, and then sends the stage back with it instead of ending the run.
+	AcceptFeedback bool `json:"accept_feedback,omitempty"`
+	// Preview is the beginning of what it is about, Shown are the files themselves, as they were then: of
+	// files outside the session the path is absolute.
+	Preview string `json:"preview,omitempty"`
+	Shown   []Ref  `json:"shown,omitempty"`
+	// Changed: it was asked before, and what was shown then is no longer so.
+	Changed bool       `json:"changed,omitempty"`
+	Due     *time.Time `json:"due,omitempty"` // when it is answered by its policy, nil: never
+}
+
+// QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.
+type QuestionAnsweredData struct {
+	ID      string `json:"id"`
+	By      string `json:"by,omitempty"`
+	Answer  string `json:"answer"`         // one of the question's options
+	Text    string `json:"text,omitempty"` // approve: for the agent's next prompt; reject: feedback
+	Digest  string `json:"digest"`
+	Control string `json:"control,omitempty"` // id of the inbox message it came by
+}
+
+// QuestionID is the id of the question that what has the key asks: short enough to be typed, and the same
+// whenever it is asked.
+func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
+
+// Digest is the SHA-256 of a text, in lower-case hex.
+func Digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,273 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// ErrNoQuestion: the session has no such question open.
+var ErrNoQuestion = errors.New("no such question")
+
+// Question is something that a session asks a person.
+type Question struct {
+	Session string `json:"session"`
+	ID      string `json:"id"`
+	Kind    string `json:"kind"` // confirm, supervise, tool, escalation
+	// Stage is the id of the node that it is about, "" for the session.
+	Stage   string   `json:"stage,omitempty"`
+	Text    string   `json:"text"`
+	Options []string `json:"options"`
+	// AcceptFeedback: a rejection with a text sends the stage back with it.
+	AcceptFeedback bool `json:"accept_feedback,omitempty"`
+	// Preview is the beginning of what it is about, Files are the absolute paths of all of it.
+	Preview string   `json:"preview,omitempty"`
+	Files   []string `json:"files,omitempty"`
+	// Digest binds an answer to what was shown.
+	Digest  string     `json:"digest"`
+	AskedAt time.Time  `json:"asked_at"`
+	Due     *time.Time `json:"due,omitempty"`
+	// Answer is what somebody said that the run has not taken up yet, nil: nobody did.
+	Answer *state.Answer `json:"answer,omitempty"`
+}
+
+// Questions are the questions that a session has open, oldest first, with those that are answered and not taken up
+// yet. It takes no lock.
+func (e *Engine) Questions(session string) ([]Question, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	log, err := journal.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	k, err := e.known(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	return questionsOf(k.plan, k.state, dir.Path()), nil
+}
+
+func questionsOf(p *plan.Plan, st state.State, dir string) []Question {
+	var all []Question
+	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {
+		all = append(all, questionOf(p, st, id, dir))
+	}
+	slices.SortStableFunc(all, func(a, b Question) int { return a.AskedAt.Compare(b.AskedAt) })
+	return all
+}
+
+func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
+	q := st.Questions[id]
+	asked := Question{
+		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
+		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer,
+	}
+	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
+		if n := p.Find(at.Node); n != nil {
+			asked.Stage = n.ID
+		}
+	}
+	for _, f := range q.Shown {
+		if !filepath.IsAbs(f.Path) {
+			f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
+		}
+		asked.Files = append(asked.Files, f.Path)
+	}
+	return asked
+}
+
+// AnswerOptions are an answer to a question.
+type AnswerOptions struct {
+	Session string
+	// Question is its id; "" for the one that is open, if there is one only.
+	Question string
+	// Answer is one of the question's options, approve or reject.
+	Answer string
+	// Text goes with it: of an approval into the next prompt, of a rejection as feedback, where the question takes
+	// it.
+	Text string
+	// Digest is that of the question as it was shown; "" for that of now.
+	Digest string
+	By     string
+}
+
+// Answer answers a question of a session. Whoever holds the session goes on with it; if nobody does, it is journaled
+// here, and [Engine.Resume] goes on. A rejection without a text ends the session. It fails with [ErrNoQuestion] where
+// nothing like it is open, and with [ErrOptions] for an answer that the question does not take.
+func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
+	q, err := e.openQuestion(o)
+	if err != nil {
+		return err
+	}
+	d := event.QuestionAnsweredData{
+		ID: q.ID, By: event.Brief(o.By, event.MaxName), Answer: o.Answer, Text: o.Text, Digest: o.Digest, Control: newID(),
+	}
+	if d.Digest == "" {
+		d.Digest = q.Digest
+	}
+	ev := event.New(event.QuestionAnswered, nil, "", d)
+	if e.control(o.Session, ev) {
+		return nil
+	}
+	return e.tell(ctx, o.Session, inbox.Message{
+		Action: inbox.Answer, By: d.By, Question: d.ID, Answer: d.Answer, Digest: d.Digest, Text: d.Text,
+	}, ev)
+}
+
+// openQuestion is the question that is answered, if the answer is one that it takes.
+func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
+	all, err := e.Questions(o.Session)
+	if err != nil {
+		return Question{}, err
+	}
+	var open []Question
+	for _, q := range all {
+		if q.Answer == nil && (o.Question == "" || q.ID == o.Question) {
+			open = append(open, q)
+		}
+	}
+	switch {
+	case len(open) > 1:
+		return Question{}, refused(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
+			WithHint("name one of them: agent-pipelines questions list %s", o.Session)
+	case len(open) == 0 && o.Question != "":
+		return Question{}, refused(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
+			WithHint("agent-pipelines questions list %s shows what it asks", o.Session)
+	case len(open) == 0:
+		return Question{}, refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
+			WithHint("agent-pipelines status %s says how it stands", o.Session)
+	}
+	q := open[0]
+	switch {
+	case !slices.Contains(q.Options, o.Answer):
+		return q, refused(ErrOptions, "question %s of session '%s' does not take %q", q.ID, o.Session, o.Answer).WithHint("it takes %v", q.Options)
+	case o.Answer == event.AnswerReject && o.Text != "" && !q.AcceptFeedback:
+		return q, refused(ErrOptions, "question %s of session '%s' takes no feedback", q.ID, o.Session).
+			WithHint("reject it without a text, which ends the session, or approve it")
+	case len(o.Text) > event.MaxText:
+		return q, tooLong(o.Text)
+	case o.Digest != "" && o.Digest != q.Digest:
+		return q, refused(ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
+			WithHint("look at it again: agent-pipelines questions show %s %s", o.Session, q.ID)
+	}
+	return q, nil
+}
+
+func tooLong(text string) error {
+	return refused(ErrOptions, "the text has %d bytes, at most %d are taken", len(text), event.MaxText).
+		WithHint("put it into a file of the project and name the file")
+}
+
+// Feedback gives a text to the agent's next prompt, in whatever stage that is. Whoever holds the session journals it; if
+// nobody does, it is journaled here. It fails with [ErrTerminal] if the session has ended.
+func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
+	s, err := e.Status(session)
+	switch {
+	case err != nil:
+		return err
+	case s.Status.Final():
+		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("no prompt will follow")
+	case s.Status == "" && s.Damage == "":
+		return neverBegan(session)
+	case text == "":
+		return refused(ErrOptions, "the feedback is empty")
+	case len(text) > event.MaxText:
+		return tooLong(text)
+	}
+	by = event.Brief(by, event.MaxName)
+	ev := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: string(inbox.Feedback), By: by, Text: text})
+	if e.control(session, ev) {
+		return nil
+	}
+	return e.tell(ctx, session, inbox.Message{Action: inbox.Feedback, By: by, Text: text}, ev)
+}
+
+// tell leaves a message for whoever holds the session, or journals the event where nobody does.
+func (e *Engine) tell(ctx context.Context, session string, m inbox.Message, ev event.Event) error {
+	for {
+		s, err := e.Status(session)
+		if err != nil {
+			return err
+		}
+		if s.Held {
+			return e.post(session, m)
+		}
+		err = e.record(ctx, session, ev)
+		if !errors.Is(err, ErrLocked) { // somebody took it a moment ago
+			return err
+		}
+	}
+}
+
+func (e *Engine) post(session string, m inbox.Message) error {
+	dir, err := e.open(session)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	_, err = inbox.Post(dir, m)
+	return err
+}
+
+// record journals an event of a session that nobody holds, and what follows from it without any work.
+func (e *Engine) record(ctx context.Context, name string, ev event.Event) error {
+	s, log, err := e.hold(ctx, name, false, false)
+	if err != nil {
+		return err
+	}
+	return s.close(s.record(ctx, log, ev))
+}
+
+func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) error {
+	from, err := s.recall(ctx, log)
+	if err != nil {
+		return err
+	}
+	if s.state.Status.Final() {
+		return terminal(s.name, s.state.Status)
+	}
+	if err := s.takeHold(ctx, from); err != nil {
+		return err
+	}
+	if err := s.commit(ctx, ev); err != nil {
+		return err
+	}
+	for s.state.Stop != nil { // what was asked for ends the session
+		due := schedule.Decide(s.plan, s.state)
+		if len(due) == 0 {
+			break
+		}
+		for _, c := range due {
+			if c.Kind != schedule.Record {
+				return fmt.Errorf("end %s: %s is under way", s.name, c.Key)
+			}
+			if err := s.commit(ctx, *c.Event); err != nil {
+				return err
+			}
+		}
+	}
+	return s.view.Flush(s.state)
+}
+
+// commit appends an event and applies it.
+func (s *session) commit(ctx context.Context, e event.Event) error {
+	events, err := s.journal.Append(ctx, e)
+	if err != nil {
+		return err
+	}
+	return s.apply(events)
+}

@@ -1,0 +1,175 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// escalate asks a person what the engine may not decide, and waits.
+func escalate(s state.State, at *event.Cursor, key event.Key, text string) []Command {
+	id := event.QuestionID(key)
+	if q, asked := s.Questions[id]; asked {
+		return awaitAnswer(s, at, id, q)
+	}
+	return record(event.New(event.QuestionAsked, at, key, event.QuestionAskedData{
+		ID: id, Kind: event.QuestionEscalation, Text: text, Digest: event.Digest(text),
+		Options: []string{event.AnswerApprove, event.AnswerReject},
+	}))
+}
+
+// awaitAnswer waits for a person: running, where somebody is there to be asked, else paused.
+func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) []Command {
+	if s.Waits {
+		return nil
+	}
+	kind := state.PauseApproval
+	if q.Kind == event.QuestionEscalation {
+		kind = state.PauseEscalation
+	}
+	return record(event.New(event.SessionPaused, at, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id}))
+}
+
+// Awaited are the ids of the questions that a person has not answered yet, in order.
+func Awaited(s state.State) []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
+		if s.Questions[id].Answer == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// ---- Apply
+
+func applyQuestionAsked(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if err != nil {
+		return err
+	}
+	if e.Key.Kind() == event.KeyHook {
+		if err := applyAsking(s, e, d); err != nil {
+			return err
+		}
+	}
+	if s.Questions == nil {
+		s.Questions = map[string]state.Question{}
+	}
+	s.Questions[d.ID] = state.Question{
+		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
+		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due,
+	}
+	return nil
+}
+
+// applyAnswered takes a person's answer. It counts only for what was shown: of a question that has been asked anew
+// the digest is another. What waits for the answer takes it up when the run goes on; a refusal without a word ends
+// the run at once.
+func applyAnswered(s *state.State, e event.Event) error {
+	d, err := event.Decode[event.QuestionAnsweredData](e)
+	if err != nil {
+		return err
+	}
+	q, asked := s.Questions[d.ID]
+	switch {
+	case !asked:
+		return misfit(e, "no question "+d.ID+" is open")
+	case s.Status.Final():
+		return misfit(e, "the session has ended")
+	case d.Digest != q.Digest:
+		return misfit(e, "the answer is to something that has changed since")
+	case !slices.Contains(q.Options, d.Answer):
+		return misfit(e, fmt.Sprintf("%q is no answer to question %s", d.Answer, d.ID))
+	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback && q.Kind != event.QuestionTool:
+		return misfit(e, "question "+d.ID+" takes no feedback")
+	}
+	if err := handle(s, e, d.Control); err != nil {
+		return err
+	}
+	switch {
+	case q.Kind == event.QuestionTool: // the attempt has it, and journals what it makes of it
+		delete(s.Questions, d.ID)
+	case d.Answer == event.AnswerReject && d.Text == "":
+		delete(s.Questions, d.ID)
+		s.Stop = &state.Stop{Action: "abort", Reason: "rejected: " + q.Text, By: d.By, Hook: true}
+	case q.Kind == event.QuestionEscalation:
+		delete(s.Questions, d.ID)
+		say(s, d.Text)
+		allow(s, q.Key)
+	default:
+		q.Answer = &state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time}
+		s.Questions[d.ID] = q
+	}
+	return nil
+}
+
+// allow lets go on what a person was asked about by escalation.
+func allow(s *state.State, key event.Key) {
+	_, at, _, _ := key.Parse()
+	n, ok := s.Nodes[at.Outer()]
+	if !ok {
+		return
+	}
+	if key.Kind() == event.KeyRestart {
+		if n.Restart != nil && restartKey(at.Node, n) == key {
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+		}
+	} else {
+		eachLoop(at.Outer(), &n, func(of event.Place, l state.Loop) state.Loop {
+			return resumed(l, l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key)
+		})
+	}
+	s.Nodes[at.Outer()] = n
+}
+
+// say keeps a person's word for the next prompts.
+func say(s *state.State, text string) {
+	switch {
+	case text == "":
+	case s.Context == "":
+		s.Context = text
+	default:
+		s.Context += "\n" + text
+	}
+}
+
+// heard leaves of what people said what came too late for the last prompts.
+func heard(s *state.State, bytes int) {
+	s.Context = s.Context[min(bytes, len(s.Context)):]
+	if len(s.Context) > 0 && s.Context[0] == '\n' {
+		s.Context = s.Context[1:]
+	}
+}
+
+// handle remembers a message of somebody outside, so that it is not taken twice.
+func handle(s *state.State, e event.Event, id string) error {
+	if id == "" {
+		return nil
+	}
+	if slices.Contains(s.Handled, id) {
+		return misfit(e, "control message "+id+" was already applied")
+	}
+	s.Handled = append(s.Handled, id)
+	s.Handled = s.Handled[max(0, len(s.Handled)-handledKept):]
+	return nil
+}
+
+// ofNode holds for the questions that something in the node asked.
+func ofNode(path string) func(state.Question) bool {
+	return func(q state.Question) bool {
+		_, at, _, ok := q.Key.Parse()
+		return ok && at.Outer() == path
+	}
+}
+
+// dropQuestions forgets the questions that the condition holds for.
+func dropQuestions(s *state.State, drop func(state.Question) bool) {
+	maps.DeleteFunc(s.Questions, func(_ string, q state.Question) bool { return drop(q) })
+	if len(s.Questions) == 0 {
+		s.Questions = nil
+	}
+}

@@ -1,0 +1,238 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// roundStep sets the keys of a hook apart that is called again in the same place.
+const roundStep = 10_000
+
+// defaultRestarts is how often hooks may send a node back (REQUIREMENTS K31).
+const defaultRestarts = 3
+
+// CallbackNumber is the number of the i-th callback of the program that holds the session, from 0: callbacks
+// come after the hooks of the pipeline.
+func CallbackNumber(i int) int { return plan.MaxHooks + 1 + i }
+
+// crossing is a hook point in a place of the run.
+type crossing struct {
+	point plan.HookPoint
+	node  *plan.Node // the stage, block or pipeline; nil at the session's points
+	at    event.Place
+	gate  state.Gate // how far the calling of the point's hooks has come
+}
+
+func newCrossing(point plan.HookPoint, n *plan.Node, at event.Place, gate state.Gate) crossing {
+	return crossing{point, n, at, entered(gate, point, at.Iteration)}
+}
+
+// entered is the gate, or a new one if it belongs to another point.
+func entered(g state.Gate, point plan.HookPoint, iteration int) state.Gate {
+	if g.Point != string(point) || g.Iteration != iteration {
+		return state.Gate{Point: string(point), Iteration: iteration}
+	}
+	return g
+}
+
+// due are the commands of the hook that is next. The run goes on past the point when it is passed; otherwise
+// it waits, for a hook or for a person.
+func (c crossing) due(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
+	number, found := c.next(p, s)
+	if !found {
+		return nil, true
+	}
+	key := hookKey(c.at, c.gate, number)
+	id := event.QuestionID(key)
+	if q, asked := s.Questions[id]; asked && q.Answer == nil {
+		return awaitAnswer(s, c.at.Cursor(), id, q), false
+	}
+	return []Command{{Kind: Hook, Key: key, Place: c.at, Hook: number, Point: c.point}}, false
+}
+
+func hookKey(at event.Place, g state.Gate, number int) event.Key {
+	return at.Key(event.KeyHook, g.Round*roundStep+number)
+}
+
+// next is the number of the first hook that applies and has not answered.
+func (c crossing) next(p *plan.Plan, s state.State) (number int, found bool) {
+	for _, h := range c.hooks(p) {
+		if h.Number > c.gate.Done {
+			return h.Number, true
+		}
+	}
+	for i, point := range s.Callbacks {
+		if number := CallbackNumber(i); point == string(c.point) && number > c.gate.Done {
+			return number, true
+		}
+	}
+	return 0, false
+}
+
+// hooks are those of the plan in whose list the node stands that are for this point and node.
+func (c crossing) hooks(p *plan.Plan) []plan.Hook {
+	holder := p
+	if c.node != nil {
+		holder, _ = p.Holder(c.at.Outer())
+	}
+	var hooks []plan.Hook
+	for _, h := range holder.Pipeline.Hooks {
+		if h.Point == c.point && (h.Stage == "" || c.isOf(p, h.Stage)) {
+			hooks = append(hooks, h)
+		}
+	}
+	return hooks
+}
+
+// isOf reports whether the crossing is one of the node with the id. What happens in a parallel block is of the
+// block and of its stage.
+func (c crossing) isOf(p *plan.Plan, id string) bool {
+	if c.node == nil || c.node.ID == id {
+		return c.node != nil
+	}
+	if c.at.Branch == "" {
+		return false
+	}
+	block := p.Find(c.at.Outer())
+	return block != nil && (block.ID == id || c.ofProvider() && slices.ContainsFunc(block.Stages, func(n plan.Node) bool { return n.ID == id }))
+}
+
+func (c crossing) ofProvider() bool {
+	return c.point == plan.PointParallelProviderStart || c.point == plan.PointParallelProviderEnd
+}
+
+// FindHook is the hook with the number that is called at a place, nil for a callback or where there is none.
+func FindHook(p *plan.Plan, at event.Place, number int) *plan.Hook {
+	holder := p
+	if at.Node != "" {
+		holder, _ = p.Holder(at.Outer())
+	}
+	hooks := holder.Pipeline.Hooks
+	if i := slices.IndexFunc(hooks, func(h plan.Hook) bool { return h.Number == number }); i >= 0 {
+		return &hooks[i]
+	}
+	return nil
+}
+
+// NodeOf is the node that a hook at the point in the place is about: inside a parallel block the stage as its
+// provider runs it, at the provider's own points the block; nil at the session's points.
+func NodeOf(p *plan.Plan, s state.State, at event.Place, point plan.HookPoint) *plan.Node {
+	switch point {
+	case plan.PointSessionStart, plan.PointSessionEnd:
+		return nil
+	case plan.PointParallelProviderStart, plan.PointParallelProviderEnd:
+		return p.Find(at.Outer())
+	default:
+		return StageAt(p, s, at)
+	}
+}
+
+// ---- the points, in the order of a run
+
+// beforeSession is the session's start, until its first node is entered.
+func beforeSession(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
+	if len(s.Nodes) > 0 || s.Run > 1 || s.Gate.Point == string(plan.PointSessionEnd) {
+		return nil, true
+	}
+	return newCrossing(plan.PointSessionStart, nil, event.Place{}, s.Gate).due(p, s)
+}
+
+// leaveSession commits the run's last event, once the hooks of its end have been called.
+func leaveSession(p *plan.Plan, s state.State, last event.Event) []Command {
+	if cmds, passed := newCrossing(plan.PointSessionEnd, nil, event.Place{}, s.Gate).due(p, s); !passed {
+		return cmds
+	}
+	return record(last)
+}
+
+// enterNode are the hooks of a node that was entered and has not begun.
+func enterNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) (cmds []Command, passed bool) {
+	if begun(ns) {
+		return nil, true
+	}
+	return newCrossing(plan.PointStageStart, n, placeOfNode(n.Path, ns), ns.Gate).due(p, s)
+}
+
+// begun reports whether anything of a node that was entered has begun.
+func begun(n state.Node) bool {
+	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !fresh(n.Loop)
+}
+
+// leaveNode commits the end of a node, once the hooks of its end have been called. Where it ends the run, badly,
+// those of the session's end come too.
+func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end func(*event.FailureData) event.Event) []Command {
+	if cmds, passed := newCrossing(plan.PointStageEnd, n, placeOf(n.Path, ns), ns.Gate).due(p, s); !passed {
+		return cmds
+	}
+	last := end(ns.Failure)
+	if d, _ := event.Decode[event.NodeCompleteData](last); d.To == plan.ToFailed { // made a moment ago
+		return leaveSession(p, s, last)
+	}
+	return record(last)
+}
+
+// fresh reports whether nothing of the loop has begun.
+func fresh(l state.Loop) bool {
+	return l.Phase == state.PhaseReady && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
+}
+
+// beforeIteration are the hooks before a new iteration; a retry is none.
+func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) (cmds []Command, passed bool) {
+	if l.Attempt > 0 {
+		return nil, true
+	}
+	at.Iteration = l.Completed + 1
+	return newCrossing(plan.PointIterationStart, n, at, l.Gate).due(p, s)
+}
+
+// afterIteration are the hooks after an iteration, before the strategy is asked about it.
+func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) (cmds []Command, passed bool) {
+	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
+		return nil, true
+	}
+	at.Iteration = l.Completed
+	return newCrossing(plan.PointIterationEnd, n, at, l.Gate).due(p, s)
+}
+
+// ofProvider are the hooks before or after the work of a provider in a block.
+func ofProvider(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, at event.Place, b state.Branch) (cmds []Command, passed bool) {
+	if point == plan.PointParallelProviderStart {
+		if b.Stage > 0 || !fresh(b.Loop) {
+			return nil, true
+		}
+		at.Iteration = 0
+	}
+	return newCrossing(point, n, at, b.Gate).due(p, s)
+}
+
+// ---- a stage that begins anew
+
+// decideRestart enters the node once more when nothing of it is under way any more. Beyond the limit a person
+// has to say so: a hook that never lets a stage go on would cost a night.
+func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+	if len(flightsOf(n.Path, ns)) > 0 {
+		return nil
+	}
+	most := restarts(p, n)
+	if ns.Restart.Granted || ns.Visit <= most {
+		return record(nodeStart(p, s, n))
+	}
+	key := restartKey(n.Path, ns)
+	return escalate(s, placeOfNode(n.Path, ns).Cursor(), key, fmt.Sprintf(
+		"a hook sends %s back once more (%s), after %d times; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most))
+}
+
+func restartKey(path string, ns state.Node) event.Key {
+	return placeOfNode(path, ns).Key(event.KeyRestart, 1)
+}
+
+func restarts(p *plan.Plan, n *plan.Node) int {
+	if f := p.PolicyOf(n).Feedback; f != nil && f.Max > 0 {
+		return f.Max
+	}
+	return defaultRestarts
+}

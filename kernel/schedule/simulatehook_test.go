@@ -1,0 +1,107 @@
+package schedule_test
+
+import (
+	"fmt"
+
+	"pgregory.net/rapid"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+)
+
+// drawHooks draws hooks at any points, numbered in their order.
+func drawHooks(t *rapid.T) []plan.Hook {
+	if rapid.IntRange(0, 2).Draw(t, "hooks") > 0 {
+		return nil
+	}
+	var hooks []plan.Hook
+	for _, point := range plan.HookPoints {
+		for range rapid.IntRange(0, 3).Draw(t, "at "+string(point)) / 2 {
+			hooks = append(hooks, plan.Hook{
+				Number: len(hooks) + 1, Point: point, Action: "drawn",
+				Stage: rapid.SampledFrom([]string{"", "", "n0", "n1"}).Draw(t, "stage"),
+			})
+		}
+	}
+	return hooks
+}
+
+func drawCallbacks(t *rapid.T) []string {
+	if rapid.IntRange(0, 3).Draw(t, "callbacks") > 0 {
+		return nil
+	}
+	return rapid.SliceOfN(rapid.SampledFrom([]string{"session_start", "stage_end", "iteration_end", "iteration_start"}), 1, 3).Draw(t, "points")
+}
+
+// finishHook lets a hook that is called begin, be skipped, ask, or answer.
+func (s *simulation) finishHook(c schedule.Command, begun bool) {
+	if !begun {
+		s.beginHook(c)
+		return
+	}
+	delete(s.under, c.Key)
+	delete(s.begun, c.Key)
+	id := event.QuestionID(c.Key)
+	answered := s.state.Questions[id].Answer != nil
+	if rapid.IntRange(0, 3).Draw(s.t, "asks") == 0 && (!answered || rapid.IntRange(0, 3).Draw(s.t, "changed") == 0) {
+		s.append(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, event.QuestionAskedData{
+			ID: id, Hook: c.Hook, Point: string(c.Point), Kind: event.QuestionConfirm, Digest: fmt.Sprint(s.state.Seq), Text: "Go on?",
+			Options: []string{"approve", "reject"}, AcceptFeedback: rapid.Bool().Draw(s.t, "feedback"),
+		}))
+		return
+	}
+	d := event.HookCompleteData{
+		Hook: c.Hook, Point: string(c.Point), Action: "drawn",
+		Answer: rapid.SampledFrom([]string{"continue", "continue", "continue", "modify_context", "pause", "abort", "restart_stage"}).Draw(s.t, "answer"),
+	}
+	if answered {
+		d.Question = id
+	}
+	if d.Answer == "modify_context" || d.Answer == "restart_stage" {
+		d.Context = &event.Ref{Path: "hooks/" + fmt.Sprint(s.state.Seq), Size: 3}
+	}
+	if rapid.IntRange(0, 5).Draw(s.t, "fails") == 0 {
+		d.Failure = &event.FailureData{ErrorType: drawErrorType(s.t), Message: "no"}
+		d.Outcome = rapid.SampledFrom([]string{"", "fail"}).Draw(s.t, "outcome")
+	}
+	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Place.Cursor(), c.Key, d))
+}
+
+// beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
+// guardrail does not wait for a condition. A runtime then records a late delivery.
+func (s *simulation) beginHook(c schedule.Command) {
+	probe := event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
+	if _, err := schedule.Apply(s.plan, s.state, probe); isMisfit(err) {
+		delete(s.under, c.Key)
+		return
+	}
+	if rapid.IntRange(0, 2).Draw(s.t, "skipped") == 0 {
+		delete(s.under, c.Key)
+		e := event.New(event.HookSkipped, c.Place.Cursor(), c.Key, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "drawn"})
+		e.Volatile = true
+		s.append(e)
+		return
+	}
+	s.begun[c.Key] = true
+	s.append(event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point), Action: "drawn"}))
+}
+
+// answerPerson lets a person answer a question that is open, and reports whether there was one.
+func (s *simulation) answerPerson() bool {
+	open := schedule.Awaited(s.state)
+	if len(open) == 0 {
+		return false
+	}
+	id := rapid.SampledFrom(open).Draw(s.t, "question")
+	q := s.state.Questions[id]
+	d := event.QuestionAnsweredData{
+		ID: id, Digest: q.Digest, Control: fmt.Sprint("a", s.state.Seq),
+		Answer: rapid.SampledFrom([]string{"approve", "approve", "approve", "reject"}).Draw(s.t, "person"),
+	}
+	if d.Answer == "approve" || q.AcceptFeedback {
+		d.Text = rapid.SampledFrom([]string{"", "do it better"}).Draw(s.t, "text")
+	}
+	s.append(event.New(event.QuestionAnswered, nil, q.Key, d))
+	return true
+}
