@@ -201,6 +201,22 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model})
 }
 
+// checkHook asks a hook's action whether it would work with its configuration. Those of the kernel itself have none.
+func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
+	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
+		return nil
+	}
+	action, err := (actions{s.host}).HookAction(ctx, h.Action)
+	if err != nil {
+		return err
+	}
+	v, ok := action.(sdk.Validator)
+	if !ok {
+		return nil
+	}
+	return v.Validate(ctx, sdk.ValidateRequest{Config: h.Config})
+}
+
 // checkStrategy asks a strategy whether it would work with its configuration.
 func (s *session) checkStrategy(ctx context.Context, t plan.Termination) error {
 	strategy, err := (strategies{s.host}).Termination(ctx, t.Type())

@@ -241,7 +241,7 @@ func (s *session) apply(events []event.Event) error {
 	return nil
 }
 
-// preflight asks every provider and strategy of the plan whether it would work, once for each use of it, before
+// preflight asks every provider, strategy and hook action of the plan whether it would work, once for each use of it, before
 // anything is written: a missing CLI or a broken plugin costs no iteration.
 func (s *session) preflight(ctx context.Context) error {
 	known, err := s.blockProviders(ctx)
@@ -265,6 +265,11 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model), func() error { return s.checkProvider(ctx, n) })
 		once(n, fmt.Sprint("strategy ", n.Termination), func() error { return s.checkStrategy(ctx, n.Termination) })
+	}
+	for h := range s.plan.Hooks() {
+		if err := s.checkHook(ctx, h); err != nil {
+			errs = append(errs, fmt.Errorf("hook at %s: %w", orElse(h.At, string(h.Point)), err))
+		}
 	}
 	return errors.Join(errs...)
 }

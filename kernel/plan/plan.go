@@ -126,6 +126,25 @@ func (p *Plan) All() iter.Seq[*Node] {
 	return func(yield func(*Node) bool) { p.each("", yield) }
 }
 
+// Hooks yields the hooks of the plan and of the plans that it embeds.
+func (p *Plan) Hooks() iter.Seq[*Hook] {
+	return func(yield func(*Hook) bool) { p.eachHook(yield) }
+}
+
+func (p *Plan) eachHook(yield func(*Hook) bool) bool {
+	for i := range p.Pipeline.Hooks {
+		if !yield(&p.Pipeline.Hooks[i]) {
+			return false
+		}
+	}
+	for i := range p.Nodes {
+		if inner := p.Nodes[i].Plan; inner != nil && !inner.eachHook(yield) {
+			return false
+		}
+	}
+	return true
+}
+
 func (p *Plan) each(outer string, yield func(*Node) bool) bool {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
