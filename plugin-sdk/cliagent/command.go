@@ -31,9 +31,11 @@ type Command struct {
 	// it had one; the slice is valid during the call only. It says whether the line is the agent's last
 	// word. Lines over [MaxLineBytes] come in pieces. Nil ignores lines.
 	Line func(line []byte) (final bool)
-	// Exchange gets stdout as raw chunks and stderr as stderr chunks, byte for byte, each stream in
-	// order, both at the same time. May be nil.
-	Exchange Outputs
+	// Exchange gets stdout as raw chunks and stderr as stderr chunks, byte for byte. May be nil.
+	Exchange sdk.Exchange
+	// StderrLine is called with each line of stderr as Line is with those of stdout, at the same time
+	// as Line. Nil ignores them.
+	StderrLine func(line []byte)
 
 	// Timeout bounds the whole run, IdleTimeout the time without a byte on stdout or stderr; 0 is none.
 	Timeout     time.Duration
@@ -50,11 +52,6 @@ type Command struct {
 	Linger time.Duration
 	// Done is a sign besides the agent's last word that its work is over. Nil: there is none.
 	Done *Sign
-}
-
-// Outputs hears what a command writes: an [sdk.Exchange], or part of one.
-type Outputs interface {
-	Output(chunk sdk.OutputChunk)
 }
 
 // grace is the time between the signals for a reason.

@@ -65,7 +65,7 @@ func start(c Command) (*process, error) {
 	}
 	p.owned.Go(func() { p.feed(c.Stdin) })
 	p.owned.Go(func() { p.readLines(c) })
-	p.owned.Go(func() { p.readStderr(c.Exchange) })
+	p.owned.Go(func() { p.readStderr(c) })
 	return p, nil
 }
 
@@ -167,14 +167,21 @@ func (p *process) readLines(c Command) {
 	s.flush()
 }
 
-func (p *process) readStderr(x Outputs) {
+func (p *process) readStderr(c Command) {
+	s := &splitter{emit: func(line []byte) {
+		if c.StderrLine != nil {
+			c.StderrLine(line)
+		}
+	}}
 	p.read(p.reads[1], func(b []byte) {
-		report(x, sdk.StreamStderr, b)
+		report(c.Exchange, sdk.StreamStderr, b)
 		p.stderr.write(b)
+		s.write(b)
 	})
+	s.flush()
 }
 
-func report(x Outputs, s sdk.Stream, b []byte) {
+func report(x sdk.Exchange, s sdk.Stream, b []byte) {
 	if x != nil {
 		x.Output(sdk.OutputChunk{Stream: s, Text: string(b)})
 	}

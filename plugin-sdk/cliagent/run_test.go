@@ -19,10 +19,15 @@ func TestRunPassesEverythingOn(t *testing.T) {
 	c := shell(`cat; echo trouble >&2; printf 'no newline'; exit 3`)
 	c.Stdin = strings.Repeat("prompt ", 100_000) + "\n"
 	c.Exchange = x
+	var complaints []string
+	c.StderrLine = func(line []byte) { complaints = append(complaints, string(line)) }
 	end, lines := run(t.Context(), t, c)
 
 	if diff := cmp.Diff([]string{c.Stdin, "no newline"}, lines); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"trouble\n"}, complaints); diff != "" {
+		t.Errorf("lines of stderr (-want +got):\n%s", diff)
 	}
 	if got := x.of(sdk.StreamRaw); got != c.Stdin+"no newline" {
 		t.Errorf("raw has %d bytes, want %d", len(got), len(c.Stdin)+10)
