@@ -290,6 +290,8 @@ func TestStrategyStartsMinimal(t *testing.T) {
 		{Use{}, false},
 		{Use{Env: environ.Policy{Mode: environ.Inherit}}, false},
 		{Use{Env: environ.Policy{Mode: environ.Only, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
+		{Use{Names: []string{"SECRET_KEY"}}, true},
+		{Use{Names: []string{"SECRET_KEY"}, Env: environ.Policy{Mode: environ.Only}}, false},
 	} {
 		s, err := b.Termination(b.ctx(), "good-stop", tt.use)
 		if err != nil {

@@ -25,6 +25,9 @@ type Use struct {
 	Env environ.Policy
 	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
 	Widen bool
+	// Names are variables that the component gets besides its default ones, because its configuration
+	// asks for them ([environ.Named]). Env narrows them, too.
+	Names []string
 	// WorkDir is where the process works, absolute. Default: the Host's.
 	WorkDir string
 	// Sandbox names the isolation. Only "" (none) exists so far.
@@ -113,7 +116,7 @@ func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (s
 }
 
 func (h *Host) environment(component sdk.Component, use Use) []string {
-	policy := environ.Default(component.Kind, component.Name)
+	policy := environ.Default(component.Kind, component.Name).And(use.Names)
 	switch {
 	case use.Widen && use.Env.Mode != "":
 		policy = use.Env

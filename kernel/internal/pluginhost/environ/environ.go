@@ -1,7 +1,9 @@
 package environ
 
 import (
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -67,15 +69,66 @@ func Default(kind sdk.Kind, name string) Policy {
 	return Policy{Mode: Only, Names: settingsOf(name)}
 }
 
-// settingsOf names the variables by which users have always set a component that gets little else: the
-// Bash engine's (REQUIREMENTS U274, U296). None is a secret.
+// settingsOf names the variables by which users have always set a component that gets little else: for
+// the judge the Bash engine's (REQUIREMENTS U274, U296), for webhook those by which programs find the
+// network. None is a secret.
 func settingsOf(name string) []string {
-	if name == "judge" {
+	switch name {
+	case "judge":
 		return []string{
 			"AGENT_PIPELINES_ROOT", "JUDGE_MODEL", "JUDGE_PROMPT_PATH", "JUDGE_PROVIDER", "MOCK_MODE", "PLATEAU_TEST_MODE", "XDG_CONFIG_HOME",
 		}
+	case "webhook":
+		return []string{
+			"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "SSL_CERT_DIR", "SSL_CERT_FILE", "http_proxy", "https_proxy", "no_proxy",
+		}
+	default:
+		return nil
 	}
-	return nil
+}
+
+// reference is how a configuration names a variable whose value it wants.
+var reference = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+
+// Named are the variables that a component's configuration asks for by name, sorted: NAME wherever a text
+// says ${NAME}, and the texts of keys that end in _env. The configuration is JSON.
+func Named(config json.RawMessage) []string {
+	var tree any
+	if json.Unmarshal(config, &tree) != nil {
+		return nil // whoever reads it says what is wrong with it
+	}
+	var names []string
+	collect("", tree, &names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func collect(key string, tree any, names *[]string) {
+	switch value := tree.(type) {
+	case string:
+		if strings.HasSuffix(key, "_env") {
+			*names = append(*names, value)
+		}
+		for _, m := range reference.FindAllStringSubmatch(value, -1) {
+			*names = append(*names, m[1])
+		}
+	case []any:
+		for _, item := range value {
+			collect(key, item, names)
+		}
+	case map[string]any:
+		for name, item := range value {
+			collect(name, item, names)
+		}
+	}
+}
+
+// And is p with further names. One that passes everything on needs none.
+func (p Policy) And(names []string) Policy {
+	if p.Mode != Inherit {
+		p.Names = slices.Concat(p.Names, names)
+	}
+	return p
 }
 
 // Within narrows p by what asked says and never widens it: names that p would not pass are dropped.

@@ -140,6 +140,29 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// A webhook sees the variables that its own hook names, and no other key (REQUIREMENTS U245).
+func TestWebhookSeesWhatItsHookNames(t *testing.T) {
+	user := []string{"HTTPS_PROXY=p", "TOKEN=t", "KEY=k", "OTHER=secret", "PLUGIN_X=1", "PATH=/bin"}
+	named := Named([]byte(`{"url": "https://x", "headers": {"A": "Bearer ${TOKEN} ${PLUGIN_X}", "B": "${", "C": "$OTHER"}, "secret_env": "KEY", "more": [{"deep_env": "TOKEN"}], "n": 1}`))
+	if diff := cmp.Diff([]string{"KEY", "PLUGIN_X", "TOKEN"}, named); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
+	}
+	own := Default(sdk.KindHookAction, "webhook").And(named)
+	if diff := cmp.Diff([]string{"HTTPS_PROXY=p", "KEY=k", "PATH=/bin", "TOKEN=t"}, Build(user, own, nil)); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	narrow := own.Within(Policy{Mode: Only, Names: []string{"KEY", "OTHER"}})
+	if diff := cmp.Diff([]string{"KEY=k", "PATH=/bin"}, Build(user, narrow, nil)); diff != "" {
+		t.Errorf("narrowed environment (-want +got):\n%s", diff)
+	}
+	if all := (Policy{Mode: Inherit}).And(named); len(all.Names) > 0 {
+		t.Errorf("a policy that passes everything on names %q", all.Names)
+	}
+	if Named([]byte(`{`)) != nil || Named(nil) != nil {
+		t.Error("what is no configuration names variables")
+	}
+}
+
 func TestNamesHoldNoValue(t *testing.T) {
 	got := Names([]string{"B=secret", "A=1=2", "B=other"})
 	if diff := cmp.Diff([]string{"A", "B"}, got); diff != "" {
