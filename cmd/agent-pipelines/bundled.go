@@ -4,6 +4,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/claude/claude"
 	"github.com/dodo-digital/agent-pipelines/plugins/codex/codex"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/hooks"
 	"github.com/dodo-digital/agent-pipelines/plugins/judge/judge"
 	"github.com/dodo-digital/agent-pipelines/plugins/mock/mock"
 	"github.com/dodo-digital/agent-pipelines/plugins/queue/queue"
@@ -18,6 +19,7 @@ var bundled = []struct {
 }{
 	{"claude", claude.Plugin},
 	{"codex", codex.Plugin},
+	{"hooks", hooks.Plugin},
 	{"judge", judge.Plugin},
 	{"mock", mock.Plugin},
 	{"queue", queue.Plugin},

@@ -8,6 +8,7 @@ require (
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/claude v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/codex v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/hooks v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/judge v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/mock v0.1.0
 	github.com/google/go-cmp v0.7.0
@@ -18,6 +19,7 @@ require (
 )
 
 require (
+	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/charmbracelet/x/ansi v0.11.0 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
@@ -47,6 +49,7 @@ replace (
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
 	github.com/dodo-digital/agent-pipelines/plugins/claude => ../../plugins/claude
 	github.com/dodo-digital/agent-pipelines/plugins/codex => ../../plugins/codex
+	github.com/dodo-digital/agent-pipelines/plugins/hooks => ../../plugins/hooks
 	github.com/dodo-digital/agent-pipelines/plugins/judge => ../../plugins/judge
 	github.com/dodo-digital/agent-pipelines/plugins/mock => ../../plugins/mock
 )

@@ -100,6 +100,11 @@ var Walls = []Wall{
 	},
 
 	{
+		Room:   "plugins/hooks/...",
+		Allow:  []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5"},
+		Reason: pluginReason,
+	},
+	{
 		Room: "plugins/*/...", Allow: []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
 		Reason: pluginReason,
 	},

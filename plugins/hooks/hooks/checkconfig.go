@@ -1,0 +1,212 @@
+package hooks
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// CheckConfig are the keys of a hook with action check. Which of them may be there depends on Type.
+type CheckConfig struct {
+	Type string `json:"type"` // one of the types below; required
+	// Path names files below the project, with the wildcards of [path.Match]. For file and content.
+	Path string `json:"path"`
+	// Exists says whether there is to be such a file. Default true. For file.
+	Exists *bool `json:"exists"`
+	// Contains is a text that one of the files has to hold, Matches a regular expression (RE2) that has
+	// to match somewhere in one; one of the two. For content.
+	Contains string `json:"contains"`
+	Matches  string `json:"matches"`
+	// Command is a text that sh -c runs. For command and tests.
+	Command string `json:"command"`
+	// Expect is what is to come of it. Default exit_zero for command, all_pass for tests.
+	Expect Expectation `json:"expect"`
+	// Format is how the command reports its tests on stdout. Default auto. For tests.
+	Format string `json:"format"`
+
+	pattern *regexp.Regexp // of Matches
+}
+
+// The types of checks.
+const (
+	typeFile    = "file"
+	typeContent = "content"
+	typeCommand = "command"
+	typeTests   = "tests"
+)
+
+// Expectation is the word of an expect, or the most warnings that a command may have.
+type Expectation struct {
+	Word        string
+	MaxWarnings *int
+}
+
+// The words of an expectation.
+const (
+	expectExitZero = "exit_zero"
+	expectAllPass  = "all_pass"
+	expectNonePass = "none_pass"
+)
+
+// UnmarshalJSON implements [json.Unmarshaler]: a word, or an object with max_warnings.
+func (e *Expectation) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &e.Word) == nil {
+		return nil
+	}
+	var object struct {
+		MaxWarnings *int `json:"max_warnings"`
+	}
+	if err := config.Decode(raw, &object); err != nil {
+		return failure.New(failure.ConfigInvalid, "check: expect: %w", err).WithHint("expect is a word, or {max_warnings: n}")
+	}
+	if object.MaxWarnings == nil || *object.MaxWarnings < 0 {
+		return failure.New(failure.ConfigInvalid, "check: expect: max_warnings is a whole number, at least 0")
+	}
+	e.MaxWarnings = object.MaxWarnings
+	return nil
+}
+
+// checkKeys are the keys that each type may have beside type itself, the needed ones first.
+var checkKeys = map[string]struct{ needed, others []string }{
+	typeFile:    {[]string{"path"}, []string{"exists"}},
+	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
+	typeCommand: {[]string{"command"}, []string{"expect"}},
+	typeTests:   {[]string{"command"}, []string{"expect", "format"}},
+}
+
+var checkTypes = []string{typeCommand, typeContent, typeFile, typeTests}
+
+// readCheckConfig reads and checks a configuration. Errors are of kind config_invalid.
+func readCheckConfig(raw json.RawMessage) (CheckConfig, error) {
+	var c CheckConfig
+	if err := config.Decode(raw, &c); err != nil {
+		return CheckConfig{}, err
+	}
+	for _, check := range []func() error{c.checkType, func() error { return c.checkPresence(raw) }, c.checkPath, c.checkContent, c.checkExpect, c.checkFormat} {
+		if err := check(); err != nil {
+			return CheckConfig{}, err
+		}
+	}
+	return c, nil
+}
+
+func checkInvalid(format string, args ...any) *failure.Error {
+	return failure.New(failure.ConfigInvalid, "check: "+format, args...)
+}
+
+// oneOf is nil for a word of a list. Others are told the nearest.
+func oneOf(key, word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	said := fmt.Sprintf("%s %q is none", key, word)
+	if word == "" {
+		said = key + " is missing"
+	}
+	if near := nearest.Name(word, words); near != "" {
+		said += fmt.Sprintf(", did you mean %q?", near)
+	}
+	return checkInvalid("%s", said).WithHint("%s is one of %s", key, strings.Join(words, ", "))
+}
+
+func (c *CheckConfig) checkType() error { return oneOf("type", c.Type, checkTypes) }
+
+// checkPresence holds the keys that were written against those of the type.
+func (c *CheckConfig) checkPresence(raw json.RawMessage) error {
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &written); err != nil {
+		return checkInvalid("%w", err)
+	}
+	keys := checkKeys[c.Type]
+	for _, key := range keys.needed {
+		if _, ok := written[key]; !ok {
+			return checkInvalid("%s is missing: a check of type %s needs it", key, c.Type)
+		}
+	}
+	known := slices.Concat([]string{"type"}, keys.needed, keys.others)
+	for _, key := range slices.Sorted(maps.Keys(written)) {
+		if !slices.Contains(known, key) {
+			return checkInvalid("a check of type %s has no %s", c.Type, key).WithHint("it has %s", strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (c *CheckConfig) checkPath() error {
+	if c.Type != typeFile && c.Type != typeContent {
+		if c.Command == "" || strings.ContainsRune(c.Command, 0) {
+			return checkInvalid("command is no text for a shell")
+		}
+		return nil
+	}
+	if c.Path == "" {
+		return checkInvalid("path names nothing")
+	}
+	c.Path = path.Clean(c.Path)
+	_, err := path.Match(c.Path, "")
+	switch {
+	case err != nil:
+		return checkInvalid("path %q: %w", c.Path, err).WithHint("wildcards are *, ? and [a-z]; a backslash takes a character as it is")
+	case strings.Contains(c.Path, "**"):
+		return checkInvalid("path %q: ** is not known", c.Path).WithHint("* matches within one directory; write one * for each, as in src/*/*.go")
+	case path.IsAbs(c.Path) || c.Path == ".." || strings.HasPrefix(c.Path, "../"):
+		return checkInvalid("path %q leads out of the project", c.Path).WithHint("write it from the project's directory on")
+	}
+	return nil
+}
+
+func (c *CheckConfig) checkContent() error {
+	if c.Type != typeContent {
+		return nil
+	}
+	if (c.Contains == "") == (c.Matches == "") {
+		return checkInvalid("a check of type content has either contains or matches").WithHint("contains: is a text, matches: a regular expression")
+	}
+	if c.Matches == "" {
+		return nil
+	}
+	var err error
+	if c.pattern, err = regexp.Compile(c.Matches); err != nil {
+		return checkInvalid("matches: %w", err).WithHint("the syntax is that of RE2; (?m) lets ^ and $ match at lines")
+	}
+	return nil
+}
+
+func (c *CheckConfig) checkExpect() error {
+	words, otherwise := []string{expectExitZero}, expectExitZero
+	switch c.Type {
+	case typeCommand:
+		if c.Expect.MaxWarnings != nil {
+			return nil
+		}
+	case typeTests:
+		words, otherwise = []string{expectAllPass, expectNonePass}, expectAllPass
+		if c.Expect.MaxWarnings != nil {
+			return checkInvalid("max_warnings is for checks of type command").WithHint("expect is one of %s", strings.Join(words, ", "))
+		}
+	default:
+		return nil
+	}
+	if c.Expect.Word == "" {
+		c.Expect.Word = otherwise
+	}
+	return oneOf("expect", c.Expect.Word, words)
+}
+
+func (c *CheckConfig) checkFormat() error {
+	if c.Type != typeTests {
+		return nil
+	}
+	if c.Format == "" {
+		c.Format = formatAuto
+	}
+	return oneOf("format", c.Format, formatNames())
+}

@@ -1,0 +1,56 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+)
+
+// tests measures the tests that a command runs, by what it reports on stdout.
+func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookRequest) (Facts, error) {
+	read := newReport(config.Format)
+	printed := &tail{max: maxOutput}
+	run := inShell("the command of the check", config.Command)
+	run.limit, run.stderr = limitOf(req, checkLimit), printed.write
+	run.stdout = func(line []byte) { printed.write(read.line(line)) }
+	end, err := c.measure(ctx, run, req)
+	if err != nil {
+		return Facts{}, err
+	}
+	found, err := read.results()
+	if err != nil {
+		return Facts{}, unmeasured("the report of the tests: %w", err).WithDetail(printed.String()).
+			WithHint("format: says which one it is; nothing else belongs on stdout")
+	}
+	if !found.known() && (end.Clean() || config.Expect.Word == expectNonePass) {
+		return Facts{}, unmeasured("no test was found in what the command printed").WithDetail(printed.String()).
+			WithHint("let it print the results of its tests on stdout, as go test -json, JUnit XML or TAP; format: is %s", config.Format)
+	}
+	return Facts{
+		ExitCode: &end.ExitCode,
+		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
+		Failed:   found.names(), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
+	}, nil
+}
+
+// unexpected is why the tests did not come out as expected, or "".
+func unexpected(expect string, found results, end cliagent.End) string {
+	switch {
+	case expect == expectNonePass && found.passed > 0:
+		return fmt.Sprintf("%d of %d tests passed, none should", found.passed, found.passed+found.failed)
+	case expect == expectNonePass && found.failed == 0:
+		return "no test failed, all should"
+	case expect == expectNonePass:
+		return ""
+	case found.failed > 0:
+		return fmt.Sprintf("%d of %d tests failed", found.failed, found.passed+found.failed)
+	case !end.Clean():
+		return end.Failure().Message
+	case found.passed == 0:
+		return "no test passed: all were skipped"
+	default:
+		return ""
+	}
+}
