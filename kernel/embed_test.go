@@ -357,6 +357,12 @@ func TestFiftySessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var called atomic.Int64
+	e.OnStageStart(func(h *kernel.HookContext) kernel.HookResult {
+		called.Add(1)
+		return kernel.ModifyContext("for " + h.Session)
+	})
+	e.OnIterationEnd(func(*kernel.HookContext) kernel.HookResult { called.Add(1); panic("contained") })
 	quick, slow := e.Subscribe(sessions*100), e.Subscribe(1)
 	var runs, readers sync.WaitGroup
 	for i := range sessions {
@@ -386,6 +392,9 @@ func TestFiftySessions(t *testing.T) {
 	}
 	runs.Wait()
 	readers.Wait()
+	if n := called.Load(); n != sessions*5 { // of two stages with three iterations
+		t.Errorf("the hooks were called %d times", n)
+	}
 	journaled := 0
 	for i := range sessions {
 		journaled += len(types(t, e, fmt.Sprint("s", i)))

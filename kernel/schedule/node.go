@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"slices"
+
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -150,7 +152,7 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	dropQuestions(s, ofNode(s.At))
 	at := e.Time
 	if d.To != plan.ToFailed {
-		s.NextInjected = append(s.NextInjected, n.Loop.Injected...) // what no further iteration came for
+		s.NextInjected = append(slices.Clone(n.Loop.Injected), s.NextInjected...) // what no further iteration came for is older
 	}
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
 	s.Nodes[s.At] = n

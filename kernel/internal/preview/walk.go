@@ -138,6 +138,9 @@ func (w *walker) perform(c schedule.Command) error {
 		return w.commit(event.New(event.Decision, c.Place.Cursor(), c.Key, d))
 	case schedule.WriteManifest:
 		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+	case schedule.Hook: // what it would say nobody knows: the way is that of a run that it lets go on
+		return w.commit(event.New(event.HookSkipped, c.Place.Cursor(), c.Key,
+			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
 	case schedule.Record:
 		return nil
 	default:

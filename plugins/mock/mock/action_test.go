@@ -22,7 +22,7 @@ func TestAnswers(t *testing.T) {
 		want   sdk.HookAnswer
 	}{
 		{``, sdk.HookAnswer{Action: sdk.ActionContinue}},
-		{`{"action":"mock","stage":"planner","condition":"true","timeout":5,"on_error":"continue"}`, sdk.HookAnswer{Action: sdk.ActionContinue}},
+		{`{}`, sdk.HookAnswer{Action: sdk.ActionContinue}},
 		{
 			`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
 			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"},

@@ -16,18 +16,6 @@ type ActionConfig struct {
 	Answers []MatchedAnswer `json:"answers,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`
-
-	// The members of every hook, read by the kernel.
-	Action    json.RawMessage `json:"action,omitempty"`
-	Type      json.RawMessage `json:"type,omitempty"`
-	ID        json.RawMessage `json:"id,omitempty"`
-	Name      json.RawMessage `json:"name,omitempty"`
-	Stage     json.RawMessage `json:"stage,omitempty"`
-	Condition json.RawMessage `json:"condition,omitempty"`
-	Message   json.RawMessage `json:"message,omitempty"`
-	Timeout   json.RawMessage `json:"timeout,omitempty"`
-	OnTimeout json.RawMessage `json:"on_timeout,omitempty"`
-	OnError   json.RawMessage `json:"on_error,omitempty"`
 }
 
 // Answer is a configured reply of the hook action. The zero value continues.
