@@ -206,7 +206,7 @@ func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
 	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
 		return nil
 	}
-	action, err := (actions{s.host}).HookAction(ctx, h.Action)
+	action, err := (actions{s.host, s.plan}).HookAction(ctx, h, nil)
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,17 @@ import (
 // Limit is how long an action may take for which no timeout is set and which knows none itself.
 const Limit = 10 * time.Minute
 
+// Grace is what an action may take beyond the timeout that it was told: it ends what it started by then. An
+// action that does not keep its time is cut off after it.
+const Grace = 15 * time.Second
+
 // callback is the action of hooks that are functions of the embedding program, as events have it.
 const callback = "callback"
 
-// Actions finds hook actions by name; the error says what exists.
+// Actions finds the action of a hook that is called at a node, nil at the session's points; the error says
+// what exists.
 type Actions interface {
-	HookAction(ctx context.Context, name string) (sdk.HookAction, error)
+	HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error)
 }
 
 // Callback is a hook of the program that embeds the engine.
@@ -146,7 +151,7 @@ func (k *call) act(ctx context.Context) event.Event {
 	}
 	limit := Limit
 	if k.hook != nil && k.hook.Timeout > 0 {
-		limit = time.Duration(k.hook.Timeout * float64(time.Second))
+		limit = time.Duration(k.hook.Timeout*float64(time.Second)) + Grace
 	}
 	if k.hook != nil { // a callback ends when it ends
 		var cancel context.CancelFunc
@@ -172,7 +177,7 @@ func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {
 	if k.hook == nil {
 		return k.callBack(ctx, req)
 	}
-	action, err := k.Actions.HookAction(ctx, k.hook.Action)
+	action, err := k.Actions.HookAction(ctx, k.hook, k.node)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}

@@ -45,9 +45,9 @@ func lookAtFiles(c CheckConfig, workDir string) (Facts, error) {
 	case len(names) == 0:
 		facts.Reason = "there is no file " + c.Path
 	case hits == 0 && c.pattern != nil:
-		facts.Reason = fmt.Sprintf("nothing in %s matches %s", c.Path, c.Matches)
+		facts.Reason = fmt.Sprintf("nothing in %s matches %.200s", c.Path, c.Matches)
 	case hits == 0:
-		facts.Reason = fmt.Sprintf("%s does not contain %q", c.Path, c.Contains)
+		facts.Reason = fmt.Sprintf("%s does not contain %.200q", c.Path, c.Contains)
 	}
 	return facts, nil
 }
