@@ -17,7 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// ErrNoQuestion: the session has no such question open.
+// ErrNoQuestion says that the session has no such question open.
 var ErrNoQuestion = errors.New("no such question")
 
 // Question is something that a session asks a person.

@@ -92,14 +92,15 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup:               setUp,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  expectExit,
-			"await":  await,
-			"signal": sendSignal,
-			"gone":   gone,
-			"events": events,
-			"pids":   pids,
-			"sound":  sound,
-			"normal": normal,
+			"exits":   expectExit,
+			"await":   await,
+			"signal":  sendSignal,
+			"gone":    gone,
+			"events":  events,
+			"webhook": webhook,
+			"pids":    pids,
+			"sound":   sound,
+			"normal":  normal,
 		},
 	})
 }

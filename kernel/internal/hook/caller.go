@@ -88,6 +88,9 @@ func (c *Caller) Call(ctx context.Context, j Job) event.Event {
 		at: j.Command.Place, node: schedule.NodeOf(c.Plan, j.State, j.Command.Place, j.Command.Point), started: time.Now(),
 	}
 	k.log = c.Log.With("session", j.State.Session, "hook", j.Command.Hook, "point", string(k.point), "action", k.action())
+	if q, asked := j.State.Questions[event.QuestionID(j.Command.Key)]; asked && q.Answer != nil {
+		return k.answered(q)
+	}
 	if why, warning := k.skips(); why != "" {
 		if warning {
 			k.log.Warn("hook skipped", "reason", why)
@@ -95,9 +98,6 @@ func (c *Caller) Call(ctx context.Context, j Job) event.Event {
 		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Brief(why, event.MaxText), Warning: warning})
 		e.Volatile = true
 		return e
-	}
-	if q, asked := j.State.Questions[event.QuestionID(j.Command.Key)]; asked && q.Answer != nil {
-		return k.answered(q)
 	}
 	if err := j.Record(ctx, k.event(event.HookStart, event.HookStartData{Hook: j.Command.Hook, Point: string(k.point), Action: k.action()})); err != nil {
 		return k.failed(failure.New(failure.SignalInterrupt, "the run does not wait for the hook: %w", err))
@@ -143,17 +143,13 @@ func (k *call) act(ctx context.Context) event.Event {
 	case plan.ActionPause:
 		return k.complete(sdk.HookAnswer{Action: sdk.ActionPause, Reason: k.hook.Message})
 	case plan.ActionConfirm:
-		e, err := k.ask(false)
-		if err != nil {
-			return k.failed(err)
-		}
-		return e
-	}
-	limit := Limit
-	if k.hook != nil && k.hook.Timeout > 0 {
-		limit = time.Duration(k.hook.Timeout*float64(time.Second)) + Grace
+		return k.ask(false)
 	}
 	if k.hook != nil { // a callback ends when it ends
+		limit := Limit
+		if k.hook.Timeout > 0 {
+			limit = k.timeout() + Grace
+		}
 		var cancel context.CancelFunc
 		ctx, cancel = deadline.With(ctx, limit, failure.New(failure.HookTimeout, "no answer within %s", limit))
 		defer cancel()
@@ -167,6 +163,11 @@ func (k *call) act(ctx context.Context) event.Event {
 		return k.failed(err)
 	}
 	return k.complete(answer)
+}
+
+// timeout is the hook's own, 0 for none.
+func (k *call) timeout() time.Duration {
+	return time.Duration(k.hook.Timeout * float64(time.Second))
 }
 
 func (k *call) run(ctx context.Context) (sdk.HookAnswer, error) {

@@ -14,7 +14,7 @@ import (
 )
 
 // ask puts the question of a confirm. It is bound to everything that it shows.
-func (k *call) ask(again bool) (event.Event, error) {
+func (k *call) ask(again bool) event.Event {
 	files := k.files()
 	d := event.QuestionAskedData{
 		ID: event.QuestionID(k.Command.Key), Kind: event.QuestionConfirm, Hook: k.Command.Hook, Point: string(k.point),
@@ -25,7 +25,7 @@ func (k *call) ask(again bool) (event.Event, error) {
 	if k.hook.Supervise {
 		d.Kind = event.QuestionSupervise
 	}
-	return k.event(event.QuestionAsked, d), nil
+	return k.event(event.QuestionAsked, d)
 }
 
 // digest is of the question and the files as they are now.
@@ -42,11 +42,7 @@ func digest(text string, files []event.Ref) string {
 func (k *call) answered(q state.Question) event.Event {
 	if digest(k.hook.Message, k.files()) != q.Digest {
 		k.log.Warn("what was shown has changed since it was answered; the question is asked again")
-		e, err := k.ask(true)
-		if err != nil {
-			return k.failed(err)
-		}
-		return e
+		return k.ask(true)
 	}
 	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Reason: q.Answer.Word}
 	if q.Answer.By != "" {

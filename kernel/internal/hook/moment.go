@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -92,7 +91,7 @@ func (k *call) request() (sdk.HookRequest, error) {
 		req.Stage = k.node.Ref
 	}
 	if k.hook != nil {
-		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, time.Duration(k.hook.Timeout*float64(time.Second))
+		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
 	}
 	var err error
 	if req.Context, err = Context(k.Dir, k.State, k.at); err != nil || !k.isEnd() {

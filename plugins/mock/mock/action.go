@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,8 +64,13 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 		}
 	}
 	answer := c.answer(req)
+	if req.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.HookTimeout, "mock: no answer within %s", req.Timeout))
+		defer cancel()
+	}
 	if err := a.process.strike(ctx, answer.Fault, failure.HookFailed); err != nil {
-		return sdk.HookAnswer{}, err
+		return sdk.HookAnswer{}, cmp.Or(context.Cause(ctx), err)
 	}
 	if answer.Reply == "" {
 		answer.Reply = sdk.ActionContinue
