@@ -1,0 +1,378 @@
+package schedule_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// hooked is a plan with hooks, numbered as they come.
+func hooked(p *plan.Plan, hooks ...plan.Hook) *plan.Plan {
+	for i := range hooks {
+		hooks[i].Number = i + 1
+	}
+	p.Pipeline.Hooks = hooks
+	return p
+}
+
+// call is the hook that is due, begun.
+func (h *history) call() schedule.Command {
+	h.t.Helper()
+	c := h.commit()
+	if c.Kind != schedule.Hook {
+		h.t.Fatalf("want a hook, have %s", asJSON(c))
+	}
+	h.add(event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)}))
+	return c
+}
+
+// answer ends the hook that is due with an answer and a text for the agent.
+func (h *history) answer(answer, text string) schedule.Command {
+	h.t.Helper()
+	c := h.call()
+	d := event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Action: "drawn", Answer: answer}
+	if text != "" {
+		d.Context = &event.Ref{Path: text}
+	}
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, d))
+	return c
+}
+
+// put lets the hook that is due ask a person.
+func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
+	h.t.Helper()
+	c := h.call()
+	d := event.QuestionAskedData{
+		ID: event.QuestionID(c.Key), Hook: c.Hook, Point: string(c.Point), Kind: kind, Digest: fmt.Sprint("digest ", h.state.Seq),
+		Text: "Go on?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
+	}
+	h.add(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, d))
+	return d
+}
+
+func reply(q event.QuestionAskedData, answer, text string) event.Event {
+	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: q.ID, Digest: q.Digest, Answer: answer, Text: text, By: "ada"})
+}
+
+func texts(s state.State, at event.Place) string {
+	var all []string
+	for _, ref := range schedule.Injected(s, at) {
+		all = append(all, ref.Path)
+	}
+	return strings.Join(all, " ")
+}
+
+// U240, U243: each point is called where it belongs, for the nodes that the hook is for.
+func TestHookPoints(t *testing.T) {
+	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+		plan.Hook{Point: plan.PointSessionStart}, plan.Hook{Point: plan.PointStageStart, Stage: "b"},
+		plan.Hook{Point: plan.PointIterationStart, Stage: "a"}, plan.Hook{Point: plan.PointIterationEnd, Stage: "a"},
+		plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd})
+	h := newHistory(t, p)
+	var way []string
+	for range 40 {
+		c := h.commit()
+		switch c.Kind {
+		case schedule.Hook:
+			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Place.Node, c.Place.Iteration))
+			h.answer("continue", "")
+		case schedule.Attempt:
+			way = append(way, "attempt "+c.Place.Node)
+			h.complete(c, "")
+		case schedule.Strategy:
+			way = append(way, "strategy "+c.Place.Node)
+			h.decide("stop")
+		}
+	}
+	want := []string{
+		"session_start  i0", "iteration_start 0 i1", "attempt 0", "iteration_end 0 i1", "strategy 0", "stage_end 0 i1",
+		"stage_start 1 i0", "attempt 1", "strategy 1", "stage_end 1 i1", "session_end  i0",
+	}
+	if diff := cmp.Diff(want, way); diff != "" {
+		t.Error(diff)
+	}
+	if h.state.Status != state.Completed {
+		t.Errorf("the session is %s", h.state.Status)
+	}
+}
+
+// U241: a text lives as long as what its point opens.
+func TestWhereTextsGo(t *testing.T) {
+	points := []plan.HookPoint{plan.PointSessionStart, plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd, plan.PointStageEnd}
+	var hooks []plan.Hook
+	for _, point := range points {
+		hooks = append(hooks, plan.Hook{Point: point})
+	}
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), hooks...))
+	var heard []string
+	for range 60 {
+		c := h.commit()
+		switch c.Kind {
+		case schedule.Hook:
+			h.answer("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Place.Node, c.Place.Iteration))
+		case schedule.Attempt:
+			heard = append(heard, texts(h.state, c.Place))
+			h.complete(c, "")
+		case schedule.Strategy:
+			action := "stop"
+			if c.Place.Node == "0" && c.Place.Iteration == 1 {
+				action = "continue"
+			}
+			h.decide(action)
+			if action == "continue" {
+				h.fire()
+			}
+		}
+	}
+	want := []string{
+		"session_start.0 stage_start0.0 iteration_start0.1",
+		"session_start.0 stage_start0.0 iteration_end0.1 iteration_start0.2",
+		"session_start.0 iteration_end0.2 stage_end0.2 stage_start1.0 iteration_start1.1",
+	}
+	if diff := cmp.Diff(want, heard); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U247, U253: a question pauses the run, and the answer is taken up when it goes on: the stage is not run again.
+func TestConfirm(t *testing.T) {
+	p := hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"})
+	h := newHistory(t, p)
+	h.iterate("")
+	h.decide("stop")
+	q := h.put(event.QuestionSupervise, true)
+	h.commit()
+	if h.state.Status != state.Paused || h.state.PauseKind != state.PauseApproval {
+		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
+	}
+	h.resume() // nobody has answered: it is still open
+	if h.commit(); h.state.Status != state.Paused || !slices.Equal(schedule.Awaited(h.state), []string{q.ID}) {
+		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
+	}
+	h.add(reply(q, event.AnswerApprove, "well done"))
+	h.resume()
+	c := h.commit()
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
+	next := h.commit()
+	if next.Kind != schedule.Attempt || next.Place.Node != "1" {
+		t.Fatalf("due is %s", asJSON(next))
+	}
+	if diff := cmp.Diff([]string{"a"}, h.state.ApprovedStages); diff != "" || h.state.Context != "well done" || h.state.Questions != nil && len(h.state.Questions) > 0 {
+		t.Errorf("approved %v, context %q, questions %v", h.state.ApprovedStages, h.state.Context, h.state.Questions)
+	}
+	h.complete(next, "")
+	if h.state.Context != "" {
+		t.Errorf("what was heard is %q still", h.state.Context)
+	}
+}
+
+// What does not answer the question as it was shown does not count.
+func TestAnswersThatDoNotCount(t *testing.T) {
+	p := hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd})
+	h := newHistory(t, p)
+	h.iterate("")
+	h.decide("stop")
+	q := h.put(event.QuestionConfirm, false)
+	other := q
+	for name, e := range map[string]event.Event{
+		"another question": reply(event.QuestionAskedData{ID: "q-0", Digest: q.Digest}, event.AnswerApprove, ""),
+		"an old digest":    func() event.Event { other.Digest = "old"; return reply(other, event.AnswerApprove, "") }(),
+		"another word":     reply(q, "perhaps", ""),
+		"feedback":         reply(q, event.AnswerReject, "better"),
+	} {
+		e.Seq = h.state.Seq + 1
+		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// U252: a refusal without a word ends the session, with a word it sends the stage back.
+func TestReject(t *testing.T) {
+	begin := func() (*history, event.QuestionAskedData) {
+		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
+		h.iterate("")
+		h.decide("stop")
+		return h, h.put(event.QuestionSupervise, true)
+	}
+	h, q := begin()
+	h.commit()
+	h.add(reply(q, event.AnswerReject, ""))
+	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected: Go on?") {
+		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
+	}
+	h, q = begin()
+	h.commit()
+	h.add(reply(q, event.AnswerReject, "shorter"))
+	h.resume()
+	c := h.commit()
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+		Hook: c.Hook, Point: string(c.Point), Answer: "restart_stage", Question: q.ID, Context: &event.Ref{Path: "feedback"},
+	}))
+	again := h.commit()
+	if again.Kind != schedule.Attempt || again.Place.Node != "0" || again.Place.Visit != 2 || again.Place.Iteration != 1 || texts(h.state, again.Place) != "feedback" {
+		t.Errorf("due is %s, with %q", asJSON(again), texts(h.state, again.Place))
+	}
+}
+
+// K31: a hook that is never content needs a person in the end; the limit is the node's.
+func TestRestartLimit(t *testing.T) {
+	for _, tt := range []struct{ said, want int }{{0, 3}, {1, 1}, {10, 10}} {
+		n := plan.Node{ID: "a"}
+		if tt.said > 0 {
+			n.Policy = &plan.Policy{Feedback: &plan.Feedback{Enabled: true, Max: tt.said}}
+		}
+		h := newHistory(t, hooked(stages(n), plan.Hook{Point: plan.PointStageEnd}))
+		round := func(c schedule.Command) schedule.Command {
+			h.complete(c, "")
+			h.decide("stop")
+			h.answer("restart_stage", "")
+			return h.commit()
+		}
+		c := h.commit()
+		for range tt.want {
+			if c = round(c); h.state.Status != state.Running {
+				t.Fatalf("after visit %d the session is %s", h.state.Nodes["0"].Visit, h.state.Status)
+			}
+		}
+		round(c)
+		if h.state.Status != state.Paused || h.state.PauseKind != state.PauseEscalation {
+			t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
+		}
+		h.resume()
+		if c := h.commit(); c.Kind != schedule.Attempt || c.Place.Visit != tt.want+2 {
+			t.Errorf("after a person allowed it, due is %s", asJSON(c))
+		}
+	}
+}
+
+// A hook's pause or abort outlives the kernel that was told it; a person's is theirs to say again.
+func TestStopOfAHookOutlivesACrash(t *testing.T) {
+	for answer, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
+		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+		h.answer(answer, "")
+		h.resume() // the crash came before the session could stop
+		if h.commit(); h.state.Status != want {
+			t.Errorf("after %s and a crash the session is %s", answer, h.state.Status)
+		}
+	}
+}
+
+// A hook that a crash cut off is called again with the same key; one that has answered is not.
+func TestHookAfterACrash(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}, plan.Hook{Point: plan.PointStageStart}))
+	first := h.answer("continue", "")
+	cut := h.call()
+	h.resume()
+	again := h.answer("continue", "")
+	if again.Key != cut.Key || again.Key == first.Key {
+		t.Errorf("called are %s, %s and %s", first.Key, cut.Key, again.Key)
+	}
+	if c := h.commit(); c.Kind != schedule.Attempt {
+		t.Errorf("due is %s", asJSON(c))
+	}
+}
+
+// A stage that failed and was resumed ends once more: its hooks are called again, under a key of their own.
+func TestHooksAfterAResumedFailure(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointSessionEnd}))
+	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
+	first := h.answer("continue", "")
+	h.answer("continue", "")
+	if h.commit(); h.state.Status != state.Failed {
+		t.Fatalf("the session is %s", h.state.Status)
+	}
+	h.resume()
+	h.iterate("")
+	h.decide("stop")
+	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
+		t.Errorf("called are %s and %s", first.Key, again.Key)
+	}
+	if end := h.answer("continue", ""); end.Point != plan.PointSessionEnd {
+		t.Errorf("called last is %s", asJSON(end))
+	}
+	if h.commit(); h.state.Status != state.Completed {
+		t.Errorf("the session is %s", h.state.Status)
+	}
+}
+
+// U249: a guardrail that runs out while a hook is called waits for it.
+func TestGuardrailWaitsForAHook(t *testing.T) {
+	p := hooked(stages(plan.Node{ID: "a", Guardrails: &plan.Guardrails{MaxRuntimeSeconds: 60}}), plan.Hook{Point: plan.PointIterationEnd})
+	h := newHistory(t, p)
+	h.iterate("")
+	c := h.call()
+	for key := range h.state.Timers {
+		h.add(event.Event{Type: event.TimerFired, Key: key})
+	}
+	if h.loop().Phase != state.PhaseDecide || !schedule.Firing(h.state) {
+		t.Fatalf("the loop is in phase %s", h.loop().Phase)
+	}
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
+	for _, c := range schedule.Decide(p, h.state) { // the decision is made for the strategy, which has not been asked
+		if c.Kind == schedule.Record {
+			h.add(*c.Event)
+		}
+	}
+	if h.commit(); h.state.Status != state.Failed || h.state.Failure.ErrorType != "iteration_timeout" {
+		t.Errorf("the session is %s: %s", h.state.Status, asJSON(h.state.Failure))
+	}
+}
+
+// A check at the end makes the stage worse; what was mended is measured again, and the agent is not asked again.
+func TestCheckAtTheEnd(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
+	h.iterate("")
+	h.decide("stop")
+	c := h.call()
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+		Hook: c.Hook, Point: string(c.Point), Answer: "continue", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "2 tests fail"},
+	}))
+	if h.commit(); h.state.Status != state.Failed || h.state.Nodes["0"].Outcome != string(plan.OutcomeFail) {
+		t.Fatalf("the session is %s: %s", h.state.Status, asJSON(h.state.Nodes["0"]))
+	}
+	h.resume()
+	h.answer("continue", "")
+	if h.commit(); h.state.Status != state.Completed {
+		t.Errorf("the session is %s", h.state.Status)
+	}
+}
+
+// What is said while an attempt is at work is for the next one.
+func TestFeedbackWaitsForAPrompt(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{ID: "a"}))
+	say := func(text string) {
+		h.add(event.New(event.Control, nil, "", event.ControlData{ID: text, Action: "feedback", Text: text}))
+	}
+	say("early")
+	c := h.commit()
+	say("late")
+	if h.state.Context != "early\nlate" {
+		t.Errorf("context %q", h.state.Context)
+	}
+	h.complete(c, "")
+	if h.state.Context != "late" {
+		t.Errorf("context after the iteration %q", h.state.Context)
+	}
+}
+
+// Where somebody is there to be asked the run stays running.
+func TestWaiting(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Waits: true})
+	e.Epoch = h.state.Epoch + 1
+	h.add(e)
+	h.put(event.QuestionConfirm, false)
+	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(schedule.Awaited(h.state)) != 1 {
+		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
+	}
+}
