@@ -104,7 +104,7 @@ const (
 type Verdict struct {
 	CallID string
 	Action VerdictAction
-	Reason string      // for deny and skip, in words for the model
+	Reason string      // for deny and skip, in words for the model; for run what a person said to it
 	Result *ToolResult // for use
 }
 

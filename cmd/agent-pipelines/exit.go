@@ -29,6 +29,7 @@ const (
 	exitCycles     exit = 21
 	exitEscalation exit = 22
 	exitAborted    exit = 23
+	exitDenied     exit = 33
 	exitHangup     exit = 129
 	exitInterrupt  exit = 130
 	exitTerminate  exit = 143
@@ -52,6 +53,7 @@ var exits = []struct {
 	{exitCycles, "a cycle of stages reached its limit"},
 	{exitEscalation, "paused, because a person is needed"},
 	{exitAborted, "aborted"},
+	{exitDenied, "a tool call was denied, and the agent could not go on without it"},
 	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
 	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
 	{exitTerminate, "paused by SIGTERM; resume goes on"},
@@ -115,6 +117,10 @@ func exitOfKind(kind failure.Kind, before bool) exit {
 		return exitCycles
 	case failure.Aborted:
 		return exitAborted
+	case failure.ApprovalRequired:
+		return exitQuestion
+	case failure.ApprovalDenied:
+		return exitDenied
 	default:
 		return exitFailed
 	}

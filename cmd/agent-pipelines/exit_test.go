@@ -82,6 +82,8 @@ func TestExitOfResult(t *testing.T) {
 		{"failed", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderFailed)}, nil, exitFailed},
 		{"provider missing in the middle", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderMissing)}, nil, exitFailed},
 		{"time limit", kernel.Result{Status: state.Failed, Failure: failed(failure.IterationTimeout)}, nil, exitTimeout},
+		{"a question under non_interactive: fail", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalRequired)}, nil, exitQuestion},
+		{"not without the call", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalDenied)}, nil, exitDenied},
 		{"failed without a word", kernel.Result{Status: state.Failed}, nil, exitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -98,7 +100,7 @@ func TestExitTable(t *testing.T) {
 	for _, row := range exits {
 		got = append(got, row.code)
 	}
-	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 129, 130, 143}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 33, 129, 130, 143}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -35,6 +35,8 @@ const (
 	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
 	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost passed the limit
 	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
+	ApprovalRequired   Kind = "approval_required"   // a person has to allow a tool call, and none did or none was there
+	ApprovalDenied     Kind = "approval_denied"     // the agent could not go on without a tool call that was denied
 	Aborted            Kind = "aborted"             // a person ended the run
 	SandboxUnavailable Kind = "sandbox_unavailable" // the isolation asked for does not exist here
 	Internal           Kind = "internal"            // a bug of ours: please report it
@@ -67,6 +69,8 @@ func (k Kind) Code() string {
 		return "ACODE-ORCH-006"
 	case Aborted:
 		return "ACODE-ORCH-007"
+	case ApprovalRequired, ApprovalDenied:
+		return "ACODE-EXEC-005"
 	case PluginInvalid, PluginUntrusted, ConfigInvalid, SandboxUnavailable:
 		return "AP-PLUGIN-001"
 	case LockContention:

@@ -97,9 +97,7 @@ func (p *play) use(ctx context.Context, call ToolCall) error {
 	case verdict.Action == sdk.VerdictRun:
 		return p.perform(ctx, call, p.x.Result)
 	case verdict.Action == sdk.VerdictDeny && call.OnDeny == denyFail:
-		e := failure.New(failure.ProviderFailed, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
-		e.Retryable = false
-		return e
+		return failure.New(failure.ApprovalDenied, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
 	default:
 		return nil
 	}

@@ -61,7 +61,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"run", "", sdk.Verdict{Action: sdk.VerdictRun}, nil, seen{line, done, raw("run", ""), "x", ""}},
 		{"deny", "", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", nil, raw("deny", `,"reason":"too dear"`), "x", ""}},
-		{"deny is the end", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", nil, raw("deny", `,"reason":"no"`), "", failure.ProviderFailed}},
+		{"deny is the end", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", nil, raw("deny", `,"reason":"no"`), "", failure.ApprovalDenied}},
 		{"skip", "fail", sdk.Verdict{Action: sdk.VerdictSkip}, nil, seen{"", nil, raw("skip", ""), "x", ""}},
 		{"use", "", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{}}, nil, seen{"", nil, raw("use", ""), "x", ""}},
 		{"a verdict of the future", "", sdk.Verdict{Action: "ponder"}, nil, seen{"", nil, raw("ponder", ""), "x", ""}},
