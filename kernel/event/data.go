@@ -226,9 +226,11 @@ type FailureData struct {
 	ResumeCommand string  `json:"resume_command,omitempty"`
 	// Collateral: the attempt fell with a process that another call brought down; making it again
 	// uses up no try.
-	Collateral bool   `json:"collateral,omitempty"`
-	Usage      *Usage `json:"usage,omitempty"`
-	ExitCode   *int   `json:"exit_code,omitempty"`
+	Collateral bool `json:"collateral,omitempty"`
+	// Escalate: the attempt ended because a person did not answer it; they are asked before it is made again.
+	Escalate bool   `json:"escalate,omitempty"`
+	Usage    *Usage `json:"usage,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
 }
 
 // RetryData begins another attempt of the same iteration.
@@ -308,6 +310,8 @@ type ToolCallData struct {
 	Observed bool            `json:"observed,omitempty"`
 	Verdict  string          `json:"verdict,omitempty"`
 	Reason   string          `json:"reason,omitempty"`
+	// Question is the id of the question that a person decided it by, "" where the policy did.
+	Question string `json:"question,omitempty"`
 }
 
 // ToolResultData is the end of a tool call.

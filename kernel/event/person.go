@@ -40,7 +40,8 @@ type QuestionAskedData struct {
 	// Hook and Point are of the confirm that asks; zero in other questions.
 	Hook  int    `json:"hook,omitempty"`
 	Point string `json:"point,omitempty"`
-	// AcceptFeedback: a reject may have text, and then sends the stage back with it instead of ending the run.
+	// AcceptFeedback: a reject may have text. It then sends the stage back instead of ending the run; that of a tool
+	// call is told to the agent, and without a text ends nothing either.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
 	// Preview is the beginning of what it is about, Shown are the files themselves, as they were then: of
 	// files outside the session the path is absolute.
@@ -48,22 +49,30 @@ type QuestionAskedData struct {
 	Shown   []Ref  `json:"shown,omitempty"`
 	// Changed: it was asked before, and what was shown then is no longer so.
 	Changed bool       `json:"changed,omitempty"`
-	Due     *time.Time `json:"due,omitempty"` // when it is answered by its policy, nil: never
+	Due     *time.Time `json:"due,omitempty"` // of a tool call: when it is answered as expired, nil: never
 }
 
 // QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.
 type QuestionAnsweredData struct {
-	ID      string `json:"id"`
-	By      string `json:"by,omitempty"`
-	Answer  string `json:"answer"`         // one of the question's options
-	Text    string `json:"text,omitempty"` // approve: for the agent's next prompt; reject: feedback
-	Digest  string `json:"digest"`
+	ID     string `json:"id"`
+	By     string `json:"by,omitempty"`
+	Answer string `json:"answer"`         // one of the question's options
+	Text   string `json:"text,omitempty"` // approve: for the agent's next prompt; reject: feedback
+	Digest string `json:"digest"`
+	// Expired: no person answered before the question's due time.
+	Expired bool   `json:"expired,omitempty"`
 	Control string `json:"control,omitempty"` // id of the inbox message it came by
 }
 
 // QuestionID is the id of the question that what has the key asks: short enough to be typed, and the same
 // whenever it is asked.
 func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
+
+// ToolQuestionID is the id of the question whether a tool call may be made: of its iteration, whichever attempt
+// makes the call.
+func ToolQuestionID(at Place, callID string) string {
+	return QuestionID(at.Key(KeyAttempt, 0) + Key("/"+callID))
+}
 
 // Digest is the SHA-256 of a text, in lower-case hex.
 func Digest(text string) string {

@@ -132,7 +132,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // attemptFailed retries transient failures within the attempts that the node has, unless the service wants
 // to be left alone for longer than anybody would wait. An attempt that was stopped on request, or that fell
 // with another call's process, uses up no try. None is made again while a call that must not be made twice
-// is open: a person is asked first.
+// is open: a person is asked first, as they are about one that ended for want of their answer.
 func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
@@ -143,8 +143,10 @@ func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e 
 		spared := d.Collateral && l.Spared < maxSpared
 		again := stopped || spared || d.Retryable && l.Attempt < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
+		case d.Escalate:
+			l.Phase, l.Failure = state.PhaseCutOff, &d
 		case again && mayHaveHappened(l.Calls):
-			l.Phase = state.PhaseCutOff
+			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
 			l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
 		case spared:

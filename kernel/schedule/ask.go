@@ -51,10 +51,13 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if e.Key.Kind() == event.KeyHook {
+	switch {
+	case e.Key.Kind() == event.KeyHook:
 		if err := applyAsking(s, e, d); err != nil {
 			return err
 		}
+	case d.Kind == event.QuestionTool && !attempting(*s, e.Key):
+		return misfit(e, "the attempt that asks is over")
 	}
 	if s.Questions == nil {
 		s.Questions = map[string]state.Question{}
@@ -84,7 +87,7 @@ func applyAnswered(s *state.State, e event.Event) error {
 		return misfit(e, "the answer is to something that has changed since")
 	case !slices.Contains(q.Options, d.Answer):
 		return misfit(e, fmt.Sprintf("%q is no answer to question %s", d.Answer, d.ID))
-	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback && q.Kind != event.QuestionTool:
+	case d.Answer == event.AnswerReject && d.Text != "" && !q.AcceptFeedback:
 		return misfit(e, "question "+d.ID+" takes no feedback")
 	}
 	if err := handle(s, e, d.Control); err != nil {
@@ -156,6 +159,16 @@ func handle(s *state.State, e event.Event, id string) error {
 	s.Handled = append(s.Handled, id)
 	s.Handled = s.Handled[max(0, len(s.Handled)-handledKept):]
 	return nil
+}
+
+// attempting reports whether the attempt with the key is under way.
+func attempting(s state.State, key event.Key) bool {
+	_, at, _, ok := key.Parse()
+	if !ok {
+		return false
+	}
+	found, ok := loopAt(s.Nodes[at.Outer()], at)
+	return ok && found.loop.Phase == state.PhaseAttempt && found.at.Key(event.KeyAttempt, found.loop.Attempt) == key
 }
 
 // ofNode holds for the questions that something in the node asked.

@@ -110,10 +110,14 @@ func putQuestion(at event.Place, l state.Loop) []Command {
 }
 
 // askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
-// run that pauses for it says that the attempt may be made again, too.
+// run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
+// and got no answer.
 func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
-	return escalate(s, at.Cursor(), cutOffKey(at, l), fmt.Sprintf(
-		"iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, n.ID))
+	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, n.ID)
+	if l.Failure != nil {
+		text = l.Failure.Message + "; " + text
+	}
+	return escalate(s, at.Cursor(), cutOffKey(at, l), text)
 }
 
 // cutOffKey is the key of the attempt that was cut off.

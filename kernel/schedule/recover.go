@@ -24,7 +24,7 @@ func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
 	}
 	switch recovery {
 	case plan.RecoveryAsk:
-		l.Phase = state.PhaseCutOff
+		l.Phase, l.Failure = state.PhaseCutOff, nil
 	case plan.RecoveryFail:
 		settleFailed(&l, &event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
@@ -44,7 +44,7 @@ func resumed(l state.Loop, asked bool) state.Loop {
 	case l.Phase == state.PhaseBackoff:
 		l.Phase = state.PhaseReady
 	case l.Phase == state.PhaseCutOff && asked:
-		l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
+		l.Phase, l.Attempt, l.IterationStartedAt, l.Failure = state.PhaseReady, 0, nil, nil
 	case l.Phase == state.PhaseSettled && l.Outcome != string(plan.OutcomeSuccess):
 		l.Outcome, l.Reason, l.Failure, l.Attempt, l.Round = "", "", nil, 0, 0
 		l.Phase = state.PhaseReady

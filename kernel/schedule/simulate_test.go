@@ -149,6 +149,7 @@ func (s *simulation) finish() {
 	}
 	switch c.Kind {
 	case schedule.Attempt:
+		s.askAboutTool(c)
 		s.finishAttempt(c)
 	case schedule.Strategy:
 		s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
@@ -170,11 +171,24 @@ func (s *simulation) finishAttempt(c schedule.Command) {
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
 		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
 			ErrorType: drawErrorType(s.t), Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
-			Collateral: rapid.IntRange(0, 4).Draw(s.t, "collateral") == 0,
+			Collateral: rapid.IntRange(0, 4).Draw(s.t, "collateral") == 0, Escalate: rapid.IntRange(0, 4).Draw(s.t, "escalate") == 0,
 		})
 	}
 	e.Attempt = c.Attempt
 	s.append(e)
+}
+
+// askAboutTool lets the attempt put questions to a person. Whichever is open when the attempt ends must not be left.
+func (s *simulation) askAboutTool(c schedule.Command) {
+	for i := range rapid.IntRange(0, 3).Draw(s.t, "tool questions") / 2 {
+		s.append(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, event.QuestionAskedData{
+			ID: event.ToolQuestionID(c.Place, fmt.Sprint(i)), Kind: event.QuestionTool, Digest: "d", Text: "Run it?",
+			Options: []string{"approve", "reject"}, AcceptFeedback: true,
+		}))
+		if rapid.Bool().Draw(s.t, "answered at once") {
+			s.answerPerson()
+		}
+	}
 }
 
 func (s *simulation) drawDecision(c schedule.Command) event.DecisionData {

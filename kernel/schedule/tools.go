@@ -7,7 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform.
+// toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform. A checkpoint has in it what
+// became of the calls that are over: those with a result, and those that were not to be made.
 func toolsMoved(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
@@ -23,7 +24,7 @@ func toolsMoved(l state.Loop, now event.Place, e event.Event) (state.Loop, error
 		case e.Type == event.Checkpoint:
 			d, _ := event.Decode[event.CheckpointData](e) // it decoded as a call above
 			l.Checkpoint = &d
-			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil })
+			l.Calls = slices.DeleteFunc(l.Calls, func(c state.Call) bool { return c.Result != nil || c.Call.Verdict != "run" })
 		}
 	})
 }

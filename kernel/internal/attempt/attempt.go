@@ -65,7 +65,7 @@ type Report struct {
 // Make makes the attempt that the job's command asks for and returns the event that ends it:
 // iteration_complete or error, with the command's key.
 func (m *Maker) Make(ctx context.Context, j Job) event.Event {
-	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, started: time.Now()}
+	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
 	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Place.Iteration, "attempt", j.Command.Attempt)
 	done, err := a.make(ctx)
 	if err != nil {
@@ -80,6 +80,7 @@ type attempt struct {
 	node    *plan.Node
 	state   state.State
 	record  func(context.Context, event.Event) error
+	ask     func(context.Context, event.Event) (event.QuestionAnsweredData, error)
 	started time.Time
 	log     hclog.Logger
 
@@ -120,8 +121,13 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 		var cancel context.CancelFunc
 		ctx, cancel = deadline.With(ctx, req.Timeout, timedOut(req.Timeout))
 		defer cancel()
+		if a.mayAsk(provider) { // its own time would run on while a person thinks
+			req.Timeout = 0
+		}
 	}
-	a.exchange = newExchange(a)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	a.exchange = newExchange(ctx, cancel, a)
 	a.result, err = provider.Execute(ctx, req, a.exchange)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // whatever the provider made of it, this is why

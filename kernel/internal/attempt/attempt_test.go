@@ -56,6 +56,7 @@ type bench struct {
 	root    string
 	maker   *Maker
 	records *records
+	person  *person
 	state   state.State
 	node    *plan.Node
 }
@@ -76,7 +77,7 @@ func newBench(t *testing.T, a agent) *bench {
 		Path: "0", ID: "build", Kind: plan.KindStage, Ref: "builder", Prompt: "do it\nRESULT=${RESULT}\n${CONTEXT}",
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
-	b := &bench{t: t, root: root, records: &records{}, node: &p.Nodes[0]}
+	b := &bench{t: t, root: root, records: &records{}, person: &person{}, node: &p.Nodes[0]}
 	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{
 		Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
@@ -88,7 +89,7 @@ func newBench(t *testing.T, a agent) *bench {
 func (b *bench) make(ctx context.Context, iteration, attempt int) event.Event {
 	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Place: at, Attempt: attempt}
-	return b.maker.Make(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record})
+	return b.maker.Make(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
 }
 
 func (b *bench) read(name string) string {

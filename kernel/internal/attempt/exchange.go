@@ -10,7 +10,9 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // maxInline is the largest part of a tool call that stands in the journal; the rest is a file.
@@ -25,22 +27,25 @@ type exchange struct {
 	text    output.Buffer
 	raw     spool
 	stderr  spool
+	pause   func() (resume func()) // the attempt's time
+	cancel  func(error)            // the attempt, which then fails for that reason
 
 	mu       sync.Mutex // guards:
 	observed int        // calls that the agent told of
 	last     Report
 	usage    *sdk.Usage
-	known    map[string]*event.ToolResultData // calls of an attempt that a crash cut off, by id
+	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
 }
 
-func newExchange(a *attempt) *exchange {
+// newExchange is for the attempt whose time and whose end are those of ctx.
+func newExchange(ctx context.Context, cancel func(error), a *attempt) *exchange {
 	x := &exchange{
-		attempt: a, known: map[string]*event.ToolResultData{},
+		attempt: a, known: map[string]state.Call{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
 		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl"},
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt"},
 	}
 	for _, c := range a.loop().Calls {
-		x.known[c.Call.CallID] = c.Result
+		x.known[c.Call.CallID] = c
 	}
 	return x
 }
@@ -72,7 +77,9 @@ func (x *exchange) Usage(u sdk.Usage) {
 func (x *exchange) Observe(c sdk.ToolCall) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
 	if x.counts() {
-		x.report(x.call(c, event.ToolCallData{Observed: true}))
+		d, err := x.intent(c)
+		d.Observed = true
+		x.report(x.event(event.ToolCall, d), err)
 	}
 }
 
@@ -95,26 +102,29 @@ func (x *exchange) counts() bool {
 	return x.observed <= maxObserved
 }
 
-// Call implements sdk.Exchange. The intent is on disk before the verdict is given. A call that was
-// finished before a crash is not made again: its result is handed back. Nothing else is denied in this
-// version: policies and approvals come with the nodes that declare them.
+// Call implements sdk.Exchange. The node's policy decides, or a person; the intent is on disk before the verdict is
+// given, and after the decision. A call that was finished before a crash is not made again: its result is handed
+// back.
 func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
 	if done := x.finished(c.CallID); done != nil {
 		r, err := x.attempt.toolResult(done)
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, err
 	}
-	e, err := x.call(c, event.ToolCallData{Verdict: string(sdk.VerdictRun)})
+	intent, err := x.intent(c)
 	if err == nil {
-		err = x.attempt.record(ctx, e)
+		err = x.rule(ctx, c, &intent)
 	}
-	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictRun}, err
+	if err == nil {
+		err = x.attempt.record(ctx, x.event(event.ToolCall, intent))
+	}
+	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictAction(intent.Verdict), Reason: intent.Reason}, err
 }
 
 func (x *exchange) finished(id string) *event.ToolResultData {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.known[id]
+	return x.known[id].Result
 }
 
 // Result implements sdk.Exchange.
@@ -148,11 +158,12 @@ func (x *exchange) report(e event.Event, err error) {
 	}
 }
 
-func (x *exchange) call(c sdk.ToolCall, d event.ToolCallData) (event.Event, error) {
-	d.CallID, d.Tool, d.Effect = c.CallID, event.Brief(c.Tool, event.MaxName), string(c.Effect)
+// intent is a call as the journal has it.
+func (x *exchange) intent(c sdk.ToolCall) (event.ToolCallData, error) {
+	d := event.ToolCallData{CallID: c.CallID, Tool: event.Brief(c.Tool, event.MaxName), Effect: string(c.Effect)}
 	var err error
 	d.Args, d.ArgsRef, err = x.inline(c.Args, "args")
-	return x.event(event.ToolCall, d), err
+	return d, err
 }
 
 func (x *exchange) end(r sdk.ToolResult, observed bool) (event.Event, error) {

@@ -178,7 +178,7 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 		Code: f.Code(), ErrorType: string(f.Kind), Message: brief(f.Message), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
 		Node: a.node.ID, Stage: a.node.ID, Iteration: a.command.Place.Iteration, Attempt: a.command.Attempt,
 		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: brief(f.Hint), ResumeCommand: "agent-pipelines resume " + a.state.Session,
-		Collateral: a.Spared != nil && a.Spared(err), Usage: a.usage(),
+		Collateral: a.Spared != nil && a.Spared(err), Escalate: errors.Is(err, errUnanswered), Usage: a.usage(),
 	}
 	if over := (*schedule.Overrun)(nil); errors.As(err, &over) {
 		d.ResumeCommand = over.Failure.ResumeCommand

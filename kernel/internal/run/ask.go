@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -20,30 +21,61 @@ func (r *runner) ask(ctx context.Context, asked event.Event) (event.QuestionAnsw
 	if err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
-	answer := r.answers.await(d.ID)
+	answer, fresh := r.answers.await(d.ID)
+	if !fresh {
+		return event.QuestionAnsweredData{}, failure.New(failure.PluginInvalid, "question %s is open already: the same call was asked about twice", d.ID)
+	}
 	defer r.answers.forget(d.ID)
 	if err := r.record(ctx, asked); err != nil {
 		return event.QuestionAnsweredData{}, err
 	}
-	select {
-	case a := <-answer:
-		return a, nil
-	case <-r.gone:
-		return event.QuestionAnsweredData{}, failure.New(failure.SignalInterrupt, "the run has ended")
-	case <-ctx.Done():
-		return event.QuestionAnsweredData{}, context.Cause(ctx)
+	due, stop := dueTime(d)
+	defer stop()
+	for {
+		select {
+		case a := <-answer:
+			return a, nil
+		case <-due:
+			r.expire(ctx, d)
+			due = nil
+		case <-r.gone:
+			return event.QuestionAnsweredData{}, failure.New(failure.SignalInterrupt, "the run has ended")
+		case <-ctx.Done():
+			return event.QuestionAnsweredData{}, context.Cause(ctx)
+		}
 	}
 }
 
-func (a *answers) await(id string) <-chan event.QuestionAnsweredData {
+// dueTime fires when the question is to be answered at the latest, never if it has no such time.
+func dueTime(d event.QuestionAskedData) (due <-chan time.Time, stop func()) {
+	if d.Due == nil {
+		return nil, func() {}
+	}
+	t := time.NewTimer(time.Until(*d.Due))
+	return t.C, func() { t.Stop() }
+}
+
+// expire answers a question that nobody has answered. An answer that was committed before is the one that counts,
+// and this one then does not fit; without either the run is about to end.
+func (r *runner) expire(ctx context.Context, d event.QuestionAskedData) {
+	_ = r.record(ctx, event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
+		ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true,
+	}))
+}
+
+// await is where the answer to a question will come; false if somebody waits for it already.
+func (a *answers) await(id string) (<-chan event.QuestionAnsweredData, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if _, waits := a.waiting[id]; waits {
+		return nil, false
+	}
 	if a.waiting == nil {
 		a.waiting = map[string]chan<- event.QuestionAnsweredData{}
 	}
 	c := make(chan event.QuestionAnsweredData, 1)
 	a.waiting[id] = c
-	return c
+	return c, true
 }
 
 func (a *answers) forget(id string) {

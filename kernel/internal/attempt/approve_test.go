@@ -1,0 +1,349 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// asking is an agent that asks before its calls, like those that run their tools themselves.
+type asking struct{ agent }
+
+func (a asking) Describe() sdk.Component {
+	return sdk.Component{Name: "asking", Provider: &sdk.ProviderTraits{GatedTools: true}}
+}
+
+func (a asking) Provider(context.Context, string) (sdk.Provider, error) { return a, nil }
+
+// person answers what is asked and remembers it.
+type person struct {
+	answer func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error)
+
+	mu    sync.Mutex // guards:
+	asked []event.QuestionAskedData
+}
+
+func (p *person) ask(ctx context.Context, e event.Event) (event.QuestionAnsweredData, error) {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if err != nil {
+		return event.QuestionAnsweredData{}, err
+	}
+	p.mu.Lock()
+	p.asked = append(p.asked, d)
+	p.mu.Unlock()
+	if p.answer == nil {
+		return event.QuestionAnsweredData{}, errors.New("nobody may be asked here")
+	}
+	return p.answer(ctx, d)
+}
+
+func says(word, text string) func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+	return func(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+		return event.QuestionAnsweredData{ID: d.ID, Answer: word, Text: text, Digest: d.Digest}, nil
+	}
+}
+
+func expired(_ context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+	return event.QuestionAnsweredData{ID: d.ID, Answer: event.AnswerReject, Digest: d.Digest, Expired: true}, nil
+}
+
+// gated is a bench whose agent asks before the calls, and then does its work whatever it was told.
+func gated(t *testing.T, p *plan.Approvals, told func(sdk.Verdict, error), calls ...sdk.ToolCall) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.node.Policy = &plan.Policy{Approvals: p}
+	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		for _, c := range calls {
+			told(x.Call(ctx, c))
+		}
+		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
+	}}
+	return b
+}
+
+// intents are the calls that were journaled.
+func (b *bench) intents() []event.ToolCallData {
+	b.t.Helper()
+	var all []event.ToolCallData
+	for _, e := range b.records.events {
+		if e.Type != event.ToolCall {
+			continue
+		}
+		d, err := event.Decode[event.ToolCallData](e)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// U175, K25: what the provider is told, what is journaled before, and whether a person was asked.
+func TestVerdicts(t *testing.T) {
+	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
+	id := event.ToolQuestionID(event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
+	for _, tt := range []struct {
+		name   string
+		policy *plan.Approvals
+		waits  bool
+		answer func(context.Context, event.QuestionAskedData) (event.QuestionAnsweredData, error)
+		want   sdk.Verdict
+		by     string // the question
+	}{
+		{"no policy", nil, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
+		{"auto", &plan.Approvals{Default: "auto"}, true, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
+		{"deny", &plan.Approvals{Default: "deny"}, true, nil, sdk.Verdict{Action: sdk.VerdictDeny, Reason: "tool calls are denied by policy.approvals.default"}, ""},
+		{"nobody there", &plan.Approvals{}, false, nil, sdk.Verdict{
+			Action: sdk.VerdictDeny, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is deny",
+		}, ""},
+		{"nobody there: auto", &plan.Approvals{NonInteractive: "auto"}, false, nil, sdk.Verdict{Action: sdk.VerdictRun}, ""},
+		{"nobody there: skip", &plan.Approvals{NonInteractive: "skip"}, false, nil, sdk.Verdict{
+			Action: sdk.VerdictSkip, Reason: "nobody is there to allow it, and policy.approvals.non_interactive is skip",
+		}, ""},
+		{"approved", &plan.Approvals{}, true, says("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
+		{"refused", &plan.Approvals{}, true, says("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
+		{"late", &plan.Approvals{OnTimeout: "skip"}, true, expired, sdk.Verdict{
+			Action: sdk.VerdictSkip, Reason: "nobody answered in time, and policy.approvals.on_timeout is skip",
+		}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got sdk.Verdict
+			var b *bench
+			b = gated(t, tt.policy, func(v sdk.Verdict, err error) {
+				if got = v; err != nil || len(b.intents()) != 1 {
+					t.Errorf("verdict %+v, %v, with %d intents", v, err, len(b.intents()))
+				}
+			}, call)
+			b.state.Waits, b.person.answer = tt.waits, tt.answer
+			if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+				t.Fatalf("%s %s", e.Type, e.Data)
+			}
+			tt.want.CallID = "c1"
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			want := []event.ToolCallData{{
+				CallID: "c1", Tool: "write", Effect: "once", Args: call.Args, Verdict: string(tt.want.Action), Reason: tt.want.Reason, Question: tt.by,
+			}}
+			if diff := cmp.Diff(want, b.intents()); diff != "" {
+				t.Error(diff)
+			}
+			if asked := tt.answer != nil; asked != (len(b.person.asked) == 1) {
+				t.Errorf("asked %+v", b.person.asked)
+			}
+		})
+	}
+}
+
+// DESIGN 5: a question shows what it is about, is bound to all of it, and is the same when the call is asked about
+// again; those of several calls are not.
+func TestToolQuestions(t *testing.T) {
+	long := json.RawMessage(`{"text":"` + strings.Repeat("x", 2*maxPreview) + `"}`)
+	calls := []sdk.ToolCall{
+		{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`)},
+		{CallID: "c2", Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)},
+		{CallID: "c3", Tool: "write", Args: long},
+	}
+	ask := func(t *testing.T, attempt int) (*bench, []event.QuestionAskedData) {
+		b := gated(t, &plan.Approvals{Timeout: 60}, func(sdk.Verdict, error) {}, calls...)
+		b.state.Waits, b.person.answer = true, says("approve", "")
+		before := time.Now()
+		b.make(t.Context(), 1, attempt)
+		for i := range b.person.asked {
+			d := &b.person.asked[i]
+			if d.Due == nil || d.Due.Before(before.Add(time.Minute)) || d.Due.After(time.Now().Add(time.Minute)) {
+				t.Errorf("due %v", d.Due)
+			}
+			d.Due = nil
+		}
+		return b, b.person.asked
+	}
+	b, first := ask(t, 1)
+	want := event.QuestionAskedData{
+		ID: first[0].ID, Digest: first[0].Digest, Kind: "tool", Text: "the agent wants to run write", Options: []string{"approve", "reject"},
+		AcceptFeedback: true, Preview: "{\n  \"path\": \"a.go\"\n}",
+	}
+	if diff := cmp.Diff(want, first[0]); diff != "" {
+		t.Error(diff)
+	}
+	whole, err := b.maker.Dir.ReadRef(first[2].Shown[0])
+	if want := "{\n  \"text\": \"" + strings.Repeat("x", 2*maxPreview) + "\"\n}"; err != nil || string(whole) != want || !strings.HasPrefix(first[2].Preview, "{\n  \"text\": \"xxx") || len(first[2].Preview) > maxPreview {
+		t.Errorf("preview %q of %q, %v", first[2].Preview, whole, err)
+	}
+	_, second := ask(t, 2) // after a crash the attempts are counted anew
+	for i := range first {
+		if first[i].ID != second[i].ID || first[i].Digest != second[i].Digest {
+			t.Errorf("call %d: asked as %s, then as %s", i+1, first[i].ID, second[i].ID)
+		}
+	}
+	for _, of := range []func(event.QuestionAskedData) string{
+		func(d event.QuestionAskedData) string { return d.ID }, func(d event.QuestionAskedData) string { return d.Digest },
+	} {
+		if ids := []string{of(first[0]), of(first[1]), of(first[2])}; len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 3 {
+			t.Errorf("not three different ones: %q", ids)
+		}
+	}
+}
+
+// DIALECT B8: what ends the attempt does so even if the provider goes on as if nothing had been.
+func TestCallsThatEndTheAttempt(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		policy   plan.Approvals
+		waits    bool
+		message  string
+		hint     string
+		escalate bool
+	}{
+		{
+			"fail", plan.Approvals{NonInteractive: "fail"}, false,
+			"the agent wants to run write: nobody is there to allow it, and policy.approvals.non_interactive is fail",
+			"agent-pipelines resume demo --wait", false,
+		},
+		{"escalate", plan.Approvals{OnTimeout: "escalate", Timeout: 1}, true, "the agent wants to run write: nobody answered in time", "policy.approvals.on_timeout", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var told error
+			b := gated(t, &tt.policy, func(_ sdk.Verdict, err error) { told = err }, sdk.ToolCall{CallID: "c1", Tool: "write"})
+			b.state.Waits, b.person.answer = tt.waits, expired
+			d := b.failure(b.make(t.Context(), 1, 1))
+			if d.ErrorType != "approval_required" || d.Code != "ACODE-EXEC-005" || d.Message != tt.message || !strings.Contains(d.Remedy, tt.hint) || d.Retryable || d.Escalate != tt.escalate {
+				t.Errorf("failure %+v", d)
+			}
+			if told == nil || len(b.intents()) != 0 {
+				t.Errorf("told %v, journaled %+v", told, b.intents())
+			}
+		})
+	}
+}
+
+// The attempt's time stands still while a person thinks, and a provider that asks is given none of its own.
+func TestAPersonMayTakeTheirTime(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		waits bool
+		limit time.Duration // that the provider is given
+	}{
+		{"a person", true, 0},
+		{"nobody", false, 10 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, nil)
+				b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
+				b.state.Waits = tt.waits
+				b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+					time.Sleep(8 * time.Hour)
+					return says("approve", "")(ctx, d)
+				}
+				b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+					if req.Timeout != tt.limit {
+						t.Errorf("timeout %s, want %s", req.Timeout, tt.limit)
+					}
+					for _, id := range []string{"c1", "c2"} {
+						if _, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "write"}); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(4 * time.Second)
+					}
+					return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
+				}}
+				if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+					t.Errorf("%s %s", e.Type, e.Data)
+				}
+			})
+		})
+	}
+	t.Run("its own time is over all the same", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.node.Policy = &plan.Policy{Timeout: 10, Approvals: &plan.Approvals{}}
+			b.state.Waits = true
+			b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+				time.Sleep(time.Hour)
+				return says("approve", "")(ctx, d)
+			}
+			b.maker.Providers = asking{func(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+				_, _ = x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write"})
+				<-ctx.Done()
+				return sdk.ExecuteResult{}, ctx.Err()
+			}}
+			began := time.Now()
+			d := b.failure(b.make(t.Context(), 1, 1))
+			if d.ErrorType != string(failure.IterationTimeout) || time.Since(began) != time.Hour+10*time.Second {
+				t.Errorf("after %s: %+v", time.Since(began), d)
+			}
+		})
+	})
+}
+
+// U177: an attempt that was cut off is resumed with the verdicts that are journaled. A person is asked again only
+// about what they had not decided, or what is another call now.
+func TestVerdictsAfterACrash(t *testing.T) {
+	args := json.RawMessage(`{ "path": "a.go" }`)
+	journaled := event.ToolCallData{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Verdict: "run", Question: "q-1"}
+	big := json.RawMessage(`"` + strings.Repeat("x", maxInline) + `"`)
+	for _, tt := range []struct {
+		name string
+		was  *event.ToolCallData
+		call sdk.ToolCall
+		want string // verdict; the person refuses
+	}{
+		{"only asked about", nil, sdk.ToolCall{Tool: "write", Args: args}, "deny"},
+		{"approved", &journaled, sdk.ToolCall{Tool: "write", Args: args}, "run"},
+		{"passed by the policy", &event.ToolCallData{Tool: "write", Args: journaled.Args, Verdict: "run"}, sdk.ToolCall{Tool: "write", Args: args}, "run"},
+		{"refused by a person", &event.ToolCallData{Tool: "write", Verdict: "skip", Question: "q-1"}, sdk.ToolCall{Tool: "write"}, "skip"},
+		{"refused by the policy", &event.ToolCallData{Tool: "write", Verdict: "skip"}, sdk.ToolCall{Tool: "write"}, "deny"},
+		{"another tool", &journaled, sdk.ToolCall{Tool: "delete", Args: args}, "deny"},
+		{"other arguments", &journaled, sdk.ToolCall{Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)}, "deny"},
+		{"arguments in a file", nil, sdk.ToolCall{Tool: "write", Args: big}, "run"},
+		{"others than in the file", nil, sdk.ToolCall{Tool: "write", Args: json.RawMessage(`"y` + string(big[1:]))}, "deny"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got sdk.Verdict
+			tt.call.CallID = "c1"
+			b := gated(t, &plan.Approvals{}, func(v sdk.Verdict, err error) {
+				if got = v; err != nil {
+					t.Error(err)
+				}
+			}, tt.call)
+			if strings.Contains(tt.name, "file") {
+				ref, err := b.maker.Dir.Write("args", big)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.was = &event.ToolCallData{Tool: "write", ArgsRef: &ref, Verdict: "run"}
+			}
+			loop := state.Loop{Phase: state.PhaseAttempt, Attempt: 1}
+			if tt.was != nil {
+				tt.was.CallID = "c1"
+				loop.Calls = []state.Call{{Call: *tt.was}}
+			}
+			b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Loop: loop}
+			b.state.Waits, b.person.answer = true, says("reject", "")
+			b.make(t.Context(), 1, 1)
+			if asked := tt.want == "deny"; string(got.Action) != tt.want || asked != (len(b.person.asked) == 1) {
+				t.Errorf("verdict %+v, asked %+v", got, b.person.asked)
+			}
+			if made := b.intents(); len(made) != 1 || made[0].Verdict != tt.want {
+				t.Errorf("journaled %+v", made)
+			}
+		})
+	}
+}

@@ -1,0 +1,90 @@
+package verdict_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/verdict"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// U175, K25: the policy's word, and what stands for a person who is not there.
+func TestOf(t *testing.T) {
+	absent := func(word string) string {
+		return "nobody is there to allow it, and policy.approvals.non_interactive is " + word
+	}
+	for _, tt := range []struct {
+		name   string
+		policy *plan.Approvals
+		person bool
+		want   verdict.Ruling
+	}{
+		{"no policy", nil, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
+		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
+		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, verdict.Ruling{
+			Approval: plan.ApprovalDeny, Reason: "tool calls are denied by policy.approvals.default",
+		}},
+		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, verdict.Ruling{Approval: plan.ApprovalPrompt}},
+		{"nothing said, a person", &plan.Approvals{}, true, verdict.Ruling{Approval: plan.ApprovalPrompt}},
+		{"nothing said, nobody", &plan.Approvals{}, false, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: absent("deny")}},
+		{"nobody: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
+		{"nobody: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, verdict.Ruling{Approval: plan.ApprovalSkip, Reason: absent("skip")}},
+		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, verdict.Ruling{Approval: plan.ApprovalFail, Reason: absent("fail")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, verdict.Of(tt.policy, sdk.ToolCall{Tool: "write"}, tt.person)); diff != "" {
+				t.Error(diff)
+			}
+			if got := verdict.Asks(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
+				t.Errorf("asks %v", got)
+			}
+		})
+	}
+}
+
+// U175: a person's answer, and none in time.
+func TestAnswered(t *testing.T) {
+	late := func(word plan.Approval) verdict.Ruling {
+		return verdict.Ruling{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word)}
+	}
+	for _, tt := range []struct {
+		name   string
+		policy plan.Approvals
+		answer event.QuestionAnsweredData
+		want   verdict.Ruling
+	}{
+		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, verdict.Ruling{Approval: plan.ApprovalAuto}},
+		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, verdict.Ruling{Approval: plan.ApprovalAuto, Reason: "once"}},
+		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "a person refused it"}},
+		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "use git rm"}},
+		{"late", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalDeny)},
+		{"late: skip", plan.Approvals{OnTimeout: plan.ApprovalSkip}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalSkip)},
+		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, verdict.Answered(&tt.policy, tt.answer)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A provider is told three words; the others are the kernel's own business.
+func TestAction(t *testing.T) {
+	told := map[plan.Approval]sdk.VerdictAction{}
+	for _, a := range []plan.Approval{
+		plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate, plan.ApprovalFail,
+	} {
+		if action, ok := (verdict.Ruling{Approval: a}).Action(); ok {
+			told[a] = action
+		}
+	}
+	want := map[plan.Approval]sdk.VerdictAction{"auto": sdk.VerdictRun, "deny": sdk.VerdictDeny, "skip": sdk.VerdictSkip}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}
