@@ -212,7 +212,9 @@ func TestCallsThatEndTheAttempt(t *testing.T) {
 		escalate bool
 	}{
 		{
-			"fail", plan.Approvals{NonInteractive: "fail"}, false,
+			"fail",
+			plan.Approvals{NonInteractive: "fail"},
+			false,
 			"the agent wants to run write: nobody is there to allow it, and policy.approvals.non_interactive is fail",
 			"agent-pipelines resume demo --wait", false,
 		},
