@@ -112,6 +112,7 @@ func (r *runner) variables(req sdk.HookRequest) (vars map[string]string, remove 
 	vars = map[string]string{
 		"SESSION": req.Session, "NODE": req.Node, "STAGE": req.Stage, "ITERATION": strconv.Itoa(req.Iteration), "PROVIDER": req.Provider,
 		"POINT": string(req.Point), "STATUS": req.Status, "HOOK_KEY": req.Key, "CONTEXT": req.Context, "CONTEXT_FILE": file,
+		"MESSAGE": req.Message,
 	}
 	named := make(map[string]string, len(vars))
 	for name, value := range vars {

@@ -31,11 +31,12 @@ func TestScript(t *testing.T) {
 		{name: "silence", config: `{"command": "echo trouble >&2"}`, want: ""},
 		{
 			name: "where it is",
-			config: `{"command": "cd . && ls && for n in SESSION NODE STAGE ITERATION PROVIDER POINT STATUS HOOK_KEY CONTEXT; do
+			config: `{"command": "cd . && ls && for n in SESSION NODE STAGE ITERATION PROVIDER POINT STATUS HOOK_KEY MESSAGE CONTEXT; do
 				eval echo $n=\\$AGENT_PIPELINES_$n; done; cat $AGENT_PIPELINES_CONTEXT_FILE"}`,
-			files: map[string]string{"go.mod": ""},
+			files:  map[string]string{"go.mod": ""},
+			change: func(r *sdk.HookRequest) { r.Message = "look" },
 			want: "go.mod\nSESSION=auth\nNODE=build\nSTAGE=improve\nITERATION=2\nPROVIDER=claude\nPOINT=iteration_end\nSTATUS=running\n" +
-				"HOOK_KEY=hook:1/v1/r1/-/-/i2#1\nCONTEXT=so far\nso far",
+				"HOOK_KEY=hook:1/v1/r1/-/-/i2#1\nMESSAGE=look\nCONTEXT=so far\nso far",
 		},
 		{name: "the user's environment", config: `{"command": "echo $TOOLCHAIN $MORE", "env": {"MORE": "b"}}`, want: "a b"},
 		{name: "no terminal and no input", config: `{"command": "cat; echo end"}`, want: "end"},
