@@ -28,6 +28,17 @@ const (
 	ParallelProviderEnd   HookPoint = "parallel_provider_end"
 )
 
+// The points at which an action is called to tell people how a session stands, by the user's notify settings: a
+// question waits for a person, or the run has ended in one of four ways. They only inform: the run does not wait, and
+// neither an answer nor an error has an effect. Message is one line that says it all. A host may add further points.
+const (
+	SessionWaiting   HookPoint = "waiting"
+	SessionPaused    HookPoint = "paused"
+	SessionFailed    HookPoint = "failed"
+	SessionAborted   HookPoint = "aborted"
+	SessionCompleted HookPoint = "completed"
+)
+
 // HookRequest is one firing of a hook.
 type HookRequest struct {
 	// Key is stable over retries and restarts: use it as idempotency key of what you do.
@@ -42,7 +53,7 @@ type HookRequest struct {
 	// Config are the hook's own keys as a JSON object: all of its entry but stage, condition, action,
 	// message, accept_feedback, timeout, on_timeout and on_error, which the kernel reads.
 	Config json.RawMessage
-	// Message is the hook's message, "" if it has none.
+	// Message is the hook's message, "" if it has none; at a point that informs, what there is to tell.
 	Message string
 	// Timeout is how long the action may take, by the hook's timeout; 0: nobody said, the action takes
 	// its own default. One that took longer ends what it does, answers with a failure of kind
