@@ -36,6 +36,7 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 		return nil, err
 	}
 	defer done()
+	s.watch()
 	if err := prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -84,6 +85,7 @@ func (s *session) happened(e event.Event, st state.State) {
 		s.log.Warn("state.json is behind the journal", "error", err)
 	}
 	s.acknowledge(e)
+	s.notifier.Observe(s.plan, e, st)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
 	switch e.Type {
 	case event.NodeComplete:
@@ -150,7 +152,11 @@ func (s *session) notice(n pluginhost.Notice) {
 	if n.Detail != "" {
 		d["detail"] = n.Detail
 	}
-	e := event.New(event.Type(n.Event), nil, "", d)
+	s.noteLater(event.New(event.Type(n.Event), nil, "", d))
+}
+
+// noteLater notes an event once the run's first events are written.
+func (s *session) noteLater(e event.Event) {
 	s.noticing.Lock()
 	defer s.noticing.Unlock()
 	if !s.begun {
@@ -210,11 +216,16 @@ func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
 	if err != nil {
 		return err
 	}
+	return validate(ctx, action, h.Config)
+}
+
+// validate asks an action whether it would work with a configuration.
+func validate(ctx context.Context, action sdk.HookAction, config json.RawMessage) error {
 	v, ok := action.(sdk.Validator)
 	if !ok {
 		return nil
 	}
-	return v.Validate(ctx, sdk.ValidateRequest{Config: h.Config})
+	return v.Validate(ctx, sdk.ValidateRequest{Config: config})
 }
 
 // checkStrategy asks a strategy whether it would work with its configuration.

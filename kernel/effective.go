@@ -3,11 +3,15 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
 )
@@ -25,7 +29,7 @@ type Setting struct {
 type Settings struct {
 	ProjectFile string    `json:"project_file"` // absolute paths of the two files, whether they exist or not
 	UserFile    string    `json:"user_file"`
-	Settings    []Setting `json:"settings"` // sorted by key, providers last
+	Settings    []Setting `json:"settings"` // sorted by key
 	// Warnings are what of the files has no effect.
 	Warnings Diagnostics `json:"warnings,omitempty"`
 }
@@ -52,12 +56,41 @@ func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 		s.add("defaults.delay", strconv.FormatFloat(*d.Delay, 'f', -1, 64), d.DelayAt)
 	}
 	s.add("defaults.provider", d.Provider, d.ProviderAt)
+	for i, n := range layers.Notify() {
+		s.notification(fmt.Sprint("notify.", i+1, "."), n)
+	}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		p := providers[name]
 		s.add("providers."+name+".config", members(p.Config), p.ConfigAt)
 		s.add("providers."+name+".model", p.Model, p.ModelAt)
 	}
 	return s, nil
+}
+
+// notification adds what is said of an entry of notify.
+func (s *Settings) notification(key string, n settings.Notification) {
+	s.add(key+"action", n.Action, n.Keys["action"])
+	s.add(key+"config", members(n.Config), n.Keys["config"])
+	s.add(key+"on", pointWords(n.On), n.Keys["on"])
+	s.add(key+"repeat", seconds(n.Repeat), n.Keys["repeat"])
+	s.add(key+"timeout", seconds(n.Timeout), n.Keys["timeout"])
+}
+
+// pointWords are the points as text: "waiting, failed".
+func pointWords(points []sdk.HookPoint) string {
+	var all []string
+	for _, p := range points {
+		all = append(all, string(p))
+	}
+	return strings.Join(all, ", ")
+}
+
+// seconds is a time as the file has it, "" for none.
+func seconds(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
 }
 
 // add adds a setting that has a value.

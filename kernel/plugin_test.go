@@ -47,9 +47,10 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// probe is a real plugin, in a process of its own: a provider that falls, and a strategy that asks.
+// probe is a real plugin, in a process of its own: a provider that falls, a strategy that asks, and an action that
+// rings.
 func probe() sdk.Plugin {
-	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{falling{}}, Terminations: []sdk.Termination{curious{}, endless{}}}
+	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{falling{}}, Terminations: []sdk.Termination{curious{}, endless{}}, HookActions: []sdk.HookAction{bell{}}}
 }
 
 // withProbe lets an engine use the plugin probe.

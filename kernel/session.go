@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/notify"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -55,6 +56,7 @@ type session struct {
 	resuming  []func(*HookContext, string) HookResult
 	reached   []event.Event // timers of guardrails that have run out, not told yet; used by the run's goroutine
 	waits     bool          // somebody is there to be asked
+	notifier  *notify.Notifier
 	warnings  Diagnostics
 
 	noticing sync.Mutex // guards:

@@ -76,7 +76,7 @@ func (s allSettings) layers() settings.Layers {
 // found are the faults and warnings of the files.
 func (s allSettings) found() Diagnostics { return slices.Concat(s.project.found, s.user.found) }
 
-// assign finds out which provider each of the settings is for, by canonical name. The error holds every
+// assign finds out which provider each of the settings is for, by canonical name, and checks what they name. The error holds every
 // fault of the files.
 func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (userConfigs, Diagnostics, error) {
 	found := s.found()
@@ -84,7 +84,7 @@ func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (userCon
 		return nil, nil, found
 	}
 	layers := s.layers()
-	if len(s.project.Providers)+len(s.user.Providers)+len(s.over) == 0 && layers.Defaults().Provider == "" {
+	if len(s.project.Providers)+len(s.user.Providers)+len(s.over)+len(layers.Notify()) == 0 && layers.Defaults().Provider == "" {
 		return nil, found, nil
 	}
 	catalog, err := newCatalog(ctx, host, nil)
@@ -92,7 +92,7 @@ func (s allSettings) assign(ctx context.Context, host *pluginhost.Host) (userCon
 		return nil, nil, err
 	}
 	configs, more := layers.Assign(catalog, s.over)
-	found = slices.Concat(found, more)
+	found = slices.Concat(found, more, layers.CheckNotify(catalog))
 	if found.HasErrors() {
 		return nil, nil, found
 	}

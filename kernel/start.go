@@ -241,8 +241,8 @@ func (s *session) apply(events []event.Event) error {
 	return nil
 }
 
-// preflight asks every provider, strategy and hook action of the plan whether it would work, once for each use of it, before
-// anything is written: a missing CLI or a broken plugin costs no iteration.
+// preflight asks every provider, strategy and hook action of the plan whether it would work, once for each use of it, and
+// those of the notify settings, before anything is written: a missing CLI or a broken plugin costs no iteration.
 func (s *session) preflight(ctx context.Context) error {
 	known, err := s.blockProviders(ctx)
 	if err != nil {
@@ -271,5 +271,5 @@ func (s *session) preflight(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("hook at %s: %w", orElse(h.At, string(h.Point)), err))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.checkNotify(ctx))...)
 }

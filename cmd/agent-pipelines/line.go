@@ -28,7 +28,7 @@ type line struct {
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
-	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and its settings of providers may be used."`
+	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and all its settings may be used."`
 	Version  versionVerb   `cmd:"" help:"Print the version."`
 	Help     helpVerb      `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }

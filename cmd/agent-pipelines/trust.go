@@ -10,7 +10,7 @@ import (
 
 // trustVerb is `trust <dir>`.
 type trustVerb struct {
-	Dir string `arg:"" type:"path" help:"The directory, for instance a project that brings its own plugins or settings of providers."`
+	Dir string `arg:"" type:"path" help:"The directory, for instance a project that brings its own plugins or settings."`
 }
 
 func (v *trustVerb) run(ctx context.Context, a *app) error {
@@ -24,6 +24,6 @@ func (v *trustVerb) run(ctx context.Context, a *app) error {
 		printJSON(a.stdout, map[string]string{"trusted": v.Dir})
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "Plugins and settings of providers in %s and below may be used from now on.\n", v.Dir)
+	fmt.Fprintf(a.stdout, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
 	return nil
 }

@@ -64,6 +64,18 @@ type QuestionAnsweredData struct {
 	Control string `json:"control,omitempty"` // id of the inbox message it came by
 }
 
+// NotifiedData says that people outside were told that the session waits or has ended.
+type NotifiedData struct {
+	Entry    int    `json:"entry"`  // number of the entry of notify in the settings, from 1
+	Action   string `json:"action"` // that was called
+	Point    string `json:"point"`  // waiting, paused, failed, aborted, completed
+	Question string `json:"question,omitempty"`
+	Times    int    `json:"times"` // how often this was told, from 1
+	// Error is why they could not be told, "" if they were.
+	Error      string `json:"error,omitempty"`
+	DurationMS int64  `json:"duration_ms"`
+}
+
 // QuestionID is the id of the question that what has the key asks: short enough to be typed, and the same
 // whenever it is asked.
 func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }

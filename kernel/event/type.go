@@ -71,6 +71,7 @@ const (
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
 	LateDelivery       Type = "late_delivery"
 	SurvivorEnded      Type = "survivor_ended"
+	Notified           Type = "notified" // people outside were told how the session stands, or could not be
 )
 
 // Informative reports whether losing the event with a crash changes nothing that happens next. Such
@@ -78,7 +79,7 @@ const (
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
-		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded:
+		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, Notified:
 		return true
 	default:
 		return false

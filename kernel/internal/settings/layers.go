@@ -48,6 +48,35 @@ func (l Layers) Commands() []Command {
 	return slices.SortedFunc(maps.Values(first), func(a, b Command) int { return cmp.Compare(a.Name, b.Name) })
 }
 
+// Notify are the entries of all files, those of the first file first: the word of one keeps nobody from being told by
+// another's.
+func (l Layers) Notify() []Notification {
+	var all []Notification
+	for _, s := range l {
+		all = append(all, s.Notify...)
+	}
+	return all
+}
+
+// Actions knows the hook actions that exist.
+type Actions interface {
+	// HookAction is the name of the action that a name or alias stands for, ok false for none.
+	HookAction(name string) (canonical string, ok bool)
+	// HookActions are the names of all, sorted.
+	HookActions() []string
+}
+
+// CheckNotify finds the entries whose action does not exist: nobody would be told by them.
+func (l Layers) CheckNotify(known Actions) diagnostic.List {
+	var found diagnostic.List
+	for _, n := range l.Notify() {
+		if _, ok := known.HookAction(n.Action); !ok {
+			n.Keys["action"].errorf(&found, diagnostic.CodeAction, suggest(n.Action, known.HookActions()), "there is no hook action %q", n.Action)
+		}
+	}
+	return found.Sorted()
+}
+
 // Names knows the providers that exist.
 type Names interface {
 	// Canonical is the name of the provider that a name or alias stands for, ok false for none.

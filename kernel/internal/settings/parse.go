@@ -24,6 +24,7 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 			"background": func(e yamltree.Entry) { s.Background, s.BackgroundAt = r.background(e.Value), r.at(e.KeyPos) },
 			"commands":   func(e yamltree.Entry) { s.Commands = r.commands(e.Value) },
 			"defaults":   func(e yamltree.Entry) { s.Defaults = r.defaults(e.Value) },
+			"notify":     func(e yamltree.Entry) { s.Notify = r.notify(e.Value) },
 			"providers":  func(e yamltree.Entry) { s.Providers = r.providers(e.Value) },
 		})
 	}
@@ -47,12 +48,15 @@ func (r reader) members(n *yamltree.Node, what string, known keys) {
 		switch {
 		case ok:
 			read(e)
-		case !strings.HasPrefix(e.Key, "x-"):
+		case !private(e.Key):
 			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(maps.Keys(known))))
 			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
 		}
 	}
 }
+
+// private reports whether a key is the user's own.
+func private(key string) bool { return strings.HasPrefix(key, "x-") }
 
 // elsewhere says where keys belong that pipelines have in these places.
 var elsewhere = map[string]string{
@@ -147,8 +151,18 @@ func (r reader) defaults(n *yamltree.Node) Defaults {
 	return d
 }
 
-// seconds reads a number that is not negative; null is none.
+// seconds reads a number of seconds that is not negative; null is none.
 func (r reader) seconds(n *yamltree.Node, what string) *float64 {
+	seconds := r.number(n, what)
+	if seconds != nil && *seconds < 0 {
+		r.Errorf(n.Pos, diagnostic.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
+		return nil
+	}
+	return seconds
+}
+
+// number reads a number of seconds; null is none.
+func (r reader) number(n *yamltree.Node, what string) *float64 {
 	var seconds float64
 	switch v := n.Any().(type) {
 	case nil:
@@ -159,10 +173,6 @@ func (r reader) seconds(n *yamltree.Node, what string) *float64 {
 		seconds = v
 	default:
 		r.wrongType(n, what, "a number of seconds")
-		return nil
-	}
-	if seconds < 0 {
-		r.Errorf(n.Pos, diagnostic.CodeRange, "write 0 for no pause", "%s must be at least 0, not %s", what, n.Source)
 		return nil
 	}
 	return &seconds

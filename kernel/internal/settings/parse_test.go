@@ -96,7 +96,7 @@ func TestParseFaults(t *testing.T) {
 		{"a list", "- a", "c.yaml:1:1: error[AP-YAML-101]: the file must be a map, not a list"},
 		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" stands twice, first in line 1 (keep one of the two)`},
 		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)`},
-		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, providers)`},
+		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, notify, providers)`},
 		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},
 		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "screen" (write off, detach or tmux)`},
 		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "true" (write off, detach or tmux)`},
@@ -112,9 +112,9 @@ c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (write defaults:
 		{"commands are a list", "commands: [a]", `c.yaml:1:11: error[AP-YAML-101]: commands must be a map, not a list`},
 		{"a nameless command", `commands: {"": x}`, `c.yaml:1:12: error[AP-YAML-102]: a command without a name (write the command's name)`},
 		{"a command that is no text", "commands: {n: 3}", `c.yaml:1:15: error[AP-YAML-101]: commands.n must be text, not a number (put it in quotes: "3")`},
-		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, providers)
-c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, providers)
-c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, providers)`},
+		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, notify, providers)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, notify, providers)
+c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, notify, providers)`},
 		{"a nameless provider", `providers: {"": {}}`, "c.yaml:1:13: error[AP-YAML-102]: a provider without a name (write the provider's name)"},
 		{
 			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",
@@ -151,6 +151,8 @@ func FuzzParse(f *testing.F) {
 		"providers:\n  codex:\n    config: &c {models: [a]}\n  mock: {config: *c}\n",
 		"defaults: {provider: a, delay: 1.5}\ncommands: {a: b, \"\": c}", "defaults: {delay: -1}\ncommands: [~]", "defaults: {delay: 1e400}",
 		"provider: 1\nproviders: [2]\n? [a]\n: b\n", "x-a: &a {model: m}\nproviders: {b: {<<: *a}}", "~", "- ", "\xff",
+		"notify:\n  - {action: webhook, on: [waiting, failed], repeat: 60, timeout: 5, url: \"http://x\", headers: {a: b}}\n  - {action: script, on: paused}",
+		"notify: [{}, ~, a, {action: pause, on: [], repeat: -1, timeout: 1e9}]", "notify: [{<<: {action: a}, x-b: 1, config: {}}]",
 	} {
 		f.Add([]byte(text))
 	}
@@ -184,6 +186,16 @@ func FuzzParse(f *testing.F) {
 		}
 		if d := s.Defaults; d.Delay != nil && (*d.Delay < 0 || d.DelayAt.Pos.Line < 1) || d.Provider != "" && d.ProviderAt.Pos.Line < 1 {
 			t.Errorf("defaults %+v", d)
+		}
+		if n := root.Get("notify"); len(s.Notify) > 0 && (n == nil || len(n.Items) != len(s.Notify)) {
+			t.Errorf("%d entries of notify", len(s.Notify))
+		}
+		for _, n := range s.Notify {
+			var config map[string]any
+			if n.Action == "" || n.At.Pos.Line < 1 || n.Keys["action"].Pos.Line < 1 || n.Repeat < 0 || n.Timeout < 0 ||
+				n.Config != nil && (json.Unmarshal(n.Config, &config) != nil || len(config) == 0 || n.Keys["config"].Pos.Line < 1) {
+				t.Errorf("entry of notify %+v", n)
+			}
 		}
 		for _, c := range s.Commands {
 			if root.Get("commands").Get(c.Name) == nil || c.Text == "" || c.At.Pos.Line < 1 {

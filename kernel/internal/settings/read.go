@@ -131,11 +131,14 @@ func projectContent(root *os.Root) (data []byte, exposed, problem string) {
 	return data, exposed, problem
 }
 
-// confined are the settings without what only the user may say: configurations of providers. Each is a
-// warning that gives the reason.
+// confined are the settings without what only the user may say: configurations of providers, and whom to notify. Each
+// is a warning that gives the reason.
 func (s Settings) confined(found *diagnostic.List, reason, hint string) Settings {
 	confined := s
-	confined.Providers = nil
+	confined.Providers, confined.Notify = nil, nil
+	if len(s.Notify) > 0 {
+		s.Notify[0].At.warnf(found, diagnostic.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
+	}
 	for _, p := range s.Providers {
 		if p.Config != nil {
 			p.ConfigAt.warnf(found, diagnostic.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)

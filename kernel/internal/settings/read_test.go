@@ -126,7 +126,8 @@ func projectWith(t *testing.T, text string) (dir, file string) {
 	return dir, file
 }
 
-const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n"
+const oneConfig = "background: off\nproviders:\n  claude:\n    model: opus\n    config: {command: ./evil}\n  codex: {config: {a: 1}}\n" +
+	"notify: [{action: bell}, {action: script}]\n"
 
 // DESIGN 6: a project's settings count but for what may name programs; that needs the user's trust, and a
 // file that nobody else could have written.
@@ -164,6 +165,9 @@ func TestReadProject(t *testing.T) {
 					t.Errorf("provider %+v", p)
 				}
 			}
+			if told := len(s.Notify) == 2; told != tt.config || !told && s.Notify != nil {
+				t.Errorf("notify %+v", s.Notify)
+			}
 			if tt.config {
 				if len(found) > 0 {
 					t.Errorf("found %v", found)
@@ -172,7 +176,8 @@ func TestReadProject(t *testing.T) {
 			}
 			lines := strings.Split(found.Error(), "\n")
 			want := ".claude/config.yaml:5:5: warning[AP-YAML-309]: providers.claude.config is left out: it may name programs to be run, and " + strings.ReplaceAll(tt.reason, "DIR", dir)
-			if len(lines) != 2 || !strings.HasPrefix(lines[0], want) || !strings.Contains(lines[1], ":6:11: warning[AP-YAML-309]: providers.codex.config ") {
+			if len(lines) != 3 || !strings.HasPrefix(lines[0], want) || !strings.Contains(lines[1], ":6:11: warning[AP-YAML-309]: providers.codex.config ") ||
+				!strings.Contains(lines[2], ":7:10: warning[AP-YAML-309]: notify is left out: it may name programs to be run, and ") {
 				t.Errorf("found %s\nwant %s", found.Error(), want)
 			}
 		})

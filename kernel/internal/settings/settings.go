@@ -3,6 +3,9 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
@@ -26,6 +29,26 @@ type Settings struct {
 	// Background is where sessions run whose start does not say.
 	Background   Background
 	BackgroundAt Place
+	// Notify are in the order of the file.
+	Notify []Notification
+}
+
+// Notification is a hook action that tells people how a session stands.
+type Notification struct {
+	// On are the points that it is called at; nil: the file does not say.
+	On []sdk.HookPoint
+	// Action is the hook action's name or an alias, as it was written.
+	Action string
+	// Repeat is the time between reminders while the session waits, Timeout the longest that a call may take. 0: the
+	// file does not say.
+	Repeat, Timeout time.Duration
+	// Config is a JSON object for the action, nil for none: what of the entry is not read here. It may hold secrets:
+	// it is neither logged nor journaled.
+	Config json.RawMessage
+	// At is where the entry begins, Keys are where its keys stand by their names; "config" is the first of the
+	// action's own.
+	At   Place
+	Keys map[string]Place
 }
 
 // Defaults are what holds for a stage where the pipeline's files say nothing.

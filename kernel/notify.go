@@ -1,0 +1,54 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/notify"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
+)
+
+// watch lets those be told whom the settings name, from now on until the session is closed.
+func (s *session) watch() {
+	s.notifier = notify.New(notify.Config{
+		Entries: s.engine.settings.layers().Notify(), Action: s.notifyAction, WorkDir: s.engine.project.Path(),
+		Log: s.engine.log.Named("notify"), Report: s.noteLater,
+	})
+	s.closers = append(s.closers, s.notifier.Close)
+}
+
+// notifyAction finds the action of an entry. It gets the variables that the entry names; the policies of the pipeline
+// are about the pipeline.
+func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
+	return s.host.HookAction(ctx, n.Action, pluginhost.Use{Names: environ.Named(n.Config)})
+}
+
+// checkNotify asks the actions of the settings whether they would work.
+func (s *session) checkNotify(ctx context.Context) error {
+	var errs []error
+	for _, n := range s.engine.settings.layers().Notify() {
+		action, err := s.notifyAction(ctx, n)
+		if err == nil {
+			err = validate(ctx, action, n.Config)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("notify at %s: %w", n.At, withKeys(err)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// withKeys says beside the words of an action that refuses its keys which others an entry may have.
+func withKeys(err error) error {
+	var f *failure.Error
+	if !errors.As(err, &f) || f.Kind != failure.ConfigInvalid || f.Hint != "" {
+		return err
+	}
+	return f.WithHint("beside the action's own keys an entry of notify has action, on, repeat and timeout")
+}
