@@ -1,0 +1,94 @@
+//go:build crashpoints
+
+package crash
+
+// subject is a pipeline that is cut off, and what is done with it.
+type subject struct {
+	name     string
+	pipeline string
+	// way are the commands of an undisturbed run, in order. Each exits with 0.
+	way [][]string
+	// history is how many entries state.json has at the end.
+	history int
+}
+
+// once is the way of a pipeline that nobody has to say anything to.
+func once(runs string) [][]string {
+	return [][]string{{"pipeline", "crash", "s", runs, "--foreground"}}
+}
+
+var subjects = []subject{
+	{"stages", staged, once("1"), 4},
+	{"block", block, once("1"), 1},
+	{"repeated", repeated, once("2"), 4},
+	{"hooked", hooked, once("1"), 2},
+	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2},
+}
+
+// staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
+// and transitions are all there to be cut off.
+const staged = `name: crash
+defaults: {provider: mock}
+nodes:
+  - id: build
+    prompt: "build ${RESULT}"
+    runs: 2
+    termination: {type: fixed, max: 2}
+  - id: polish
+    prompt: "polish ${RESULT}"
+    inputs: {from: build}
+    termination: {type: judgment, min_iterations: 1, consensus: 2, max: 4, judge: {provider: mock, model: m, prompt: judge.md}}
+`
+
+// block has two providers side by side with two stages each, and a stage that reads what they left.
+const block = `name: crash
+defaults: {provider: mock}
+nodes:
+  - id: both
+    parallel:
+      providers: [{name: mock, as: left}, {name: mock, as: right}]
+      stages:
+        - {id: draft, prompt: "draft ${RESULT}"}
+        - {id: review, prompt: "review ${RESULT}", inputs: {from: draft}}
+  - id: sum
+    prompt: "sum ${RESULT}"
+    inputs: {from_parallel: draft}
+`
+
+// repeated runs twice: two short stages, so that the runs and what lies between them are there to be cut off.
+const repeated = `name: crash
+defaults: {provider: mock}
+nodes:
+  - {id: write, prompt: "write ${RESULT}"}
+  - {id: read, prompt: "read ${RESULT}", inputs: {from: write}}
+`
+
+const mock = `{"replies": [
+  {"purpose": "question", "output": "{\"stop\": true, \"reason\": \"flat\", \"confidence\": 1}"},
+  {"node": "build", "output": "built", "result": {"summary": "built"}, "progress": "",
+   "tool_calls": [{"tool": "count", "gated": true, "effect": "idempotent", "count_file": "count.log", "result": {"ok": true}}]},
+  {"node": "polish", "output": "polished", "result": {"summary": "polished"}}
+]}`
+
+// hooked has hooks at the points of a stage, whose texts are in the prompts.
+const hooked = `name: crash
+defaults: {provider: mock}
+hooks:
+  session_start: [{action: mock, answer: modify_context, context: for all}]
+  stage_start: [{action: mock, condition: stage == "other"}]
+  iteration_start: [{action: mock, answer: modify_context, context: for this one}]
+  iteration_end: [{action: mock, answer: modify_context, context: for the next}]
+  stage_end: [{action: mock}]
+  session_end: [{action: mock}]
+nodes:
+  - {id: build, prompt: "build ${RESULT} ${CONTEXT}", runs: 2}
+`
+
+// asked waits for a person between its stages.
+const asked = `name: crash
+defaults: {provider: mock}
+supervised: true
+nodes:
+  - {id: write, prompt: "write ${RESULT}"}
+  - {id: read, prompt: "read ${RESULT} ${CONTEXT}", inputs: {from: write}}
+`
