@@ -90,7 +90,7 @@ func carefulEngine(t *testing.T, root string, c careful) *kernel.Engine {
 }
 
 // runs is a session that somebody waits for. Asked tells when a question is open, end waits for the run.
-func runs(t *testing.T, e *kernel.Engine, begin func(observe func(kernel.Update)) (*kernel.Result, error)) (asked <-chan string, end func() (*kernel.Result, error)) {
+func runs(t *testing.T, begin func(observe func(kernel.Update)) (*kernel.Result, error)) (asked <-chan string, end func() (*kernel.Result, error)) {
 	t.Helper()
 	questions := make(chan string, 100)
 	var result *kernel.Result
@@ -116,7 +116,7 @@ func TestToolCallsAreAskedAbout(t *testing.T) {
 	root := project(t, carefulStage)
 	agent := carefully("a", "b", "c")
 	e, elsewhere := carefulEngine(t, root, agent), carefulEngine(t, root, carefully())
-	asked, end := runs(t, e, func(observe func(kernel.Update)) (*kernel.Result, error) {
+	asked, end := runs(t, func(observe func(kernel.Update)) (*kernel.Result, error) {
 		return e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	ids := []string{<-asked, <-asked, <-asked}
@@ -177,7 +177,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 	root := project(t, carefulStage)
 	agent := carefully("a", "b")
 	older, newer := carefulEngine(t, root, carefully("a", "b")), carefulEngine(t, root, agent)
-	asked, ended := runs(t, older, func(observe func(kernel.Update)) (*kernel.Result, error) {
+	asked, ended := runs(t, func(observe func(kernel.Update)) (*kernel.Result, error) {
 		return older.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	first := map[string]bool{<-asked: true, <-asked: true}
@@ -190,7 +190,7 @@ func TestToolQuestionAfterATakeover(t *testing.T) {
 		t.Fatal(err)
 	}
 	journaled(t, older, event.ToolCall)
-	again, end := runs(t, newer, func(observe func(kernel.Update)) (*kernel.Result, error) {
+	again, end := runs(t, func(observe func(kernel.Update)) (*kernel.Result, error) {
 		return newer.Resume(t.Context(), kernel.ResumeOptions{Session: "demo", Force: true, Wait: true, Observe: observe})
 	})
 	if id := <-again; id != left.ID || !first[id] {
@@ -243,7 +243,7 @@ func TestNobodyIsThereToBeAsked(t *testing.T) {
 	if err != nil || result.Status != state.Failed || result.Failure.ErrorType != "approval_required" || result.Failure.Attempt != 1 || len(agent.heard()) != 0 {
 		t.Fatalf("%+v, failure %+v, %v", result, result.Failure, err)
 	}
-	asked, end := runs(t, e, func(observe func(kernel.Update)) (*kernel.Result, error) {
+	asked, end := runs(t, func(observe func(kernel.Update)) (*kernel.Result, error) {
 		return e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo", Wait: true, Observe: observe})
 	})
 	if err := e.Answer(t.Context(), kernel.AnswerOptions{Session: "demo", Question: <-asked, Answer: "approve"}); err != nil {
@@ -259,7 +259,7 @@ func TestAnUnansweredToolQuestionEscalates(t *testing.T) {
 	agent := carefully("a")
 	e := carefulEngine(t, project(t, strings.Replace(carefulStage, "default: prompt", "timeout: 0.01, on_timeout: escalate", 1)), agent)
 	ctx, cancel := context.WithCancelCause(t.Context())
-	asked, end := runs(t, e, func(observe func(kernel.Update)) (*kernel.Result, error) {
+	asked, end := runs(t, func(observe func(kernel.Update)) (*kernel.Result, error) {
 		return e.Run(ctx, kernel.RunOptions{Pipeline: "two", Session: "demo", Wait: true, Observe: observe})
 	})
 	tool, escalated := <-asked, <-asked

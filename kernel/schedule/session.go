@@ -13,15 +13,15 @@ import (
 // handledKept is how many ids of control messages a state remembers.
 const handledKept = 100
 
-// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish; an
-// abort cancels it.
+// decideStop ends or pauses the run once nothing is in flight. A pause lets an attempt finish, unless that waits for
+// a person; an abort cancels it.
 func decideStop(s state.State) []Command {
 	if s.Status == state.Running {
 		if cmds := inFlight(s); len(cmds) > 0 {
 			if s.Stop.Action == "abort" {
 				return cmds
 			}
-			return nil
+			return unanswered(s, cmds)
 		}
 	}
 	if s.Stop.Action == "abort" {
@@ -33,6 +33,25 @@ func decideStop(s state.State) []Command {
 	}
 	return record(event.New(event.SessionPaused, cursorOf(s), "",
 		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason, By: s.Stop.By}))
+}
+
+// unanswered are those of the cancel commands that are for attempts which wait for a person: who pauses the run does
+// not mean to answer.
+func unanswered(s state.State, cancels []Command) []Command {
+	var cmds []Command
+	for _, c := range cancels {
+		for _, q := range s.Questions {
+			if q.Kind == event.QuestionTool && q.Key == c.Key {
+				c.Cause = &event.FailureData{
+					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a person was asked: " + q.Text,
+					Remedy: "the call is asked about again when the run goes on", ResumeCommand: "agent-pipelines resume " + s.Session,
+				}
+				cmds = append(cmds, c)
+				break
+			}
+		}
+	}
+	return cmds
 }
 
 func sessionComplete(p *plan.Plan, s state.State) event.Event {

@@ -28,10 +28,11 @@ func toolQuestion(w Work, callID string, due time.Duration) event.Event {
 	return event.New(event.QuestionAsked, w.Command.Place.Cursor(), w.Command.Key, d)
 }
 
-// later answers a question of the first iteration after a while, from outside.
+// later answers a question of the first iteration after a while, from outside, or stops the run.
 type later struct {
 	after      time.Duration
 	call, word string
+	stop       event.Event // instead of an answer
 }
 
 // attended runs one stage of one iteration in a session where somebody is there to be asked.
@@ -46,7 +47,7 @@ func attended(t *testing.T, attempt func(context.Context, Work) event.Event, ans
 	sending.Go(func() {
 		for _, a := range answers {
 			time.Sleep(a.after)
-			e := asked("abort", "")
+			e := a.stop
 			if a.call != "" {
 				e = event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 					ID: event.ToolQuestionID(event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a.call), Answer: a.word, Digest: a.call, By: "ann",
@@ -91,8 +92,8 @@ func TestAskWaitsForAPerson(t *testing.T) {
 		want    event.QuestionAnsweredData
 		took    time.Duration
 	}{
-		{"answered", 0, []later{{time.Hour, "1", "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
-		{"answered in time", 2 * time.Hour, []later{{time.Hour, "1", "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
+		{"answered", 0, []later{{after: time.Hour, call: "1", word: "approve"}}, event.QuestionAnsweredData{Answer: "approve", By: "ann"}, time.Hour},
+		{"answered in time", 2 * time.Hour, []later{{after: time.Hour, call: "1", word: "reject"}}, event.QuestionAnsweredData{Answer: "reject", By: "ann"}, time.Hour},
 		{"not in time", 5 * time.Minute, nil, event.QuestionAnsweredData{Answer: "reject", Expired: true}, 5 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -133,7 +134,7 @@ func TestAskAnswersOnce(t *testing.T) {
 				got = a
 				time.Sleep(time.Second)
 				return complete(w)
-			}, later{time.Minute, "1", "approve"})
+			}, later{after: time.Minute, call: "1", word: "approve"})
 			if diff := cmp.Diff([]event.QuestionAnsweredData{got}, j.answers(t)); diff != "" || got.Expired != (len(refused) == 1) {
 				t.Errorf("refused %v: %s", refused, diff)
 			}
@@ -164,9 +165,46 @@ func TestAskSideBySide(t *testing.T) {
 			}
 			all.Wait()
 			return complete(w)
-		}, later{time.Second, "3", "reject"}, later{time.Second, "1", "approve"}, later{time.Second, "2", "approve"})
+		}, later{after: time.Second, call: "3", word: "reject"}, later{after: time.Second, call: "1", word: "approve"}, later{after: time.Second, call: "2", word: "approve"})
 		if diff := cmp.Diff(map[string]string{"1": "approve", "2": "approve", "3": "reject"}, words); diff != "" {
 			t.Error(diff)
+		}
+	})
+}
+
+// U050: an attempt that waits for a person is not waited for by a pause; it is made again when the run goes on.
+func TestPauseEndsAQuestion(t *testing.T) {
+	for _, kind := range []string{"user", "signal", "approval"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				st, _, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+					_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
+					if failure.KindOf(err) != failure.SignalInterrupt || failure.From(err).Message != "the run was paused while a person was asked: run it?" {
+						t.Errorf("error %v", err)
+					}
+					return failed(w, err)
+				}, later{after: time.Second, stop: asked("pause", kind)})
+				l := st.Nodes["0"].Loop
+				if st.Status != state.Paused || string(st.PauseKind) != kind || len(st.Questions) != 0 || l.Phase != state.PhaseReady || time.Since(began) != time.Second {
+					t.Errorf("status %s %s, phase %s, after %s, questions %v", st.Status, st.PauseKind, l.Phase, time.Since(began), st.Questions)
+				}
+			})
+		})
+	}
+}
+
+// A pause that was asked for before waits no more for a question that comes after it.
+func TestQuestionAfterAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		st, _, _ := attended(t, func(ctx context.Context, w Work) event.Event {
+			time.Sleep(time.Minute)
+			_, err := w.Ask(ctx, toolQuestion(w, "1", time.Hour))
+			return failed(w, err)
+		}, later{after: time.Second, stop: asked("pause", "user")})
+		if st.Status != state.Paused || time.Since(began) != time.Minute {
+			t.Errorf("status %s after %s", st.Status, time.Since(began))
 		}
 	})
 }
@@ -181,7 +219,7 @@ func TestAbortEndsAQuestion(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 			return failed(w, err)
-		}, later{after: time.Second})
+		}, later{after: time.Second, stop: asked("abort", "")})
 		if st.Status != state.Aborted || len(st.Questions) != 0 || time.Since(began) != time.Second {
 			t.Errorf("status %s after %s, questions %v", st.Status, time.Since(began), st.Questions)
 		}
