@@ -166,7 +166,7 @@ func TestConfirm(t *testing.T) {
 	if next.Kind != schedule.Attempt || next.Place.Node != "1" {
 		t.Fatalf("due is %s", asJSON(next))
 	}
-	if diff := cmp.Diff([]string{"a"}, h.state.ApprovedStages); diff != "" || h.state.Context != "well done" || h.state.Questions != nil && len(h.state.Questions) > 0 {
+	if diff := cmp.Diff([]string{"a"}, h.state.ApprovedStages); diff != "" || h.state.Context != "well done" || len(h.state.Questions) > 0 {
 		t.Errorf("approved %v, context %q, questions %v", h.state.ApprovedStages, h.state.Context, h.state.Questions)
 	}
 	h.complete(next, "")
@@ -202,7 +202,8 @@ func TestReject(t *testing.T) {
 		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}), plan.Hook{Point: plan.PointStageEnd, Stage: "a"}))
 		h.iterate("")
 		h.decide("stop")
-		return h, h.put(event.QuestionSupervise, true)
+		q := h.put(event.QuestionSupervise, true)
+		return h, q
 	}
 	h, q := begin()
 	h.commit()
