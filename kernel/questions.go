@@ -40,6 +40,35 @@ type Question struct {
 	Due     *time.Time `json:"due,omitempty"`
 	// Answer is what somebody said that the run has not taken up yet, nil: nobody did.
 	Answer *state.Answer `json:"answer,omitempty"`
+	// Commands answer it, or show all of it.
+	Commands QuestionCommands `json:"commands"`
+}
+
+// QuestionCommands are command lines about a question. Those that it does not take are empty, and so are the answers
+// to one that is answered.
+type QuestionCommands struct {
+	Approve  string `json:"approve,omitempty"`
+	Reject   string `json:"reject,omitempty"`
+	Feedback string `json:"feedback,omitempty"` // TEXT stands for what is to be said
+	Show     string `json:"show"`
+}
+
+func commandsOf(q Question) QuestionCommands {
+	words := q.Session + " " + q.ID
+	c := QuestionCommands{Show: "agent-pipelines questions show " + words}
+	if q.Answer != nil {
+		return c
+	}
+	if slices.Contains(q.Options, event.AnswerApprove) {
+		c.Approve = "agent-pipelines approve " + words
+	}
+	if slices.Contains(q.Options, event.AnswerReject) {
+		c.Reject = "agent-pipelines reject " + words
+		if q.AcceptFeedback {
+			c.Feedback = c.Reject + " --feedback TEXT"
+		}
+	}
+	return c
 }
 
 // Questions are the questions that a session has open, oldest first, with those that are answered and not taken up
@@ -87,6 +116,7 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 		}
 		asked.Files = append(asked.Files, f.Path)
 	}
+	asked.Commands = commandsOf(asked)
 	return asked
 }
 
@@ -107,7 +137,8 @@ type AnswerOptions struct {
 
 // Answer answers a question of a session. Whoever holds the session goes on with it; if nobody does, it is journaled
 // here, and [Engine.Resume] goes on. A rejection without a text ends the session. It fails with [ErrNoQuestion] where
-// nothing like it is open, and with [ErrOptions] for an answer that the question does not take.
+// nothing like it is open, with [ErrTerminal] if the session has ended, and with [ErrOptions] for an answer that the
+// question does not take.
 func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 	q, err := e.openQuestion(o)
 	if err != nil {
@@ -144,12 +175,8 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 	case len(open) > 1:
 		return Question{}, refused(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
 			WithHint("name one of them: agent-pipelines questions list %s", o.Session)
-	case len(open) == 0 && o.Question != "":
-		return Question{}, refused(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
-			WithHint("agent-pipelines questions list %s shows what it asks", o.Session)
 	case len(open) == 0:
-		return Question{}, refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
-			WithHint("agent-pipelines status %s says how it stands", o.Session)
+		return Question{}, e.notAsked(o, all)
 	}
 	q := open[0]
 	switch {
@@ -165,6 +192,35 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 			WithHint("look at it again: agent-pipelines questions show %s %s", o.Session, q.ID)
 	}
 	return q, nil
+}
+
+// notAsked says why there is nothing to answer.
+func (e *Engine) notAsked(o AnswerOptions, all []Question) error {
+	st, err := e.Status(o.Session)
+	if err != nil {
+		return err
+	}
+	for _, q := range all { // all of them are answered, or have another id
+		if o.Question != "" && q.ID != o.Question {
+			continue
+		}
+		by := ""
+		if q.Answer.By != "" {
+			by = " by " + q.Answer.By
+		}
+		return refused(ErrNoQuestion, "question %s of session '%s' is answered already: %s%s", q.ID, o.Session, q.Answer.Word, by).
+			WithHint("agent-pipelines resume %s goes on with it, unless a process holds the session", o.Session)
+	}
+	switch {
+	case st.Status.Final():
+		return refused(ErrTerminal, "session '%s' %s", o.Session, ended(st.Status)).WithHint("nothing is left to be answered")
+	case o.Question != "":
+		return refused(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
+			WithHint("agent-pipelines questions list %s shows what it asks", o.Session)
+	default:
+		return refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
+			WithHint("agent-pipelines status %s says how it stands", o.Session)
+	}
 }
 
 func tooLong(text string) error {

@@ -155,7 +155,7 @@ func (e *Engine) Sessions() ([]SessionInfo, error) {
 		}
 		infos = append(infos, SessionInfo{
 			Session: h.Session, Status: h.Status, Crashed: !held && h.Status == state.Running, Stage: h.Stage,
-			Run: h.Run, Runs: h.Runs, Modified: h.Modified,
+			Run: h.Run, Runs: h.Runs, Waiting: h.Waiting, Modified: h.Modified,
 		})
 	}
 	return infos, nil

@@ -145,13 +145,15 @@ type Plugins = pluginhost.Listing
 
 // SessionInfo is one line of a list of sessions.
 type SessionInfo struct {
-	Session  string       `json:"session"`
-	Status   state.Status `json:"status"`
-	Crashed  bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
-	Stage    string       `json:"stage,omitempty"`   // the node it is at
-	Run      int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
-	Runs     int          `json:"runs,omitempty"`
-	Modified time.Time    `json:"modified"`
+	Session string       `json:"session"`
+	Status  state.Status `json:"status"`
+	Crashed bool         `json:"crashed,omitempty"` // running by its state, but nobody holds it
+	Stage   string       `json:"stage,omitempty"`   // the node it is at
+	Run     int          `json:"run,omitempty"`     // of the whole pipeline, 0 where it runs once
+	Runs    int          `json:"runs,omitempty"`
+	// Waiting are the ids of the questions that a person has not answered yet.
+	Waiting  []string  `json:"waiting,omitempty"`
+	Modified time.Time `json:"modified"`
 }
 
 // Status is what is known of a session.

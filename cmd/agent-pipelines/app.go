@@ -29,6 +29,8 @@ type app struct {
 	settings
 	parser *kong.Kong
 	code   exit // of a run that ended without an error
+	// unattended: nobody watches the terminal that a session runs in.
+	unattended bool
 }
 
 // run does what the line says and returns the code to exit with.

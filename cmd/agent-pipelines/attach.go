@@ -142,6 +142,7 @@ func resultOf(s *kernel.Status) *kernel.Result {
 	r := &kernel.Result{
 		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
 		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
+		Questions: s.Questions,
 	}
 	r.Success = s.Status == state.Completed && (s.Mode != modeLoop || s.Reason != "max_iterations")
 	if s.EndedAt != nil {

@@ -46,7 +46,7 @@ var exits = []struct {
 	{exitConfig, "a pipeline or stage does not exist or does not compile, or config.yaml has faults"},
 	{exitQuestion, "a question to a person under non_interactive: fail"},
 	{exitPreflight, "before any work: a plugin, an agent's command, its configuration or the isolation asked for is missing or refused"},
-	{exitNoResume, "there is nothing to resume"},
+	{exitNoResume, "there is nothing to resume, or no such question to be answered"},
 	{exitTerminal, "the session has ended for good"},
 	{exitLocked, "another process runs the session"},
 	{exitTimeout, "a stage or the run passed its time limit"},
@@ -90,6 +90,7 @@ var sentinels = []struct {
 	word string
 }{
 	{kernel.ErrNothingToResume, exitNoResume, "nothing_to_resume"},
+	{kernel.ErrNoQuestion, exitNoResume, "no_question"},
 	{kernel.ErrTerminal, exitTerminal, "terminal_session"},
 	{kernel.ErrLocked, exitLocked, string(failure.LockContention)},
 	{kernel.ErrSessionName, exitUsage, wordUsage},

@@ -17,6 +17,11 @@ type line struct {
 	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`
 	Pause    pauseVerb     `cmd:"" help:"Ask a running session to pause."`
 	Abort    abortVerb     `cmd:"" help:"End a session for good."`
+	Approve  approveVerb   `cmd:"" help:"Approve what a session asks about."`
+	Reject   rejectVerb    `cmd:"" help:"Reject what a session asks about: with feedback the stage is sent back, without it the session ends."`
+	Answer   answerVerb    `cmd:"" help:"Answer a question: approve, reject, or feedback."`
+	Ask      questionsVerb `cmd:"" name:"questions" help:"Show what sessions ask."`
+	Feedback feedbackVerb  `cmd:"" help:"Tell the agents of a session something in their next prompts."`
 	Status   statusVerb    `cmd:"" help:"Show where a session is."`
 	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
 	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`

@@ -111,7 +111,10 @@ func stageOf(s kernel.SessionInfo) string {
 	if runs := ofRuns(s.Run, s.Runs); runs != "" {
 		text += " (run " + runs + ")"
 	}
-	return text
+	if n := len(s.Waiting); n > 0 {
+		text += fmt.Sprintf(" (waiting for you: %s)", screen.Clean(strings.Join(s.Waiting, ", ")))
+	}
+	return strings.TrimSpace(text)
 }
 
 // writeSessions writes a table of sessions, with their ages at a time.

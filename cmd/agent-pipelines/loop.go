@@ -35,6 +35,7 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	o.Stage, o.Session = v.Stage, v.Session
+	a.unattended = v.Unattended
 	if v.Max != nil {
 		o.Max = *v.Max
 	}
@@ -56,8 +57,8 @@ func (a *app) start(ctx context.Context, at placeFlags, o kernel.RunOptions, com
 			check: func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error) { return e.Preflight(ctx, o) },
 		})
 	}
-	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
-		o.Observe = observe
+	return a.perform(ctx, o.Wait, func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error) {
+		o.Wait, o.Observe = wait, observe
 		return e.Run(ctx, o)
 	}, say...)
 }

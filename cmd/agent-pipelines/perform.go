@@ -17,15 +17,20 @@ type view interface {
 	io.Writer
 	Show(u kernel.Update)
 	Say(line string)
+	// Hold keeps back what is written, and Release lets it through: meanwhile the terminal is somebody else's.
+	Hold()
+	Release()
 	Close()
 }
 
-// work runs or resumes a session and reports all that happens to observe.
-type work func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error)
+// work runs or resumes a session and reports all that happens to observe. With wait it waits for answers to questions,
+// instead of pausing.
+type work func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error)
 
-// perform runs a session in the foreground: with a view, with signals, and with the result printed
-// at the end. say are lines for the view before anything else.
-func (a *app) perform(ctx context.Context, do work, say ...string) error {
+// perform runs a session in the foreground: with a view, with signals, with a prompt for questions where somebody is
+// there, and with the result printed at the end. wait waits for answers whoever is there; say are lines for the view
+// before anything else.
+func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) error {
 	v := a.view()
 	defer v.Close()
 	engine, err := a.engine(v)
@@ -42,13 +47,16 @@ func (a *app) perform(ctx context.Context, do work, say ...string) error {
 	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
 		v.Say(line)
 	}
-	result, err := do(ctx, engine, func(u kernel.Update) {
+	ask := a.asker(ctx, engine, v, w, wait)
+	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
+		ask.observe(u)
 		if !a.JSON { // else the result has them
 			writeDiagnostics(v, u.Warnings)
 		}
 		v.Show(u)
 	})
+	ask.close()
 	err = errors.Join(err, shut(ctx, engine))
 	v.Close()
 	if err != nil {
@@ -109,4 +117,6 @@ type silent struct{ io.Writer }
 
 func (silent) Show(kernel.Update) {}
 func (silent) Say(string)         {}
+func (silent) Hold()              {}
+func (silent) Release()           {}
 func (silent) Close()             {}

@@ -36,6 +36,7 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	o.Pipeline, o.Session, o.Runs = v.Pipeline, v.Session, int(v.Runs)
+	a.unattended = v.Unattended
 	return a.start(ctx, v.placeFlags, o, func(session string, more ...string) []string {
 		return a.foreground("pipeline", slices.Concat(v.arguments(o), more), append([]string{v.Pipeline, session}, v.Runs.word()...))
 	}, "Compiling plan.json...")

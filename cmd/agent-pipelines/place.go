@@ -68,6 +68,12 @@ func (f *cleanedFlag) notes() []event.Event {
 	}{*f.TmuxCleaned})}
 }
 
+// waitFlags say what happens when a person is asked.
+type waitFlags struct {
+	Wait       bool `help:"When a person is asked, wait for the answer instead of pausing. At a terminal you are asked there anyway."`
+	Unattended bool `hidden:"" help:"Nobody watches the terminal: do not ask there, unless --wait says to wait."`
+}
+
 // arguments are the flags for another process of this program that works the same way. It prints for
 // people, whatever this one does.
 func (s settings) arguments() []string {
@@ -86,10 +92,10 @@ func (s settings) arguments() []string {
 	return args
 }
 
-// foreground is a command that runs in the foreground of whatever starts it. The words come behind "--",
-// since they may look like flags.
+// foreground is a command that runs in the foreground of whatever starts it, which nobody watches. The words come
+// behind "--", since they may look like flags.
 func (s settings) foreground(verb string, flags, words []string) []string {
-	return slices.Concat([]string{verb, "--foreground"}, s.arguments(), flags, []string{"--"}, words)
+	return slices.Concat([]string{verb, "--foreground", "--unattended"}, s.arguments(), flags, []string{"--"}, words)
 }
 
 // maximum is a number of iterations as a word, none for nil.

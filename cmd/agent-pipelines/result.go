@@ -42,9 +42,8 @@ func writeResult(to io.Writer, r *kernel.Result) {
 	for _, line := range resultFacts(r) {
 		fmt.Fprintln(to, "  "+line)
 	}
-	if r.ResumeCommand != "" {
-		fmt.Fprintln(to, "To resume: "+r.ResumeCommand)
-	}
+	writeWaiting(to, r.Questions)
+	writeResume(to, r.ResumeCommand)
 }
 
 func ending(r *kernel.Result) string {

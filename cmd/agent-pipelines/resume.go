@@ -16,6 +16,7 @@ type resumeVerb struct {
 	Force   bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
 	resumePlace
 	cleanedFlag
+	waitFlags
 }
 
 // resumePlace says where a session goes on.
@@ -31,7 +32,8 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Notes: v.notes()}
+	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Notes: v.notes()}
+	a.unattended = v.Unattended
 	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
 }
 
@@ -48,7 +50,8 @@ func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions) e
 	if err != nil {
 		return err
 	}
-	o.Context, o.Force = f.Context, f.Force
+	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
+	a.unattended = f.Unattended
 	if ignored := f.ignoredOnResume(); ignored != "" {
 		return a.resume(ctx, place, o, ignored)
 	}
@@ -87,14 +90,17 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 			if o.Force {
 				more = append(more, "--force")
 			}
+			if o.Wait {
+				more = append(more, "--wait")
+			}
 			return a.foreground("resume", more, []string{session})
 		},
 	})
 }
 
 func (a *app) resumeHere(ctx context.Context, o kernel.ResumeOptions, say ...string) error {
-	return a.perform(ctx, func(ctx context.Context, e *kernel.Engine, observe func(kernel.Update)) (*kernel.Result, error) {
-		o.Observe = observe
+	return a.perform(ctx, o.Wait, func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error) {
+		o.Wait, o.Observe = wait, observe
 		return e.Resume(ctx, o)
 	}, say...)
 }

@@ -24,6 +24,7 @@ type runFlags struct {
 
 	placeFlags
 	cleanedFlag
+	waitFlags
 }
 
 // check refuses combinations that contradict themselves, and what this version cannot do.
@@ -50,7 +51,7 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
 		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
-		Inputs:   inputs, Commands: f.Command, Force: f.Force, Notes: f.notes(),
+		Inputs:   inputs, Commands: f.Command, Force: f.Force, Wait: f.Wait, Notes: f.notes(),
 		EnvProvider: a.getenv("CLAUDE_PIPELINE_PROVIDER"),
 		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.getenv("CLAUDE_PIPELINE_CONTEXT"),
@@ -75,6 +76,9 @@ func (f *runFlags) arguments(o kernel.RunOptions) []string {
 	}
 	if o.Force {
 		args = append(args, "--force")
+	}
+	if o.Wait {
+		args = append(args, "--wait")
 	}
 	return args
 }

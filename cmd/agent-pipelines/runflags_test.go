@@ -122,6 +122,7 @@ func TestArguments(t *testing.T) {
 	want := runFlags{
 		Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
 		Command: map[string]string{"test": "make a=b", "lint": "x; y"}, Force: true, placeFlags: placeFlags{Foreground: true},
+		waitFlags: waitFlags{Wait: true, Unattended: true},
 	}
 	a := &app{console: environmentOf(nil), settings: settings{
 		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,

@@ -31,6 +31,7 @@ type watch struct {
 	mu      sync.Mutex
 	session string    // "" until it is known
 	first   os.Signal // nil while none came
+	left    bool      // another program has the keyboard
 }
 
 // watchSignals begins to listen for SIGINT and SIGTERM, and for SIGHUP, which a terminal sends that
@@ -65,6 +66,10 @@ func (w *watch) read() {
 // take acts on one signal.
 func (w *watch) take(s os.Signal) {
 	w.mu.Lock()
+	if w.left && s == syscall.SIGINT {
+		w.mu.Unlock()
+		return
+	}
 	session, again := w.session, w.first != nil
 	if !again {
 		w.first = s
@@ -84,6 +89,13 @@ func (w *watch) runs(session string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.session = session
+}
+
+// leave leaves Ctrl-C to another program at the keyboard, or takes it back.
+func (w *watch) leave(left bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.left = left
 }
 
 // signal is the first signal that came, nil for none.

@@ -73,9 +73,8 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	if s.Failure != nil {
 		failureOf(s.Failure).print(to)
 	}
-	if s.ResumeCommand != "" {
-		fmt.Fprintln(to, "To resume: "+s.ResumeCommand)
-	}
+	writeWaiting(to, s.Questions)
+	writeResume(to, s.ResumeCommand)
 	if s.RepairCommand != "" {
 		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
 	}

@@ -148,19 +148,32 @@ func (k *call) files() []event.Ref {
 			refs = append(refs, ref)
 		}
 	}
-	n := k.State.Nodes[k.at.Outer()]
-	said := n.Output
-	for _, b := range n.Branches { // of several providers the manifest tells
-		if ref, written := n.Artifacts[event.Manifest]; written && b.Status == state.NodeComplete {
-			said = &ref
-		}
-	}
-	if said != nil {
-		if ref, err := k.Dir.Ref(said.Path); err == nil {
+	if name := k.said(); name != "" {
+		if ref, err := k.Dir.Ref(name); err == nil {
 			refs = append(refs, ref)
 		}
 	}
 	return refs
+}
+
+// said is the file with what the agent said last: at the end of a block the manifest, which tells of all of them, "" if
+// there is none.
+func (k *call) said() string {
+	n := k.State.Nodes[k.at.Outer()]
+	ref, written := n.Artifacts[event.Manifest]
+	switch {
+	case k.at.Branch != "": // the node's output is that of whichever provider was last
+		if node, err := rundir.At(k.Plan, k.at); err == nil {
+			return node.Iteration(k.at.Iteration).Output()
+		}
+		return ""
+	case written && len(n.Branches) > 0:
+		return ref.Path
+	case n.Output == nil || len(n.Branches) > 0:
+		return ""
+	default:
+		return n.Output.Path
+	}
 }
 
 // preview is the beginning of the first file.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -21,7 +22,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	f := Front{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
-		Run: st.Run, Runs: st.Runs,
+		Run: st.Run, Runs: st.Runs, Waiting: schedule.Awaited(st),
 	}
 	if at := stampOf(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at
@@ -33,11 +34,33 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 		ResumedAt: stampOf(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
 		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
 		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: tokens(st.Usage),
-		EventSeq: st.Seq, Scheduler: &st,
+		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
 	}
 	b.StageArtifacts, b.Retries = ofNodes(p, st)
 	b.end(st, loop)
 	return f, b
+}
+
+// pending is what the questions that are not settled are about; of several of a kind, the first by id.
+func pending(p *plan.Plan, st state.State) Pending {
+	var found Pending
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(st.Questions))) {
+		q := st.Questions[id]
+		_, at, _, _ := q.Key.Parse()
+		switch n := p.Find(at.Node); {
+		case q.Answer != nil && q.Answer.Word == event.AnswerReject:
+			found.Feedback = q.Answer.Text
+		case q.Answer != nil:
+		case q.Kind == event.QuestionEscalation:
+			found.Escalation = id
+		case n != nil:
+			found.Approval, found.Artifact = n.ID, ""
+			if len(q.Shown) > 0 {
+				found.Artifact = q.Shown[0].Path
+			}
+		}
+	}
+	return found
 }
 
 // end says how the run ended or why it waits.

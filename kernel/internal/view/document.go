@@ -29,6 +29,8 @@ type Front struct {
 	Stages             []Stage `json:"stages"`            // pipelines: those entered in this run; loops: none
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
 	Runs               int     `json:"runs,omitempty"`    // how often it does
+	// Waiting are the ids of the questions that a person has not answered yet.
+	Waiting []string `json:"waiting,omitempty"`
 }
 
 // Back is what stands behind the history: Bash's members, then ours.
@@ -54,11 +56,24 @@ type Back struct {
 	StageArtifacts  map[string]map[string]event.Ref `json:"stage_artifacts,omitempty"` // by node id and name
 	Cycles          map[string]int                  `json:"cycles,omitempty"`          // returns by edge
 	Retries         map[string]int                  `json:"retries,omitempty"`         // stage retries by node id
-	Questions       []string                        `json:"questions,omitempty"`       // ids of those without answer
-	TokensUsed      *int64                          `json:"total_tokens_used,omitempty"`
-	CostUSD         *float64                        `json:"total_cost_usd,omitempty"`
-	EventSeq        int64                           `json:"event_seq"` // of the last event seen here
-	Scheduler       *state.State                    `json:"scheduler,omitempty"`
+	Questions       []string                        `json:"questions,omitempty"`       // ids of those that are not settled
+	ApprovedStages  []string                        `json:"approved_stages,omitempty"` // by a person
+	Pending
+	TokensUsed *int64       `json:"total_tokens_used,omitempty"`
+	CostUSD    *float64     `json:"total_cost_usd,omitempty"`
+	EventSeq   int64        `json:"event_seq"` // of the last event seen here
+	Scheduler  *state.State `json:"scheduler,omitempty"`
+}
+
+// Pending is what a person has to look at, or has said.
+type Pending struct {
+	// Approval is the id of the stage whose work waits to be approved, Artifact the path of what it made: in the
+	// session's directory, or absolute.
+	Approval string `json:"pending_approval,omitempty"`
+	Artifact string `json:"pending_artifact,omitempty"`
+	// Feedback is the text that a stage is to be sent back with.
+	Feedback   string `json:"pending_feedback,omitempty"`
+	Escalation string `json:"escalation_id,omitempty"` // of the question about it
 }
 
 // Stage is a node that was entered: Bash's members, then ours.

@@ -21,7 +21,8 @@ type Head struct {
 	CurrentStage       int
 	Iteration          int
 	IterationCompleted int
-	Run, Runs          int // of the whole pipeline, 0 where it runs once
+	Run, Runs          int      // of the whole pipeline, 0 where it runs once
+	Waiting            []string // ids of the questions that nobody has answered
 	// Err is why the file could not be read; nil for a session that has none yet.
 	Err error
 }
@@ -56,7 +57,7 @@ func headOf(p *rundir.Project, e rundir.Entry) Head {
 	h := Head{
 		Session: e.Session, Modified: e.Modified, Type: d.Type, Status: state.Status(d.Status), StartedAt: d.StartedAt,
 		CurrentStage: d.CurrentStage, Iteration: d.Iteration, IterationCompleted: d.IterationCompleted,
-		Run: d.Run, Runs: d.Runs, Err: err,
+		Run: d.Run, Runs: d.Runs, Waiting: d.Waiting, Err: err,
 	}
 	for _, s := range d.Stages {
 		if s.Index == d.CurrentStage {

@@ -73,13 +73,15 @@ func (d *Document) fields() map[string]any {
 	return map[string]any{
 		"session": &d.Session, "type": &d.Type, "started_at": &d.StartedAt, "status": &d.Status,
 		"current_stage": &d.CurrentStage, "iteration": &d.Iteration, "iteration_completed": &d.IterationCompleted,
-		"iteration_started": &d.IterationStarted, "stages": &d.Stages, "run": &d.Run, "runs": &d.Runs, "history": &d.History,
+		"iteration_started": &d.IterationStarted, "stages": &d.Stages, "run": &d.Run, "runs": &d.Runs, "waiting": &d.Waiting, "history": &d.History,
 		"event_offset": &d.EventOffset, "completed_at": &d.CompletedAt, "completion_reason": &d.CompletionReason,
 		"failed_at": &d.FailedAt, "error": &d.Error, "error_type": &d.ErrorType, "resume_from": &d.ResumeFrom,
 		"resumed_at": &d.ResumedAt, "paused_at": &d.PausedAt, "pause_reason": &d.PauseReason, "pause_kind": &d.PauseKind,
 		"run_id": &d.RunID, "pipeline": &d.Pipeline, "current_attempt": &d.CurrentAttempt,
 		"iteration_count": &d.IterationCount, "completed_stages": &d.CompletedStages, "stage_artifacts": &d.StageArtifacts,
 		"cycles": &d.Cycles, "retries": &d.Retries, "questions": &d.Questions, "total_tokens_used": &d.TokensUsed,
+		"approved_stages": &d.ApprovedStages, "pending_approval": &d.Approval, "pending_artifact": &d.Artifact,
+		"pending_feedback": &d.Feedback, "escalation_id": &d.Escalation,
 		"total_cost_usd": &d.CostUSD, "event_seq": &d.EventSeq, "scheduler": &d.Scheduler,
 	}
 }

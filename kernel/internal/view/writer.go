@@ -23,26 +23,27 @@ const (
 	interval = time.Second
 )
 
-// Writer keeps a session's state.json, and those of the providers in parallel blocks, in step with its
-// journal. The file is replaced in one step and not synced. It is written at every transition and stop,
+// Writer keeps a session's state.json, those of the providers in parallel blocks, and the files of questions to people
+// in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
 // and for the events of iterations at once while it is small, else within a second and at most once in
 // that time. Its methods may be called from several goroutines.
 type Writer struct {
 	dir  *rundir.Dir
 	plan *plan.Plan
 
-	mu      sync.Mutex // guards:
-	history history
-	latest  state.State
-	size    int // of the file as last written, bytes
-	later   *time.Timer
-	failed  error // of a write that nobody waited for
+	mu        sync.Mutex // guards:
+	history   history
+	questions questions
+	latest    state.State
+	size      int // of the file as last written, bytes
+	later     *time.Timer
+	failed    error // of a write that nobody waited for
 }
 
 // New returns the writer of a session that follows a plan. past are the events that the journal holds
 // already; the history is made from them. It writes nothing yet.
 func New(dir *rundir.Dir, p *plan.Plan, past []event.Event) *Writer {
-	w := &Writer{dir: dir, plan: p}
+	w := &Writer{dir: dir, plan: p, questions: questions{}}
 	for _, e := range past {
 		_ = w.observe(e) // plain text always renders
 	}
@@ -55,7 +56,8 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.writeProviders(e), w.follow(e))
+	err := w.writeProviders(e)
+	return errors.Join(err, w.follow(e), w.writeQuestions())
 }
 
 func (w *Writer) follow(e event.Event) error {
@@ -82,7 +84,7 @@ func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return w.write()
+	return errors.Join(w.write(), w.writeQuestions())
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
@@ -110,6 +112,7 @@ func (w *Writer) observe(e event.Event) error {
 	if e.Type == event.SessionImported {
 		return w.takeOver(e)
 	}
+	w.questions.observe(w.plan, e)
 	if it, ok := entry(w.dir, w.plan, e); ok {
 		return w.history.add(it)
 	}

@@ -26,13 +26,18 @@ func Details(e event.Event) string {
 	}
 	var data map[string]any
 	if json.Unmarshal(e.Data, &data) == nil {
+		if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
+			data["question"] = data["id"]
+		}
 		parts = append(parts, chosen(data)...)
 	}
 	return Clean(strings.Join(parts, " "))
 }
 
 // shown are the keys of an event's data that stand in its line, in this order.
-var shown = []string{"provider", "model", "action", "kind", "tool", "status", "decision", "error_type", "reason", "message"}
+var shown = []string{
+	"provider", "model", "point", "action", "question", "kind", "tool", "status", "decision", "answer", "by", "error_type", "reason", "message", "text",
+}
 
 func chosen(data map[string]any) []string {
 	var parts []string

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // redrawEvery is how often the time that runs is drawn again.
@@ -20,6 +22,10 @@ const (
 	showCursor = "\x1b[?25h"
 	oneUp      = "\x1b[1A"
 	eraseBelow = "\r\x1b[J"
+	saveTitle  = "\x1b[22;0t"
+	title      = "\x1b]0;" // up to a bell
+	bell       = "\a"
+	calm       = title + bell + "\x1b[23;0t" // no title, where none was saved
 	dim        = "\x1b[2m"
 	bold       = "\x1b[1m"
 	reset      = "\x1b[0m"
@@ -39,6 +45,9 @@ type Live struct {
 	status  status
 	drawn   []int  // columns of the lines that are on the screen now
 	partial []byte // a log line whose end has not come yet
+	held    bool
+	late    late // what is to be written when it is not held any more
+	waiting bool // for a person, as the terminal's title says
 	closed  bool
 }
 
@@ -79,10 +88,51 @@ func (l *Live) Show(u kernel.Update) {
 	lines := l.narrator.Lines(u)
 	l.mu.Lock()
 	changed := l.status.take(u, now)
+	l.announce(u)
 	l.mu.Unlock()
 	if len(lines) > 0 || changed {
 		l.draw(join(lines), now)
 	}
+}
+
+// announce rings the terminal's bell when the session begins to wait for a person, and says so in its title while it
+// does.
+func (l *Live) announce(u kernel.Update) {
+	if u.State == nil || l.closed {
+		return
+	}
+	if waits := u.State.Status == state.Running && len(schedule.Awaited(*u.State)) > 0; waits != l.waiting {
+		l.waiting = waits
+		text := calm
+		if waits {
+			text = saveTitle + title + "waiting: " + Clean(u.Session) + bell + bell
+		}
+		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
+	}
+}
+
+// Hold takes the live lines away and keeps back what is written, while somebody else uses the terminal.
+func (l *Live) Hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.held && !l.closed {
+		l.held = true
+		io.WriteString(l.out, l.erase(l.columns())+showCursor) //nolint:errcheck // as above
+	}
+}
+
+// Release writes what was kept back, and goes on.
+func (l *Live) Release() {
+	l.mu.Lock()
+	if !l.held || l.closed {
+		l.mu.Unlock()
+		return
+	}
+	l.held = false
+	text := l.late.take()
+	io.WriteString(l.out, hideCursor) //nolint:errcheck // as above
+	l.mu.Unlock()
+	l.draw(text, time.Now())
 }
 
 // Say writes a line of the command itself above the live lines.
@@ -115,7 +165,10 @@ func (l *Live) Close() {
 	l.ticker.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.erase(l.columns()) + string(l.partial) + showCursor
+	last := l.erase(l.columns()) + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor
+	if l.waiting {
+		last += calm
+	}
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 
@@ -125,6 +178,10 @@ func (l *Live) draw(text string, now time.Time) {
 	defer l.mu.Unlock()
 	if l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // as above
+		return
+	}
+	if l.held {
+		l.late.add(text)
 		return
 	}
 	width := l.columns()

@@ -57,6 +57,8 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return sessionHead(at)
 	case event.SessionResumed:
 		return append(resumed(at), stillWaiting(at, e)...)
+	case event.QuestionAsked, event.QuestionAnswered, event.HookStart, event.HookComplete, event.HookTimeout, event.HookSkipped:
+		return hooked(e)
 	case event.RunStart:
 		return sessionHead(at)
 	case event.NodeStart:

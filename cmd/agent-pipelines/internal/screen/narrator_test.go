@@ -35,6 +35,34 @@ func TestNarrator(t *testing.T) {
 		{"backoff", loop.tell(event.TimerSet, "0", 1, event.TimerSetData{Purpose: "backoff", After: 2500 * time.Millisecond}), []string{"  Trying again in 2.5s..."}},
 		{"error", loop.tell(event.Error, "0", 1, event.FailureData{ErrorType: "provider_crashed", Message: "gone"}), []string{"  ✗ provider_crashed: gone"}},
 		{"retry", loop.tell(event.Retry, "0", 1, event.RetryData{N: 2, Max: 3}), []string{"  ↻ attempt 2 of 3"}},
+		{"question", loop.tell(event.QuestionAsked, "0", 1, event.QuestionAskedData{ID: "q-1", Text: "Good\nplan?"}), []string{"  ? q-1: Good plan?"}},
+		{
+			"question asked again", loop.tell(event.QuestionAsked, "0", 1, event.QuestionAskedData{ID: "q-1", Text: "Good?", Changed: true}),
+			[]string{"  ? q-1: Good? (asked again: what was shown has changed)"},
+		},
+		{
+			"answer", loop.tell(event.QuestionAnswered, "", 0, event.QuestionAnsweredData{ID: "q-1", Answer: "reject", By: "anna", Text: "too\x1b long"}),
+			[]string{"  ? q-1: reject by anna: too long"},
+		},
+		{"hook", loop.tell(event.HookStart, "0", 1, event.HookStartData{Action: "webhook", Point: "stage_end"}), nil},
+		{"hook that lets go on", loop.tell(event.HookComplete, "0", 1, event.HookCompleteData{Action: "webhook", Answer: event.HookContinue}), nil},
+		{
+			"hook with a text", loop.tell(event.HookComplete, "0", 1, event.HookCompleteData{
+				Action: "script", Point: "stage_end", Answer: event.HookModifyContext, Context: &event.Ref{Size: 1234},
+			}),
+			[]string{"  ⚑ hook script at stage_end: modify_context (1,234 bytes of context)"},
+		},
+		{
+			"hook that takes too long", loop.tell(event.HookTimeout, "0", 1, event.HookCompleteData{
+				Action: "script", Point: "stage_end", Answer: event.HookPause, Reason: "no answer within 1s",
+			}),
+			[]string{"  ⚑ hook script at stage_end: pause (timeout): no answer within 1s"},
+		},
+		{"hook left out", loop.tell(event.HookSkipped, "0", 1, event.HookSkippedData{Hook: 1, Reason: "the condition does not hold"}), nil},
+		{
+			"hook with a bad condition", loop.tell(event.HookSkipped, "0", 1, event.HookSkippedData{Hook: 2, Point: "stage_end", Reason: "division by 0", Warning: true}),
+			[]string{"  ⚑ hook 2 at stage_end was skipped: division by 0"},
+		},
 		{"judge", pipeline.tell(event.JudgeStart, "1", 1, event.JudgeStartData{Provider: "mock"}), []string{"    Asking the judge (mock)..."}},
 		{"judge's answer", pipeline.tell(event.JudgeComplete, "1", 1, event.JudgeCompleteData{Status: "success"}), nil},
 		{"judge's silence", pipeline.tell(event.JudgeComplete, "1", 1, event.JudgeCompleteData{Status: "failed", Reason: "busy"}), []string{"    The judge did not answer: busy"}},

@@ -53,6 +53,14 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 		a.attempt, a.current, a.progress, a.doing = e.Attempt, nil, sdk.Progress{}, ""
 	case event.IterationComplete, event.Error:
 		a.current, a.progress, a.doing = nil, sdk.Progress{}, "deciding what is next"
+	case event.QuestionAsked:
+		a.doing = "waiting for you"
+	case event.QuestionAnswered: // it does not say where
+		for _, a := range s.running {
+			if a.doing == "waiting for you" {
+				a.doing = "deciding what is next"
+			}
+		}
 	case event.JudgeStart:
 		a.doing = "the judge reads"
 	case event.TimerSet:

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// questionArgs name a question.
+type questionArgs struct {
+	Session  string `arg:"" help:"The session that asks."`
+	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
+}
+
+// goOnFlags let a session go on with the answer.
+type goOnFlags struct {
+	Resume bool `help:"Go on with the session at once, in this terminal, if no process holds it."`
+	Wait   bool `help:"With --resume: wait for the answers to further questions, instead of pausing."`
+}
+
+// approveVerb is `approve <session> [question]`.
+type approveVerb struct {
+	questionArgs
+	Context string `help:"Text for the next prompts: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
+	goOnFlags
+}
+
+func (v *approveVerb) run(ctx context.Context, a *app) error {
+	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: v.Context}, v.goOnFlags)
+}
+
+// rejectVerb is `reject <session> [question]`.
+type rejectVerb struct {
+	questionArgs
+	Feedback string `help:"What is to be done better: the stage is sent back with it. Without it the session ends for good."`
+	goOnFlags
+}
+
+func (v *rejectVerb) run(ctx context.Context, a *app) error {
+	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: v.Feedback}, v.goOnFlags)
+}
+
+// answerVerb is `answer <session> <question> <answer>`.
+type answerVerb struct {
+	Session  string `arg:"" help:"The session that asks."`
+	Question string `arg:"" help:"The question's id."`
+	Answer   string `arg:"" help:"approve or reject; any other text is feedback, where the question takes it."`
+	Text     string `help:"Text for the next prompts with an approval, feedback with a rejection."`
+	goOnFlags
+}
+
+func (v *answerVerb) run(ctx context.Context, a *app) error {
+	o := kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: v.Answer, Text: v.Text}
+	if !slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, v.Answer) {
+		if v.Text != "" {
+			return usageError(fmt.Sprintf("%q is neither approve nor reject", v.Answer), "with --text say one of them")
+		}
+		o.Answer, o.Text = event.AnswerReject, v.Answer
+	}
+	return a.answer(ctx, o, v.goOnFlags)
+}
+
+// feedbackVerb is `feedback <session> <text>`.
+type feedbackVerb struct {
+	Session string `arg:"" help:"The session whose agents are told."`
+	Text    string `arg:"" help:"What they are told, in the next prompts."`
+}
+
+func (v *feedbackVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		if err := e.Feedback(ctx, v.Session, v.Text, a.user()); err != nil {
+			return err
+		}
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand})
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "The next prompts of session '%s' have it.\n", v.Session)
+		writeResume(a.stdout, s.ResumeCommand)
+		return nil
+	})
+}
+
+// taken says for programs what became of a person's word.
+type taken struct {
+	Session   string `json:"session"`
+	Requested string `json:"requested"` // as of pause and abort: answer or feedback
+	Question  string `json:"question,omitempty"`
+	Answer    string `json:"answer,omitempty"`
+	// Held: a process holds the session and goes on by itself; else ResumeCommand does, if anything is left to do.
+	Held          bool         `json:"held"`
+	Status        state.Status `json:"status,omitempty"`
+	ResumeCommand string       `json:"resume_command,omitempty"`
+}
+
+// answer answers a question, and goes on with the session if that is asked for.
+func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags) error {
+	o.By = a.user()
+	var s *kernel.Status
+	err := a.use(ctx, func(e *kernel.Engine) error {
+		asked, err := e.Questions(o.Session)
+		if err != nil {
+			return err
+		}
+		if open := awaited(asked); o.Question == "" && len(open) == 1 { // else the kernel says what is wrong
+			o.Question = open[0].ID
+		}
+		if err := e.Answer(ctx, o); err != nil {
+			return err
+		}
+		s, err = e.Status(o.Session)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if then.Resume && !s.Held && !s.Status.Final() {
+		if !a.JSON { // what is on standard output is the result
+			fmt.Fprintln(a.stderr, outcome(o, s))
+		}
+		return a.resume(ctx, kernel.BackgroundOff, kernel.ResumeOptions{Session: o.Session, Wait: then.Wait})
+	}
+	if a.JSON {
+		printJSON(a.stdout, taken{
+			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
+			ResumeCommand: s.ResumeCommand,
+		})
+		return nil
+	}
+	fmt.Fprintln(a.stdout, outcome(o, s))
+	writeResume(a.stdout, s.ResumeCommand)
+	return nil
+}
+
+// awaited are the questions that nobody has answered.
+func awaited(asked []kernel.Question) []kernel.Question {
+	return slices.DeleteFunc(slices.Clone(asked), func(q kernel.Question) bool { return q.Answer != nil })
+}
+
+// outcome says what became of an answer.
+func outcome(o kernel.AnswerOptions, s *kernel.Status) string {
+	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected"}[o.Answer]
+	if o.Answer == event.AnswerReject && o.Text != "" {
+		said = "is sent back with your feedback"
+	}
+	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, said)
+	switch {
+	case s.Held:
+		line += "; the process that holds the session goes on"
+	case s.Status.Final():
+		line += "; the session has ended"
+	}
+	return line + "."
+}
+
+// writeResume says how to go on, if there is something to go on with.
+func writeResume(to io.Writer, command string) {
+	if command != "" {
+		fmt.Fprintln(to, "To resume: "+command)
+	}
+}

@@ -1,0 +1,81 @@
+package keyboard
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxLine bounds what is kept of a line, in bytes; terminals pass on less.
+const maxLine = 64 << 10
+
+// Reader reads lines from a terminal, or from any file that can be waited for. It is used from one goroutine, and
+// what it has read ahead is lost to other readers of the file.
+type Reader struct {
+	file  *os.File
+	ahead []byte
+}
+
+// New returns a reader of the file, which stays the caller's.
+func New(file *os.File) *Reader { return &Reader{file: file} }
+
+// Line waits for a line and returns it without its newline. It fails with [io.EOF] at the end of the input, after a
+// line without a newline if there is one, and with the cause of ctx when that ends first; what is typed then is left
+// for the next reader.
+func (r *Reader) Line(ctx context.Context) (string, error) {
+	for {
+		if line, rest, found := bytes.Cut(r.ahead, []byte{'\n'}); found {
+			r.ahead = rest
+			return string(bytes.TrimSuffix(line, []byte{'\r'})), nil
+		}
+		if err := r.ready(ctx); err != nil {
+			return "", err
+		}
+		chunk := make([]byte, 4<<10)
+		n, err := r.file.Read(chunk)
+		r.ahead = append(r.ahead, chunk[:n]...)
+		switch {
+		case errors.Is(err, io.EOF) && len(r.ahead) > 0, err == nil && len(r.ahead) > maxLine:
+			line := string(r.ahead)
+			r.ahead = nil
+			return line, nil
+		case err != nil:
+			return "", err
+		}
+	}
+}
+
+// ready waits until there is something to read, or ctx ends.
+func (r *Reader) ready(ctx context.Context) error {
+	woken, wake, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("wait for the keyboard: %w", err)
+	}
+	defer woken.Close()
+	awake := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() { defer close(awake); wake.Close() })
+	defer func() {
+		if stop() {
+			wake.Close()
+			return
+		}
+		<-awake
+	}()
+	waits := []unix.PollFd{{Fd: int32(r.file.Fd()), Events: unix.POLLIN}, {Fd: int32(woken.Fd()), Events: unix.POLLIN}}
+	for ctx.Err() == nil {
+		_, err := unix.Poll(waits, -1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return fmt.Errorf("wait for the keyboard: %w", err)
+		case waits[1].Revents == 0:
+			return nil // also at its end, or when the terminal is gone: reading tells
+		}
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,70 @@
+package keyboard_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func pipe(t *testing.T) (*keyboard.Reader, *os.File) {
+	t.Helper()
+	in, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = out.Close() })
+	return keyboard.New(in), out
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("x", 10_000)
+	r, out := pipe(t)
+	if _, err := io.WriteString(out, "approve\r\n\n"+long+"\nno newline"); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"approve", "", long, "no newline"} {
+		got, err := r.Line(t.Context())
+		if err != nil || got != want {
+			t.Fatalf("%q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := r.Line(t.Context()); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end: %v", err)
+	}
+}
+
+func TestNobodyTypes(t *testing.T) {
+	r, out := pipe(t)
+	answered := errors.New("somebody else answered")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	got := make(chan error)
+	go func() {
+		_, err := r.Line(ctx)
+		got <- err
+	}()
+	cancel(answered)
+	if err := <-got; !errors.Is(err, answered) {
+		t.Errorf("the wait ended with %v", err)
+	}
+	if _, err := r.Line(ctx); !errors.Is(err, answered) {
+		t.Errorf("a wait that is over ended with %v", err)
+	}
+	if _, err := io.WriteString(out, "for the next question\n"); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := r.Line(t.Context()); err != nil || line != "for the next question" {
+		t.Errorf("%q, %v", line, err)
+	}
+}

@@ -1,0 +1,79 @@
+package screen
+
+import (
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// hooked tells of hooks and of questions to people.
+func hooked(e event.Event) []string {
+	switch e.Type {
+	case event.QuestionAsked:
+		return personAsked(e)
+	case event.QuestionAnswered:
+		return personAnswered(e)
+	case event.HookComplete, event.HookTimeout:
+		return hookEnd(e)
+	case event.HookSkipped:
+		return hookSkipped(e)
+	default:
+		return nil // the end of a hook tells
+	}
+}
+
+// personAsked tells of a question to a person.
+func personAsked(e event.Event) []string {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if err != nil {
+		return nil
+	}
+	again := ""
+	if d.Changed {
+		again = " (asked again: what was shown has changed)"
+	}
+	return []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
+}
+
+func personAnswered(e event.Event) []string {
+	d, err := event.Decode[event.QuestionAnsweredData](e)
+	if err != nil {
+		return nil
+	}
+	line := fmt.Sprintf("  ? %s%s: %s", who(e), d.ID, d.Answer)
+	if d.By != "" {
+		line += " by " + d.By
+	}
+	if d.Text != "" {
+		line += ": " + Clean(d.Text)
+	}
+	return []string{line}
+}
+
+// hookEnd tells of a hook that does more than let the run go on.
+func hookEnd(e event.Event) []string {
+	d, err := event.Decode[event.HookCompleteData](e)
+	if err != nil || d.Answer == event.HookContinue && d.Failure == nil {
+		return nil
+	}
+	line := fmt.Sprintf("  ⚑ %shook %s at %s: %s", who(e), d.Action, d.Point, d.Answer)
+	if e.Type == event.HookTimeout {
+		line += " (timeout)"
+	}
+	if d.Reason != "" {
+		line += ": " + Clean(d.Reason)
+	}
+	if d.Context != nil {
+		line += fmt.Sprintf(" (%s bytes of context)", Count(d.Context.Size))
+	}
+	return []string{line}
+}
+
+// hookSkipped tells of a hook whose condition could not be evaluated.
+func hookSkipped(e event.Event) []string {
+	d, err := event.Decode[event.HookSkippedData](e)
+	if err != nil || !d.Warning {
+		return nil
+	}
+	return []string{fmt.Sprintf("  ⚑ %shook %d at %s was skipped: %s", who(e), d.Hook, d.Point, Clean(d.Reason))}
+}

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// writeAsked shows a question at the terminal, as it stands at a time.
+func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
+	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
+	if q.Stage != "" {
+		head += " · stage " + q.Stage
+	}
+	if age := now.Sub(q.AskedAt); age > time.Minute {
+		head += " · asked " + screen.Age(age) + " ago"
+	}
+	lines := append([]string{"Question " + screen.Clean(head), ""}, screen.Lines(q.Text)...)
+	if q.Preview != "" {
+		lines = append(append(lines, ""), screen.Lines(q.Preview)...)
+	}
+	if len(q.Files) > 0 {
+		lines = append(lines, "")
+	}
+	for _, f := range q.Files {
+		lines = append(lines, "File: "+screen.Clean(f))
+	}
+	for _, line := range screen.Box(lines...) {
+		fmt.Fprintln(to, strings.TrimRight(line, " "))
+	}
+}
+
+// choices are what may be typed.
+func choices(q kernel.Question) string {
+	words := []string{"[a]pprove", "[r]eject"}
+	if q.AcceptFeedback {
+		words = append(words, "[f]eedback")
+	}
+	if len(q.Files) > 0 {
+		words = append(words, "[v]iew files")
+	}
+	return strings.Join(append(words, "[s]kip"), ", ") + ": "
+}
+
+// maxShown is how many lines of a file are printed where there is no pager.
+const maxShown = 500
+
+// show shows the files of a question: in the user's pager, else on the terminal.
+func (k *asker) show(ctx context.Context, q kernel.Question) {
+	if len(q.Files) == 0 {
+		fmt.Fprintln(k.app.stderr, "It is about no file.")
+		return
+	}
+	if pager := k.app.getenv("PAGER"); pager != "" {
+		// The files come as arguments, not as a part of the command.
+		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, program}, q.Files...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.stdin, k.app.stderr, k.app.stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it leaves the terminal as it was
+		k.watch.leave(true)                                                      // Ctrl-C is the pager's
+		err := cmd.Run()
+		k.watch.leave(false)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(k.app.stderr, "$PAGER (%s): %v\n", pager, err)
+	}
+	for _, name := range q.Files {
+		fmt.Fprintln(k.app.stderr, "\n"+screen.Clean(name)+":")
+		if err := printFile(k.app.stderr, name); err != nil {
+			fmt.Fprintln(k.app.stderr, err)
+		}
+	}
+}
+
+// printFile prints the beginning of a text file.
+func printFile(to io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 0; lines.Scan(); n++ {
+		if n == maxShown {
+			fmt.Fprintln(to, "  │ …")
+			return nil
+		}
+		fmt.Fprintln(to, strings.TrimRight("  │ "+strings.Join(screen.Lines(lines.Text()), ""), " "))
+	}
+	return lines.Err()
+}

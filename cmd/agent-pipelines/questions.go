@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// questionsVerb is `questions list` and `questions show`.
+type questionsVerb struct {
+	List questionsListVerb `cmd:"" help:"List the open questions of a session, or of all sessions."`
+	Show questionsShowVerb `cmd:"" help:"Show a question with what it is about, and how to answer it."`
+}
+
+// questionsListVerb is `questions list [session]`.
+type questionsListVerb struct {
+	Session string `arg:"" optional:"" help:"The session. Default: all of the project."`
+}
+
+func (v *questionsListVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		all, err := v.questions(a, e)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				Questions []kernel.Question `json:"questions"`
+			}{append([]kernel.Question{}, all...)})
+			return nil
+		}
+		writeQuestions(a.stdout, all, time.Now())
+		return nil
+	})
+}
+
+func (v *questionsListVerb) questions(a *app, e *kernel.Engine) ([]kernel.Question, error) {
+	if v.Session != "" {
+		return e.Questions(v.Session)
+	}
+	sessions, err := e.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var all []kernel.Question
+	for _, s := range sessions {
+		if s.Status.Final() {
+			continue
+		}
+		asked, err := e.Questions(s.Session)
+		if err != nil { // of the others it shall be known all the same
+			fmt.Fprintf(a.stderr, "session '%s': %v\n", s.Session, err)
+			continue
+		}
+		all = append(all, asked...)
+	}
+	return all, nil
+}
+
+// writeQuestions writes a table of questions, with their ages at a time.
+func writeQuestions(to io.Writer, all []kernel.Question, now time.Time) {
+	if len(all) == 0 {
+		fmt.Fprintln(to, "No questions are open.")
+		return
+	}
+	const columns = "  %-24s %-12s %-10s %-16s %-10s %s\n"
+	fmt.Fprintf(to, "Open questions:\n\n"+columns, "SESSION", "QUESTION", "KIND", "STAGE", "AGE", "TEXT")
+	for _, q := range all {
+		text := screen.Clean(q.Text)
+		if q.Answer != nil {
+			text = "(" + answered(q) + ") " + text
+		}
+		fmt.Fprintf(to, columns, q.Session, q.ID, q.Kind, screen.Clean(orElse(q.Stage, "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+	}
+	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", program)
+}
+
+// questionsShowVerb is `questions show <session> [question]`.
+type questionsShowVerb struct {
+	questionArgs
+}
+
+func (v *questionsShowVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		all, err := e.Questions(v.Session)
+		if err != nil {
+			return err
+		}
+		var chosen []kernel.Question
+		for _, q := range all {
+			if v.Question == "" || q.ID == v.Question {
+				chosen = append(chosen, q)
+			}
+		}
+		if len(chosen) == 0 {
+			return notAsked(v.Session, v.Question)
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				Questions []kernel.Question `json:"questions"`
+			}{chosen})
+			return nil
+		}
+		for i, q := range chosen {
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			writeQuestion(a.stdout, q, time.Now())
+		}
+		return nil
+	})
+}
+
+func notAsked(session, question string) error {
+	text := fmt.Sprintf("session '%s' asks nothing", session)
+	if question != "" {
+		text = fmt.Sprintf("session '%s' has no question %s open", session, question)
+	}
+	missing := failure.New(failure.SessionState, "%s", text)
+	missing.Cause = kernel.ErrNoQuestion
+	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", program, program, session)
+}
+
+// writeQuestion writes all of a question, as it stands at a time.
+func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(to, "%-10s %s\n", name+":", screen.Clean(text))
+		}
+	}
+	row("Question", q.ID)
+	row("Session", q.Session)
+	row("Kind", q.Kind)
+	row("Stage", q.Stage)
+	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
+	if q.Due != nil {
+		row("Due", q.Due.Local().Format("2006-01-02 15:04:05"))
+	}
+	fmt.Fprintln(to)
+	indent(to, q.Text)
+	if q.Preview != "" {
+		fmt.Fprintln(to, "\nPreview:")
+		for _, line := range screen.Lines(q.Preview) {
+			fmt.Fprintln(to, strings.TrimRight("  │ "+line, " "))
+		}
+	}
+	if len(q.Files) > 0 {
+		fmt.Fprintln(to, "\nFiles:")
+		for _, f := range q.Files {
+			fmt.Fprintln(to, "  "+screen.Clean(f))
+		}
+	}
+	fmt.Fprintln(to)
+	if q.Answer != nil {
+		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answered(q))
+		return
+	}
+	writeCommands(to, q)
+}
+
+// writeCommands writes how to answer a question.
+func writeCommands(to io.Writer, q kernel.Question) {
+	for _, c := range []struct{ name, line string }{
+		{"To approve:", q.Commands.Approve}, {"To reject, which ends the session:", q.Commands.Reject}, {"To send it back:", q.Commands.Feedback},
+	} {
+		if c.line != "" {
+			fmt.Fprintln(to, "  "+c.name+" "+c.line)
+		}
+	}
+}
+
+// answered says how a question was answered.
+func answered(q kernel.Question) string {
+	text := "answered: " + q.Answer.Word
+	if q.Answer.By != "" {
+		text += " by " + q.Answer.By
+	}
+	return screen.Clean(text)
+}
+
+// writeWaiting tells who looks at a session what it waits for, and how to answer.
+func writeWaiting(to io.Writer, all []kernel.Question) {
+	for _, q := range all {
+		about := ""
+		if q.Stage != "" {
+			about = " (stage " + q.Stage + ")"
+		}
+		if q.Answer != nil {
+			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answered(q))
+			continue
+		}
+		fmt.Fprintf(to, "Waiting for you: %s%s: %s\n", q.ID, about, screen.Clean(q.Text))
+		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
+		writeCommands(to, q)
+	}
+}
