@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -87,7 +88,21 @@ func (e *Engine) Questions(session string) ([]Question, error) {
 	if err != nil {
 		return nil, err
 	}
-	return questionsOf(k.plan, k.state, dir.Path()), nil
+	_, held, err := lock.Holder(e.project, session)
+	if err != nil {
+		return nil, err
+	}
+	return openQuestions(k, dir.Path(), held), nil
+}
+
+// openQuestions are those that can be answered: what an attempt asks about a tool call dies with its kernel, and is
+// asked again.
+func openQuestions(k known, dir string, held bool) []Question {
+	all := questionsOf(k.plan, k.state, dir)
+	if !held {
+		all = slices.DeleteFunc(all, func(q Question) bool { return q.Kind == event.QuestionTool })
+	}
+	return all
 }
 
 func questionsOf(p *plan.Plan, st state.State, dir string) []Question {
@@ -298,6 +313,10 @@ func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) e
 	}
 	if err := s.takeHold(ctx, from); err != nil {
 		return err
+	}
+	if _, misfit := schedule.Apply(s.plan, s.state, ev); misfit != nil { // such as an answer to an attempt that has been cut off
+		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", s.name, misfit).
+			WithHint("agent-pipelines status %s says how it stands", s.name)
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err

@@ -34,7 +34,6 @@ func (e *Engine) Status(session string) (*Status, error) {
 	s := describe(k.plan, k.state)
 	s.Stages = stageResults(k.plan, k.state, dir.Path())
 	s.Damage = k.damage
-	s.Questions = questionsOf(k.plan, k.state, dir.Path())
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {
 		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
@@ -46,6 +45,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 	if held {
 		s.Held, s.PID = true, holder.PID
 	}
+	s.Questions = openQuestions(k, dir.Path(), held)
 	s.Crashed = !held && s.Status == state.Running
 	switch {
 	case s.Status.Final() || s.Status == "" || held:

@@ -106,13 +106,16 @@ type taken struct {
 func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags) error {
 	o.By = a.user()
 	var s *kernel.Status
+	var q kernel.Question
 	err := a.use(ctx, func(e *kernel.Engine) error {
 		asked, err := e.Questions(o.Session)
 		if err != nil {
 			return err
 		}
-		if open := awaited(asked); o.Question == "" && len(open) == 1 { // else the kernel says what is wrong
-			o.Question = open[0].ID
+		open := slices.DeleteFunc(asked, func(q kernel.Question) bool { return q.Answer != nil || o.Question != "" && q.ID != o.Question })
+		if len(open) == 1 { // else the kernel says what is wrong
+			q = open[0]
+			o.Question = q.ID
 		}
 		if err := e.Answer(ctx, o); err != nil {
 			return err
@@ -125,7 +128,7 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 	}
 	if then.Resume && !s.Held && !s.Status.Final() {
 		if !a.JSON { // what is on standard output is the result
-			fmt.Fprintln(a.stderr, outcome(o, s))
+			fmt.Fprintln(a.stderr, outcome(q, o, s))
 		}
 		return a.resume(ctx, kernel.BackgroundOff, kernel.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
@@ -136,20 +139,15 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 		})
 		return nil
 	}
-	fmt.Fprintln(a.stdout, outcome(o, s))
+	fmt.Fprintln(a.stdout, outcome(q, o, s))
 	writeResume(a.stdout, s.ResumeCommand)
 	return nil
 }
 
-// awaited are the questions that nobody has answered.
-func awaited(asked []kernel.Question) []kernel.Question {
-	return slices.DeleteFunc(slices.Clone(asked), func(q kernel.Question) bool { return q.Answer != nil })
-}
-
 // outcome says what became of an answer.
-func outcome(o kernel.AnswerOptions, s *kernel.Status) string {
+func outcome(q kernel.Question, o kernel.AnswerOptions, s *kernel.Status) string {
 	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected"}[o.Answer]
-	if o.Answer == event.AnswerReject && o.Text != "" {
+	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
 		said = "is sent back with your feedback"
 	}
 	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, said)

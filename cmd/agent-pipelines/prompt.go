@@ -15,7 +15,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -46,6 +45,7 @@ type posed struct{ id, digest string }
 var (
 	errElsewhere = errors.New("the question is not open any more")
 	errRunEnded  = errors.New("the run has ended")
+	errSkipped   = errors.New("a question about a tool call was skipped")
 )
 
 // asker begins to ask, if somebody is there to be asked. The caller closes it.
@@ -130,7 +130,7 @@ func (k *asker) next(ctx context.Context) (context.Context, posed, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var first posed
-	for _, id := range schedule.Awaited(*k.latest) {
+	for _, id := range k.latest.Awaited() {
 		q := posed{id, k.latest.Questions[id].Digest}
 		if asks(k.latest, q) && !k.done[q] && (first.id == "" || k.latest.Questions[id].AskedAt.Before(k.latest.Questions[first.id].AskedAt)) {
 			first = q
@@ -197,14 +197,15 @@ func (k *asker) heed(ctx context.Context, q kernel.Question, line string) bool {
 	case is(word, "a", "approve", "y", "yes"):
 		return k.answer(ctx, q, event.AnswerApprove, "")
 	case is(word, "r", "reject", "n", "no"):
-		return k.yes(ctx, "This ends the session for good.") && k.answer(ctx, q, event.AnswerReject, "")
+		sure := q.Kind == event.QuestionTool || k.yes(ctx, "This ends the session for good.")
+		return sure && k.answer(ctx, q, event.AnswerReject, "")
 	case is(word, "s", "skip"):
 		k.skip(q)
 		return true
 	case is(word, "v", "view"):
 		k.show(ctx, q)
 	case is(word, "f", "feedback") && q.AcceptFeedback:
-		fmt.Fprint(k.app.stderr, "What is to be done better? (empty: nothing) ")
+		fmt.Fprint(k.app.stderr, "What shall the agent know? (empty: nothing) ")
 		text, err := k.keys.Line(ctx)
 		if text = strings.TrimSpace(text); err == nil && text != "" {
 			return k.answer(ctx, q, event.AnswerReject, text)
@@ -242,11 +243,16 @@ func (k *asker) answer(ctx context.Context, q kernel.Question, word, text string
 	return err == nil || ctx.Err() != nil
 }
 
-// skip leaves the question open and pauses the session.
+// skip leaves the question open and pauses the session. An attempt that waits for the answer would never end, so it is
+// cut off.
 func (k *asker) skip(q kernel.Question) {
 	kind := state.PauseApproval
-	if q.Kind == event.QuestionEscalation {
+	switch q.Kind {
+	case event.QuestionEscalation:
 		kind = state.PauseEscalation
+	case event.QuestionTool:
+		k.watch.cancel(errSkipped)
+		return
 	}
 	k.engine.Stop(q.Session, kind, q.Text)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -166,8 +167,12 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 
 // writeCommands writes how to answer a question.
 func writeCommands(to io.Writer, q kernel.Question) {
+	reject, feedback := "To reject, which ends the session:", "To send it back:"
+	if q.Kind == event.QuestionTool {
+		reject, feedback = "To reject:", "To reject with a reason:"
+	}
 	for _, c := range []struct{ name, line string }{
-		{"To approve:", q.Commands.Approve}, {"To reject, which ends the session:", q.Commands.Reject}, {"To send it back:", q.Commands.Feedback},
+		{"To approve:", q.Commands.Approve}, {reject, q.Commands.Reject}, {feedback, q.Commands.Feedback},
 	} {
 		if c.line != "" {
 			fmt.Fprintln(to, "  "+c.name+" "+c.line)

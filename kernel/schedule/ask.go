@@ -33,17 +33,6 @@ func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) [
 	return record(event.New(event.SessionPaused, at, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id}))
 }
 
-// Awaited are the ids of the questions that a person has not answered yet, in order.
-func Awaited(s state.State) []string {
-	var ids []string
-	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
-		if s.Questions[id].Answer == nil {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
 // ---- Apply
 
 func applyQuestionAsked(s *state.State, e event.Event) error {

@@ -155,7 +155,7 @@ func TestConfirm(t *testing.T) {
 		t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
 	}
 	h.resume() // nobody has answered: it is still open
-	if h.commit(); h.state.Status != state.Paused || !slices.Equal(schedule.Awaited(h.state), []string{q.ID}) {
+	if h.commit(); h.state.Status != state.Paused || !slices.Equal(h.state.Awaited(), []string{q.ID}) {
 		t.Fatalf("it does not wait for %s: %s", q.ID, asJSON(h.state.Questions))
 	}
 	h.add(reply(q, event.AnswerApprove, "well done"))
@@ -373,7 +373,7 @@ func TestWaiting(t *testing.T) {
 	e.Epoch = h.state.Epoch + 1
 	h.add(e)
 	h.put(event.QuestionConfirm, false)
-	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(schedule.Awaited(h.state)) != 1 {
+	if c := h.commit(); c.Kind != "" || h.state.Status != state.Running || len(h.state.Awaited()) != 1 {
 		t.Errorf("due is %s, the session is %s", asJSON(c), h.state.Status)
 	}
 }

@@ -89,7 +89,7 @@ func (s *simulation) beginHook(c schedule.Command) {
 
 // answerPerson lets a person answer a question that is open, and reports whether there was one.
 func (s *simulation) answerPerson() bool {
-	open := schedule.Awaited(s.state)
+	open := s.state.Awaited()
 	if len(open) == 0 {
 		return false
 	}

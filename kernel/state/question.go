@@ -1,6 +1,8 @@
 package state
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -29,4 +31,15 @@ type Answer struct {
 	Text string    `json:"text,omitempty"`
 	By   string    `json:"by,omitempty"`
 	At   time.Time `json:"at"`
+}
+
+// Awaited are the ids of the questions that a person has not answered yet, in order.
+func (s State) Awaited() []string {
+	var ids []string
+	for _, id := range slices.Sorted(maps.Keys(s.Questions)) {
+		if s.Questions[id].Answer == nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }

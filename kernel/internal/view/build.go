@@ -7,7 +7,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -22,7 +21,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 	f := Front{
 		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
 		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
-		Run: st.Run, Runs: st.Runs, Waiting: schedule.Awaited(st),
+		Run: st.Run, Runs: st.Runs, Waiting: st.Awaited(),
 	}
 	if at := stampOf(loop.IterationStartedAt); at != "" {
 		f.IterationStarted = &at

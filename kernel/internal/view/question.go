@@ -32,6 +32,7 @@ type Question struct {
 	AnsweredBy string `json:"answered_by,omitempty"`
 	AnsweredAt string `json:"answered_at,omitempty"`
 	AnswerText string `json:"answer_text,omitempty"`
+	Expired    bool   `json:"expired,omitempty"` // nobody answered in time
 }
 
 // The conditions of a question.
@@ -65,6 +66,7 @@ func (all questions) observe(p *plan.Plan, e event.Event) {
 		d, err := event.Decode[event.QuestionAnsweredData](e)
 		if q, asked := all[d.ID]; err == nil && asked && q.Digest == d.Digest {
 			q.answer(state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time})
+			q.Expired = d.Expired
 		}
 	}
 }

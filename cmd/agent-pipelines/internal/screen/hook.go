@@ -40,6 +40,9 @@ func personAnswered(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
+	if d.Expired {
+		return []string{fmt.Sprintf("  ? %s%s: nobody answered in time", who(e), d.ID)}
+	}
 	line := fmt.Sprintf("  ? %s%s: %s", who(e), d.ID, d.Answer)
 	if d.By != "" {
 		line += " by " + d.By

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -101,7 +100,7 @@ func (l *Live) announce(u kernel.Update) {
 	if u.State == nil || l.closed {
 		return
 	}
-	if waits := u.State.Status == state.Running && len(schedule.Awaited(*u.State)) > 0; waits != l.waiting {
+	if waits := u.State.Status == state.Running && len(u.State.Awaited()) > 0; waits != l.waiting {
 		l.waiting = waits
 		text := calm
 		if waits {

@@ -44,6 +44,7 @@ func TestNarrator(t *testing.T) {
 			"answer", loop.tell(event.QuestionAnswered, "", 0, event.QuestionAnsweredData{ID: "q-1", Answer: "reject", By: "anna", Text: "too\x1b long"}),
 			[]string{"  ? q-1: reject by anna: too long"},
 		},
+		{"no answer", loop.tell(event.QuestionAnswered, "", 0, event.QuestionAnsweredData{ID: "q-1", Answer: "reject", Expired: true}), []string{"  ? q-1: nobody answered in time"}},
 		{"hook", loop.tell(event.HookStart, "0", 1, event.HookStartData{Action: "webhook", Point: "stage_end"}), nil},
 		{"hook that lets go on", loop.tell(event.HookComplete, "0", 1, event.HookCompleteData{Action: "webhook", Answer: event.HookContinue}), nil},
 		{
