@@ -45,7 +45,6 @@ type posed struct{ id, digest string }
 var (
 	errElsewhere = errors.New("the question is not open any more")
 	errRunEnded  = errors.New("the run has ended")
-	errSkipped   = errors.New("a question about a tool call was skipped")
 )
 
 // asker begins to ask, if somebody is there to be asked. The caller closes it.
@@ -243,16 +242,11 @@ func (k *asker) answer(ctx context.Context, q kernel.Question, word, text string
 	return err == nil || ctx.Err() != nil
 }
 
-// skip leaves the question open and pauses the session. An attempt that waits for the answer would never end, so it is
-// cut off.
+// skip leaves the question open and pauses the session.
 func (k *asker) skip(q kernel.Question) {
 	kind := state.PauseApproval
-	switch q.Kind {
-	case event.QuestionEscalation:
+	if q.Kind == event.QuestionEscalation {
 		kind = state.PauseEscalation
-	case event.QuestionTool:
-		k.watch.cancel(errSkipped)
-		return
 	}
 	k.engine.Stop(q.Session, kind, q.Text)
 }
