@@ -72,6 +72,8 @@ func applyAnswered(s *state.State, e event.Event) error {
 		return misfit(e, "no question "+d.ID+" is open")
 	case s.Status.Final():
 		return misfit(e, "the session has ended")
+	case q.Answer != nil:
+		return misfit(e, "question "+d.ID+" has been answered already")
 	case d.Digest != q.Digest:
 		return misfit(e, "the answer is to something that has changed since")
 	case !slices.Contains(q.Options, d.Answer):
@@ -165,6 +167,14 @@ func ofNode(path string) func(state.Question) bool {
 	return func(q state.Question) bool {
 		_, at, _, ok := q.Key.Parse()
 		return ok && at.Outer() == path
+	}
+}
+
+// ofLoop holds for the questions that hooks of the loop at the place asked.
+func ofLoop(at event.Place) func(state.Question) bool {
+	return func(q state.Question) bool {
+		kind, of, _, ok := q.Key.Parse()
+		return ok && kind == event.KeyHook && of.Node == at.Node && of.Branch == at.Branch
 	}
 }
 

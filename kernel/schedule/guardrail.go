@@ -227,7 +227,11 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 			if l.Gate.Firing > 0 || n.Branches[at.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
 				return l
 			}
-			return overrun(p, before, *s, e, at, l)
+			next := overrun(p, before, *s, e, at, l)
+			if next.Phase == state.PhaseSettled && before.LoopAt(at).Phase != state.PhaseSettled { // nobody waits for their answers
+				dropQuestions(s, ofLoop(at))
+			}
+			return next
 		})
 		s.Nodes[s.At] = n
 	}

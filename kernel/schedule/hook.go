@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -196,6 +197,21 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l
 	}
 	at.Iteration = l.Completed
 	return newCrossing(plan.PointIterationEnd, n, at, l.Gate).due(p, s)
+}
+
+// ending reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
+// goes on with the next of them.
+func ending(s state.State, at event.Place, g state.Gate) bool {
+	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
+		return false
+	}
+	at.Iteration = g.Iteration
+	for _, q := range s.Questions {
+		if kind, of, n, ok := q.Key.Parse(); ok && kind == event.KeyHook && of == at && n/roundStep == g.Round {
+			return true
+		}
+	}
+	return g.Done > 0
 }
 
 // ofProvider are the hooks before or after the work of a provider in a block.

@@ -216,10 +216,16 @@ func inject(s *state.State, point plan.HookPoint, at event.Place, text event.Ref
 	s.Nodes[s.At] = n
 }
 
-// Injected are the texts that hooks gave for the prompts of an iteration at the place, in the order of their scope.
+// Injected are the texts that hooks gave for the prompts of an iteration at the place, in the order of their scope: of
+// the session, of the nodes around the place, of the place.
 func Injected(s state.State, at event.Place) []event.Ref {
 	n := s.Nodes[at.Outer()]
-	texts := append(append([]event.Ref{}, s.Injected...), n.Injected...)
+	texts := append([]event.Ref{}, s.Injected...)
+	for i, c := range at.Outer() + "." {
+		if c == '.' {
+			texts = append(texts, s.Nodes[at.Outer()[:i]].Injected...)
+		}
+	}
 	if at.Branch != "" {
 		texts = append(texts, n.Branches[at.Branch].Injected...)
 	}

@@ -40,8 +40,8 @@ func decideStop(s state.State) []Command {
 func unanswered(s state.State, cancels []Command) []Command {
 	var cmds []Command
 	for _, c := range cancels {
-		for _, q := range s.Questions {
-			if q.Kind == event.QuestionTool && q.Key == c.Key {
+		for _, id := range s.Awaited() {
+			if q := s.Questions[id]; q.Kind == event.QuestionTool && q.Key == c.Key {
 				c.Cause = &event.FailureData{
 					ErrorType: string(failure.SignalInterrupt), Message: "the run was paused while a person was asked: " + q.Text,
 					Remedy: "the call is asked about again when the run goes on", ResumeCommand: "agent-pipelines resume " + s.Session,
@@ -167,19 +167,17 @@ func applyResumed(s *state.State, e event.Event) error {
 			n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
 		}
 		if s.Status != state.Running {
-			eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop {
-				_, asked := s.Questions[event.QuestionID(cutOffKey(at, l))]
-				return resumed(l, asked)
-			})
+			if !ending(*s, placeOf(s.At, n), n.Gate) && !ending(*s, event.Place{}, s.Gate) {
+				tryAgain(*s, &n)
+			}
 			if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
 				n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
 			}
-			reopen(n.Branches)
 			maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 		}
 		s.Nodes[s.At] = n
 	}
-	if s.Stop != nil && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
+	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
 		s.Stop = nil
 	}
 	at := e.Time
@@ -187,6 +185,23 @@ func applyResumed(s *state.State, e event.Event) error {
 	say(s, d.Context)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	return nil
+}
+
+// tryAgain lets what failed in the node the run is at go on where it failed.
+func tryAgain(s state.State, n *state.Node) {
+	eachLoop(s.At, n, func(at event.Place, l state.Loop) state.Loop {
+		if b := n.Branches[at.Branch]; b.Status == state.NodeRunning && ending(s, at, b.Gate) {
+			return l
+		}
+		_, asked := s.Questions[event.QuestionID(cutOffKey(at, l))]
+		return resumed(l, asked)
+	})
+	reopen(n.Branches)
+}
+
+// endedByHook reports whether a hook or a refusal has ended the run, and the event that says so is still to come.
+func endedByHook(s state.State) bool {
+	return s.Stop != nil && s.Stop.Hook && s.Stop.Action == "abort"
 }
 
 func applyPaused(s *state.State, e event.Event) error {
@@ -238,10 +253,10 @@ func applyControl(s *state.State, e event.Event) error {
 	case "pause":
 		kind := state.PauseKind(orElse(d.Kind, string(state.PauseUser)))
 		if s.Status == state.Running && (s.Stop == nil || s.Stop.Action != "abort") {
-			s.Stop = &state.Stop{Action: "pause", Kind: kind, Reason: d.Reason, By: d.By}
+			s.Stop = &state.Stop{Action: "pause", Kind: kind, Reason: d.Reason, By: d.By, Hook: s.Stop != nil && s.Stop.Hook}
 		}
 	case "abort":
-		if !s.Status.Final() {
+		if !s.Status.Final() && !endedByHook(*s) {
 			s.Stop = &state.Stop{Action: "abort", Reason: orElse(d.Reason, "User requested"), By: d.By}
 		}
 	case "feedback":

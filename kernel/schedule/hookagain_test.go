@@ -1,0 +1,215 @@
+package schedule_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// end ends the hook that a command calls.
+func (h *history) end(c schedule.Command, d event.HookCompleteData) {
+	h.t.Helper()
+	d.Hook, d.Point, d.Action = c.Hook, string(c.Point), "drawn"
+	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, d))
+}
+
+// U241: what is said where a nested pipeline begins is for all that runs in it, and for nothing after it.
+func TestTextOfANestedPipeline(t *testing.T) {
+	p := nestedPlan()
+	p.Nodes = append(p.Nodes, plan.Node{Path: "3", ID: "after", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}})
+	h := newHistory(t, hooked(p, plan.Hook{Point: plan.PointStageStart, Stage: "again"}))
+	var heard []string
+	for range 60 {
+		switch c := h.commit(); c.Kind {
+		case schedule.Hook:
+			h.answer("modify_context", "inner")
+		case schedule.Attempt:
+			if c.Place.Branch == "" {
+				heard = append(heard, strings.TrimSpace(c.Place.Node+" "+texts(h.state, c.Place)))
+			}
+			h.complete(c, "")
+		case schedule.Strategy:
+			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "stop"}))
+		case schedule.WriteManifest:
+			h.add(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+		}
+	}
+	if got, want := strings.Join(heard, ", "), "0, 2.0 inner, 2.0 inner, 3"; got != want || h.state.Status != state.Completed {
+		t.Errorf("%s; heard are %s, not %s", h.state.Status, got, want)
+	}
+}
+
+// Whoever answers first has answered: the hook may be acting on it already.
+func TestSecondAnswer(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}))
+	h.iterate("")
+	h.decide("stop")
+	q := h.put(event.QuestionSupervise, true)
+	h.commit()
+	h.add(reply(q, event.AnswerApprove, ""))
+	for _, e := range []event.Event{reply(q, event.AnswerReject, ""), reply(q, event.AnswerReject, "better"), reply(q, event.AnswerApprove, "more")} {
+		if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+			t.Errorf("%s is taken: %v", e.Data, err)
+		}
+	}
+}
+
+// A pause at the end of a stage that failed goes on with the next hook, and then the run fails. When it is resumed the
+// stage is tried again and ends once more: what was measured before does not count any more.
+func TestPauseAtABadEnd(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
+	fail := func() {
+		h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
+	}
+	fail()
+	first := h.call()
+	h.end(first, event.HookCompleteData{Answer: "pause", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "no"}})
+	if h.commit(); h.state.Status != state.Paused {
+		t.Fatalf("the session is %s", h.state.Status)
+	}
+	h.resume()
+	if c := h.answer("continue", ""); c.Hook != 2 {
+		t.Errorf("called is %s", asJSON(c))
+	}
+	if h.commit(); h.state.Status != state.Failed {
+		t.Fatalf("the session is %s", h.state.Status)
+	}
+	h.resume()
+	fail()
+	q := h.put(event.QuestionConfirm, false)
+	h.commit()
+	h.add(reply(q, event.AnswerApprove, ""))
+	h.resume()
+	if c := h.commit(); c.Kind != schedule.Hook || event.QuestionID(c.Key) != q.ID {
+		t.Fatalf("due is %s", asJSON(c))
+	}
+	h.answer("continue", "")
+	h.answer("continue", "")
+	h.commit()
+	h.resume()
+	h.iterate("")
+	h.decide("stop")
+	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointStageEnd {
+		t.Errorf("called are %s and %s", first.Key, again.Key)
+	}
+	h.answer("continue", "")
+	if h.commit(); h.state.Status != state.Completed {
+		t.Errorf("the session is %s: %s", h.state.Status, asJSON(h.state.Failure))
+	}
+}
+
+// So it is of a provider in a block.
+func TestPauseAtABadEndOfAProvider(t *testing.T) {
+	p := nestedPlan()
+	p.Pipeline.Guardrails, p.Nodes = nil, p.Nodes[1:2]
+	p.Nodes[0].Path, p.Nodes[0].Guardrails, p.Nodes[0].Providers = "0", nil, p.Nodes[0].Providers[:1]
+	p.Nodes[0].Stages = []plan.Node{{Path: "0.0", ID: "write", Kind: plan.KindStage, Termination: plan.Termination{"max": 1}}}
+	h := newHistory(t, hooked(p, plan.Hook{Point: plan.PointParallelProviderEnd}, plan.Hook{Point: plan.PointParallelProviderEnd}))
+	h.fail(h.commit(), event.FailureData{ErrorType: "provider_missing", Message: "no"})
+	first := h.answer("pause", "")
+	h.commit()
+	h.resume()
+	if c := h.answer("continue", ""); c.Hook != 2 {
+		t.Errorf("called is %s", asJSON(c))
+	}
+	if h.commit(); h.state.Status != state.Failed {
+		t.Fatalf("the session is %s", h.state.Status)
+	}
+	h.resume()
+	h.iterate("")
+	h.decide("stop")
+	if again := h.answer("continue", ""); again.Key == first.Key || again.Point != plan.PointParallelProviderEnd {
+		t.Errorf("called are %s and %s", first.Key, again.Key)
+	}
+}
+
+// A pause at the end of a stage that did well goes on with the next hook; what was called stays so.
+func TestPauseAtAGoodEnd(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd}))
+	h.iterate("")
+	h.decide("stop")
+	h.answer("pause", "")
+	h.commit()
+	h.resume()
+	if c := h.answer("continue", ""); c.Hook != 2 {
+		t.Errorf("called is %s", asJSON(c))
+	}
+	if h.commit(); h.state.Status != state.Completed {
+		t.Errorf("the session is %s", h.state.Status)
+	}
+}
+
+// A refusal outlives a crash between it and the end of the paused session; so does what a hook asked for when a person
+// asks for the like.
+func TestStopsOutliveACrash(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+	q := h.put(event.QuestionConfirm, false)
+	h.commit()
+	h.add(reply(q, event.AnswerReject, ""))
+	h.resume()
+	if h.commit(); h.state.Status != state.Aborted {
+		t.Errorf("after a refusal, a crash and a resume the session is %s", h.state.Status)
+	}
+	for action, want := range map[string]state.Status{"pause": state.Paused, "abort": state.Aborted} {
+		h := newHistory(t, hooked(stages(plan.Node{ID: "a"}), plan.Hook{Point: plan.PointStageStart}))
+		h.answer(action, "")
+		h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: action}))
+		h.resume()
+		if h.commit(); h.state.Status != want {
+			t.Errorf("after the %s of a hook, that of a person and a crash the session is %s", action, h.state.Status)
+		}
+	}
+}
+
+// A run that pauses cancels an attempt with several open questions, and says the same of it each time.
+func TestUnansweredIsStable(t *testing.T) {
+	h := newHistory(t, stages(plan.Node{ID: "a"}))
+	h.attend()
+	c := h.commit()
+	for _, id := range []string{"a", "b", "c", "d"} {
+		e := toolQuestion(c, id)
+		d, _ := event.Decode[event.QuestionAskedData](e)
+		d.Text = "make call " + id
+		h.add(event.New(event.QuestionAsked, e.Cursor, e.Key, d))
+	}
+	h.add(event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause"}))
+	want := asJSON(schedule.Decide(h.plan, h.state))
+	for range 50 {
+		if got := asJSON(schedule.Decide(h.plan, h.state)); got != want {
+			t.Fatalf("first %s, then %s", want, got)
+		}
+	}
+}
+
+// A question about what a guardrail has ended is not open any more: an answer to it would mean nothing, or end a run
+// that went on.
+func TestGuardrailWithdrawsQuestions(t *testing.T) {
+	for _, point := range []plan.HookPoint{plan.PointStageStart, plan.PointIterationStart, plan.PointIterationEnd} {
+		h := newHistory(t, hooked(stages(plan.Node{ID: "a", Guardrails: limited(10)}), plan.Hook{Point: point}, plan.Hook{Point: plan.PointStageEnd}))
+		h.attend()
+		if point == plan.PointIterationEnd {
+			h.iterate("")
+		}
+		h.put(event.QuestionConfirm, false)
+		for key := range h.state.Timers {
+			h.reach(key, 0)
+		}
+		for _, c := range schedule.Decide(h.plan, h.state) { // in place of the strategy, which has not been asked
+			if c.Kind == schedule.Record {
+				h.add(*c.Event)
+			}
+		}
+		if c := h.commit(); c.Point != plan.PointStageEnd {
+			t.Fatalf("%s: due is %s", point, asJSON(c))
+		}
+		if open := h.state.Awaited(); len(open) > 0 {
+			t.Errorf("%s: open is %v", point, fmt.Sprint(open))
+		}
+	}
+}
