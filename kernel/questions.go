@@ -30,7 +30,8 @@ type Question struct {
 	Stage   string   `json:"stage,omitempty"`
 	Text    string   `json:"text"`
 	Options []string `json:"options"`
-	// AcceptFeedback: a rejection with a text sends the stage back with it.
+	// AcceptFeedback: a rejection may have a text. It sends the stage back with it; about a tool call the agent is told
+	// it, and goes on.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
 	// Preview is the beginning of what it is about, Files are the absolute paths of all of it.
 	Preview string   `json:"preview,omitempty"`
