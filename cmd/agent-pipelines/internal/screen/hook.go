@@ -7,10 +7,10 @@ import (
 )
 
 // hooked tells of hooks and of questions to people.
-func hooked(e event.Event) []string {
+func hooked(at place, e event.Event) []string {
 	switch e.Type {
 	case event.QuestionAsked:
-		return personAsked(e)
+		return personAsked(at, e)
 	case event.QuestionAnswered:
 		return personAnswered(e)
 	case event.HookComplete, event.HookTimeout:
@@ -22,8 +22,9 @@ func hooked(e event.Event) []string {
 	}
 }
 
-// personAsked tells of a question to a person.
-func personAsked(e event.Event) []string {
+// personAsked tells of a question to a person, and of a run that waits for the answer how to give it; one that pauses
+// says so at its end.
+func personAsked(at place, e event.Event) []string {
 	d, err := event.Decode[event.QuestionAskedData](e)
 	if err != nil {
 		return nil
@@ -32,7 +33,11 @@ func personAsked(e event.Event) []string {
 	if d.Changed {
 		again = " (asked again: what was shown has changed)"
 	}
-	return []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
+	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
+	if at.State.Waits {
+		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
+	}
+	return lines
 }
 
 func personAnswered(e event.Event) []string {

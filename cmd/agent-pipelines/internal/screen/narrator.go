@@ -58,7 +58,7 @@ func (n *Narrator) say(at place, e event.Event) []string {
 	case event.SessionResumed:
 		return append(resumed(at), stillWaiting(at, e)...)
 	case event.QuestionAsked, event.QuestionAnswered, event.HookStart, event.HookComplete, event.HookTimeout, event.HookSkipped:
-		return hooked(e)
+		return hooked(at, e)
 	case event.RunStart:
 		return sessionHead(at)
 	case event.NodeStart:
