@@ -128,7 +128,7 @@ type outcome struct {
 	Events []string
 }
 
-var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|PL-\d{14}-[0-9a-f]{8}`)
+var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|PL-\d{14}-[0-9a-f]{8}`)
 
 func (w world) outcome() outcome {
 	w.t.Helper()
