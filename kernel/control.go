@@ -16,10 +16,12 @@ import (
 func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	merged := make(chan event.Event)
-	pass := func(e event.Event) {
+	pass := func(e event.Event) bool {
 		select {
 		case merged <- e:
+			return true
 		case <-ctx.Done():
+			return false
 		}
 	}
 	handled := s.state.Handled
@@ -28,7 +30,9 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 		for {
 			select {
 			case e := <-local:
-				pass(e)
+				if !pass(e) {
+					s.left = append(s.left, e)
+				}
 			case <-ctx.Done():
 				return
 			}
@@ -78,17 +82,34 @@ func (s *session) takeMessages(ctx context.Context) error {
 		if m.Action != inbox.Answer && m.Action != inbox.Feedback {
 			continue
 		}
-		e := requested(m)
-		if _, misfit := schedule.Apply(s.plan, s.state, e); misfit != nil {
-			s.log.Warn("a message was left out", "id", m.ID, "reason", misfit)
-			s.ack(m.ID)
-			continue
-		}
-		if err := s.commit(ctx, e); err != nil {
+		if err := s.take(ctx, requested(m)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// takeLeft takes up what was said in this process when the run did not listen any more, because it had just paused or
+// ended. Nothing is added to said after that.
+func (s *session) takeLeft(ctx context.Context, said <-chan event.Event) error {
+	for len(said) > 0 {
+		s.left = append(s.left, <-said)
+	}
+	for _, e := range s.left {
+		if err := s.take(ctx, e); err != nil {
+			return err
+		}
+	}
+	return s.stopAsAsked(ctx)
+}
+
+// take commits what somebody asked for while nothing is under way, if it fits.
+func (s *session) take(ctx context.Context, e event.Event) error {
+	if _, misfit := schedule.Apply(s.plan, s.state, e); misfit != nil {
+		s.refused(e, misfit)
+		return nil
+	}
+	return s.commit(ctx, e)
 }
 
 // overtakenPoll is how often a running kernel looks whether it still holds its session.

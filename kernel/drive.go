@@ -46,6 +46,10 @@ func (s *session) drive(ctx context.Context, observe func(Update), prepare func(
 	if err != nil {
 		return nil, err
 	}
+	done()
+	if err := s.takeLeft(context.WithoutCancel(ctx), control); err != nil {
+		return nil, err
+	}
 	return s.finish()
 }
 

@@ -146,7 +146,7 @@ func (e *Engine) Stop(session string, kind state.PauseKind, reason string) {
 	}))
 }
 
-// control hands a control event to a session that runs in this engine and reports whether it does.
+// control hands a control event to a session that runs in this engine and reports whether that will take it up.
 func (e *Engine) control(session string, ev event.Event) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -156,9 +156,10 @@ func (e *Engine) control(session string, ev event.Event) bool {
 	}
 	select {
 	case c <- ev:
-	default: // so many requests wait already that one more changes nothing
+		return true
+	default: // so many wait already: the caller leaves it in the inbox, where it is not lost
+		return false
 	}
-	return true
 }
 
 // activate registers a session that runs here; the returned function takes it back.

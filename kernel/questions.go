@@ -322,7 +322,15 @@ func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) e
 	if err := s.commit(ctx, ev); err != nil {
 		return err
 	}
-	for s.state.Stop != nil { // what was asked for ends the session
+	if err := s.stopAsAsked(ctx); err != nil {
+		return err
+	}
+	return s.view.Flush(s.state)
+}
+
+// stopAsAsked ends or pauses a session in which nothing is under way, if that was asked for.
+func (s *session) stopAsAsked(ctx context.Context) error {
+	for s.state.Stop != nil {
 		due := schedule.Decide(s.plan, s.state)
 		if len(due) == 0 {
 			break
@@ -336,7 +344,7 @@ func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) e
 			}
 		}
 	}
-	return s.view.Flush(s.state)
+	return nil
 }
 
 // commit appends an event and applies it.

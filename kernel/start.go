@@ -166,6 +166,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
 		return s.ended()
 	}
+	if err := s.takeMessages(ctx); err != nil { // to questions that resuming answers, if nobody did
+		return err
+	}
 	text, then := s.resumed(ctx, o.Context)
 	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: text, Renew: used != nil})); err != nil {
 		return err

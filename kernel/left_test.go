@@ -1,0 +1,69 @@
+package kernel_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/kerneltest"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+const askingAfter = `
+name: asking
+hooks:
+  stage_end:
+    - {stage: write, action: confirm, message: "Good?", accept_feedback: true}
+nodes:
+  - {id: write, prompt: "write ${CONTEXT}", runs: 1}
+  - {id: edit, prompt: "edit ${CONTEXT}", runs: 1}
+`
+
+// U253: a program that answers as soon as it is told, or says something then, is heard, although the run pauses at that
+// moment.
+func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
+	answer := func(word, text string) func(*kerneltest.Session) error {
+		return func(s *kerneltest.Session) error {
+			return s.Engine.Answer(t.Context(), kernel.AnswerOptions{Session: s.Name, Answer: word, Text: text})
+		}
+	}
+	for name, tt := range map[string]struct {
+		say  func(*kerneltest.Session) error
+		want state.Status // when the run has paused
+		then string       // what the agents are told when it was resumed
+	}{
+		"approve": {answer(event.AnswerApprove, "fine"), state.Paused, "write, edit fine"},
+		"reject":  {answer(event.AnswerReject, ""), state.Aborted, "write"},
+		"many words": {func(s *kerneltest.Session) error {
+			for range 40 {
+				if err := s.Engine.Feedback(t.Context(), s.Name, "word", "ada"); err != nil {
+					return err
+				}
+			}
+			return answer(event.AnswerApprove, "fine")(s)
+		}, state.Paused, "write, edit " + strings.Repeat("word\n", 40) + "fine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := kerneltest.NewMockSession(t, kerneltest.Fixtures{Run: kernel.RunOptions{Text: askingAfter}})
+			s.Options.Observe = func(u kernel.Update) {
+				if u.Event != nil && u.Event.Type == event.SessionPaused {
+					if err := tt.say(s); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if r := s.Run(); r.Status != tt.want {
+				t.Fatalf("the session is %s", r.Status)
+			}
+			if tt.want == state.Paused {
+				if r, err := s.Engine.Resume(t.Context(), kernel.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Completed {
+					t.Fatalf("%+v, %v", r, err)
+				}
+			}
+			if got := strings.Join(prompts(s), ", "); got != tt.then {
+				t.Errorf("told were %q, not %q", got, tt.then)
+			}
+		})
+	}
+}
