@@ -6,6 +6,8 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/kerneltest"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -65,5 +67,37 @@ func TestWhatIsSaidWhileTheRunPauses(t *testing.T) {
 				t.Errorf("told were %q, not %q", got, tt.then)
 			}
 		})
+	}
+}
+
+// A refusal that lies in the inbox of a session which nobody holds comes before the resume, which answers an escalation
+// itself.
+func TestRefusalInTheInboxComesBeforeAResume(t *testing.T) {
+	s := kerneltest.NewMockSession(t, kerneltest.Fixtures{Run: essay(1)})
+	s.Engine.OnStageEnd(func(*kernel.HookContext) kernel.HookResult { return kernel.RestartStage("again") })
+	r := s.Run()
+	if r.PauseKind != state.PauseEscalation || len(r.Questions) != 1 {
+		t.Fatalf("%s (%s), questions %v", r.Status, r.PauseKind, r.Questions)
+	}
+	project, err := rundir.OpenProject(s.Project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer project.Close()
+	dir, err := project.Open(s.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	q := r.Questions[0]
+	if _, err := inbox.Post(dir, inbox.Message{Action: inbox.Answer, Question: q.ID, Answer: event.AnswerReject, Digest: q.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	before := len(prompts(s))
+	if r, err := s.Engine.Resume(t.Context(), kernel.ResumeOptions{Session: s.Name}); err != nil || r.Status != state.Aborted {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if after := len(prompts(s)); after != before {
+		t.Errorf("%d attempts were made after the refusal", after-before)
 	}
 }
