@@ -1,11 +1,11 @@
 package kernel_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,8 +180,7 @@ func TestOnResume(t *testing.T) {
 
 // U050: a pause in a parallel block lets each provider finish its iteration.
 func TestPauseInABlock(t *testing.T) {
-	var meeting sync.WaitGroup
-	meeting.Add(2)
+	paused := make(chan struct{})
 	s := kerneltest.NewMockSession(t, kerneltest.Fixtures{
 		Run: kernel.RunOptions{Text: `
 name: both
@@ -190,11 +189,17 @@ nodes:
     parallel:
       providers: [left, right]
       stages: [{id: draft, prompt: draft, termination: {type: fixed, max: 2}}]
-`},
+`, Observe: func(u kernel.Update) {
+			if u.Event != nil && u.Event.Type == event.HookComplete && bytes.Contains(u.Event.Data, []byte(`"answer":"pause"`)) {
+				close(paused)
+			}
+		}},
 		Providers: []string{"left", "right"},
-		Replies: []kerneltest.Reply{{Iteration: 1, Work: func(context.Context, sdk.ExecuteRequest) error {
-			meeting.Done()
-			meeting.Wait()
+		Replies: []kerneltest.Reply{{Provider: "right", Iteration: 1, Work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+			select { // it is at work when the other one's hook pauses the session
+			case <-paused:
+			case <-ctx.Done():
+			}
 			return nil
 		}}},
 	})

@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -76,24 +75,11 @@ func commandsOf(q Question) QuestionCommands {
 // Questions are the questions that a session has open, oldest first, with those that are answered and not taken up
 // yet. It takes no lock.
 func (e *Engine) Questions(session string) ([]Question, error) {
-	dir, err := e.open(session)
+	s, err := e.Status(session)
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
-	log, err := journal.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	k, err := e.known(dir, log)
-	if err != nil {
-		return nil, err
-	}
-	_, held, err := lock.Holder(e.project, session)
-	if err != nil {
-		return nil, err
-	}
-	return openQuestions(k, dir.Path(), held), nil
+	return s.Questions, nil
 }
 
 // openQuestions are those that can be answered: what an attempt asks about a tool call dies with its kernel, and is

@@ -225,6 +225,23 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// What a node was given on entry it has when it begins anew, too; what its own start said is said again.
+func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
+	h := newHistory(t, hooked(stages(plan.Node{ID: "a"}, plan.Node{ID: "b"}),
+		plan.Hook{Point: plan.PointStageStart, Stage: "b"}, plan.Hook{Point: plan.PointStageEnd}))
+	h.iterate("")
+	h.decide("stop")
+	h.answer("modify_context", "entry")
+	h.answer("modify_context", "start")
+	h.iterate("")
+	h.decide("stop")
+	h.answer("restart_stage", "again")
+	h.answer("modify_context", "start2")
+	if c := h.commit(); texts(h.state, c.Place) != "entry again start2" {
+		t.Errorf("visit %d has %q", c.Place.Visit, texts(h.state, c.Place))
+	}
+}
+
 // K31: a hook that is never content needs a person in the end; the limit is the node's.
 func TestRestartLimit(t *testing.T) {
 	for _, tt := range []struct{ said, want int }{{0, 3}, {1, 1}, {10, 10}} {

@@ -128,7 +128,8 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	dropQuestions(s, ofNode(s.At))
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
-		n.Injected, s.NextInjected = s.NextInjected, nil
+		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
+		n.Carried = len(n.Injected)
 	}
 	switch found := p.Find(s.At); {
 	case found.Kind == plan.KindStage:
@@ -138,6 +139,14 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	s.Nodes[s.At] = n
 	return nil
+}
+
+// carried are the texts that a node has from before, if it begins anew.
+func carried(old state.Node) []event.Ref {
+	if old.Restart == nil {
+		return nil
+	}
+	return old.Injected[:min(old.Carried, len(old.Injected))]
 }
 
 func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {

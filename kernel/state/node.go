@@ -33,8 +33,10 @@ type Node struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 	// Restart is set while the node is to be entered anew, as soon as nothing of it is under way.
 	Restart *Restart `json:"restart,omitempty"`
-	// Injected are texts of hooks for the prompts of this visit.
+	// Injected are texts of hooks for the prompts of this visit. The first Carried of them came with the entry,
+	// and stay when the node begins anew.
 	Injected []event.Ref `json:"injected,omitempty"`
+	Carried  int         `json:"carried,omitempty"`
 	// StageAttempt counts the stage retries of this visit.
 	StageAttempt int `json:"stage_attempt,omitempty"`
 	// Artifacts are the newest artifacts of the node by name.
