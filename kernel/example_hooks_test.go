@@ -30,6 +30,9 @@ func ExampleEngine_OnIterationEnd() {
 		return kernel.Continue()
 	})
 	engine.OnResume(func(_ *kernel.HookContext, input string) kernel.HookResult {
+		if input == "" {
+			return kernel.Continue() // resumed without a word
+		}
 		return kernel.ModifyContext("User feedback: " + input)
 	})
 	engine.OnIterationStart(func(ctx *kernel.HookContext) kernel.HookResult {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -26,9 +27,11 @@ type Question struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"` // confirm, supervise, tool, escalation
 	// Stage is the id of the node that it is about, "" for the session.
-	Stage   string   `json:"stage,omitempty"`
-	Text    string   `json:"text"`
-	Options []string `json:"options"`
+	Stage string `json:"stage,omitempty"`
+	// Provider is the provider of a parallel block whose work it is about, "" elsewhere.
+	Provider string   `json:"provider,omitempty"`
+	Text     string   `json:"text"`
+	Options  []string `json:"options"`
 	// AcceptFeedback: a rejection may have a text. It sends the stage back with it; about a tool call the agent is told
 	// it, and goes on.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
@@ -109,7 +112,7 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 	}
 	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
 		if n := p.Find(at.Node); n != nil {
-			asked.Stage = n.ID
+			asked.Stage, asked.Provider = n.ID, at.Branch
 		}
 	}
 	for _, f := range q.Shown {
@@ -187,6 +190,8 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 	case o.Answer == event.AnswerReject && o.Text != "" && !q.AcceptFeedback:
 		return q, refused(ErrOptions, "question %s of session '%s' takes no feedback", q.ID, o.Session).
 			WithHint("reject it without a text, which ends the session, or approve it")
+	case o.Text != "" && strings.TrimSpace(o.Text) == "":
+		return q, refused(ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:
 		return q, tooLong(o.Text)
 	case o.Digest != "" && o.Digest != q.Digest:
@@ -241,7 +246,7 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 		return refused(ErrTerminal, "session '%s' %s", session, ended(s.Status)).WithHint("no prompt will follow")
 	case s.Status == "" && s.Damage == "":
 		return neverBegan(session)
-	case text == "":
+	case strings.TrimSpace(text) == "":
 		return refused(ErrOptions, "the feedback is empty")
 	case len(text) > event.MaxText:
 		return tooLong(text)

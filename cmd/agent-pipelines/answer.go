@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -37,32 +38,55 @@ func (v *approveVerb) run(ctx context.Context, a *app) error {
 // rejectVerb is `reject <session> [question]`.
 type rejectVerb struct {
 	questionArgs
-	Feedback string `help:"What is to be done better: the stage is sent back with it. Without it the session ends for good."`
+	Feedback *string `placeholder:"STRING" help:"What is to be done better: the stage is sent back with it. Without it the session ends for good."`
 	goOnFlags
 }
 
 func (v *rejectVerb) run(ctx context.Context, a *app) error {
-	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: v.Feedback}, v.goOnFlags)
+	text, err := said("--feedback", v.Feedback)
+	if err != nil {
+		return err
+	}
+	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
 }
 
 // answerVerb is `answer <session> <question> <answer>`.
 type answerVerb struct {
-	Session  string `arg:"" help:"The session that asks."`
-	Question string `arg:"" help:"The question's id."`
-	Answer   string `arg:"" help:"approve or reject; any other text is feedback, where the question takes it."`
-	Text     string `help:"Text for the next prompts with an approval, feedback with a rejection."`
+	Session  string  `arg:"" help:"The session that asks."`
+	Question string  `arg:"" help:"The question's id."`
+	Answer   string  `arg:"" help:"approve or reject; any other text is feedback, where the question takes it."`
+	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection."`
 	goOnFlags
 }
 
 func (v *answerVerb) run(ctx context.Context, a *app) error {
-	o := kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: v.Answer, Text: v.Text}
+	text, err := said("--text", v.Text)
+	if err != nil {
+		return err
+	}
+	o := kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: v.Answer, Text: text}
 	if !slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, v.Answer) {
-		if v.Text != "" {
+		if _, err := said("the answer", &v.Answer); err != nil {
+			return err
+		}
+		if v.Text != nil {
 			return usageError(fmt.Sprintf("%q is neither approve nor reject", v.Answer), "with --text say one of them")
 		}
 		o.Answer, o.Text = event.AnswerReject, v.Answer
 	}
 	return a.answer(ctx, o, v.goOnFlags)
+}
+
+// said is a text of the command line, "" if none was given. One that is given and says nothing, such as a variable of a
+// script that is not set, is a mistake: a rejection without a text ends the session.
+func said(what string, text *string) (string, error) {
+	if text == nil {
+		return "", nil
+	}
+	if strings.TrimSpace(*text) == "" {
+		return "", usageError(what+" is empty", "say something, or leave it out: approve and reject need no text, and reject without one ends the session")
+	}
+	return *text, nil
 }
 
 // feedbackVerb is `feedback <session> <text>`.

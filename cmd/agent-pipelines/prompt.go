@@ -44,6 +44,7 @@ type posed struct{ id, digest string }
 
 var (
 	errElsewhere = errors.New("the question is not open any more")
+	errPausing   = errors.New("the session stops here; the question stays open")
 	errRunEnded  = errors.New("the run has ended")
 )
 
@@ -85,7 +86,7 @@ func (k *asker) observe(u kernel.Update) {
 	defer k.mu.Unlock()
 	k.session, k.latest = u.Session, u.State
 	if k.gone != nil && !asks(u.State, k.open) {
-		k.gone(errElsewhere)
+		k.gone(whyGone(u.State, k.open))
 	}
 	select {
 	case k.changed <- struct{}{}:
@@ -97,6 +98,15 @@ func (k *asker) observe(u kernel.Update) {
 func asks(st *state.State, q posed) bool {
 	open, found := st.Questions[q.id]
 	return found && open.Answer == nil && open.Digest == q.digest && st.Status == state.Running && st.Stop == nil
+}
+
+// whyGone says why a question is not asked here any more.
+func whyGone(st *state.State, q posed) error {
+	open, found := st.Questions[q.id]
+	if found && open.Answer == nil && open.Digest == q.digest && !st.Status.Final() && (st.Stop == nil || st.Stop.Action != "abort") {
+		return errPausing
+	}
+	return errElsewhere
 }
 
 func (k *asker) close() {

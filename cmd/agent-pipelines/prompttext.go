@@ -19,7 +19,7 @@ import (
 func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
 	if q.Stage != "" {
-		head += " · stage " + q.Stage
+		head += " · stage " + placeOf(q, "%s · provider %s")
 	}
 	if age := now.Sub(q.AskedAt); age > time.Minute {
 		head += " · asked " + screen.Age(age) + " ago"

@@ -77,9 +77,17 @@ func writeQuestions(to io.Writer, all []kernel.Question, now time.Time) {
 		if q.Answer != nil {
 			text = "(" + answered(q) + ") " + text
 		}
-		fmt.Fprintf(to, columns, q.Session, q.ID, q.Kind, screen.Clean(orElse(q.Stage, "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+		fmt.Fprintf(to, columns, q.Session, q.ID, q.Kind, screen.Clean(orElse(placeOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
 	}
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", program)
+}
+
+// placeOf is the stage of a question; in a parallel block stage and provider, in the format.
+func placeOf(q kernel.Question, both string) string {
+	if q.Provider == "" {
+		return q.Stage
+	}
+	return fmt.Sprintf(both, q.Stage, q.Provider)
 }
 
 // questionsShowVerb is `questions show <session> [question]`.
@@ -139,6 +147,7 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	row("Session", q.Session)
 	row("Kind", q.Kind)
 	row("Stage", q.Stage)
+	row("Provider", q.Provider)
 	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
 	if q.Due != nil {
 		row("Due", q.Due.Local().Format("2006-01-02 15:04:05"))
@@ -194,7 +203,7 @@ func writeWaiting(to io.Writer, all []kernel.Question) {
 	for _, q := range all {
 		about := ""
 		if q.Stage != "" {
-			about = " (stage " + q.Stage + ")"
+			about = " (stage " + placeOf(q, "%s, provider %s") + ")"
 		}
 		if q.Answer != nil {
 			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answered(q))

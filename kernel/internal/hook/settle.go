@@ -2,6 +2,7 @@ package hook
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -139,9 +140,13 @@ func (k *call) onTimeout() plan.Fallback {
 
 // notPassed is the failure of a stage at whose end a check did not pass.
 func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
+	message := k.name() + " did not pass"
+	if measured := measuredReason(a.Facts); measured != "" {
+		message += ": " + measured
+	}
 	d := &event.FailureData{
 		Code: failure.CheckFailed.Code(), ErrorType: string(failure.CheckFailed), Iteration: k.at.Iteration,
-		Message: event.Brief(cmp.Or(a.Reason, k.name()+" did not pass"), event.MaxText),
+		Message: event.Brief(cmp.Or(a.Reason, message), event.MaxText),
 	}
 	if k.node != nil {
 		d.Node, d.Stage = k.node.ID, k.node.ID
@@ -149,6 +154,17 @@ func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
 	d.ResumeCommand = "agent-pipelines resume " + k.State.Session
 	d.Remedy = "mend it, then " + d.ResumeCommand + ", which measures again"
 	return d
+}
+
+// measuredReason is the reason in a check's facts, "" where they have none. Which members facts have is the action's own.
+func measuredReason(facts json.RawMessage) string {
+	var of struct {
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(facts, &of) != nil {
+		return ""
+	}
+	return of.Reason
 }
 
 func panicked(p any) error {

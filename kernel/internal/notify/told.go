@@ -52,10 +52,18 @@ func Told(p *plan.Plan, e event.Event, st state.State) []Moment {
 	case event.SessionAborted:
 		return []Moment{moment(p, e, st, Moment{Point: sdk.SessionAborted, Text: st.Reason})}
 	case event.SessionComplete:
-		return []Moment{moment(p, e, st, Moment{Point: sdk.SessionCompleted, Text: st.Reason})}
+		return []Moment{moment(p, e, st, Moment{Point: sdk.SessionCompleted, Text: doneText(st)})}
 	default:
 		return nil
 	}
+}
+
+// doneText is why a run is done: of a loop what its termination said. That of a pipeline is a word for programs.
+func doneText(st state.State) string {
+	if st.Mode == "loop" {
+		return st.Reason
+	}
+	return ""
 }
 
 // waiting are the moments of those of the questions that nobody has answered.

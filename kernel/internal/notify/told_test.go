@@ -91,7 +91,12 @@ func TestTold(t *testing.T) {
 		{
 			"completed", event.New(event.SessionComplete, nil, "", nil),
 			state.State{Status: state.Completed, Reason: "all_loops_complete"},
-			[]string{"completed completed / : session 'auth' completed: all_loops_complete"},
+			[]string{"completed completed / : session 'auth' completed"},
+		},
+		{
+			"a loop completed", event.New(event.SessionComplete, nil, "", nil),
+			state.State{Status: state.Completed, Mode: "loop", Reason: "nothing is left"},
+			[]string{"completed completed / : session 'auth' completed: nothing is left"},
 		},
 		{"an iteration", event.New(event.IterationComplete, nil, "", nil), state.State{Status: state.Running, At: "0"}, nil},
 	} {

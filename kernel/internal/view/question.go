@@ -17,8 +17,9 @@ type Question struct {
 	Session string `json:"session"`
 	// Status is open, answered (the run has not taken the answer up yet) or closed.
 	Status         string      `json:"status"`
-	Kind           string      `json:"kind"`            // see package event
-	Stage          string      `json:"stage,omitempty"` // id of the node, "" for the session
+	Kind           string      `json:"kind"`               // see package event
+	Stage          string      `json:"stage,omitempty"`    // id of the node, "" for the session
+	Provider       string      `json:"provider,omitempty"` // of the parallel block
 	Text           string      `json:"text"`
 	Options        []string    `json:"options"`
 	AcceptFeedback bool        `json:"accept_feedback"`
@@ -78,7 +79,7 @@ func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 	}}
 	if _, at, _, ok := q.Key.Parse(); ok {
 		if n := p.Find(at.Node); n != nil {
-			f.Stage = n.ID
+			f.Stage, f.Provider = n.ID, at.Branch
 		}
 	}
 	if q.Answer != nil {

@@ -68,8 +68,11 @@ func hookEnd(e event.Event) []string {
 	if e.Type == event.HookTimeout {
 		line += " (timeout)"
 	}
-	if d.Reason != "" {
+	switch {
+	case d.Reason != "":
 		line += ": " + Clean(d.Reason)
+	case d.Failure != nil: // a check that did not pass lets the run go on
+		line += ": " + Clean(d.Failure.Message)
 	}
 	if d.Context != nil {
 		line += fmt.Sprintf(" (%s bytes of context)", Count(d.Context.Size))
