@@ -169,6 +169,31 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A check that does not pass fails a stage at its end; elsewhere the agents that come next are told.
+func TestFailedCheck(t *testing.T) {
+	for point, want := range map[plan.HookPoint]struct{ answer, text, remedy string }{
+		plan.PointStageEnd:     {"continue", "", "mend it"},
+		plan.PointIterationEnd: {"modify_context", "the hook act at iteration_end of draft did not pass: 2 tests fail\nMeasured: {\"failed\":2}", ""},
+		plan.PointSessionEnd:   {"continue", "", ""},
+	} {
+		b := newBench(t, plan.Hook{Action: "act", Point: point}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			return sdk.HookAnswer{Outcome: "fail", Reason: "2 tests fail", Facts: json.RawMessage(`{"failed":2}`)}, nil
+		})
+		d := b.end(t, event.HookComplete)
+		text := ""
+		if d.Context != nil {
+			read, err := b.caller.Dir.ReadRef(*d.Context)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(read)
+		}
+		if d.Answer != want.answer || text != want.text || !strings.HasPrefix(d.Failure.Remedy, want.remedy) || want.remedy == "" && d.Failure.Remedy != "" {
+			t.Errorf("%s: %s %q, remedy %q", point, d.Answer, text, d.Failure.Remedy)
+		}
+	}
+}
+
 // U249: an action that does not keep its time is cut off, and gives no text.
 func TestDeafAction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

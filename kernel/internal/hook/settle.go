@@ -31,6 +31,7 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 	if err := k.legal(a); err != nil {
 		return k.failed(err)
 	}
+	a = k.telling(a)
 	d := k.data(string(a.Action), a.Reason)
 	k.possible(&d)
 	if a.Context != "" && (a.Action == sdk.ActionModifyContext || a.Action == sdk.ActionRestartStage) {
@@ -47,6 +48,21 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 		d.Failure = k.notPassed(a)
 	}
 	return k.event(event.HookComplete, d)
+}
+
+// telling is the answer of a check that did not pass where that fails no stage: the agents that come next are told.
+func (k *call) telling(a sdk.HookAnswer) sdk.HookAnswer {
+	if a.Outcome == "" || a.Action != sdk.ActionContinue || k.point == plan.PointStageEnd || k.point == plan.PointSessionEnd {
+		return a
+	}
+	a.Action, a.Context = sdk.ActionModifyContext, k.name()+" did not pass"
+	if why := cmp.Or(a.Reason, measuredReason(a.Facts)); why != "" {
+		a.Context += ": " + why
+	}
+	if len(a.Facts) > 0 {
+		a.Context += "\nMeasured: " + string(a.Facts)
+	}
+	return a
 }
 
 // legal refuses what no action may answer.
@@ -150,6 +166,9 @@ func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
 	}
 	if k.node != nil {
 		d.Node, d.Stage = k.node.ID, k.node.ID
+	}
+	if k.point != plan.PointStageEnd { // it fails nothing
+		return d
 	}
 	d.ResumeCommand = "agent-pipelines resume " + k.State.Session
 	d.Remedy = "mend it, then " + d.ResumeCommand + ", which measures again"

@@ -137,9 +137,11 @@ func resumed(at place) []string {
 	return []string{fmt.Sprintf("Resuming session '%s' from stage %s, %s", at.Session, n.ID, from) + inRun(at)}
 }
 
-// goesOnFrom is what a loop does next: an iteration, or the decision whether there is to be another one.
+// goesOnFrom is what a loop does next: an iteration, the decision whether there is to be another one, or its end.
 func goesOnFrom(l state.Loop) string {
 	switch l.Phase {
+	case state.PhaseSettled:
+		return "its end"
 	case state.PhaseDecide, state.PhaseQuestion, state.PhaseAsking:
 		if l.Completed > 0 {
 			return fmt.Sprintf("the decision after iteration %d", l.Completed)
