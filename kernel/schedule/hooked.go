@@ -83,18 +83,23 @@ func waitingGate(s *state.State, e event.Event, point string, number int) (gateS
 	return slot, at, nil
 }
 
+// atGate changes the gate at which the event's hook is called.
+func atGate(s *state.State, e event.Event, point string, number int, change func(*state.Gate)) error {
+	slot, _, err := waitingGate(s, e, point, number)
+	if err != nil {
+		return err
+	}
+	change(&slot.gate)
+	slot.put(slot.gate)
+	return nil
+}
+
 func applyHookStart(s *state.State, e event.Event) error {
 	d, err := event.Decode[event.HookStartData](e)
 	if err != nil {
 		return err
 	}
-	slot, _, err := waitingGate(s, e, d.Point, d.Hook)
-	if err != nil {
-		return err
-	}
-	slot.gate.Firing = d.Hook
-	slot.put(slot.gate)
-	return nil
+	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Firing = d.Hook })
 }
 
 func applyHookSkipped(s *state.State, e event.Event) error {
@@ -102,24 +107,12 @@ func applyHookSkipped(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	slot, _, err := waitingGate(s, e, d.Point, d.Hook)
-	if err != nil {
-		return err
-	}
-	slot.gate.Done, slot.gate.Firing = d.Hook, 0
-	slot.put(slot.gate)
-	return nil
+	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Done, g.Firing = d.Hook, 0 })
 }
 
 // applyAsking serves the question that a confirm asks: its action is over until somebody answers.
 func applyAsking(s *state.State, e event.Event, d event.QuestionAskedData) error {
-	slot, _, err := waitingGate(s, e, d.Point, d.Hook)
-	if err != nil {
-		return err
-	}
-	slot.gate.Firing = 0
-	slot.put(slot.gate)
-	return nil
+	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Firing = 0 })
 }
 
 // applyHookEnd is the end of a hook: its text goes where it is for, and the run goes on as it answered. A hook that
