@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -239,16 +240,22 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 	}
 	key := restartKey(n.Path, ns)
 	return escalate(s, placeOfNode(n.Path, ns).Cursor(), key, fmt.Sprintf(
-		"a hook sends %s back once more (%s), after %d times; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most))
+		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most))
 }
 
 func restartKey(path string, ns state.Node) event.Key {
 	return placeOfNode(path, ns).Key(event.KeyRestart, 1)
 }
 
+// restarts is how often a node may be sent back without a person being asked.
 func restarts(p *plan.Plan, n *plan.Node) int {
-	if f := p.PolicyOf(n).Feedback; f != nil && f.Max > 0 {
-		return f.Max
+	f := p.PolicyOf(n).Feedback
+	switch {
+	case f == nil:
+		return defaultRestarts
+	case !f.Enabled:
+		return 0
+	default:
+		return cmp.Or(f.Max, defaultRestarts)
 	}
-	return defaultRestarts
 }

@@ -244,10 +244,15 @@ func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
 
 // K31: a hook that is never content needs a person in the end; the limit is the node's.
 func TestRestartLimit(t *testing.T) {
-	for _, tt := range []struct{ said, want int }{{0, 3}, {1, 1}, {10, 10}} {
+	for _, tt := range []struct {
+		said *plan.Feedback
+		want int
+	}{
+		{nil, 3}, {&plan.Feedback{Enabled: true}, 3}, {&plan.Feedback{Enabled: true, Max: 1}, 1}, {&plan.Feedback{Enabled: true, Max: 10}, 10}, {&plan.Feedback{Max: 2}, 0},
+	} {
 		n := plan.Node{ID: "a"}
-		if tt.said > 0 {
-			n.Policy = &plan.Policy{Feedback: &plan.Feedback{Enabled: true, Max: tt.said}}
+		if tt.said != nil {
+			n.Policy = &plan.Policy{Feedback: tt.said}
 		}
 		h := newHistory(t, hooked(stages(n), plan.Hook{Point: plan.PointStageEnd}))
 		round := func(c schedule.Command) schedule.Command {
