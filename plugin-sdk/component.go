@@ -33,6 +33,8 @@ type Component struct {
 	Capabilities []string `json:"capabilities,omitempty"`
 	// Concurrency says whether calls may overlap. The zero value is [ConcurrencySafe].
 	Concurrency Concurrency `json:"concurrency,omitempty"`
+	// Needs is what the component asks for where it is confined; nil for nothing.
+	Needs *Needs `json:"needs,omitempty"`
 	// Provider holds what only providers declare; nil for the other kinds.
 	Provider *ProviderTraits `json:"provider,omitempty"`
 }
@@ -88,6 +90,9 @@ type InitRequest struct {
 	// RunMarker identifies the kernel's run; the SDK also has it in the environment as
 	// AGENT_PIPELINES_RUN, by which survivors of a crash are found.
 	RunMarker string
+	// Sandbox is the mode of the kernel's isolation that the process runs in, workspace or strict; "" for
+	// none. An agent's own sandbox cannot run inside it, and the agent need not be careful for a second time.
+	Sandbox string
 }
 
 // Validator is implemented by components that can refuse a configuration before work begins.

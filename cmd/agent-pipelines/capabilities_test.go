@@ -76,6 +76,7 @@ const capabilitiesKey = `
 - **Sandbox**: whether the provider refuses to run outside isolation, and whether its agent brings its own.
 - **Concurrency**: whether one process takes several calls at a time.
 - **Capabilities**: named minor features of the protocol.
+- **Asks for**: what it needs [where it is confined](isolation.md#what-a-plugin-asks-for), besides the project.
 `
 
 func capabilitiesPage(all []sdk.Component) string {

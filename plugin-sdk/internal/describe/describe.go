@@ -102,6 +102,13 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 	if !slices.Contains([]sdk.Concurrency{"", sdk.ConcurrencySafe, sdk.ConcurrencySerial}, c.Concurrency) {
 		fault("concurrency %q; want safe or serial", c.Concurrency)
 	}
+	if c.Needs != nil {
+		for _, p := range slices.Concat(c.Needs.Read, c.Needs.Write) {
+			if err := sdk.CheckNeed(p); err != nil {
+				fault("needs: %w", err)
+			}
+		}
+	}
 	if c.Provider == nil {
 		return faults
 	}

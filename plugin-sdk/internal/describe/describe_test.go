@@ -86,6 +86,7 @@ func TestCheck(t *testing.T) {
 		"cost": {func(d *sdk.Description) {
 			d.Components[0].Provider = &sdk.ProviderTraits{Cost: "dear"}
 		}, `cost "dear"`},
+		"needs":  {func(d *sdk.Description) { d.Components[0].Needs = &sdk.Needs{Write: []string{"etc"}} }, `needs: path "etc"`},
 		"traits": {func(d *sdk.Description) { d.Components[2].Provider = &sdk.ProviderTraits{} }, "only providers have"},
 	}
 	for name, tt := range tests {

@@ -60,6 +60,7 @@ func componentPB(c sdk.Component) *pb.Component {
 		Capabilities: texts(c.Capabilities),
 		Concurrency:  enumOf(c.Concurrency, concurrencyPairs()),
 		Provider:     traitsPB(c.Provider),
+		Needs:        needsPB(c.Needs),
 	}
 }
 
@@ -73,7 +74,22 @@ func fromComponent(m *pb.Component) sdk.Component {
 		Capabilities: m.GetCapabilities(),
 		Concurrency:  wordOf(m.GetConcurrency(), concurrencyPairs(), sdk.ConcurrencySafe),
 		Provider:     fromTraits(m.GetProvider()),
+		Needs:        fromNeeds(m.GetNeeds()),
 	}
+}
+
+func needsPB(n *sdk.Needs) *pb.Needs {
+	if n == nil {
+		return nil
+	}
+	return &pb.Needs{Network: n.Network, Commands: n.Commands, Read: texts(n.Read), Write: texts(n.Write)}
+}
+
+func fromNeeds(m *pb.Needs) *sdk.Needs {
+	if m == nil {
+		return nil
+	}
+	return &sdk.Needs{Network: m.GetNetwork(), Commands: m.GetCommands(), Read: m.GetRead(), Write: m.GetWrite()}
 }
 
 func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
@@ -125,12 +141,12 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 
 // InitPB sends what Init says.
 func InitPB(ref Ref, r sdk.InitRequest) *pb.InitRequest {
-	return &pb.InitRequest{Component: RefPB(ref), WorkDir: text(r.WorkDir), RunMarker: text(r.RunMarker)}
+	return &pb.InitRequest{Component: RefPB(ref), WorkDir: text(r.WorkDir), RunMarker: text(r.RunMarker), Sandbox: text(r.Sandbox)}
 }
 
 // FromInit reads what Init says.
 func FromInit(m *pb.InitRequest) sdk.InitRequest {
-	return sdk.InitRequest{WorkDir: m.GetWorkDir(), RunMarker: m.GetRunMarker()}
+	return sdk.InitRequest{WorkDir: m.GetWorkDir(), RunMarker: m.GetRunMarker(), Sandbox: m.GetSandbox()}
 }
 
 // ValidatePB sends what Validate asks.

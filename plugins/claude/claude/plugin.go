@@ -44,6 +44,11 @@ func (p *Provider) Describe() sdk.Component {
 		Aliases:      []string{"claude-code", "anthropic"},
 		Summary:      "Claude Code, driven through its command line",
 		ConfigSchema: configSchema,
+		Needs: &sdk.Needs{
+			Network: true,
+			Read:    []string{"~/.local/bin", "~/.local/share/claude"},
+			Write:   []string{"~/.claude", "~/.claude.json", "${CLAUDE_CONFIG_DIR}"},
+		},
 		Provider: &sdk.ProviderTraits{
 			DefaultModel: defaultModel, ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityRemote,
 			ObservedTools: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways, SoftCancel: true,

@@ -44,6 +44,7 @@ func (p *Provider) Describe() sdk.Component {
 		Aliases:      []string{"openai"},
 		Summary:      "OpenAI Codex, driven through its command line",
 		ConfigSchema: configSchema,
+		Needs:        &sdk.Needs{Network: true, Read: []string{"~/.local/bin"}, Write: []string{"~/.codex", "${CODEX_HOME}"}},
 		Provider: &sdk.ProviderTraits{
 			Models: slices.Clone(knownModels), DefaultModel: defaultModel, ModelChoice: sdk.ModelsConfigurable, Locality: sdk.LocalityRemote,
 			ReasoningEffort: true, Efforts: slices.Clone(efforts), DefaultEffort: defaultEffort,

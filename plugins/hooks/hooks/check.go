@@ -50,6 +50,7 @@ func (c *Check) Describe() sdk.Component {
 		Summary:      "measures a file, a command or its tests; what fails makes the node fail",
 		ConfigSchema: checkSchema,
 		Concurrency:  sdk.ConcurrencySafe,
+		Needs:        &sdk.Needs{Commands: true},
 	}
 }
 

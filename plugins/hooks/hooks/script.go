@@ -29,6 +29,7 @@ func (s *Script) Describe() sdk.Component {
 		Summary:      "runs a command in the project; what it prints becomes context",
 		ConfigSchema: scriptSchema,
 		Concurrency:  sdk.ConcurrencySafe,
+		Needs:        &sdk.Needs{Commands: true},
 	}
 }
 

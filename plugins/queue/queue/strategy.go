@@ -33,6 +33,7 @@ func (s *Strategy) Describe() sdk.Component {
 		Aliases:      []string{"beads-empty"},
 		Summary:      "stops when a queue outside is empty: the session's ready beads, or what a command prints",
 		ConfigSchema: schema,
+		Needs:        &sdk.Needs{Commands: true},
 		Concurrency:  sdk.ConcurrencySafe,
 	}
 }

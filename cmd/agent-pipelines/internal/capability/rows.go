@@ -24,7 +24,29 @@ func Rows(c sdk.Component) []Row {
 	if c.Concurrency == sdk.ConcurrencySerial {
 		concurrency = "one call at a time"
 	}
-	return append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")})
+	rows = append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")})
+	if !c.Needs.Nothing() {
+		rows = append(rows, Row{"Asks for", needs(c.Needs)})
+	}
+	return rows
+}
+
+// needs is what a component asks for where it is confined.
+func needs(n *sdk.Needs) string {
+	var asks []string
+	if n.Network {
+		asks = append(asks, "network")
+	}
+	if n.Commands {
+		asks = append(asks, "your own commands")
+	}
+	for _, p := range n.Read {
+		asks = append(asks, "reading "+p)
+	}
+	for _, p := range n.Write {
+		asks = append(asks, "writing "+p)
+	}
+	return strings.Join(asks, ", ")
 }
 
 func providerRows(t sdk.ProviderTraits) []Row {

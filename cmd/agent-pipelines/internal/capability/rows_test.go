@@ -63,6 +63,14 @@ func TestRows(t *testing.T) {
 	}
 }
 
+func TestNeedsAreShown(t *testing.T) {
+	c := sdk.Component{Kind: sdk.KindHookAction, Needs: &sdk.Needs{Network: true, Commands: true, Read: []string{"~/r"}, Write: []string{"/w"}}}
+	got := Rows(c)
+	if want := (Row{"Asks for", "network, your own commands, reading ~/r, writing /w"}); got[len(got)-1] != want {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRowsOfAStrategy(t *testing.T) {
 	want := []Row{{"Concurrency", "calls overlap"}, {"Capabilities", "none"}}
 	if diff := cmp.Diff(want, Rows(sdk.Component{Kind: sdk.KindTermination})); diff != "" {

@@ -852,6 +852,7 @@ type Component struct {
 	Capabilities  []string        `protobuf:"bytes,6,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	Concurrency   Concurrency     `protobuf:"varint,7,opt,name=concurrency,proto3,enum=agentpipelines.plugin.v1.Concurrency" json:"concurrency,omitempty"`
 	Provider      *ProviderTraits `protobuf:"bytes,8,opt,name=provider,proto3" json:"provider,omitempty"`
+	Needs         *Needs          `protobuf:"bytes,9,opt,name=needs,proto3" json:"needs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -942,6 +943,83 @@ func (x *Component) GetProvider() *ProviderTraits {
 	return nil
 }
 
+func (x *Component) GetNeeds() *Needs {
+	if x != nil {
+		return x.Needs
+	}
+	return nil
+}
+
+// Needs is what a component asks for where it is confined.
+type Needs struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Network  bool                   `protobuf:"varint,1,opt,name=network,proto3" json:"network,omitempty"`
+	Commands bool                   `protobuf:"varint,2,opt,name=commands,proto3" json:"commands,omitempty"` // it runs the user's own commands, which may need anything
+	// Paths beyond the project: absolute, or beginning with "~/" or "${NAME}".
+	Read          []string `protobuf:"bytes,3,rep,name=read,proto3" json:"read,omitempty"`
+	Write         []string `protobuf:"bytes,4,rep,name=write,proto3" json:"write,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Needs) Reset() {
+	*x = Needs{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Needs) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Needs) ProtoMessage() {}
+
+func (x *Needs) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Needs.ProtoReflect.Descriptor instead.
+func (*Needs) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Needs) GetNetwork() bool {
+	if x != nil {
+		return x.Network
+	}
+	return false
+}
+
+func (x *Needs) GetCommands() bool {
+	if x != nil {
+		return x.Commands
+	}
+	return false
+}
+
+func (x *Needs) GetRead() []string {
+	if x != nil {
+		return x.Read
+	}
+	return nil
+}
+
+func (x *Needs) GetWrite() []string {
+	if x != nil {
+		return x.Write
+	}
+	return nil
+}
+
 // A trait that is not set says that the provider cannot.
 type ProviderTraits struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
@@ -966,7 +1044,7 @@ type ProviderTraits struct {
 
 func (x *ProviderTraits) Reset() {
 	*x = ProviderTraits{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[4]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1056,7 @@ func (x *ProviderTraits) String() string {
 func (*ProviderTraits) ProtoMessage() {}
 
 func (x *ProviderTraits) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[4]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1069,7 @@ func (x *ProviderTraits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProviderTraits.ProtoReflect.Descriptor instead.
 func (*ProviderTraits) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{4}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ProviderTraits) GetModels() []string {
@@ -1104,13 +1182,14 @@ type InitRequest struct {
 	Component     *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
 	WorkDir       string                 `protobuf:"bytes,2,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
 	RunMarker     string                 `protobuf:"bytes,3,opt,name=run_marker,json=runMarker,proto3" json:"run_marker,omitempty"`
+	Sandbox       string                 `protobuf:"bytes,4,opt,name=sandbox,proto3" json:"sandbox,omitempty"` // workspace or strict, "" for none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *InitRequest) Reset() {
 	*x = InitRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1122,7 +1201,7 @@ func (x *InitRequest) String() string {
 func (*InitRequest) ProtoMessage() {}
 
 func (x *InitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[5]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1135,7 +1214,7 @@ func (x *InitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InitRequest.ProtoReflect.Descriptor instead.
 func (*InitRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{5}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *InitRequest) GetComponent() *ComponentRef {
@@ -1159,6 +1238,13 @@ func (x *InitRequest) GetRunMarker() string {
 	return ""
 }
 
+func (x *InitRequest) GetSandbox() string {
+	if x != nil {
+		return x.Sandbox
+	}
+	return ""
+}
+
 type InitResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Failure       *Failure               `protobuf:"bytes,1,opt,name=failure,proto3" json:"failure,omitempty"`
@@ -1168,7 +1254,7 @@ type InitResponse struct {
 
 func (x *InitResponse) Reset() {
 	*x = InitResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1266,7 @@ func (x *InitResponse) String() string {
 func (*InitResponse) ProtoMessage() {}
 
 func (x *InitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[6]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1279,7 @@ func (x *InitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InitResponse.ProtoReflect.Descriptor instead.
 func (*InitResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{6}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *InitResponse) GetFailure() *Failure {
@@ -1214,7 +1300,7 @@ type ValidateRequest struct {
 
 func (x *ValidateRequest) Reset() {
 	*x = ValidateRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1312,7 @@ func (x *ValidateRequest) String() string {
 func (*ValidateRequest) ProtoMessage() {}
 
 func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[7]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1325,7 @@ func (x *ValidateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateRequest.ProtoReflect.Descriptor instead.
 func (*ValidateRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{7}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ValidateRequest) GetComponent() *ComponentRef {
@@ -1272,7 +1358,7 @@ type ValidateResponse struct {
 
 func (x *ValidateResponse) Reset() {
 	*x = ValidateResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1370,7 @@ func (x *ValidateResponse) String() string {
 func (*ValidateResponse) ProtoMessage() {}
 
 func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[8]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1383,7 @@ func (x *ValidateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValidateResponse.ProtoReflect.Descriptor instead.
 func (*ValidateResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{8}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ValidateResponse) GetFailure() *Failure {
@@ -1315,7 +1401,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1413,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[9]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1426,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{9}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
 }
 
 type HealthResponse struct {
@@ -1351,7 +1437,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1363,7 +1449,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1376,7 +1462,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
 }
 
 type ShutdownRequest struct {
@@ -1387,7 +1473,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1485,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1498,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
 }
 
 type ShutdownResponse struct {
@@ -1423,7 +1509,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1521,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1534,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 // Failure crosses the wire inside responses, not as a gRPC status, so that it keeps its structure.
@@ -1466,7 +1552,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1564,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1577,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Failure) GetKind() string {
@@ -1551,7 +1637,7 @@ type ExecuteInput struct {
 
 func (x *ExecuteInput) Reset() {
 	*x = ExecuteInput{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1649,7 @@ func (x *ExecuteInput) String() string {
 func (*ExecuteInput) ProtoMessage() {}
 
 func (x *ExecuteInput) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1662,7 @@ func (x *ExecuteInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteInput.ProtoReflect.Descriptor instead.
 func (*ExecuteInput) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ExecuteInput) GetInput() isExecuteInput_Input {
@@ -1678,7 +1764,7 @@ type ExecuteStart struct {
 
 func (x *ExecuteStart) Reset() {
 	*x = ExecuteStart{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1690,7 +1776,7 @@ func (x *ExecuteStart) String() string {
 func (*ExecuteStart) ProtoMessage() {}
 
 func (x *ExecuteStart) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1703,7 +1789,7 @@ func (x *ExecuteStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteStart.ProtoReflect.Descriptor instead.
 func (*ExecuteStart) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ExecuteStart) GetComponent() *ComponentRef {
@@ -1860,7 +1946,7 @@ type Paths struct {
 
 func (x *Paths) Reset() {
 	*x = Paths{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1872,7 +1958,7 @@ func (x *Paths) String() string {
 func (*Paths) ProtoMessage() {}
 
 func (x *Paths) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1885,7 +1971,7 @@ func (x *Paths) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Paths.ProtoReflect.Descriptor instead.
 func (*Paths) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Paths) GetContext() string {
@@ -1940,7 +2026,7 @@ type Resume struct {
 
 func (x *Resume) Reset() {
 	*x = Resume{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1952,7 +2038,7 @@ func (x *Resume) String() string {
 func (*Resume) ProtoMessage() {}
 
 func (x *Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1965,7 +2051,7 @@ func (x *Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resume.ProtoReflect.Descriptor instead.
 func (*Resume) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Resume) GetCheckpoint() *Checkpoint {
@@ -1992,7 +2078,7 @@ type ResumedCall struct {
 
 func (x *ResumedCall) Reset() {
 	*x = ResumedCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2090,7 @@ func (x *ResumedCall) String() string {
 func (*ResumedCall) ProtoMessage() {}
 
 func (x *ResumedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2103,7 @@ func (x *ResumedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumedCall.ProtoReflect.Descriptor instead.
 func (*ResumedCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ResumedCall) GetCall() *ToolCall {
@@ -2044,7 +2130,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2056,7 +2142,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2069,7 +2155,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2089,7 +2175,7 @@ type CheckpointStored struct {
 
 func (x *CheckpointStored) Reset() {
 	*x = CheckpointStored{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2187,7 @@ func (x *CheckpointStored) String() string {
 func (*CheckpointStored) ProtoMessage() {}
 
 func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2200,7 @@ func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointStored.ProtoReflect.Descriptor instead.
 func (*CheckpointStored) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CheckpointStored) GetTurn() int32 {
@@ -2144,7 +2230,7 @@ type ExecuteEvent struct {
 
 func (x *ExecuteEvent) Reset() {
 	*x = ExecuteEvent{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2242,7 @@ func (x *ExecuteEvent) String() string {
 func (*ExecuteEvent) ProtoMessage() {}
 
 func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2255,7 @@ func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteEvent.ProtoReflect.Descriptor instead.
 func (*ExecuteEvent) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExecuteEvent) GetEvent() isExecuteEvent_Event {
@@ -2326,7 +2412,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2424,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2437,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 type OutputChunk struct {
@@ -2364,7 +2450,7 @@ type OutputChunk struct {
 
 func (x *OutputChunk) Reset() {
 	*x = OutputChunk{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2462,7 @@ func (x *OutputChunk) String() string {
 func (*OutputChunk) ProtoMessage() {}
 
 func (x *OutputChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2475,7 @@ func (x *OutputChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputChunk.ProtoReflect.Descriptor instead.
 func (*OutputChunk) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *OutputChunk) GetStream() Stream {
@@ -2417,7 +2503,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2515,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2528,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Progress) GetMessage() string {
@@ -2478,7 +2564,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2576,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2589,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ToolCall) GetCallId() string {
@@ -2546,7 +2632,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2644,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2657,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2614,7 +2700,7 @@ type ToolVerdict struct {
 
 func (x *ToolVerdict) Reset() {
 	*x = ToolVerdict{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2626,7 +2712,7 @@ func (x *ToolVerdict) String() string {
 func (*ToolVerdict) ProtoMessage() {}
 
 func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2639,7 +2725,7 @@ func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolVerdict.ProtoReflect.Descriptor instead.
 func (*ToolVerdict) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ToolVerdict) GetCallId() string {
@@ -2680,7 +2766,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2778,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2791,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Checkpoint) GetTurn() int32 {
@@ -2737,7 +2823,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2749,7 +2835,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2762,7 +2848,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -2824,7 +2910,7 @@ type ExecuteResult struct {
 
 func (x *ExecuteResult) Reset() {
 	*x = ExecuteResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +2922,7 @@ func (x *ExecuteResult) String() string {
 func (*ExecuteResult) ProtoMessage() {}
 
 func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +2935,7 @@ func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResult.ProtoReflect.Descriptor instead.
 func (*ExecuteResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExecuteResult) GetOutput() []byte {
@@ -2940,7 +3026,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3038,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3051,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *DecideRequest) GetComponent() *ComponentRef {
@@ -3098,7 +3184,7 @@ type FileRef struct {
 
 func (x *FileRef) Reset() {
 	*x = FileRef{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3110,7 +3196,7 @@ func (x *FileRef) String() string {
 func (*FileRef) ProtoMessage() {}
 
 func (x *FileRef) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3123,7 +3209,7 @@ func (x *FileRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRef.ProtoReflect.Descriptor instead.
 func (*FileRef) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FileRef) GetPath() string {
@@ -3159,7 +3245,7 @@ type PastDecision struct {
 
 func (x *PastDecision) Reset() {
 	*x = PastDecision{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3171,7 +3257,7 @@ func (x *PastDecision) String() string {
 func (*PastDecision) ProtoMessage() {}
 
 func (x *PastDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3184,7 +3270,7 @@ func (x *PastDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastDecision.ProtoReflect.Descriptor instead.
 func (*PastDecision) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PastDecision) GetIteration() int32 {
@@ -3225,7 +3311,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3237,7 +3323,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3250,7 +3336,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Answer) GetOutput() string {
@@ -3278,7 +3364,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3290,7 +3376,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3303,7 +3389,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Question) GetPrompt() string {
@@ -3342,7 +3428,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3354,7 +3440,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3367,7 +3453,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DecideResponse) GetAction() DecisionAction {
@@ -3429,7 +3515,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3441,7 +3527,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3454,7 +3540,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ReleaseRequest) GetComponent() *ComponentRef {
@@ -3480,7 +3566,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3492,7 +3578,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3505,7 +3591,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ReleaseResponse) GetFailure() *Failure {
@@ -3540,7 +3626,7 @@ type HookRequest struct {
 
 func (x *HookRequest) Reset() {
 	*x = HookRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3552,7 +3638,7 @@ func (x *HookRequest) String() string {
 func (*HookRequest) ProtoMessage() {}
 
 func (x *HookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3565,7 +3651,7 @@ func (x *HookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookRequest.ProtoReflect.Descriptor instead.
 func (*HookRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HookRequest) GetComponent() *ComponentRef {
@@ -3701,7 +3787,7 @@ type HookResponse struct {
 
 func (x *HookResponse) Reset() {
 	*x = HookResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3713,7 +3799,7 @@ func (x *HookResponse) String() string {
 func (*HookResponse) ProtoMessage() {}
 
 func (x *HookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3726,7 +3812,7 @@ func (x *HookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookResponse.ProtoReflect.Descriptor instead.
 func (*HookResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HookResponse) GetAction() string {
@@ -3788,7 +3874,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04mtls\x18\x05 \x01(\bR\x04mtls\x12C\n" +
 	"\n" +
 	"components\x18\x06 \x03(\v2#.agentpipelines.plugin.v1.ComponentR\n" +
-	"components\"\xdf\x02\n" +
+	"components\"\x96\x03\n" +
 	"\tComponent\x122\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x1e.agentpipelines.plugin.v1.KindR\x04kind\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
@@ -3797,7 +3883,13 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\rconfig_schema\x18\x05 \x01(\fR\fconfigSchema\x12\"\n" +
 	"\fcapabilities\x18\x06 \x03(\tR\fcapabilities\x12G\n" +
 	"\vconcurrency\x18\a \x01(\x0e2%.agentpipelines.plugin.v1.ConcurrencyR\vconcurrency\x12D\n" +
-	"\bprovider\x18\b \x01(\v2(.agentpipelines.plugin.v1.ProviderTraitsR\bprovider\"\x8a\x05\n" +
+	"\bprovider\x18\b \x01(\v2(.agentpipelines.plugin.v1.ProviderTraitsR\bprovider\x125\n" +
+	"\x05needs\x18\t \x01(\v2\x1f.agentpipelines.plugin.v1.NeedsR\x05needs\"g\n" +
+	"\x05Needs\x12\x18\n" +
+	"\anetwork\x18\x01 \x01(\bR\anetwork\x12\x1a\n" +
+	"\bcommands\x18\x02 \x01(\bR\bcommands\x12\x12\n" +
+	"\x04read\x18\x03 \x03(\tR\x04read\x12\x14\n" +
+	"\x05write\x18\x04 \x03(\tR\x05write\"\x8a\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +
@@ -3816,12 +3908,13 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04cost\x18\r \x01(\x0e2#.agentpipelines.plugin.v1.ReportingR\x04cost\x12\x16\n" +
 	"\x06resume\x18\x0e \x01(\bR\x06resume\x12\x1f\n" +
 	"\vsoft_cancel\x18\x0f \x01(\bR\n" +
-	"softCancel\"\x8d\x01\n" +
+	"softCancel\"\xa7\x01\n" +
 	"\vInitRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x19\n" +
 	"\bwork_dir\x18\x02 \x01(\tR\aworkDir\x12\x1d\n" +
 	"\n" +
-	"run_marker\x18\x03 \x01(\tR\trunMarker\"K\n" +
+	"run_marker\x18\x03 \x01(\tR\trunMarker\x12\x18\n" +
+	"\asandbox\x18\x04 \x01(\tR\asandbox\"K\n" +
 	"\fInitResponse\x12;\n" +
 	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x85\x01\n" +
 	"\x0fValidateRequest\x12D\n" +
@@ -4129,7 +4222,7 @@ func file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(Kind)(0),                // 0: agentpipelines.plugin.v1.Kind
 	(Concurrency)(0),         // 1: agentpipelines.plugin.v1.Concurrency
@@ -4147,125 +4240,127 @@ var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(*DescribeRequest)(nil),  // 13: agentpipelines.plugin.v1.DescribeRequest
 	(*DescribeResponse)(nil), // 14: agentpipelines.plugin.v1.DescribeResponse
 	(*Component)(nil),        // 15: agentpipelines.plugin.v1.Component
-	(*ProviderTraits)(nil),   // 16: agentpipelines.plugin.v1.ProviderTraits
-	(*InitRequest)(nil),      // 17: agentpipelines.plugin.v1.InitRequest
-	(*InitResponse)(nil),     // 18: agentpipelines.plugin.v1.InitResponse
-	(*ValidateRequest)(nil),  // 19: agentpipelines.plugin.v1.ValidateRequest
-	(*ValidateResponse)(nil), // 20: agentpipelines.plugin.v1.ValidateResponse
-	(*HealthRequest)(nil),    // 21: agentpipelines.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),   // 22: agentpipelines.plugin.v1.HealthResponse
-	(*ShutdownRequest)(nil),  // 23: agentpipelines.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 24: agentpipelines.plugin.v1.ShutdownResponse
-	(*Failure)(nil),          // 25: agentpipelines.plugin.v1.Failure
-	(*ExecuteInput)(nil),     // 26: agentpipelines.plugin.v1.ExecuteInput
-	(*ExecuteStart)(nil),     // 27: agentpipelines.plugin.v1.ExecuteStart
-	(*Paths)(nil),            // 28: agentpipelines.plugin.v1.Paths
-	(*Resume)(nil),           // 29: agentpipelines.plugin.v1.Resume
-	(*ResumedCall)(nil),      // 30: agentpipelines.plugin.v1.ResumedCall
-	(*Cancel)(nil),           // 31: agentpipelines.plugin.v1.Cancel
-	(*CheckpointStored)(nil), // 32: agentpipelines.plugin.v1.CheckpointStored
-	(*ExecuteEvent)(nil),     // 33: agentpipelines.plugin.v1.ExecuteEvent
-	(*Heartbeat)(nil),        // 34: agentpipelines.plugin.v1.Heartbeat
-	(*OutputChunk)(nil),      // 35: agentpipelines.plugin.v1.OutputChunk
-	(*Progress)(nil),         // 36: agentpipelines.plugin.v1.Progress
-	(*ToolCall)(nil),         // 37: agentpipelines.plugin.v1.ToolCall
-	(*ToolResult)(nil),       // 38: agentpipelines.plugin.v1.ToolResult
-	(*ToolVerdict)(nil),      // 39: agentpipelines.plugin.v1.ToolVerdict
-	(*Checkpoint)(nil),       // 40: agentpipelines.plugin.v1.Checkpoint
-	(*Usage)(nil),            // 41: agentpipelines.plugin.v1.Usage
-	(*ExecuteResult)(nil),    // 42: agentpipelines.plugin.v1.ExecuteResult
-	(*DecideRequest)(nil),    // 43: agentpipelines.plugin.v1.DecideRequest
-	(*FileRef)(nil),          // 44: agentpipelines.plugin.v1.FileRef
-	(*PastDecision)(nil),     // 45: agentpipelines.plugin.v1.PastDecision
-	(*Answer)(nil),           // 46: agentpipelines.plugin.v1.Answer
-	(*Question)(nil),         // 47: agentpipelines.plugin.v1.Question
-	(*DecideResponse)(nil),   // 48: agentpipelines.plugin.v1.DecideResponse
-	(*ReleaseRequest)(nil),   // 49: agentpipelines.plugin.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 50: agentpipelines.plugin.v1.ReleaseResponse
-	(*HookRequest)(nil),      // 51: agentpipelines.plugin.v1.HookRequest
-	(*HookResponse)(nil),     // 52: agentpipelines.plugin.v1.HookResponse
-	nil,                      // 53: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	(*Needs)(nil),            // 16: agentpipelines.plugin.v1.Needs
+	(*ProviderTraits)(nil),   // 17: agentpipelines.plugin.v1.ProviderTraits
+	(*InitRequest)(nil),      // 18: agentpipelines.plugin.v1.InitRequest
+	(*InitResponse)(nil),     // 19: agentpipelines.plugin.v1.InitResponse
+	(*ValidateRequest)(nil),  // 20: agentpipelines.plugin.v1.ValidateRequest
+	(*ValidateResponse)(nil), // 21: agentpipelines.plugin.v1.ValidateResponse
+	(*HealthRequest)(nil),    // 22: agentpipelines.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),   // 23: agentpipelines.plugin.v1.HealthResponse
+	(*ShutdownRequest)(nil),  // 24: agentpipelines.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 25: agentpipelines.plugin.v1.ShutdownResponse
+	(*Failure)(nil),          // 26: agentpipelines.plugin.v1.Failure
+	(*ExecuteInput)(nil),     // 27: agentpipelines.plugin.v1.ExecuteInput
+	(*ExecuteStart)(nil),     // 28: agentpipelines.plugin.v1.ExecuteStart
+	(*Paths)(nil),            // 29: agentpipelines.plugin.v1.Paths
+	(*Resume)(nil),           // 30: agentpipelines.plugin.v1.Resume
+	(*ResumedCall)(nil),      // 31: agentpipelines.plugin.v1.ResumedCall
+	(*Cancel)(nil),           // 32: agentpipelines.plugin.v1.Cancel
+	(*CheckpointStored)(nil), // 33: agentpipelines.plugin.v1.CheckpointStored
+	(*ExecuteEvent)(nil),     // 34: agentpipelines.plugin.v1.ExecuteEvent
+	(*Heartbeat)(nil),        // 35: agentpipelines.plugin.v1.Heartbeat
+	(*OutputChunk)(nil),      // 36: agentpipelines.plugin.v1.OutputChunk
+	(*Progress)(nil),         // 37: agentpipelines.plugin.v1.Progress
+	(*ToolCall)(nil),         // 38: agentpipelines.plugin.v1.ToolCall
+	(*ToolResult)(nil),       // 39: agentpipelines.plugin.v1.ToolResult
+	(*ToolVerdict)(nil),      // 40: agentpipelines.plugin.v1.ToolVerdict
+	(*Checkpoint)(nil),       // 41: agentpipelines.plugin.v1.Checkpoint
+	(*Usage)(nil),            // 42: agentpipelines.plugin.v1.Usage
+	(*ExecuteResult)(nil),    // 43: agentpipelines.plugin.v1.ExecuteResult
+	(*DecideRequest)(nil),    // 44: agentpipelines.plugin.v1.DecideRequest
+	(*FileRef)(nil),          // 45: agentpipelines.plugin.v1.FileRef
+	(*PastDecision)(nil),     // 46: agentpipelines.plugin.v1.PastDecision
+	(*Answer)(nil),           // 47: agentpipelines.plugin.v1.Answer
+	(*Question)(nil),         // 48: agentpipelines.plugin.v1.Question
+	(*DecideResponse)(nil),   // 49: agentpipelines.plugin.v1.DecideResponse
+	(*ReleaseRequest)(nil),   // 50: agentpipelines.plugin.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),  // 51: agentpipelines.plugin.v1.ReleaseResponse
+	(*HookRequest)(nil),      // 52: agentpipelines.plugin.v1.HookRequest
+	(*HookResponse)(nil),     // 53: agentpipelines.plugin.v1.HookResponse
+	nil,                      // 54: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
 }
 var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: agentpipelines.plugin.v1.ComponentRef.kind:type_name -> agentpipelines.plugin.v1.Kind
 	15, // 1: agentpipelines.plugin.v1.DescribeResponse.components:type_name -> agentpipelines.plugin.v1.Component
 	0,  // 2: agentpipelines.plugin.v1.Component.kind:type_name -> agentpipelines.plugin.v1.Kind
 	1,  // 3: agentpipelines.plugin.v1.Component.concurrency:type_name -> agentpipelines.plugin.v1.Concurrency
-	16, // 4: agentpipelines.plugin.v1.Component.provider:type_name -> agentpipelines.plugin.v1.ProviderTraits
-	2,  // 5: agentpipelines.plugin.v1.ProviderTraits.locality:type_name -> agentpipelines.plugin.v1.Locality
-	3,  // 6: agentpipelines.plugin.v1.ProviderTraits.model_choice:type_name -> agentpipelines.plugin.v1.ModelChoice
-	4,  // 7: agentpipelines.plugin.v1.ProviderTraits.usage:type_name -> agentpipelines.plugin.v1.Reporting
-	4,  // 8: agentpipelines.plugin.v1.ProviderTraits.cost:type_name -> agentpipelines.plugin.v1.Reporting
-	12, // 9: agentpipelines.plugin.v1.InitRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	25, // 10: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 11: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	25, // 12: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	27, // 13: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
-	39, // 14: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
-	32, // 15: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
-	31, // 16: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
-	12, // 17: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	5,  // 18: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
-	53, // 19: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
-	28, // 20: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
-	29, // 21: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
-	40, // 22: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	30, // 23: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
-	37, // 24: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
-	38, // 25: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	34, // 26: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
-	35, // 27: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
-	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
-	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	37, // 30: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	38, // 31: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
-	41, // 32: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
-	40, // 33: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	42, // 34: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
-	6,  // 35: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
-	7,  // 36: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
-	8,  // 37: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
-	9,  // 38: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
-	38, // 39: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	10, // 40: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
-	41, // 41: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
-	25, // 42: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 43: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	45, // 44: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
-	44, // 45: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
-	44, // 46: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
-	46, // 47: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
-	11, // 48: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	11, // 49: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	47, // 50: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
-	25, // 51: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 52: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	25, // 53: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 54: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	25, // 55: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	13, // 56: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
-	17, // 57: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
-	19, // 58: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
-	21, // 59: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
-	23, // 60: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
-	26, // 61: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
-	43, // 62: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
-	49, // 63: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
-	51, // 64: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
-	14, // 65: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
-	18, // 66: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
-	20, // 67: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
-	22, // 68: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
-	24, // 69: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
-	33, // 70: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
-	48, // 71: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
-	50, // 72: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
-	52, // 73: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
-	65, // [65:74] is the sub-list for method output_type
-	56, // [56:65] is the sub-list for method input_type
-	56, // [56:56] is the sub-list for extension type_name
-	56, // [56:56] is the sub-list for extension extendee
-	0,  // [0:56] is the sub-list for field type_name
+	17, // 4: agentpipelines.plugin.v1.Component.provider:type_name -> agentpipelines.plugin.v1.ProviderTraits
+	16, // 5: agentpipelines.plugin.v1.Component.needs:type_name -> agentpipelines.plugin.v1.Needs
+	2,  // 6: agentpipelines.plugin.v1.ProviderTraits.locality:type_name -> agentpipelines.plugin.v1.Locality
+	3,  // 7: agentpipelines.plugin.v1.ProviderTraits.model_choice:type_name -> agentpipelines.plugin.v1.ModelChoice
+	4,  // 8: agentpipelines.plugin.v1.ProviderTraits.usage:type_name -> agentpipelines.plugin.v1.Reporting
+	4,  // 9: agentpipelines.plugin.v1.ProviderTraits.cost:type_name -> agentpipelines.plugin.v1.Reporting
+	12, // 10: agentpipelines.plugin.v1.InitRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 11: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 12: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 13: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	28, // 14: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
+	40, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
+	33, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
+	32, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
+	12, // 18: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	5,  // 19: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
+	54, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	29, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
+	30, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
+	41, // 23: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	31, // 24: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
+	38, // 25: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
+	39, // 26: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	35, // 27: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
+	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
+	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
+	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	38, // 31: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	39, // 32: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
+	42, // 33: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
+	41, // 34: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	43, // 35: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
+	6,  // 36: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
+	7,  // 37: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
+	8,  // 38: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
+	9,  // 39: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
+	39, // 40: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	10, // 41: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
+	42, // 42: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
+	26, // 43: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 44: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	46, // 45: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
+	45, // 46: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
+	45, // 47: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
+	47, // 48: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
+	11, // 49: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	11, // 50: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	48, // 51: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
+	26, // 52: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 53: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 54: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 55: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 56: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	13, // 57: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
+	18, // 58: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
+	20, // 59: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
+	22, // 60: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
+	24, // 61: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
+	27, // 62: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
+	44, // 63: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
+	50, // 64: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
+	52, // 65: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
+	14, // 66: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
+	19, // 67: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
+	21, // 68: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
+	23, // 69: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
+	25, // 70: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
+	34, // 71: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
+	49, // 72: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
+	51, // 73: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
+	53, // 74: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
+	66, // [66:75] is the sub-list for method output_type
+	57, // [57:66] is the sub-list for method input_type
+	57, // [57:57] is the sub-list for extension type_name
+	57, // [57:57] is the sub-list for extension extendee
+	0,  // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_agentpipelines_plugin_v1_plugin_proto_init() }
@@ -4273,13 +4368,13 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 	if File_agentpipelines_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15].OneofWrappers = []any{
 		(*ExecuteInput_Start)(nil),
 		(*ExecuteInput_Verdict)(nil),
 		(*ExecuteInput_CheckpointStored)(nil),
 		(*ExecuteInput_Cancel)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{
 		(*ExecuteEvent_Heartbeat)(nil),
 		(*ExecuteEvent_Output)(nil),
 		(*ExecuteEvent_Progress)(nil),
@@ -4290,14 +4385,14 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteEvent_Checkpoint)(nil),
 		(*ExecuteEvent_Result)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agentpipelines_plugin_v1_plugin_proto_rawDesc), len(file_agentpipelines_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   42,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

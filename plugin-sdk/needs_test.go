@@ -1,0 +1,44 @@
+package sdk_test
+
+import (
+	"strings"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+func TestCheckNeed(t *testing.T) {
+	for path, want := range map[string]string{
+		"/opt/x":        "",
+		"~/.claude":     "",
+		"${HOME}":       "",
+		"${HOME}/a/b":   "",
+		"~/":            "",
+		"":              "want an absolute one",
+		"a/b":           "want an absolute one",
+		"~user/x":       "want an absolute one",
+		"${}/x":         "want an absolute one",
+		"${A}b":         "want an absolute one",
+		"$HOME/x":       "want an absolute one",
+		"/a/../b":       "without . and ..",
+		"~/../root":     "without . and ..",
+		"${HOME}/../x":  "without . and ..",
+		"/a/./b":        "without . and ..",
+		"/a\x00/b":      "without . and ..",
+		"${HOME}/../..": "without . and ..",
+	} {
+		t.Run(path, func(t *testing.T) {
+			err := sdk.CheckNeed(path)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v, want %q", err, want)
+			}
+		})
+	}
+}
+
+func TestNothingIsNeeded(t *testing.T) {
+	var none *sdk.Needs
+	if !none.Nothing() || !(&sdk.Needs{}).Nothing() || (&sdk.Needs{Read: []string{"/x"}}).Nothing() || (&sdk.Needs{Network: true}).Nothing() {
+		t.Error("needs are told wrongly")
+	}
+}
