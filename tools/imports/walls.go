@@ -86,6 +86,11 @@ var Walls = []Wall{
 		Reason: "this room alone evaluates what a file says, over six variables: nothing else is in its reach",
 	},
 	{
+		Room:   "kernel/internal/sandbox",
+		Allow:  []string{"std", "plugin-sdk/failure", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
+		Reason: "this room confines processes and runs in them before they are confined: the less it brings along, the better",
+	},
+	{
 		Room: "kernel/internal/...", Allow: engine,
 		Reason: "imports point down only: package kernel wires these rooms, and none of them knows a plugin or a screen",
 	},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -22,7 +23,7 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 		return context.Cause(ctx)
 	}
 	if i.child.PID() == 0 {
-		return execFault(i.command, err)
+		return i.neverStarted(err)
 	}
 	stderr := i.redact(i.child.Diagnose(context.Background()))
 	if line := i.child.FirstLine(); line != "" {
@@ -32,7 +33,25 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
 			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
 	}
+	if t, found := sandbox.FindTrouble(stderr); found && i.box != nil && i.ended() {
+		if t.Exec {
+			return execFault(i.command, t.Errno)
+		}
+		return t.Failure(*i.box)
+	}
 	return i.silentEnd(stderr)
+}
+
+// neverStarted is for a process that the system did not start.
+func (i *Instance) neverStarted(err error) error {
+	var f *failure.Error
+	switch {
+	case errors.As(err, &f): // of the sandbox
+		return f
+	case i.box != nil:
+		return sandbox.Trouble{Text: err.Error()}.Failure(*i.box)
+	}
+	return execFault(i.command, err)
 }
 
 // silentEnd is for a process that ended before it said anything on stdout.

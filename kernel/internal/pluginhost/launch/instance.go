@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -33,6 +34,8 @@ type Instance struct {
 	command string
 	name    string             // agent-plugin-x
 	dir     *process.SocketDir // of the socket, removed at the end
+	box     *sandbox.Box       // nil: none
+	holds   sandbox.Obtained
 	redact  func(string) string
 	logger  hclog.Logger
 	child   *process.Child
@@ -53,6 +56,9 @@ func (i *Instance) Client() *client.Client { return i.client }
 
 // Command is how the plugin was started: the binary's path, and the arguments of a bundled plugin.
 func (i *Instance) Command() string { return i.command }
+
+// Sandbox is what holds for the process and all that it started.
+func (i *Instance) Sandbox() sandbox.Obtained { return i.holds }
 
 // PID is the process id.
 func (i *Instance) PID() int { return i.child.PID() }

@@ -1,9 +1,13 @@
 package launch
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +19,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
@@ -35,6 +40,8 @@ type Config struct {
 	// SocketBases are the directories below which socket directories are made, the first short one
 	// wins. Empty: $XDG_RUNTIME_DIR, the temporary directory, /tmp.
 	SocketBases []string
+	// Sandbox confines the plugins whose order has a box. Nil: none can be.
+	Sandbox *sandbox.Sandbox
 	// Redact is applied to what plugins wrote before it goes into a failure. Nil changes nothing.
 	Redact func(string) string
 	// Client are limits of the protocol's client, such as the longest silence of a plugin.
@@ -59,6 +66,9 @@ func New(cfg Config) *Launcher {
 	if cfg.Redact == nil {
 		cfg.Redact = func(s string) string { return s }
 	}
+	if cfg.Sandbox == nil {
+		cfg.Sandbox = sandbox.New(nil)
+	}
 	return &Launcher{cfg: cfg}
 }
 
@@ -72,6 +82,8 @@ type Order struct {
 	Dir string
 	// MTLS secures the socket by mutual TLS; the plugin must say that it can.
 	MTLS bool
+	// Box confines the process. Its WorkDir is Dir where it says none. Nil: it is not confined.
+	Box *sandbox.Box
 }
 
 // Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
@@ -82,7 +94,11 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
 		}
 	})
-	dir, err := process.NewSocketDir(l.cfg.SocketBases...)
+	box, obtained, err := l.box(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, temp, err := l.directories(box != nil)
 	if err != nil {
 		return nil, socketFault(o.Binary.Command(), err)
 	}
@@ -90,10 +106,13 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 		command: o.Binary.Command(),
 		name:    o.Binary.Name,
 		dir:     dir,
+		box:     box,
+		holds:   obtained,
 		redact:  l.cfg.Redact,
 		logger:  l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
+			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
 			Marker: l.cfg.Marker, Number: int(l.number.Add(1)),
 		}),
 	}
@@ -103,6 +122,34 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 		return nil, err
 	}
 	return i, nil
+}
+
+// box is the one of the order, nil for none, and what of it can be had.
+func (l *Launcher) box(ctx context.Context, o Order) (*sandbox.Box, sandbox.Obtained, error) {
+	if o.Box == nil {
+		return nil, sandbox.Obtained{Mode: sandbox.None, Network: sandbox.On}, nil
+	}
+	b := *o.Box
+	b.WorkDir = cmp.Or(b.WorkDir, o.Dir)
+	obtained, err := l.cfg.Sandbox.Check(ctx, b)
+	return &b, obtained, err
+}
+
+// directories makes the one of the socket, and in it, for a process in a box, one for temporary files. What
+// programs build and run there should not take memory, so that a box's lies on a disk where it can.
+func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string, err error) {
+	bases := l.cfg.SocketBases
+	if boxed {
+		bases = append(slices.Clone(bases[1:]), bases[0])
+	}
+	if dir, err = process.NewSocketDir(bases...); err != nil || !boxed {
+		return dir, "", err
+	}
+	temp = filepath.Join(dir.Path(), "tmp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return nil, "", errors.Join(err, dir.Remove())
+	}
+	return dir, temp, nil
 }
 
 func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {

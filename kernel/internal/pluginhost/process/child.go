@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-plugin/runner"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 )
 
 const (
@@ -37,6 +39,11 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory.
 	Dir string
+	// Box confines the process, by Sandbox. Nil: it is not confined.
+	Box     *sandbox.Box
+	Sandbox *sandbox.Sandbox
+	// Temp is the directory for temporary files of a process in a box.
+	Temp string
 	// Marker and Number are what the marker variables say.
 	Marker Marker
 	Number int
@@ -48,6 +55,7 @@ type Child struct {
 	spec      Spec
 	spawn     *Spawner
 	socketDir string
+	cmd       *sandbox.Command // set by Start
 	wait      sync.WaitGroup
 	done      chan struct{}
 
@@ -97,15 +105,36 @@ func (c *Child) Start(ctx context.Context) error {
 }
 
 func (c *Child) exec(ctx context.Context, files []*os.File) (*os.Process, error) {
-	name, extra := executable(c.spec)
-	attr := &os.ProcAttr{
-		Dir:   c.spec.Dir,
-		Env:   slices.Concat(c.spec.Env, c.markers()),
-		Files: slices.Concat(files, extra),
-		Sys:   attributes(),
+	cmd, err := c.command(ctx)
+	if err != nil {
+		return nil, err
 	}
+	p, err := c.startAs(ctx, cmd, files)
+	cmd.Started()
+	if err != nil {
+		cmd.End()
+		return nil, err
+	}
+	c.cmd = cmd
+	return p, nil
+}
+
+// command is what is started: the program, or what puts its box around it.
+func (c *Child) command(ctx context.Context) (*sandbox.Command, error) {
+	p := sandbox.Program{
+		Path: c.spec.Path, File: executable(c.spec), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markers()),
+	}
+	if c.spec.Box == nil {
+		return sandbox.Bare(p), nil
+	}
+	p.Temp, p.Write = c.spec.Temp, []string{c.socketDir}
+	return c.spec.Sandbox.Wrap(ctx, *c.spec.Box, p)
+}
+
+func (c *Child) startAs(ctx context.Context, cmd *sandbox.Command, files []*os.File) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: c.spec.Dir, Env: cmd.Env, Files: slices.Concat(files, cmd.Files), Sys: attributes()}
 	for try := 1; ; try++ {
-		p, err := c.spawn.start(name, append([]string{c.spec.Path}, c.spec.Args...), attr)
+		p, err := c.spawn.start(cmd.Name, cmd.Args, attr)
 		if err == nil {
 			return p, nil
 		}
@@ -146,6 +175,7 @@ func (c *Child) reap(p *os.Process) {
 	c.exit = exitText(state, err)
 	c.mu.Unlock()
 	endEscaped(c.spec.Marker, c.spec.Number)
+	c.cmd.End()
 	c.io.finish()
 	close(c.done)
 }

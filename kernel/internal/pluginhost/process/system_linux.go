@@ -26,13 +26,13 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// executable names the open file itself, as descriptor 3 of the child. Scripts go by their path: the
-// interpreter opens them again by name, and they find their own neighbours by it.
-func executable(spec Spec) (name string, extra []*os.File) {
+// executable is the open file itself, which is executed whatever its path names by then. Scripts go by their
+// path: the interpreter opens them again by name, and they find their own neighbours by it.
+func executable(spec Spec) *os.File {
 	if spec.Binary == nil || isScript(spec.Binary) {
-		return spec.Path, nil
+		return nil
 	}
-	return "/proc/self/fd/3", []*os.File{spec.Binary}
+	return spec.Binary
 }
 
 func isScript(f *os.File) bool {

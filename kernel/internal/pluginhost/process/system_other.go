@@ -20,7 +20,7 @@ func Limits() []string {
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func executable(spec Spec) (name string, extra []*os.File) { return spec.Path, nil }
+func executable(Spec) *os.File { return nil }
 
 // awaitExit reaps at once: this system has no portable way to wait without it.
 func awaitExit(p *os.Process) (reap func() (*os.ProcessState, error)) {

@@ -1,0 +1,34 @@
+// Package sandbox confines a process: what it reads and writes, whom it reaches, how much it takes.
+//
+// A [Box] says what is wanted. [Sandbox.Check] finds out whether this system can do it and refuses with
+// the reason and the remedy if it cannot; [Sandbox.Wrap] gives the command line that is started in place
+// of the program. In both modes that leads through this very program once more: its hidden verb [Verb]
+// calls [Main], which restricts itself and then becomes the program, so that nothing of the host's is
+// left and every child inherits the restrictions.
+//
+//   - [Workspace]: Landlock for files, abstract sockets and signals, a seccomp filter for the rest, and
+//     rlimits. It needs no privilege and no program.
+//   - [Strict]: bubblewrap around the same. The process sees nothing but what is listed, has its own process
+//     numbers, and everything that it started ends with it.
+//
+// # What every box may reach
+//
+// [Base] is the table: the system's programs and libraries, the pieces of /etc that programs cannot do
+// without, /proc, five devices. The home directory is hidden, but under [Workspace] git's own settings in
+// it can be read, because git dies where it finds a file that it may not read. TMPDIR is a directory of
+// the process's own.
+//
+// # What is not covered
+//
+//   - Under [Workspace] the names, sizes and modes of all files can be seen (stat), since Landlock judges
+//     only what is opened. Mode, owner, times and extended attributes of a file outside can be changed as far
+//     as the user may do so, which is far for root. Under [Strict] there is no such file.
+//   - Under [Workspace] with the network on, Unix sockets that have a path can be connected to (that of a
+//     container engine, of an ssh agent) unless the kernel's Landlock has ABI 9. Abstract ones cannot.
+//   - With the network on, all of it can be reached, the machine's own services too.
+//   - [Box.Memory] and [Box.CPU] hold for each process by itself, not for all together.
+//   - Under [Workspace] an ordinary user's [Box.Processes] is counted together with all tasks of the user:
+//     those that run at the start and as many more.
+//   - A process that leaves its group and clears its environment can survive under [Workspace].
+//   - No debugger runs inside (ptrace), no other sandbox, no program of another architecture.
+package sandbox

@@ -1,0 +1,105 @@
+package sandbox
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// kept are the capabilities that root keeps, to work in other users' directories. They are those of files
+// alone, and files are confined.
+const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+
+// keptNames are the same for bubblewrap.
+var keptNames = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID"}
+
+// dropCapabilities gives up all but the kept ones, also for what the process will execute.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var have [2]unix.CapUserData // low and high half
+	if err := unix.Capget(&header, &have[0]); err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
+	}
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return fmt.Errorf("drop ambient capabilities: %w", err)
+	}
+	if have[0].Effective&(1<<unix.CAP_SETPCAP) != 0 {
+		for c := range unix.CAP_LAST_CAP + 1 {
+			known, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, uintptr(c), 0, 0, 0)
+			if err != nil || known == 0 || c < 32 && kept&(1<<c) != 0 {
+				continue
+			}
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(c), 0, 0, 0); err != nil {
+				return fmt.Errorf("drop capability %d: %w", c, err)
+			}
+		}
+	}
+	keep := have[0].Permitted & kept
+	left := [2]unix.CapUserData{{Effective: keep, Permitted: keep}}
+	if err := unix.Capset(&header, &left[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
+}
+
+// limit sets the limits, which hold for everything that the process starts as well.
+func (o order) limit() error {
+	// At the end of its processor time a process is told, and a second later killed.
+	for _, l := range []struct {
+		name       string
+		resource   int
+		soft, hard uint64
+		wanted     bool
+	}{
+		{"core files", unix.RLIMIT_CORE, 0, 0, true},
+		{"processor time", unix.RLIMIT_CPU, uint64(o.CPU), uint64(o.CPU) + 1, o.CPU > 0},
+		{"processes", unix.RLIMIT_NPROC, uint64(o.Processes), uint64(o.Processes), o.Processes > 0},
+		{"memory", unix.RLIMIT_DATA, uint64(o.Memory), uint64(o.Memory), o.Memory > 0},
+	} {
+		if !l.wanted {
+			continue
+		}
+		if err := lower(l.resource, unix.Rlimit{Cur: l.soft, Max: l.hard}); err != nil {
+			return fmt.Errorf("limit %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// lower sets a limit unless a lower one holds already.
+func lower(resource int, to unix.Rlimit) error {
+	var have unix.Rlimit
+	if err := unix.Prlimit(0, resource, nil, &have); err != nil {
+		return err
+	}
+	to.Max = min(to.Max, have.Max)
+	to.Cur = min(to.Cur, to.Max, have.Cur)
+	return unix.Prlimit(0, resource, &to, nil)
+}
+
+// tasks counts the user's processes with all their threads, as RLIMIT_NPROC does.
+func tasks(uid int) int {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return 0
+	}
+	sum := 0
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Stat("/proc/"+e.Name(), &st) != nil || int(st.Uid) != uid {
+			continue
+		}
+		b, _ := os.ReadFile("/proc/" + e.Name() + "/stat")
+		if f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:]); len(f) > 17 {
+			n, _ := strconv.Atoi(string(f[17])) // num_threads, field 20
+			sum += n
+		}
+	}
+	return sum
+}

@@ -1,0 +1,36 @@
+//go:build !linux
+
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+type fence struct{}
+
+func (*fence) remove() {}
+
+func (s *Sandbox) check(_ context.Context, b Box) (Obtained, error) {
+	return s.refuse(b, failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, system()).
+		WithHint("run it on Linux (in a container or a virtual machine), or without policy.sandbox"))
+}
+
+func (s *Sandbox) wrap(Box, Obtained, Program) (*Command, error) { return nil, errors.ErrUnsupported }
+
+func system() string {
+	if runtime.GOOS == "darwin" {
+		return "macOS"
+	}
+	return runtime.GOOS
+}
+
+// Main fails: nothing can be confined on this system.
+func Main([]string) int {
+	_, _ = os.Stderr.WriteString(Trouble{Text: "not available on " + system()}.line())
+	return exitTrouble
+}
