@@ -117,7 +117,7 @@ func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*plugin
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
 		Bundled: c.bundled, BundledOff: c.bundledOff,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), Notify: notify,
-		Shared: e.host,
+		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLock),
 	})
 }
 
@@ -130,13 +130,6 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // WorkDir is the absolute path of the project.
 func (e *Engine) WorkDir() string { return e.config.workDir }
-
-// Plugins describes what plugins there are, and what was passed over and why. Plugins that are not
-// remembered are started to describe themselves.
-func (e *Engine) Plugins(ctx context.Context) (Plugins, error) { return e.host.List(ctx) }
-
-// Trust remembers that the user trusts a directory, for all engines of this user.
-func (e *Engine) Trust(dir string) error { return e.host.Trust(dir) }
 
 // Stop asks a session that runs in this engine to pause. The running iteration may finish; for a
 // pause of kind signal it has 30 seconds. A session that does not run here is left alone.

@@ -7,7 +7,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -139,9 +138,6 @@ type Diagnostics = diagnostic.List
 
 // NotFoundError says that a pipeline or stage is in none of the places where it was looked for.
 type NotFoundError = compile.NotFoundError
-
-// Plugins is what `plugins list` shows.
-type Plugins = pluginhost.Listing
 
 // SessionInfo is one line of a list of sessions.
 type SessionInfo struct {

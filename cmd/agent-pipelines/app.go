@@ -48,7 +48,7 @@ func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
 	arranged := arrange(a.parser.Model, args)
 	a.settings = early(args)
 	if arranged.help {
-		return a.help(arranged.verb)
+		return a.help(deepen(a.parser.Model.Node, arranged))
 	}
 	if arranged.verb == "" && len(args) == 0 {
 		a.code = exitUsage
@@ -105,14 +105,13 @@ func negative(args []string) string {
 	return ""
 }
 
-// usage prints the help of a verb, or of the whole command for "".
+// usage prints the help of a verb ("plugins", "plugins lock"), or of the whole command for "".
 func (a *app) usage(to io.Writer, verb string) error {
 	a.parser.Stdout = to
-	var path []string
-	if verb != "" {
-		path = append(path, verb)
+	for _, child := range a.parser.Model.Children {
+		child.DefaultCmd = nil // a verb that has others is explained itself
 	}
-	traced, err := kong.Trace(a.parser, path)
+	traced, err := kong.Trace(a.parser, strings.Fields(verb))
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,19 @@ func isCommand(root *kong.Node, word string) bool {
 	})
 }
 
+// deepen is the verb of the line with the word that says more, as in "plugins lock", if the line has one.
+func deepen(root *kong.Node, a arrangement) string {
+	for _, child := range root.Children {
+		if child.Type != kong.CommandNode || child.Name != a.verb {
+			continue
+		}
+		if i, _ := scan(valueFlags(root), a.args[1:]); i >= 0 && isCommand(child, a.args[i+1]) {
+			return a.verb + " " + a.args[i+1]
+		}
+	}
+	return a.verb
+}
+
 // commandNames are the verbs and their other names, without those that are for programs.
 func commandNames(root *kong.Node) []string {
 	var names []string

@@ -97,6 +97,8 @@ var sentinels = []struct {
 	{kernel.ErrOptions, exitUsage, wordUsage},
 	{kernel.ErrResumable, exitFailed, "resumable_session"},
 	{kernel.ErrNoSession, exitFailed, "no_session"},
+	{kernel.ErrNoPlugin, exitUsage, "no_plugin"},
+	{kernel.ErrInstalled, exitFailed, "plugin_installed"},
 	{context.Canceled, exitFailed, string(failure.SignalInterrupt)},
 }
 

@@ -11,9 +11,13 @@ import (
 // helpVerb is `help [subject]`.
 type helpVerb struct {
 	Subject string `arg:"" optional:"" help:"A verb, exit-codes or environment."`
+	Part    string `arg:"" optional:"" help:"One of the verb's own verbs, as in help plugins lock."`
 }
 
 func (v *helpVerb) run(_ context.Context, a *app) error {
+	if v.Part != "" {
+		return v.part(a)
+	}
 	switch {
 	case v.Subject == "exit-codes":
 		return a.explainOn(v.Subject, writeExitCodes)
@@ -27,6 +31,16 @@ func (v *helpVerb) run(_ context.Context, a *app) error {
 		return usageError(fmt.Sprintf("there is no help on '%s'", v.Subject),
 			"subjects: exit-codes, environment, %s", strings.Join(commandNames(a.parser.Model.Node)[1:], ", "))
 	}
+}
+
+// part explains a verb of a verb.
+func (v *helpVerb) part(a *app) error {
+	for _, child := range a.parser.Model.Children {
+		if child.Name == v.Subject && !child.Hidden && isCommand(child, v.Part) {
+			return a.help(v.Subject + " " + v.Part)
+		}
+	}
+	return usageError(fmt.Sprintf("there is no help on '%s %s'", v.Subject, v.Part), "`%s help %s` shows what there is", program, v.Subject)
 }
 
 // help prints the usage of a verb, or of the whole command for "".

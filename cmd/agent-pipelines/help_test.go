@@ -16,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, subject := range []string{
-		"", "exit-codes", "environment", "loop", "pipeline", "resume", "attach", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "tail", "repair", "list", "session", "plugins", "trust", "version",
+		"", "exit-codes", "environment", "loop", "pipeline", "resume", "attach", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "tail", "repair", "list", "session", "plugins", "plugins install", "plugins lock", "plugins remove", "trust", "version",
 	} {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -24,7 +24,7 @@ func TestHelp(t *testing.T) {
 			if code != exitDone || errs.Len() > 0 {
 				t.Fatalf("exit code %d, standard error: %s", code, errs.String())
 			}
-			golden(t, filepath.Join("testdata", "help", cmp.Or(subject, "all")+".txt"), out.String())
+			golden(t, filepath.Join("testdata", "help", strings.ReplaceAll(cmp.Or(subject, "all"), " ", "-")+".txt"), out.String())
 		})
 	}
 }
@@ -57,6 +57,12 @@ func TestUsageErrors(t *testing.T) {
 	}{
 		{"", exitUsage, "Usage: agent-pipelines <command>"},
 		{"help nonsense", exitUsage, "there is no help on 'nonsense'"},
+		{"help plugins nonsense", exitUsage, "there is no help on 'plugins nonsense'"},
+		{"help lint extra", exitUsage, "there is no help on 'lint extra'"},
+		{"plugins install https://example.com/x.tgz", exitUsage, "curl -fLO https://example.com/x.tgz"},
+		{"plugins install nowhere", exitUsage, "there is no file nowhere"},
+		{"trust", exitUsage, "which directory?"},
+		{"trust --list .", exitUsage, "--list stands alone"},
 		{"loop", exitUsage, `expected "<stage>`},
 		{"loop x --foregruond", exitUsage, "did you mean"},
 		{"loop x s three", exitUsage, `expected a whole number but got "three"`},

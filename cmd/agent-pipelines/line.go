@@ -30,10 +30,10 @@ type line struct {
 	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
 	Config   configVerb    `cmd:"" help:"Show the settings of config.yaml, and which file says them."`
-	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are."`
+	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
-	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and all its settings may be used."`
+	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and all its settings may be used; or take that back."`
 	Version  versionVerb   `cmd:"" help:"Print the version."`
 	Help     helpVerb      `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }

@@ -48,6 +48,9 @@ func (p infoPage) plugin(r pluginReport) {
 	if r.SHA256 != "" {
 		rows = append(rows, capability.Row{Name: "SHA-256", Value: r.SHA256})
 	}
+	if r.Locked != "" {
+		rows = append(rows, capability.Row{Name: "Locked", Value: r.locked()})
+	}
 	if len(r.Protocols) > 0 {
 		rows = append(
 			rows,
@@ -64,6 +67,18 @@ func (p infoPage) plugin(r pluginReport) {
 	}
 	for _, c := range r.Components {
 		p.component(c, r.Name)
+	}
+}
+
+// locked says how the plugin stands to the locks.
+func (p pluginReport) locked() string {
+	switch p.Locked {
+	case "yes":
+		return "yes, by " + p.Lock
+	case "mismatch":
+		return "to another file, by " + p.Lock + ": " + p.Expected
+	default:
+		return fmt.Sprintf("no (`%s plugins lock %s` does it)", program, p.Name)
 	}
 }
 

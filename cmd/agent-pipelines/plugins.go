@@ -13,10 +13,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// pluginsVerb is `plugins list` and `plugins info <name>`.
+// pluginsVerb is `plugins list`, `plugins info <name>` and what changes the plugins that there are.
 type pluginsVerb struct {
-	List pluginsListVerb `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
-	Info pluginsInfoVerb `cmd:"" help:"Show what one plugin offers."`
+	List    pluginsListVerb    `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
+	Info    pluginsInfoVerb    `cmd:"" help:"Show what one plugin offers."`
+	Install pluginsInstallVerb `cmd:"" help:"Put a plugin into your plugin directory and lock it."`
+	Remove  pluginsRemoveVerb  `cmd:"" help:"Take a plugin out of your plugin directory."`
+	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their files as they are, or check them."`
 }
 
 type pluginsListVerb struct{}
@@ -32,6 +35,9 @@ type pluginReport struct {
 	Path       string          `json:"path,omitempty"` // "" for what is built in
 	Source     string          `json:"source"`
 	SHA256     string          `json:"sha256,omitempty"`
+	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for what has no file
+	Lock       string          `json:"lock,omitempty"`   // the file that locks it
+	Expected   string          `json:"locked_sha256,omitempty"`
 	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
 	SDK        string          `json:"sdk,omitempty"`
 	MTLS       bool            `json:"mtls"`
@@ -111,6 +117,7 @@ func reports(l kernel.Plugins) []pluginReport {
 	for _, p := range l.Plugins {
 		r := pluginReport{
 			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
+			Locked: string(p.Standing.Locked), Lock: p.Standing.Lock, Expected: p.Standing.SHA256,
 			Protocols: p.Description.Protocols, SDK: p.Description.SDK, MTLS: p.Description.MTLS,
 			Components: append([]sdk.Component{}, p.Description.Components...),
 		}
@@ -138,7 +145,8 @@ func writePlugins(to io.Writer, l kernel.Plugins) {
 		}
 	}
 	for _, p := range all {
-		fmt.Fprintf(to, "%s %s\n", p.Name, strings.TrimSpace(p.Version+"  "+p.place()))
+		words := slices.DeleteFunc([]string{p.Version, p.standing(), p.place()}, func(s string) bool { return s == "" })
+		fmt.Fprintf(to, "%s %s\n", p.Name, strings.Join(words, "  "))
 		writeComponents(to, p, wide)
 	}
 	for _, c := range l.Conflicts {
@@ -158,6 +166,20 @@ func (p pluginReport) place() string {
 		return p.Path + " (" + p.Source + ")"
 	}
 	return p.Path
+}
+
+// standing says how a plugin stands to the locks, in a word or two; "" where that says nothing.
+func (p pluginReport) standing() string {
+	switch {
+	case p.Locked == "mismatch":
+		return "not as locked"
+	case p.Locked == "yes":
+		return "locked"
+	case p.Locked == "no" && p.Source != kernel.SourceBundled:
+		return "not locked"
+	default:
+		return ""
+	}
 }
 
 // writeComponents writes a plugin's components, their names in a column of this width.

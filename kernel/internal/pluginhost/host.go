@@ -16,7 +16,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // ErrCollateral is in the chain of the failure of a call whose process fell during another call.
@@ -117,8 +116,13 @@ func lookup(env []string, name string) (value string) {
 	return value
 }
 
+// soon is how long a plugin may take to describe itself before the user is told what is waited for.
+const soon = 3 * time.Second
+
 // describe starts a plugin with the least that it needs, away from the project, and asks it.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
+	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
+	defer slow.Stop()
 	i, err := h.launcher.Start(ctx, launch.Order{
 		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
 	})
@@ -168,18 +172,6 @@ func (h *Host) fell(i *instance) {
 	h.cfg.Notify(Notice{
 		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
 	})
-}
-
-// Trust remembers in the user's configuration that the user trusts a directory: what lies below it may
-// then name plugin directories and widen settings. It is refused where the configuration lies inside the
-// project, see [discovery.Trusts].
-func (h *Host) Trust(dir string) error {
-	store := trust.Store{Dir: h.cfg.ConfigDir}
-	if discovery.Owned(store.Dir, h.cfg.WorkDir, lookup(h.cfg.Environ, "HOME")) {
-		return failure.New(failure.ConfigInvalid, "nothing can be trusted from %s: your configuration directory %s lies inside this project, which could trust itself", h.cfg.WorkDir, store.Dir).
-			WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
-	}
-	return store.Trust(dir)
 }
 
 // Sweep ends what kernels that died left running, see [process.Sweep]: all processes of this user

@@ -3,13 +3,16 @@ package catalog
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // cacheVersion changes when a description is read differently.
@@ -24,20 +27,46 @@ type Cache struct {
 	mu      sync.Mutex
 	loaded  bool
 	entries map[string]cached // by the command: one program may be several plugins by its arguments
+	silent  map[string]silent // likewise
 }
 
 type cached struct {
-	// Path is the program's, where the key is more than that.
-	Path        string          `json:"path,omitempty"`
-	Size        int64           `json:"size"`
-	ModTime     int64           `json:"mtime_ns"`
-	SHA256      string          `json:"sha256"`
+	measured
 	Description sdk.Description `json:"description"`
+}
+
+// silent is a plugin that did not answer in time. Without it, every command would wait for it anew.
+type silent struct {
+	measured
+	Until  time.Time `json:"until"`
+	Fault  string    `json:"fault"`
+	Detail string    `json:"detail,omitempty"`
+}
+
+// silence is how long such a plugin, unless its file changes, is not asked again.
+const silence = 30 * time.Second
+
+// measured is the binary of which something is remembered.
+type measured struct {
+	// Path is the program's, where the key is more than that.
+	Path    string `json:"path,omitempty"`
+	Size    int64  `json:"size"`
+	ModTime int64  `json:"mtime_ns"`
+	SHA256  string `json:"sha256"`
+}
+
+func measure(b *trust.Binary) measured {
+	m := measured{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256}
+	if len(b.Args) > 0 {
+		m.Path = b.Path
+	}
+	return m
 }
 
 type cacheFile struct {
 	Version int               `json:"version"`
 	Plugins map[string]cached `json:"plugins"`
+	Silent  map[string]silent `json:"silent,omitempty"`
 }
 
 // NewCache remembers in the file at path; "" remembers in memory alone.
@@ -49,7 +78,7 @@ func (c *Cache) Get(b *trust.Binary) (sdk.Description, bool) {
 	defer c.mu.Unlock()
 	c.load()
 	e, ok := c.entries[b.Command()]
-	if !ok || e.Size != b.Size || e.ModTime != b.ModTime || e.SHA256 != b.SHA256 {
+	if !ok || e.measured != measure(b) {
 		return sdk.Description{}, false
 	}
 	return e.Description, true
@@ -60,11 +89,30 @@ func (c *Cache) Put(b *trust.Binary, d sdk.Description) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.load()
-	e := cached{Size: b.Size, ModTime: b.ModTime, SHA256: b.SHA256, Description: d}
-	if len(b.Args) > 0 {
-		e.Path = b.Path
+	c.entries[b.Command()] = cached{measure(b), d}
+	delete(c.silent, b.Command())
+	c.save()
+}
+
+// Silent is why the very same binary could not be described a moment ago, nil if it may be asked.
+func (c *Cache) Silent(b *trust.Binary) *failure.Error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.load()
+	e, ok := c.silent[b.Command()]
+	if !ok || e.measured != measure(b) || !time.Now().Before(e.Until) || time.Until(e.Until) > silence {
+		return nil
 	}
-	c.entries[b.Command()] = e
+	return failure.New(failure.ProviderTimeout, "%s", e.Fault).WithDetail(e.Detail).
+		WithHint("it is not asked again before %s, unless its file changes; `%s describe` starts it by hand", e.Until.Format(time.TimeOnly), b.Command())
+}
+
+// PutSilent remembers for a short time that a plugin did not answer.
+func (c *Cache) PutSilent(b *trust.Binary, f *failure.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.load()
+	c.silent[b.Command()] = silent{measured: measure(b), Until: time.Now().Add(silence), Fault: f.Message, Detail: f.Detail}
 	c.save()
 }
 
@@ -74,7 +122,7 @@ func (c *Cache) load() {
 		return
 	}
 	c.loaded = true
-	c.entries = map[string]cached{}
+	c.entries, c.silent = map[string]cached{}, map[string]silent{}
 	if c.path == "" {
 		return
 	}
@@ -82,22 +130,27 @@ func (c *Cache) load() {
 	if err != nil {
 		return
 	}
-	for command, e := range parseCache(b) {
-		c.entries[command] = e
-	}
+	f := parseCache(b)
+	maps.Copy(c.entries, f.Plugins)
+	maps.Copy(c.silent, f.Silent)
 }
 
-func parseCache(b []byte) map[string]cached {
+func parseCache(b []byte) cacheFile {
 	var f cacheFile
 	if json.Unmarshal(b, &f) != nil || f.Version != cacheVersion {
-		return nil
+		return cacheFile{}
 	}
 	for command, e := range f.Plugins {
 		if client.CheckDescription(e.Description) != nil {
 			delete(f.Plugins, command)
 		}
 	}
-	return f.Plugins
+	return f
+}
+
+func (m measured) exists(command string) bool {
+	_, err := os.Lstat(cmp.Or(m.Path, command))
+	return err == nil
 }
 
 // save writes what still exists.
@@ -105,10 +158,15 @@ func (c *Cache) save() {
 	if c.path == "" {
 		return
 	}
-	f := cacheFile{Version: cacheVersion, Plugins: map[string]cached{}}
+	f := cacheFile{Version: cacheVersion, Plugins: map[string]cached{}, Silent: map[string]silent{}}
 	for command, e := range c.entries {
-		if _, err := os.Lstat(cmp.Or(e.Path, command)); err == nil {
+		if e.exists(command) {
 			f.Plugins[command] = e
+		}
+	}
+	for command, e := range c.silent {
+		if e.exists(command) && time.Now().Before(e.Until) {
+			f.Silent[command] = e
 		}
 	}
 	b, err := json.MarshalIndent(f, "", " ")

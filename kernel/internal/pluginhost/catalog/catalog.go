@@ -53,6 +53,8 @@ type Plugin struct {
 	discovery.Candidate
 	// SHA256 is the binary's digest, "" if it could not be taken.
 	SHA256 string `json:"sha256,omitempty"`
+	// Standing is how it stands to the locks.
+	Standing trust.Standing `json:"standing"`
 	// Description is what the plugin says of itself; empty with a Fault.
 	Description sdk.Description `json:"description"`
 	// Fault is why the plugin cannot be used, nil if it can.
@@ -133,13 +135,17 @@ func (c *Catalog) known() []Plugin {
 
 func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Plugin {
 	p := Plugin{Candidate: candidate}
-	b, err := candidate.Open(c.cfg.Verifier)
+	b, err := candidate.Read(c.cfg.Verifier)
 	if err != nil {
 		p.Fault = failure.From(err)
 		return p
 	}
 	defer b.Close()
-	p.SHA256 = b.SHA256
+	p.SHA256, p.Standing = b.SHA256, c.cfg.Verifier.Standing(b.Name, b.SHA256)
+	if err := c.cfg.Verifier.Check(b); err != nil {
+		p.Fault = failure.From(err)
+		return p
+	}
 	p.Description, err = c.Describe(ctx, candidate, b)
 	p.Fault = failure.From(err)
 	return p
@@ -154,7 +160,13 @@ func (c *Catalog) Describe(ctx context.Context, candidate discovery.Candidate, b
 	if d, ok := c.cfg.Cache.Get(b); ok {
 		return d, nil
 	}
+	if f := c.cfg.Cache.Silent(b); f != nil {
+		return sdk.Description{}, f
+	}
 	d, err := c.cfg.Describe(ctx, b)
+	if failure.KindOf(err) == failure.ProviderTimeout && ctx.Err() == nil {
+		c.cfg.Cache.PutSilent(b, failure.From(err))
+	}
 	if err != nil {
 		return sdk.Description{}, err
 	}

@@ -212,7 +212,7 @@ func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
 }
 
 func FuzzCache(f *testing.F) {
-	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {Size: 1, SHA256: "x"}}})
+	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {measured: measured{Size: 1, SHA256: "x"}}}})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func FuzzCache(f *testing.F) {
 	f.Add([]byte(`{"version":2,"plugins":{"x":null}}`))
 	f.Add([]byte(`[`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for path, e := range parseCache(b) {
+		for path, e := range parseCache(b).Plugins {
 			if len(e.Description.Components) == 0 {
 				t.Errorf("%s is remembered without a component", path)
 			}

@@ -175,10 +175,16 @@ func (s Search) homeWithin(project string) bool {
 
 var names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
 
+// PluginName is the name of the plugin whose file has this name; ok is false for a file that no plugin has.
+func PluginName(file string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(file, Prefix)
+	return name, ok && names.MatchString(name)
+}
+
 // inspect says what plugin a file is, or why it is none.
 func inspect(path string) (name, reason string) {
-	name, hasPrefix := strings.CutPrefix(filepath.Base(path), Prefix)
-	if !hasPrefix || !names.MatchString(name) {
+	name, ok := PluginName(filepath.Base(path))
+	if !ok {
 		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
 	}
 	target, err := trust.Real(path)

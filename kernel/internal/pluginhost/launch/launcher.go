@@ -188,16 +188,16 @@ func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
 		return i.startFault(ctx, err, timedOut)
 	}
 	i.setAddress(address.String())
-	if err := l.greet(ctx, i); err != nil {
+	if err := l.greet(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
 		return i.answerFault(ctx, err, o.MTLS)
 	}
 	return nil
 }
 
-// greet waits for the first answer. go-plugin connects without a deadline, so that the only way to end
-// that is to end the process.
-func (l *Launcher) greet(ctx context.Context, i *Instance) error {
-	late := time.AfterFunc(l.cfg.StartTimeout, func() {
+// greet waits for the first answer, for the rest of the time that a start may take. go-plugin connects without
+// a deadline, so that the only way to end that is to end the process.
+func (l *Launcher) greet(ctx context.Context, i *Instance, left time.Duration) error {
+	late := time.AfterFunc(left, func() {
 		i.late.Store(true)
 		i.Kill()
 	})
@@ -209,5 +209,5 @@ func (l *Launcher) greet(ctx context.Context, i *Instance) error {
 	if i.client, err = client.New(protocol, l.cfg.Client...); err != nil {
 		return err
 	}
-	return i.health(ctx, l.cfg.StartTimeout)
+	return i.health(ctx, left)
 }

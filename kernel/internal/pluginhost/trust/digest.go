@@ -27,7 +27,7 @@ type digest struct {
 func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
 	id, identified := identify(info)
 	if !identified {
-		return sumOf(f, info)
+		return Sum(f, info.Size())
 	}
 	known := d.entry(id)
 	known.mu.Lock()
@@ -35,7 +35,7 @@ func (d *digests) of(f *os.File, info fs.FileInfo) (string, error) {
 	if known.sum != "" {
 		return known.sum, nil
 	}
-	sum, err := sumOf(f, info)
+	sum, err := Sum(f, info.Size())
 	known.sum = sum
 	return sum, err
 }
@@ -51,9 +51,10 @@ func (d *digests) entry(id identity) *digest {
 	return known
 }
 
-func sumOf(f *os.File, info fs.FileInfo) (string, error) {
+// Sum is the SHA-256 of the first size bytes of an open file in lower-case hex. It leaves the offset alone.
+func Sum(f *os.File, size int64) (string, error) {
 	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f, 0, info.Size())); err != nil {
+	if _, err := io.Copy(h, io.NewSectionReader(f, 0, size)); err != nil {
 		return "", fmt.Errorf("read %s: %w", f.Name(), err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -29,6 +29,25 @@ func (l Lock) Digest(plugin, platform string) (sha256 string, ok bool) {
 	return sha256, ok
 }
 
+// Locked says how a plugin stands to the locks.
+type Locked string
+
+// The words of [Standing].
+const (
+	LockedNo       Locked = "no"
+	LockedYes      Locked = "yes"
+	LockedMismatch Locked = "mismatch"
+)
+
+// Standing is how a plugin's binary stands to the locks.
+type Standing struct {
+	// Locked is no where nothing is locked for the plugin on this platform, else whether its digest is the locked one.
+	Locked Locked `json:"locked"`
+	// Lock is the file whose entry decides, SHA256 the digest in it; both "" where nothing is locked.
+	Lock   string `json:"lock,omitempty"`
+	SHA256 string `json:"locked_sha256,omitempty"`
+}
+
 // With returns a copy in which the plugin is locked to the digest.
 func (l Lock) With(plugin, platform, sha256 string) Lock {
 	c := l.clone()
@@ -39,10 +58,13 @@ func (l Lock) With(plugin, platform, sha256 string) Lock {
 	return c
 }
 
-// Without returns a copy in which nothing is locked for the plugin.
-func (l Lock) Without(plugin string) Lock {
+// Without returns a copy in which nothing is locked for the plugin on the platform.
+func (l Lock) Without(plugin, platform string) Lock {
 	c := l.clone()
-	delete(c.Plugins, plugin)
+	delete(c.Plugins[plugin], platform)
+	if len(c.Plugins[plugin]) == 0 {
+		delete(c.Plugins, plugin)
+	}
 	return c
 }
 

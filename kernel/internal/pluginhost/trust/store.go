@@ -57,8 +57,18 @@ func ReadLock(path string) (Lock, error) {
 
 // ChangeLock replaces plugins.lock by what change makes of it; no other program can write between.
 func (s Store) ChangeLock(change func(Lock) Lock) error {
+	return s.changeLock(s.LockPath(), 0o600, change)
+}
+
+// ChangeProjectLock is [Store.ChangeLock] for the lock of a project at path, which everybody who works
+// on the project may read.
+func (s Store) ChangeProjectLock(path string, change func(Lock) Lock) error {
+	return s.changeLock(path, 0o644, change)
+}
+
+func (s Store) changeLock(path string, mode fs.FileMode, change func(Lock) Lock) error {
 	return s.exclusively(func() error {
-		l, err := s.Lock()
+		l, err := ReadLock(path)
 		if err != nil {
 			return err
 		}
@@ -66,7 +76,10 @@ func (s Store) ChangeLock(change func(Lock) Lock) error {
 		if err != nil {
 			return err
 		}
-		return WriteFile(s.LockPath(), b)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("write %s: %w", path, err)
+		}
+		return replace(path, mode, b)
 	})
 }
 
@@ -91,14 +104,28 @@ func (s Store) Trusted() ([]string, error) {
 
 // Trust remembers that the user trusts dir and everything below it.
 func (s Store) Trust(dir string) error {
-	return s.changeTrusted(dir, func(dirs []string, place string) []string { return append(dirs, place) })
+	place, err := Real(dir)
+	if err != nil {
+		return err
+	}
+	return s.changeTrusted(func(dirs []string) []string { return append(dirs, place) })
 }
 
-// Distrust forgets dir; a directory above it that is trusted still covers it.
-func (s Store) Distrust(dir string) error {
-	return s.changeTrusted(dir, func(dirs []string, place string) []string {
+// Distrust forgets dir and says whether it was trusted; a directory above it that is trusted still covers it. The
+// directory need not exist any more.
+func (s Store) Distrust(dir string) (was bool, err error) {
+	place, err := Real(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		place, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.changeTrusted(func(dirs []string) []string {
+		was = slices.Contains(dirs, place)
 		return slices.DeleteFunc(dirs, func(d string) bool { return d == place })
 	})
+	return was, err
 }
 
 // IsTrusted reports whether dir or a directory above it is trusted. Symbolic links are followed first.
@@ -114,17 +141,13 @@ func (s Store) IsTrusted(dir string) (bool, error) {
 	return slices.ContainsFunc(dirs, func(d string) bool { return Within(place, d) }), nil
 }
 
-func (s Store) changeTrusted(dir string, change func(dirs []string, place string) []string) error {
-	place, err := Real(dir)
-	if err != nil {
-		return err
-	}
+func (s Store) changeTrusted(change func(dirs []string) []string) error {
 	return s.exclusively(func() error {
 		dirs, err := s.Trusted()
 		if err != nil {
 			return err
 		}
-		dirs = change(dirs, place)
+		dirs = change(dirs)
 		slices.Sort(dirs)
 		b, err := json.MarshalIndent(trustedFile{Version: 1, Directories: slices.Compact(dirs)}, "", "  ")
 		if err != nil {
@@ -158,7 +181,9 @@ func (s Store) exclusively(f func() error) error {
 }
 
 // WriteFile writes a private file (mode 0600) so that a reader sees the old or the new content and nothing else.
-func WriteFile(path string, content []byte) (err error) {
+func WriteFile(path string, content []byte) error { return replace(path, 0o600, content) }
+
+func replace(path string, mode fs.FileMode, content []byte) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -170,7 +195,7 @@ func WriteFile(path string, content []byte) (err error) {
 		}
 	}()
 	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+	if err = errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp.Name(), path)

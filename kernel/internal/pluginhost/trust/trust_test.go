@@ -101,13 +101,14 @@ func TestLockedDigest(t *testing.T) {
 		name  string
 		locks []Lock
 		ok    bool
+		want  Standing
 	}{
-		{"nothing locked", []Lock{{}}, true},
-		{"locked", []Lock{right}, true},
-		{"locked to another", []Lock{wrong}, false},
-		{"other plugin and platform", []Lock{elsewhere}, true},
-		{"the project adds", []Lock{{}, wrong}, false},
-		{"the project cannot overrule", []Lock{right, wrong}, true},
+		{"nothing locked", []Lock{{}}, true, Standing{Locked: LockedNo}},
+		{"locked", []Lock{right}, true, Standing{LockedYes, "user.lock", sum("one")}},
+		{"locked to another", []Lock{wrong}, false, Standing{LockedMismatch, "wrong.lock", sum("two")}},
+		{"other plugin and platform", []Lock{elsewhere}, true, Standing{Locked: LockedNo}},
+		{"the project adds", []Lock{{}, wrong}, false, Standing{LockedMismatch, "wrong.lock", sum("two")}},
+		{"the project cannot overrule", []Lock{right, wrong}, true, Standing{LockedYes, "user.lock", sum("one")}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -117,6 +118,9 @@ func TestLockedDigest(t *testing.T) {
 			}
 			if (err == nil) != tt.ok {
 				t.Fatalf("Open error %v, want ok %v", err, tt.ok)
+			}
+			if diff := cmp.Diff(tt.want, NewVerifier(tt.locks...).Standing("agent-plugin-x", sum("one"))); diff != "" {
+				t.Errorf("Standing (-want +got):\n%s", diff)
 			}
 			if tt.ok {
 				return
@@ -148,7 +152,7 @@ func TestLockFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ChangeLock(func(l Lock) Lock { return l.Without("agent-plugin-y") }); err != nil {
+	if err := s.ChangeLock(func(l Lock) Lock { return l.Without("agent-plugin-y", "linux/amd64") }); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(s.LockPath())
@@ -237,8 +241,11 @@ func TestTrust(t *testing.T) {
 	if dirs, _ := s.Trusted(); len(dirs) != 1 {
 		t.Errorf("Trusted = %v, want one directory", dirs)
 	}
-	if err := s.Distrust(project); err != nil || trusted(project) {
-		t.Errorf("still trusted after Distrust (%v)", err)
+	if was, err := s.Distrust(link); err != nil || !was || trusted(project) {
+		t.Errorf("still trusted after Distrust (%v, %v)", was, err)
+	}
+	if was, err := s.Distrust(filepath.Join(project, "missing")); err != nil || was {
+		t.Errorf("Distrust of what was never trusted: %v, %v", was, err)
 	}
 	if err := s.Trust(filepath.Join(project, "missing")); err == nil {
 		t.Error("a directory that does not exist was trusted")

@@ -59,7 +59,10 @@ func NewVerifier(locks ...Lock) *Verifier {
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing
 // when there is no such file, plugin_invalid when it is nothing that can be executed, and
 // plugin_untrusted when its digest is not the locked one.
-func (v *Verifier) Open(path string) (*Binary, error) {
+func (v *Verifier) Open(path string) (*Binary, error) { return v.approve(v.Read(path)) }
+
+// Read opens the plugin at path as Open does, whatever the locks say of its digest.
+func (v *Verifier) Read(path string) (*Binary, error) {
 	// Not blocking: what the name says now may be a pipe.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -73,6 +76,11 @@ func (v *Verifier) Open(path string) (*Binary, error) {
 // runs, also when its file was replaced since: the one part must not speak with another version of the
 // other. Where the system cannot do that, a file that was replaced is a failure of kind plugin_invalid.
 func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
+	return v.approve(v.ReadSelf(name, args))
+}
+
+// ReadSelf opens the program of this process as OpenSelf does, whatever the locks say of its digest.
+func (v *Verifier) ReadSelf(name string, args []string) (*Binary, error) {
 	path := v.self.path
 	f, err := v.self.open()
 	if err != nil {
@@ -84,11 +92,23 @@ func (v *Verifier) OpenSelf(name string, args []string) (*Binary, error) {
 // Self is the path of the running program.
 func (v *Verifier) Self() string { return v.self.path }
 
-// keep checks the open file, and closes it if it is not as it should be.
+// keep measures the open file, and closes it if it can be no plugin.
 func (v *Verifier) keep(f *os.File, b *Binary) (*Binary, error) {
 	b.File = f
-	if err := v.check(b); err != nil {
+	if err := v.measure(b); err != nil {
 		_ = f.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// approve closes what the locks refuse.
+func (v *Verifier) approve(b *Binary, err error) (*Binary, error) {
+	if err != nil {
+		return nil, err
+	}
+	if err := v.Check(b); err != nil {
+		_ = b.Close()
 		return nil, err
 	}
 	return b, nil
@@ -109,8 +129,8 @@ func openFault(path string, err error) error {
 	return failure.New(failure.PluginInvalid, "open plugin %s: %w", path, err)
 }
 
-// check fills in what is known of the open file.
-func (v *Verifier) check(b *Binary) error {
+// measure fills in what is known of the open file.
+func (v *Verifier) measure(b *Binary) error {
 	info, err := b.File.Stat()
 	if err != nil {
 		return failure.New(failure.PluginInvalid, "read plugin %s: %w", b.Command(), err)
@@ -124,7 +144,7 @@ func (v *Verifier) check(b *Binary) error {
 		return failure.New(failure.PluginInvalid, "take the digest of plugin %s: %w", b.Command(), err)
 	}
 	b.SHA256, b.Size, b.ModTime = sum, info.Size(), info.ModTime().UnixNano()
-	return v.compare(b)
+	return nil
 }
 
 // Unfit says why a file can be no plugin, "" if it can.
@@ -142,20 +162,32 @@ func Unfit(info fs.FileInfo) string {
 	return ""
 }
 
-func (v *Verifier) compare(b *Binary) error {
+// Standing is how a binary of this name and digest stands to the locks. The first lock with an entry decides.
+func (v *Verifier) Standing(name, sha256 string) Standing {
 	for _, lock := range v.locks {
-		want, locked := lock.Digest(b.Name, Platform())
-		switch {
-		case !locked:
+		want, locked := lock.Digest(name, Platform())
+		if !locked {
 			continue
-		case want == b.SHA256:
-			return nil
 		}
-		return failure.New(failure.PluginUntrusted,
-			"plugin %s is not the one that %s locks as %s: its sha256 is %s, locked is %s", b.Command(), lock.Path, b.Name, b.SHA256, want).
-			WithHint("if you replaced it yourself, write its new digest into %s; if not, install it again from its source", lock.Path)
+		s := Standing{Locked: LockedYes, Lock: lock.Path, SHA256: want}
+		if want != sha256 {
+			s.Locked = LockedMismatch
+		}
+		return s
 	}
-	return nil
+	return Standing{Locked: LockedNo}
+}
+
+// Check says whether the locks allow the binary. Its error is a failure of kind plugin_untrusted.
+func (v *Verifier) Check(b *Binary) error {
+	s := v.Standing(b.Name, b.SHA256)
+	if s.Locked != LockedMismatch {
+		return nil
+	}
+	return failure.New(failure.PluginUntrusted,
+		"plugin %s is not the one that %s locks as %s: its sha256 is %s, locked is %s", b.Command(), s.Lock, b.Name, b.SHA256, s.SHA256).
+		WithHint("if you replaced it yourself, `agent-pipelines plugins lock %s` writes its new digest into %s (a project's lock needs "+
+			"--project); if not, install it again from its source", strings.TrimPrefix(b.Name, Prefix), s.Lock)
 }
 
 // Platform names this system in the lock: "linux/amd64".

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// pluginsInstallVerb is `plugins install <binary|archive>`.
+type pluginsInstallVerb struct {
+	File   string `arg:"" help:"A plugin's binary, or a .tar.gz, .tgz or .zip archive that holds one for this platform."`
+	SHA256 string `name:"sha256" placeholder:"HEX" help:"Refuse a file that has not this SHA-256."`
+	Force  bool   `help:"Replace another plugin or version of the same name."`
+}
+
+func (v *pluginsInstallVerb) run(ctx context.Context, a *app) error {
+	if strings.Contains(v.File, "://") {
+		return usageError("nothing is loaded from the network: "+v.File,
+			"load it first, `curl -fLO %s`, then `%s plugins install %s --sha256 <what its author publishes>`", v.File, program, path.Base(v.File))
+	}
+	if _, err := os.Stat(v.File); err != nil {
+		return usageError(fmt.Sprintf("there is no file %s", v.File), "give the path of a plugin's binary, or of the archive that it was published in")
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := watchSignals(nil, func(text string) { fmt.Fprintln(a.stderr, text) }, cancel)
+	defer w.close()
+	return a.use(ctx, func(e *kernel.Engine) error {
+		done, err := e.InstallPlugin(ctx, kernel.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, done)
+			return nil
+		}
+		writeInstalled(a.stdout, done)
+		return nil
+	})
+}
+
+func writeInstalled(to io.Writer, done kernel.Installed) {
+	switch old := done.Replaced; {
+	case done.Unchanged:
+		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)
+	case old != nil:
+		fmt.Fprintf(to, "Installed %s %s in %s, in place of version %s\n", done.Name, done.Version, done.Path, orElse(old.Version, "unknown"))
+	default:
+		fmt.Fprintf(to, "Installed %s %s in %s\n", done.Name, done.Version, done.Path)
+	}
+	for _, c := range done.Components {
+		fmt.Fprintf(to, "  %s %s: %s\n", kindName(c.Kind), called(c), orElse(screen.Clean(c.Summary), "it says nothing of itself"))
+	}
+	fmt.Fprintf(to, "Locked in %s: sha256 %s\n", done.Lock, done.SHA256)
+	if done.Shadows != "" {
+		fmt.Fprintf(to, "It is used in place of %s\n", done.Shadows)
+	}
+	if done.ShadowedBy != "" {
+		fmt.Fprintf(to, "It is not used as long as there is %s, which is found first\n", done.ShadowedBy)
+	}
+}

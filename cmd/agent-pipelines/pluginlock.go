@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// pluginsLockVerb is `plugins lock [name]...`.
+type pluginsLockVerb struct {
+	Names   []string `arg:"" optional:"" name:"name" help:"The plugins to lock. Default: all that are files; one that the command carries only by its name."`
+	Check   bool     `help:"Compare and write nothing; it fails where a plugin differs from what is locked, or one that you named is not locked."`
+	Project bool     `help:"The project's .claude/plugins.lock, which binds all who work on it, and adds to your own alone."`
+}
+
+func (v *pluginsLockVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		r, err := e.LockPlugins(kernel.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, r)
+			return nil
+		}
+		v.write(a.stdout, r)
+		return nil
+	})
+}
+
+// write says what was found, or what was done.
+func (v *pluginsLockVerb) write(to io.Writer, r kernel.LockReport) {
+	for _, p := range r.Plugins {
+		switch {
+		case !p.Changed():
+			fmt.Fprintf(to, "As locked: %s %s (%s)\n", p.Name, p.SHA256, p.Path)
+		case v.Check:
+			fmt.Fprintf(to, "Not locked: %s %s (%s)\n", p.Name, p.SHA256, p.Path)
+		case p.Before == "":
+			fmt.Fprintf(to, "Locked: %s %s (%s)\n", p.Name, p.SHA256, p.Path)
+		default:
+			fmt.Fprintf(to, "Locked anew: %s %s, was %s (%s)\n", p.Name, p.SHA256, p.Before, p.Path)
+		}
+	}
+	for _, name := range r.Missing {
+		fmt.Fprintf(to, "Not found: %s, which is locked\n", name)
+	}
+	switch {
+	case len(r.Plugins) == 0:
+		fmt.Fprintf(to, "There is no plugin to lock; those that the command carries are locked by their names.\n")
+	case v.Check || !slices.ContainsFunc(r.Plugins, kernel.LockEntry.Changed):
+		fmt.Fprintf(to, "Nothing was written to %s.\n", r.Lock)
+	default:
+		fmt.Fprintf(to, "Wrote %s for %s.\n", r.Lock, r.Platform)
+	}
+}

@@ -1,0 +1,245 @@
+package install
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// limits bound what an archive may make of this machine.
+type limits struct {
+	// binary is the largest plugin, unpacked the largest content of an archive, both in bytes.
+	binary, unpacked int64
+	// members is how many files and directories an archive may hold.
+	members int
+}
+
+// usual are far above every plugin: a large one in Go has 50 MB.
+var usual = limits{binary: 512 << 20, unpacked: 2 << 30, members: 10_000}
+
+// form is how a file packs plugins.
+type form string
+
+const (
+	plain   form = "" // it is the plugin
+	gzipped form = ".tar.gz"
+	zipped  form = ".zip"
+)
+
+// packed are the endings of files that are surely no plugins.
+var packed = []string{".tar", ".gz", ".tgz", ".zip", ".xz", ".bz2", ".zst", ".7z"}
+
+// formOf looks at the first bytes of a file, and at its name only to refuse what cannot be unpacked.
+func formOf(f *os.File) (form, error) {
+	var head [4]byte
+	n, err := f.ReadAt(head[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return plain, err
+	}
+	switch begin := head[:n]; {
+	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
+		return gzipped, nil
+	case bytes.HasPrefix(begin, []byte("PK\x03\x04")):
+		return zipped, nil
+	}
+	for _, end := range packed {
+		if strings.HasSuffix(strings.ToLower(f.Name()), end) {
+			return plain, fmt.Errorf("it is called %s and is no archive that can be read", end)
+		}
+	}
+	return plain, nil
+}
+
+// member is a regular file of an archive.
+type member struct {
+	path string // as the archive has it
+	open func() (io.ReadCloser, error)
+}
+
+// archive is an open archive. It is read twice: to choose, and to unpack what was chosen.
+type archive struct {
+	file   *os.File
+	form   form
+	limits limits
+}
+
+// paths are those of all regular files. An archive that could not be unpacked safely as a whole is refused,
+// even though one file of it is all that is wanted: who packs such things has something in mind.
+func (a archive) paths() ([]string, error) {
+	var paths []string
+	seen := map[string]bool{}
+	err := a.walk(func(m member) error {
+		clean := filepath.Clean(m.path)
+		if seen[clean] {
+			return fmt.Errorf("it holds %q twice", m.path)
+		}
+		seen[clean] = true
+		paths = append(paths, m.path)
+		return nil
+	})
+	return paths, err
+}
+
+// unpack copies a member of the archive.
+func (a archive) unpack(path string, to io.Writer) error {
+	err := a.walk(func(m member) error {
+		if m.path != path {
+			return nil
+		}
+		from, err := m.open()
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		if err := copyMost(to, from, a.limits.binary); err != nil {
+			return err
+		}
+		return errDone
+	})
+	switch {
+	case errors.Is(err, errDone):
+		return nil
+	case err == nil:
+		return fmt.Errorf("%q is not in it any more", path)
+	default:
+		return err
+	}
+}
+
+var errDone = errors.New("done")
+
+// copyMost copies at most so many bytes; more is an error.
+func copyMost(to io.Writer, from io.Reader, most int64) error {
+	n, err := io.Copy(to, io.LimitReader(from, most+1))
+	if err == nil && n > most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
+	}
+	return err
+}
+
+func (a archive) walk(visit func(member) error) error {
+	if a.form == zipped {
+		return a.walkZip(visit)
+	}
+	return a.walkTar(visit)
+}
+
+func (a archive) walkTar(visit func(member) error) error {
+	if _, err := a.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	unzip, err := gzip.NewReader(a.file)
+	if err != nil {
+		return err
+	}
+	defer unzip.Close()
+	reader := tar.NewReader(&bounded{from: unzip, left: a.limits.unpacked})
+	for n := 0; ; n++ {
+		h, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch h.Typeflag {
+		case tar.TypeXGlobalHeader:
+			continue
+		case tar.TypeReg, tar.TypeDir:
+		default:
+			return fmt.Errorf("%q in it is a link or a device, not a file", h.Name)
+		}
+		if err := a.admit(n, h.Name, h.Size); err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeDir {
+			continue
+		}
+		if err := visit(member{path: h.Name, open: func() (io.ReadCloser, error) { return io.NopCloser(reader), nil }}); err != nil {
+			return err
+		}
+	}
+}
+
+func (a archive) walkZip(visit func(member) error) error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	reader, err := zip.NewReader(a.file, info.Size())
+	if err != nil {
+		return err
+	}
+	for n, f := range reader.File {
+		mode := f.Mode()
+		if !mode.IsRegular() && !mode.IsDir() {
+			return fmt.Errorf("%q in it is a link or a device, not a file", f.Name)
+		}
+		if err := a.admit(n, f.Name, int64(min(f.UncompressedSize64, 1<<62))); err != nil {
+			return err
+		}
+		if mode.IsDir() {
+			continue
+		}
+		if err := visit(member{path: f.Name, open: f.Open}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit refuses a member by its number, its path, and the size that it claims.
+func (a archive) admit(n int, path string, size int64) error {
+	switch {
+	case n >= a.limits.members:
+		return fmt.Errorf("it holds more than %d files", a.limits.members)
+	case !filepath.IsLocal(filepath.FromSlash(path)):
+		return fmt.Errorf("%q in it leads out of the archive", path)
+	case size < 0 || size > a.limits.binary:
+		return fmt.Errorf("%q in it is larger than %d MiB", path, a.limits.binary>>20)
+	}
+	return nil
+}
+
+// bounded reads no more than is left.
+type bounded struct {
+	from io.Reader
+	left int64
+}
+
+var errTooMuch = errors.New("it unpacks to more than a plugin can need")
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errTooMuch
+	}
+	n, err := b.from.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// regular opens a file that must be one: not a directory, not a pipe that would never end.
+func regular(path string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
