@@ -73,8 +73,9 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			host: s.host, standIn: s.engine.config.standIn, configs: s.configs, hooks: s.caller(),
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
-				Spared: func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
-				Live:   func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+				Redactor: s.engine.redactor,
+				Spared:   func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
+				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
 			asker: &strategy.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -39,9 +40,10 @@ var (
 
 // Engine runs sessions of one project. It is safe for concurrent use with different sessions.
 type Engine struct {
-	config  config
-	log     hclog.Logger
-	project *rundir.Project
+	config   config
+	log      hclog.Logger
+	redactor *redact.Redactor
+	project  *rundir.Project
 	// host answers questions about components; each session has a host of its own for its processes.
 	host        *pluginhost.Host
 	settings    allSettings
@@ -71,7 +73,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, project: project, settings: said, active: map[string]chan<- event.Event{}}
+	e := &Engine{config: c, log: c.log, redactor: redact.New(c.environ), project: project, settings: said, active: map[string]chan<- event.Event{}}
 	if e.host, err = e.newHost("", nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}
@@ -116,7 +118,7 @@ func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*plugin
 	return pluginhost.New(pluginhost.Config{
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
 		Bundled: c.bundled, BundledOff: c.bundledOff,
-		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), Notify: notify,
+		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), PluginLogger: c.pluginLog, Redactor: e.redactor, Notify: notify,
 		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLock),
 	})
 }

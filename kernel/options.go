@@ -23,6 +23,7 @@ type config struct {
 	engineRoot string
 	library    fs.FS
 	log        hclog.Logger
+	pluginLog  hclog.Logger
 	pluginDirs []string
 	configDir  string
 	cacheDir   string
@@ -55,6 +56,10 @@ func WithLibrary(library fs.FS) Option { return func(c *config) { c.library = li
 
 // WithLogger sets where the engine and its plugins log. Default: nowhere.
 func WithLogger(log hclog.Logger) Option { return func(c *config) { c.log = log } }
+
+// WithPluginLogger sets where the lines are logged that plugins write on stderr, without secrets. Its level decides
+// which; plugins are told of it, so that they need not write the others. Default: the engine's logger, named plugin.
+func WithPluginLogger(log hclog.Logger) Option { return func(c *config) { c.pluginLog = log } }
 
 // WithPluginDirs sets directories in which plugins are looked for first. Default: none.
 func WithPluginDirs(dirs ...string) Option { return func(c *config) { c.pluginDirs = dirs } }

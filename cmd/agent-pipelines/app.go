@@ -124,9 +124,11 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	log := newLogger(a.settings, logs)
 	options = append(options,
 		kernel.WithVersion(thisBuild().Version),
-		kernel.WithLogger(newLogger(a.settings, logs)),
+		kernel.WithLogger(log),
+		kernel.WithPluginLogger(newPluginLogger(a.settings, log)),
 		kernel.WithPluginDirs(a.PluginDir...),
 		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),

@@ -79,6 +79,7 @@ var environment = []struct{ name, meaning string }{
 	{"AGENT_PIPELINES_PLUGIN_DIR", "directories in which plugins are looked for, separated as in PATH"},
 	{bundledVariable, "0: use none of the plugins that the command carries, as --no-bundled"},
 	{"AGENT_PIPELINES_LOG_LEVEL", "what is logged, as --log-level"},
+	{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "what is logged of plugins' own lines, as --plugin-log-level"},
 	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
 	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
@@ -90,7 +91,7 @@ var environment = []struct{ name, meaning string }{
 func writeEnvironment(to io.Writer) error {
 	fmt.Fprintln(to, "Environment:")
 	for _, row := range environment {
-		fmt.Fprintf(to, "  %-28s %s\n", row.name, row.meaning)
+		fmt.Fprintf(to, "  %-32s %s\n", row.name, row.meaning)
 	}
 	return nil
 }

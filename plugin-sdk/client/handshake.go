@@ -15,6 +15,10 @@ func Handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue}
 }
 
+// LogLevelVariable is the environment variable by which a plugin is told which lines are wanted on its stderr:
+// trace, debug, info, warn, error or off.
+const LogLevelVariable = wire.LogLevel
+
 // PluginSets are the protocol majors that this client speaks, for ClientConfig.VersionedPlugins.
 func PluginSets() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}

@@ -34,7 +34,7 @@ func Main(p sdk.Plugin) {
 // kernel's death it does not return, because the process group ends.
 func Run(p sdk.Plugin, args []string) int {
 	o := defaultOptions()
-	o.log = hclog.New(&hclog.LoggerOptions{Name: p.Name, Output: os.Stderr, JSONFormat: true})
+	o.log = Logger(p.Name)
 	s, err := newServer(p, o)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "agent-plugin-%s cannot be served:\n%v\n", p.Name, err)
@@ -50,6 +50,15 @@ func Run(p sdk.Plugin, args []string) int {
 	}
 	s.serveKernel()
 	return exitOK
+}
+
+// Logger logs to stderr as the kernel reads it: JSON lines, of the level that --plugin-log-level asks for, info
+// where the kernel does not say. The kernel names the lines after the plugin and takes secrets out; fields keep
+// their names.
+func Logger(name string) hclog.Logger {
+	return hclog.New(&hclog.LoggerOptions{
+		Name: name, Output: os.Stderr, JSONFormat: true, Level: hclog.LevelFromString(os.Getenv(wire.LogLevel)),
+	})
 }
 
 // Describe is what the plugin says of itself, without being served: for programs that carry it. The

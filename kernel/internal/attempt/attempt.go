@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -37,7 +38,7 @@ type Job struct {
 	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
-// Maker makes the attempts of one run. All fields but Live and Spared are needed. It is safe for concurrent use.
+// Maker makes the attempts of one run. All fields but those with a default, Live and Spared are needed. It is safe for concurrent use.
 type Maker struct {
 	Plan      *plan.Plan
 	Project   *rundir.Project
@@ -45,6 +46,9 @@ type Maker struct {
 	Inputs    *inputs.Reader // of the session
 	Providers Providers
 	Log       hclog.Logger
+	// Redactor takes the secrets out of what of an agent's stderr goes into a failure. Default: one that knows
+	// no values.
+	Redactor *redact.Redactor
 	// Spared reports whether an error means that the attempt fell with another call's process.
 	Spared func(error) bool
 	// Live is called with what the agent reports, for views; it has to return soon.

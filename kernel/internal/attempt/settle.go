@@ -156,6 +156,9 @@ func (a *attempt) read(name string) ([]byte, error) {
 	return b, nil
 }
 
+// stderrKept is how much of the end of an agent's stderr goes into a failure, in bytes.
+const stderrKept = 2000
+
 // explain says of a missing result what the agent did instead.
 func (a *attempt) explain(err error) error {
 	f := failure.From(err)
@@ -168,7 +171,7 @@ func (a *attempt) explain(err error) error {
 	case a.result.Outcome == sdk.OutcomeEmpty && a.result.Error != nil:
 		f = failure.New(failure.ResultMissing, "%s: %s", f.Message, a.result.Error.Message).WithHint("%s", a.result.Error.Hint)
 	}
-	return f.WithDetail(event.BriefEnd(a.exchange.stderr.end(2000), 2000))
+	return f.WithDetail(event.BriefEnd(a.Redactor.Tail(a.exchange.stderr.end(stderrKept), stderrKept), stderrKept))
 }
 
 // failed records the failure beside the iteration and makes the error event.

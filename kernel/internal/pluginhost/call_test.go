@@ -20,6 +20,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -260,7 +261,7 @@ func TestEnvironment(t *testing.T) {
 		}
 		return environ.Names(env)
 	}
-	marks := []string{"AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
+	marks := []string{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
 	tests := []struct {
 		name string
 		use  Use
@@ -371,12 +372,30 @@ func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
 	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "configuring client automatic mTLS")
 }
 
-func TestLastWordsAreRedacted(t *testing.T) {
+// U180: nothing of what a plugin says on stderr or in a failure tells a secret, in the log, in the failure, or in
+// what is told of the fall.
+func TestWhatAPluginSaysIsRedacted(t *testing.T) {
+	var log lockedBuffer
 	b := newBench(t, func(c *Config) {
-		c.Redact = func(s string) string { return strings.ReplaceAll(s, "leaving", "[gone]") }
+		c.Environ = append(c.Environ, "LAST_TOKEN=leaving by", "REFUSAL_SECRET=own process crashed")
+		c.PluginLogger = hclog.New(&hclog.LoggerOptions{Name: "plugins", Output: &log, Level: hclog.Debug})
 	}, "good")
-	_, err := b.execute(b.ctx(), b.provider("good", Use{}), "exit")
-	contains(t, failure.From(err).Detail, "[gone] by exit")
+	p := b.provider("good", Use{})
+	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), redact.Mark) {
+		t.Errorf("the plugin's failure: %v", err)
+	}
+	_, err := b.execute(b.ctx(), p, "exit")
+	contains(t, failure.From(err).Detail, "[REDACTED] exit")
+	if err := b.Close(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, log.String(), "plugins.agent-plugin-good: [REDACTED] exit")
+	for _, n := range b.seen(Crashed) {
+		contains(t, n.Detail, "[REDACTED] exit")
+	}
+	if all := fmt.Sprint(log.String(), b.seen(Crashed), err); strings.Contains(all, "leaving by") {
+		t.Errorf("the secret is left in %s", all)
+	}
 }
 
 func TestSandboxThatDoesNotExist(t *testing.T) {

@@ -88,12 +88,27 @@ func (r route) pass(ctx context.Context, with sdk.ValidateRequest, c call) error
 	})
 }
 
-// reach makes the passage on the component's gate.
+// reach makes the passage on the component's gate. What comes back tells no secret.
 func (r route) reach(ctx context.Context, p passage) error {
 	if g, ok := r.entry.Target.(*gate.Gate); ok {
-		return p(ctx, g)
+		return r.host.redacted(p(ctx, g))
 	}
-	return r.host.remote(ctx, r.entry, r.use, p)
+	return r.host.redacted(r.host.remote(ctx, r.entry, r.use, p))
+}
+
+// redacted takes the secrets out of what a component says of its failure.
+func (h *Host) redacted(err error) error {
+	var f *failure.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	clean := *f
+	r := h.cfg.Redactor
+	clean.Message, clean.Hint, clean.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
+	if clean.Message == f.Message && clean.Hint == f.Hint && clean.Detail == f.Detail {
+		return err
+	}
+	return &clean
 }
 
 type provider struct{ route }

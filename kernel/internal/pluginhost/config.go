@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
@@ -42,10 +43,14 @@ type Config struct {
 	RunMarker string
 	// Environ is the user's environment. Default: os.Environ.
 	Environ []string
-	// Logger gets the plugins' stderr under the plugins' names. Default: none.
+	// Logger is for what the Host itself has to say. Default: none.
 	Logger hclog.Logger
-	// Redact is applied to the last words of plugins before they go into failures. Default: nothing.
-	Redact func(string) string
+	// PluginLogger gets the plugins' stderr under the plugins' names, without secrets; its level is handed to
+	// the plugins ([client.LogLevelVariable]). Default: Logger.
+	PluginLogger hclog.Logger
+	// Redactor takes the secrets out of what plugins log and of their failures. Default: one that knows those of
+	// Environ.
+	Redactor *redact.Redactor
 	// Notify is told when plugin processes start and fall, from any goroutine; it must not call the Host.
 	Notify func(Notice)
 	// StartTimeout bounds a plugin's handshake. Default 10 s.
@@ -113,6 +118,12 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = hclog.NewNullLogger()
+	}
+	if c.Redactor == nil {
+		c.Redactor = redact.New(c.Environ)
+	}
+	if c.PluginLogger == nil {
+		c.PluginLogger = c.Logger
 	}
 	if c.Notify == nil {
 		c.Notify = func(Notice) {}

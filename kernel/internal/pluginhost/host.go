@@ -72,8 +72,8 @@ func New(cfg Config) (*Host, error) {
 		finding:  find(cfg, store, verifier.Self()),
 	}
 	h.launcher = launch.New(launch.Config{
-		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, StartTimeout: cfg.StartTimeout,
-		SocketBases: cfg.SocketBases, Redact: cfg.Redact, Client: cfg.Client,
+		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
+		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client,
 	})
 	h.pool = pool.New(cfg.Idle, h.fell)
 	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe}

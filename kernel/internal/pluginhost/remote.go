@@ -123,7 +123,7 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 	default:
 		policy = policy.Within(use.Env)
 	}
-	return environ.Build(h.cfg.Environ, policy, nil)
+	return environ.Build(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
 func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {

@@ -6,6 +6,9 @@ const (
 	// started it. They are no secret: they only keep people from starting plugins by hand.
 	CookieKey   = "AGENT_PIPELINES_PLUGIN_COOKIE"
 	CookieValue = "7d8d9c1b5a1e4e0f9a55c7a2b6f4d3e8"
+	// LogLevel is the environment variable that says which lines the kernel wants to have on stderr: trace,
+	// debug, info, warn, error or off. It stays in the environment, for the children of the plugin.
+	LogLevel = "AGENT_PIPELINES_PLUGIN_LOG_LEVEL"
 	// Protocol is the newest protocol major, and so far the only one.
 	Protocol = 1
 	// PluginSet is the name under which go-plugin dispenses the connection.

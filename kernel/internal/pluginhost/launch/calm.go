@@ -9,11 +9,5 @@ type calm struct{ hclog.Logger }
 // Warn logs at level debug.
 func (c calm) Warn(msg string, args ...any) { c.Debug(msg, args...) }
 
-// Named keeps go-plugin's own part calm; what plugins say on stderr goes to other names and stays as
-// loud as it was.
-func (c calm) Named(name string) hclog.Logger {
-	if name == "stdio" {
-		return calm{c.Logger.Named(name)}
-	}
-	return c.Logger.Named(name)
-}
+// Named keeps all parts of go-plugin calm.
+func (c calm) Named(name string) hclog.Logger { return calm{c.Logger.Named(name)} }

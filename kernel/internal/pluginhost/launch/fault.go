@@ -25,7 +25,7 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 	if i.child.PID() == 0 {
 		return i.neverStarted(err)
 	}
-	stderr := i.redact(i.child.Diagnose(context.Background()))
+	stderr := i.diagnosis()
 	if line := i.child.FirstLine(); line != "" {
 		return handshakeFault(i.command, line, err).WithDetail(stderr)
 	}
@@ -132,7 +132,7 @@ func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error 
 		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
 			WithHint("another user's process answers in its place; look who writes to your temporary directory")
 	}
-	stderr := i.redact(i.child.Diagnose(context.Background()))
+	stderr := i.diagnosis()
 	switch {
 	case i.late.Load():
 		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -31,16 +32,16 @@ const (
 
 // Instance is one running plugin process. It is safe for concurrent use.
 type Instance struct {
-	command string
-	name    string             // agent-plugin-x
-	dir     *process.SocketDir // of the socket, removed at the end
-	box     *sandbox.Box       // nil: none
-	holds   sandbox.Obtained
-	redact  func(string) string
-	logger  hclog.Logger
-	child   *process.Child
-	plugin  *goplugin.Client
-	client  *client.Client
+	command  string
+	name     string             // agent-plugin-x
+	dir      *process.SocketDir // of the socket, removed at the end
+	box      *sandbox.Box       // nil: none
+	holds    sandbox.Obtained
+	redactor *redact.Redactor
+	logger   hclog.Logger
+	child    *process.Child
+	plugin   *goplugin.Client
+	client   *client.Client
 
 	late atomic.Bool // killed because it did not answer in time
 	stop sync.Once
@@ -190,5 +191,10 @@ func (i *Instance) refusedPeer() error {
 // plain is the plugin's name as `plugins info` knows it.
 func (i *Instance) plain() string { return strings.TrimPrefix(i.name, trust.Prefix) }
 
-// lastWords are the end of the plugin's stderr.
-func (i *Instance) lastWords() string { return i.redact(i.child.Tail()) }
+// lastWords are the end of the plugin's stderr, without secrets.
+func (i *Instance) lastWords() string { return i.redactor.Tail(i.child.Tail(), process.StderrKept) }
+
+// diagnosis is lastWords, after a moment for a process that is ending to say them.
+func (i *Instance) diagnosis() string {
+	return i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept)
+}

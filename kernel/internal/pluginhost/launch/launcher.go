@@ -17,8 +17,10 @@ import (
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/logline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
@@ -33,8 +35,10 @@ type Config struct {
 	Spawner *process.Spawner
 	// Marker is put into the environment of every process.
 	Marker process.Marker
-	// Logger gets the plugins' stderr, line by line, under the plugin's name.
+	// Logger is for what the launcher itself has to say.
 	Logger hclog.Logger
+	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name.
+	PluginLogger hclog.Logger
 	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
 	// SocketBases are the directories below which socket directories are made, the first short one
@@ -42,8 +46,8 @@ type Config struct {
 	SocketBases []string
 	// Sandbox confines the plugins whose order has a box. Nil: none can be.
 	Sandbox *sandbox.Sandbox
-	// Redact is applied to what plugins wrote before it goes into a failure. Nil changes nothing.
-	Redact func(string) string
+	// Redactor takes the secrets out of what plugins wrote before it goes into the log or a failure.
+	Redactor *redact.Redactor
 	// Client are limits of the protocol's client, such as the longest silence of a plugin.
 	Client []client.Option
 }
@@ -62,9 +66,6 @@ func New(cfg Config) *Launcher {
 	}
 	if len(cfg.SocketBases) == 0 {
 		cfg.SocketBases = []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
-	}
-	if cfg.Redact == nil {
-		cfg.Redact = func(s string) string { return s }
 	}
 	if cfg.Sandbox == nil {
 		cfg.Sandbox = sandbox.New(nil)
@@ -103,13 +104,13 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 		return nil, socketFault(o.Binary.Command(), err)
 	}
 	i := &Instance{
-		command: o.Binary.Command(),
-		name:    o.Binary.Name,
-		dir:     dir,
-		box:     box,
-		holds:   obtained,
-		redact:  l.cfg.Redact,
-		logger:  l.cfg.Logger,
+		command:  o.Binary.Command(),
+		name:     o.Binary.Name,
+		dir:      dir,
+		box:      box,
+		holds:    obtained,
+		redactor: l.cfg.Redactor,
+		logger:   l.cfg.Logger,
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
 			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
@@ -153,7 +154,7 @@ func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string,
 }
 
 func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
-	prints := l.cfg.Logger.Named(i.name).StandardWriter(&hclog.StandardLoggerOptions{ForceLevel: hclog.Debug})
+	log := l.cfg.PluginLogger.Named(i.name)
 	return &goplugin.ClientConfig{
 		HandshakeConfig:  client.Handshake(),
 		VersionedPlugins: client.PluginSets(),
@@ -162,13 +163,13 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		AutoMTLS:         o.MTLS,
 		StartTimeout:     l.cfg.StartTimeout,
 		Logger:           calm{l.cfg.Logger},
-		SyncStdout:       prints,
-		SyncStderr:       prints,
+		SyncStdout:       logline.New(log, l.cfg.Redactor),
+		SyncStderr:       logline.New(log, l.cfg.Redactor),
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
-			return i.child, nil
+			return &logged{Child: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
 	}
 }

@@ -1,0 +1,138 @@
+package logline
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/hashicorp/go-hclog"
+)
+
+// The members that hclog writes into every object.
+const (
+	levelKey   = "@level"
+	messageKey = "@message"
+	timeKey    = "@timestamp"
+	moduleKey  = "@module"
+)
+
+// object is the line as hclog's JSON, nil if it is anything else: over bytes of it are missing.
+func (w *Writer) object(line string, over int) map[string]any {
+	if over > 0 || line[0] != '{' || w.panicks {
+		return nil
+	}
+	var members map[string]any
+	decoder := json.NewDecoder(strings.NewReader(line))
+	decoder.UseNumber()
+	if decoder.Decode(&members) != nil {
+		return nil
+	}
+	if word, _ := members[levelKey].(string); hclog.LevelFromString(word) == hclog.NoLevel {
+		return nil
+	}
+	return members
+}
+
+// level is that of hclog's object, or else of the plain line.
+func (w *Writer) level(line string, members map[string]any) hclog.Level {
+	if members != nil {
+		word, _ := members[levelKey].(string)
+		return hclog.LevelFromString(word)
+	}
+	if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+		w.panicks = true
+	}
+	if w.panicks {
+		return hclog.Error
+	}
+	if level, _, ok := cutPrefix(line); ok {
+		return level
+	}
+	return hclog.Debug
+}
+
+// cutPrefix takes off the level that a line begins with, as Go's simple loggers write it.
+func cutPrefix(line string) (level hclog.Level, rest string, found bool) {
+	for _, level := range []hclog.Level{hclog.Trace, hclog.Debug, hclog.Info, hclog.Warn, hclog.Error} {
+		if rest, found := strings.CutPrefix(line, "["+strings.ToUpper(level.String())+"]"); found {
+			return level, strings.TrimLeft(rest, " "), true
+		}
+	}
+	return hclog.NoLevel, line, false
+}
+
+// plain is the message of a plain line, of which over further bytes are missing.
+func (w *Writer) plain(line string, level hclog.Level, over int) string {
+	if over > 0 { // the last word may be half of a secret
+		kept := strings.LastIndexAny(line, " \t") + 1
+		line, over = line[:kept], over+len(line)-kept
+	}
+	if found, rest, ok := cutPrefix(line); ok && found == level {
+		line = rest
+	}
+	return cut(w.lines.Line(clean(line)), over)
+}
+
+// fields are the members that are the author's own, by name: names and values in turn.
+func (w *Writer) fields(members map[string]any) []any {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		switch name {
+		case levelKey, messageKey, timeKey, moduleKey:
+		default:
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	fields := make([]any, 0, 2*len(names))
+	for _, name := range names {
+		fields = append(fields, w.text("", name), w.value(name, members[name]))
+	}
+	return fields
+}
+
+// value is a truth as it is, and anything else as text.
+func (w *Writer) value(name string, value any) any {
+	if truth, ok := value.(bool); ok {
+		return truth
+	}
+	return w.text(name, value)
+}
+
+// text is what may be logged of the value of a field, "" for the message.
+func (w *Writer) text(name string, value any) string {
+	s, ok := value.(string)
+	if !ok {
+		b, err := json.Marshal(value)
+		if err != nil { // it was read from JSON
+			return ""
+		}
+		s = string(b)
+	}
+	return cut(w.r.Field(name, clean(s)), 0)
+}
+
+// clean is a text that a terminal shows and does not obey.
+func clean(s string) string {
+	return strings.TrimRight(ansi.Strip(strings.ToValidUTF8(s, "\uFFFD")), "\r\n")
+}
+
+// cut shortens a text to maxText bytes, at the end of a character, and says how much is missing: over bytes
+// are missing already.
+func cut(s string, over int) string {
+	if len(s) > maxText {
+		n := maxText
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		over += len(s) - n
+		s = s[:n]
+	}
+	if over == 0 {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s, over)
+}
