@@ -22,17 +22,17 @@ func findBwrap(dirs []string) (string, error) {
 		if _, err := os.Stat(path); err != nil {
 			continue
 		}
-		real, err := filepath.EvalSymlinks(path)
+		resolved, err := filepath.EvalSymlinks(path)
 		if err != nil {
 			continue
 		}
-		for _, p := range []string{real, filepath.Dir(real)} {
+		for _, p := range []string{resolved, filepath.Dir(resolved)} {
 			if err := rootsOwn(p); err != nil {
 				return "", failure.New(failure.SandboxUnavailable, "sandbox strict cannot trust %s: %w", path, err).
 					WithHint("install bubblewrap from the system's packages")
 			}
 		}
-		return real, nil
+		return resolved, nil
 	}
 	return "", failure.New(failure.SandboxUnavailable, "sandbox strict needs bubblewrap, which is not installed").
 		WithHint("install it (apt install bubblewrap, dnf install bubblewrap), or ask for sandbox workspace")

@@ -76,8 +76,8 @@ func existing(paths ...string) []string {
 	for _, p := range paths {
 		if _, err := os.Stat(p); err == nil {
 			found = append(found, p)
-			if real, err := filepath.EvalSymlinks(p); err == nil && real != p {
-				found = append(found, real)
+			if resolved, err := filepath.EvalSymlinks(p); err == nil && resolved != p {
+				found = append(found, resolved)
 			}
 		}
 	}

@@ -40,8 +40,8 @@ func grant(b Box, p Program) grants {
 // with what that finds beside itself.
 func script(p Program) []string {
 	wanted := []string{filepath.Dir(p.Path)}
-	if real, err := filepath.EvalSymlinks(p.Path); err == nil {
-		wanted = append(wanted, filepath.Dir(real))
+	if resolved, err := filepath.EvalSymlinks(p.Path); err == nil {
+		wanted = append(wanted, filepath.Dir(resolved))
 	}
 	program := interpreter(p.Path, lookup(p.Env, "PATH"))
 	for _, at := range existing(nonEmpty(program)...) {

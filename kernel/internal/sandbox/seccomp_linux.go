@@ -73,8 +73,11 @@ func sockets(n Network) []bpf.Instruction {
 		return when(unix.SYS_SOCKET, families...)
 	}
 	local := []bpf.Instruction{
-		argument(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, noFamily,
-		argument(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
+		argument(0),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1},
+		noFamily,
+		argument(1),
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
 	}
 	local = append(local, oneOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
 	p := when(unix.SYS_SOCKET, local...)

@@ -1,0 +1,23 @@
+package launch
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
+)
+
+// built is the directory of the plugin that the tests built, "" for none yet.
+var built string
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Verb {
+		os.Exit(sandbox.Main(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(built)
+		os.Exit(code)
+	}))
+}
