@@ -19,7 +19,7 @@ var Base = []Place{
 		"/etc/alternatives", "/etc/shells", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc", "/etc/inputrc",
 	}},
 	{"names of users, hosts and services", []string{
-		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/hosts", "/etc/host.conf", "/etc/hostname", "/etc/gai.conf",
+		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/resolv.conf", "/run/systemd/resolve", "/run/resolvconf", "/etc/hosts", "/etc/host.conf", "/etc/hostname", "/etc/gai.conf",
 		"/etc/services", "/etc/protocols", "/etc/networks",
 	}},
 	{"certificates", []string{

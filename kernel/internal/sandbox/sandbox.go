@@ -23,9 +23,11 @@ var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/b
 type Sandbox struct {
 	helper     []string
 	systemDirs []string
+	abi        func() int // of this kernel's Landlock
 
 	mu     sync.Mutex
 	proven map[proof]Obtained
+	fenced bool // a cgroup that counts tasks can be made
 }
 
 // proof is what of a [Box] decides whether the system can do it.
@@ -38,7 +40,7 @@ type proof struct {
 // New makes a Sandbox. The helper is the command line of a program that passes the arguments after it to
 // [Main], this program and [Verb] as a rule; without one nothing can be confined.
 func New(helper []string) *Sandbox {
-	return &Sandbox{helper: helper, systemDirs: systemDirs, proven: map[proof]Obtained{}}
+	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]Obtained{}}
 }
 
 // Check reports what holds for a process in the box. What cannot be done is a failure of kind

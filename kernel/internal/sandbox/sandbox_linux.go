@@ -24,9 +24,6 @@ const leastABI = 6
 
 func (s *Sandbox) check(ctx context.Context, b Box) (Obtained, error) {
 	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.Best})
-	if err == nil && b.Processes > 0 && o.Mode != None && needsFence() {
-		err = tryFence(b.Processes)
-	}
 	var f *failure.Error
 	switch {
 	case err == nil:
@@ -37,10 +34,15 @@ func (s *Sandbox) check(ctx context.Context, b Box) (Obtained, error) {
 	default:
 		return s.refuse(b, Trouble{Text: err.Error()}.Failure(b))
 	}
-	if o.Mode == None {
-		return o, nil
-	}
 	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
+	if b.Processes > 0 && !ordinary() {
+		if err := s.proveFence(b.Processes); err != nil {
+			if !b.Best {
+				return Obtained{}, err
+			}
+			o.Processes, o.Lacks = 0, append(o.Lacks, err.Error())
+		}
+	}
 	return o, nil
 }
 
@@ -64,14 +66,14 @@ func (s *Sandbox) prove(ctx context.Context, p proof) (Obtained, error) {
 	if err := probe(ctx, b, c); err != nil {
 		return Obtained{}, err
 	}
-	o.Lacks = slices.Clip(o.Lacks)
+	o.Lacks = slices.Clip(o.Lacks) // each answer may add to it
 	s.proven[p] = o
 	return o, nil
 }
 
 // expect is what this system should be able to do by what it says itself.
 func (s *Sandbox) expect(ctx context.Context, b Box) (Obtained, error) {
-	o := Obtained{Mode: b.Mode, Network: b.Network, Landlock: min(landlockABI(), maxABI), Seccomp: true}
+	o := Obtained{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), maxABI), Seccomp: true}
 	switch {
 	case auditArch == 0:
 		return Obtained{}, failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, runtime.GOARCH).
@@ -152,7 +154,7 @@ func (s *Sandbox) wrap(b Box, got Obtained, p Program) (*Command, error) {
 	if p.File != nil {
 		o.Exec = c.pass(p.File)
 	}
-	if err := s.limitProcesses(b, &o, c); err != nil {
+	if err := limitProcesses(b.Mode, got.Processes, &o, c); err != nil {
 		return nil, err
 	}
 	g := grant(b, p)
@@ -177,18 +179,18 @@ func (s *Sandbox) wrap(b Box, got Obtained, p Program) (*Command, error) {
 }
 
 // limitProcesses decides how tasks are counted. The kernel exempts root from RLIMIT_NPROC.
-func (s *Sandbox) limitProcesses(b Box, o *order, c *Command) error {
-	if b.Processes == 0 {
+func limitProcesses(mode Mode, limit int, o *order, c *Command) error {
+	switch {
+	case limit == 0:
+		return nil
+	case ordinary() && mode == Strict:
+		o.Processes = limit + 1 // bubblewrap has a process of its own in there
+		return nil
+	case ordinary():
+		o.Processes, o.Beside = limit, true
 		return nil
 	}
-	if !needsFence() {
-		o.Processes, o.Beside = b.Processes, b.Mode != Strict
-		if b.Mode == Strict {
-			o.Processes++ // bubblewrap's own process in there
-		}
-		return nil
-	}
-	f, procs, err := newFence(b.Processes)
+	f, procs, err := newFence(limit)
 	if err != nil {
 		return err
 	}
@@ -212,14 +214,20 @@ func seconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
 
-// tryFence makes a fence and removes it.
-func tryFence(limit int) error {
+// proveFence makes a fence and removes it, once.
+func (s *Sandbox) proveFence(limit int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fenced {
+		return nil
+	}
 	f, procs, err := newFence(limit)
 	if err != nil {
 		return err
 	}
 	_ = procs.Close()
 	f.remove()
+	s.fenced = true
 	return nil
 }
 
@@ -232,5 +240,3 @@ func ordinary() bool {
 	b, err := os.ReadFile("/proc/self/uid_map")
 	return err == nil && strings.Join(strings.Fields(string(b)), " ") != "0 0 4294967295"
 }
-
-func needsFence() bool { return !ordinary() }

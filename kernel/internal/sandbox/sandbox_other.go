@@ -22,6 +22,8 @@ func (s *Sandbox) check(_ context.Context, b Box) (Obtained, error) {
 
 func (s *Sandbox) wrap(Box, Obtained, Program) (*Command, error) { return nil, errors.ErrUnsupported }
 
+func landlockABI() int { return 0 }
+
 func system() string {
 	if runtime.GOOS == "darwin" {
 		return "macOS"

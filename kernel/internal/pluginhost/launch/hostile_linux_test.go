@@ -22,6 +22,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -125,7 +126,7 @@ func newHost(t *testing.T) *host {
 	h := &host{t: t, spawner: process.NewSpawner()}
 	t.Cleanup(h.spawner.Close)
 	h.launcher = New(Config{
-		Spawner: h.spawner, Marker: process.NewMarker(t.Name()), Logger: hclog.NewNullLogger(), SocketBases: []string{"/tmp"},
+		Spawner: h.spawner, Marker: process.NewMarker(t.Name()), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(), Redactor: redact.New(nil), SocketBases: []string{"/tmp"},
 		Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
 	})
 	return h

@@ -1,0 +1,155 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOutermost(t *testing.T) {
+	got := outermost([]string{"/a", "/a-b", "/a/b", "/c/d", "/c/d/e", "/c/dd"})
+	if diff := cmp.Diff([]string{"/a", "/a-b", "/c/d", "/c/dd"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := outermost([]string{"/", "/a"}); len(got) != 1 {
+		t.Errorf("below the root: %v", got)
+	}
+}
+
+// A tree with a project, a home and a script of an interpreter in it.
+func tree(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"project/src", "home/.config/git", "venv/bin", "venv/lib", "plugins"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"home/.gitconfig": "", "home/.netrc": "", "venv/bin/python3": "#!", "venv/pyvenv.cfg": "",
+		"plugins/agent-plugin-x": "#!/usr/bin/env -S FOO=bar python3 -u\n", "plugins/agent-plugin-y": "#!" + root + "/venv/bin/python3\n", "plugins/agent-plugin-z": "ELF",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "project"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestGrant(t *testing.T) {
+	root := tree(t)
+	at := func(names ...string) []string {
+		var paths []string
+		for _, n := range names {
+			paths = append(paths, filepath.Join(root, n))
+		}
+		return paths
+	}
+	binary, err := os.Open(filepath.Join(root, "plugins/agent-plugin-z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer binary.Close()
+	script := Program{Path: filepath.Join(root, "plugins/agent-plugin-x"), Env: []string{"PATH=relative:/none:" + filepath.Join(root, "venv/bin")}}
+	scriptNeeds := at("plugins", "venv/bin", "venv/lib", "venv/pyvenv.cfg")
+	for name, tt := range map[string]struct {
+		box         Box
+		program     Program
+		read, write []string
+	}{
+		"nothing":                       {Box{Mode: Strict}, Program{}, nil, nil},
+		"by a link":                     {Box{Mode: Strict, Write: at("link")}, Program{}, nil, at("link", "project")},
+		"the working directory is read": {Box{Mode: Strict, WorkDir: filepath.Join(root, "project")}, Program{}, at("project"), nil},
+		"what may be written is not only read": {
+			Box{Mode: Strict, Write: at("project"), Read: at("project/src", "home/.netrc"), WorkDir: filepath.Join(root, "project")},
+			Program{},
+			at("home/.netrc"), at("project"),
+		},
+		"what is gone":                {Box{Mode: Strict, Read: at("none"), Write: at("none")}, Program{}, nil, nil},
+		"git's settings":              {Box{Mode: Workspace, Home: filepath.Join(root, "home")}, Program{}, at("home/.config/git", "home/.gitconfig"), nil},
+		"not under strict":            {Box{Mode: Strict, Home: filepath.Join(root, "home")}, Program{}, nil, nil},
+		"a script that env starts":    {Box{Mode: Strict}, script, scriptNeeds, nil},
+		"a script of an interpreter":  {Box{Mode: Strict}, Program{Path: filepath.Join(root, "plugins/agent-plugin-y")}, scriptNeeds, nil},
+		"a binary is read alone":      {Box{Mode: Strict}, Program{Path: binary.Name(), File: binary}, at("plugins/agent-plugin-z"), nil},
+		"the process's own directory": {Box{Mode: Strict}, Program{Temp: filepath.Join(root, "home"), Write: at("venv")}, nil, at("home", "venv")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := grant(tt.box, tt.program)
+			ours := slices.DeleteFunc(g.read, func(p string) bool { return !strings.HasPrefix(p, root) })
+			slices.Sort(tt.read)
+			if diff := cmp.Diff(tt.read, ours, equateEmpty); diff != "" {
+				t.Errorf("read -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.write, g.write, equateEmpty); diff != "" {
+				t.Errorf("write -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+var equateEmpty = cmp.Transformer("nil", func(s []string) string { return strings.Join(s, "\n") })
+
+func TestInterpreter(t *testing.T) {
+	root := tree(t)
+	bin := filepath.Join(root, "venv/bin")
+	for text, want := range map[string]string{
+		"#!/bin/sh -e\nx":                  "/bin/sh",
+		"#! /bin/sh":                       "/bin/sh",
+		"#!/usr/bin/env python3\n":         bin + "/python3",
+		"#!/usr/bin/env -S A=1 python3 -u": bin + "/python3",
+		"#!/usr/bin/env":                   "",
+		"#!/usr/bin/env none":              "",
+		"#!":                               "",
+		"\x7fELF":                          "",
+		"":                                 "",
+	} {
+		path := filepath.Join(root, "script")
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got := interpreter(path, "relative::/none:"+bin); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := interpreter(filepath.Join(root, "missing"), bin); got != "" {
+		t.Errorf("of no file: %q", got)
+	}
+}
+
+// Nothing in the table is a secret or leads to one.
+func TestBaseHasNoSecret(t *testing.T) {
+	for _, place := range Base {
+		for _, p := range place.Paths {
+			for _, secret := range []string{"/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/ssh", "/root", "/home", "/var/lib/secrets", "/run/docker.sock", "/tmp"} {
+				if within(secret, p) || within(p, secret) {
+					t.Errorf("%s (%s) holds %s", p, place.What, secret)
+				}
+			}
+		}
+	}
+}
+
+func TestMounts(t *testing.T) {
+	g := grants{read: []string{"/a", "/a/b/c", "/proc", "/usr"}, write: []string{"/a/b", "/home/u/project"}}
+	got := mounts(Box{Home: "/home/u"}, g)
+	want := strings.Fields("--proc /proc --remount-ro /proc --dev /dev --ro-bind /a /a --bind /a/b /a/b --ro-bind /a/b/c /a/b/c " +
+		"--perms 0700 --tmpfs /home/u --bind /home/u/project /home/u/project --perms 1777 --tmpfs /tmp --ro-bind /usr /usr --perms 1777 --tmpfs /var/tmp")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "what is above it": {write: []string{"/home"}}} {
+		if got := mounts(Box{Home: "/home/u"}, g); slices.Contains(got, "0700") {
+			t.Errorf("%s is granted and hidden: %v", name, got)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package sandbox
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+var helper = []string{"/proc/self/exe", Verb}
+
+// What a system cannot do is refused with the reason and the remedy, or, where the best is enough, told.
+func TestCheck(t *testing.T) {
+	old := func(abi int) func(*Sandbox) { return func(s *Sandbox) { s.abi = func() int { return abi } } }
+	dir := t.TempDir()
+	bwrap := filepath.Join(dir, "bwrap")
+	if err := os.WriteFile(bwrap, []byte("#!/bin/sh\necho bubblewrap 9\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(bwrap, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		box    Box
+		change func(*Sandbox)
+		says   string
+		hint   string
+		want   Obtained
+	}{
+		"workspace":                    {box: Box{Mode: Workspace, Network: Off}, want: Obtained{Mode: Workspace, Network: Off, Landlock: min(landlockABI(), maxABI), Seccomp: true}},
+		"no landlock":                  {box: Box{Mode: Workspace, Network: On}, change: old(0), says: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
+		"an old landlock":              {box: Box{Mode: Workspace, Network: On}, change: old(5), says: "this kernel has ABI 5", hint: "bubblewrap"},
+		"no landlock, the best":        {box: Box{Mode: Workspace, Network: Off, Best: true}, change: old(0), want: Obtained{Mode: Workspace, Network: Off, Seccomp: true, Lacks: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
+		"an old landlock, the best":    {box: Box{Mode: Workspace, Network: Off, Best: true}, change: old(3), want: Obtained{Mode: Workspace, Network: Off, Landlock: 3, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
+		"the oldest landlock":          {box: Box{Mode: Workspace, Network: Off, Best: true}, change: old(1), want: Obtained{Mode: Workspace, Network: Off, Landlock: 1, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
+		"loopback needs strict":        {box: Box{Mode: Workspace, Network: Loopback}, says: "no network loopback", hint: "sandbox strict"},
+		"no helper":                    {box: Box{Mode: Strict, Network: On}, change: func(s *Sandbox) { s.helper = nil }, says: "has not said how", hint: Verb},
+		"no helper, the best":          {box: Box{Mode: Workspace, Network: Off, Best: true}, change: func(s *Sandbox) { s.helper = nil }, want: Obtained{Mode: None, Network: On, Lacks: []string{"sandbox workspace: this program has not said how a process of its own becomes a confined one"}}},
+		"a helper that is none":        {box: Box{Mode: Workspace, Network: Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, says: "/bin/echo did not lead into it", hint: Verb},
+		"no helper's file":             {box: Box{Mode: Strict, Network: Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, says: "open /none", hint: "installed"},
+		"no bubblewrap":                {box: Box{Mode: Strict, Network: Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, says: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
+		"somebody else's bubblewrap":   {box: Box{Mode: Strict, Network: Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, says: "cannot trust " + bwrap, hint: "system's packages"},
+		"a mode that there is not":     {box: Box{Mode: "x", Network: Off}, says: `sandbox "x" is not known`},
+		"strict does without landlock": {box: Box{Mode: Strict, Network: Off}, change: old(0), want: Obtained{Mode: Strict, Network: Off, Seccomp: true, Bubblewrap: version(t)}},
+		"strict": {
+			box:  Box{Mode: Strict, Network: Loopback, Memory: 1 << 30, CPU: 1},
+			want: Obtained{Mode: Strict, Network: Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t), Memory: 1 << 30, CPUSeconds: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(helper)
+			if tt.change != nil {
+				tt.change(s)
+			}
+			got, err := s.Check(t.Context(), tt.box)
+			if tt.says == "" {
+				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+					t.Errorf("error %v (-want +got):\n%s", err, diff)
+				}
+				return
+			}
+			f := failure.From(err)
+			if f == nil || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || tt.hint != "" && f.Kind != failure.SandboxUnavailable {
+				t.Errorf("failure %+v, want one with %q and the hint %q", f, tt.says, tt.hint)
+			}
+		})
+	}
+}
+
+// version is bubblewrap's, which these tests need on Linux.
+func version(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("/usr/bin/bwrap", "--version").Output()
+	if err != nil {
+		t.Fatalf("the tests of the strict sandbox need bubblewrap: apt install bubblewrap (%v)", err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
+}
+
+func strictABI() int {
+	if abi := min(landlockABI(), maxABI); abi >= leastABI {
+		return abi
+	}
+	return 0
+}
+
+// A kind of box is proven once.
+func TestCheckKeepsWhatItFound(t *testing.T) {
+	s := New(helper)
+	if _, err := s.Check(t.Context(), Box{Mode: Workspace, Network: Off}); err != nil {
+		t.Fatal(err)
+	}
+	s.abi = func() int { return 0 }
+	if _, err := s.Check(t.Context(), Box{Mode: Workspace, Network: Off, Memory: 1}); err != nil {
+		t.Errorf("asked again: %v", err)
+	}
+	if _, err := s.Check(t.Context(), Box{Mode: Workspace, Network: On}); err == nil {
+		t.Error("another kind was not asked for")
+	}
+}
+
+func TestCheckCanBeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, best := range []bool{false, true} {
+		if _, err := New(helper).Check(ctx, Box{Mode: Workspace, Network: Off, Best: best}); err == nil || failure.KindOf(err) == failure.SandboxUnavailable {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+	}
+}
+
+// A program is told of its box, and what it was told of another is forgotten.
+func TestEnvironment(t *testing.T) {
+	got := environment(Box{Mode: Strict}, Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace"}, Temp: "/t"})
+	if diff := cmp.Diff([]string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What was not confined to the best is started as it is.
+func TestWrapOfNothing(t *testing.T) {
+	c, err := New(nil).Wrap(t.Context(), Box{Mode: Workspace, Network: Off, Best: true}, Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
+	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c.Started()
+	c.End()
+}
+
+// The remedies for what bubblewrap says.
+func TestTroubleOfBubblewrap(t *testing.T) {
+	for says, hint := range map[string]string{
+		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
+		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
+		"bwrap: Creating new namespace failed: Operation not permitted": "user namespaces",
+		"bwrap: Unknown option --perms":                                 "0.8 or newer",
+		"bwrap: Can't find source path /w: No such file or directory":   "does not exist any more",
+		"bwrap: something else":                                         "by hand",
+	} {
+		got, found := FindTrouble("a line\n" + says + "\n")
+		if !found || got.Exec {
+			t.Fatalf("%q is not found: %+v", says, got)
+		}
+		if f := got.Failure(Box{Mode: Strict}); f.Kind != failure.SandboxUnavailable || !strings.Contains(f.Hint, hint) || !strings.Contains(f.Message, says) {
+			t.Errorf("%q: %+v", says, f)
+		}
+	}
+}
+
+// Main says what is wrong with what it is told.
+func TestMainRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"nothing":       {nil, "there is no order"},
+		"no order":      {[]string{"x"}, "read the order"},
+		"no program":    {[]string{order{Network: On, Exec: "/bin/true"}.String()}, "there is no program"},
+		"no descriptor": {[]string{order{Network: On, Fence: 77}.String()}, "join the cgroup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
+			out, err := c.CombinedOutput()
+			got, found := FindTrouble(string(out))
+			if err == nil || c.ProcessState.ExitCode() != exitTrouble || !found || !strings.Contains(got.Text, tt.says) {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
