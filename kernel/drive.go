@@ -70,7 +70,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
 		Effects: &effects{
-			host: s.host, standIn: s.engine.config.standIn, configs: s.configs, hooks: s.caller(),
+			parts: s.components(), hooks: s.caller(),
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Redactor: s.engine.redactor,
@@ -78,7 +78,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
 			asker: &strategy.Asker{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Strategies: strategies{s.host}, Log: s.engine.log.Named("strategy"),
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 			},
 		},
 	}, s.state)
@@ -153,9 +153,8 @@ func (s *session) send(u Update) {
 // notice journals the lives of plugin processes. Those that start before the run begins wait for its
 // first events.
 func (s *session) notice(n pluginhost.Notice) {
-	d := map[string]any{"plugin": n.Command, "sha256": n.SHA256, "pid": n.PID, "environment": n.Environment}
-	if n.Detail != "" {
-		d["detail"] = n.Detail
+	d := event.PluginData{
+		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Detail: n.Detail, Sandbox: sandboxData(n),
 	}
 	s.noteLater(event.New(event.Type(n.Event), nil, "", d))
 }
@@ -201,7 +200,7 @@ func (s *session) closeHost() error {
 
 // checkProvider asks a node's provider whether it would work.
 func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
-	p, err := (providers{host: s.host, standIn: s.engine.config.standIn, configs: s.configs, policy: s.plan.PolicyOf(n)}).Provider(ctx, n.Provider.Type)
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
 	if err != nil {
 		return err
 	}
@@ -217,7 +216,7 @@ func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
 	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {
 		return nil
 	}
-	action, err := (actions{s.host, s.plan}).HookAction(ctx, h, nil)
+	action, err := s.components().HookAction(ctx, h, nil)
 	if err != nil {
 		return err
 	}
@@ -234,8 +233,9 @@ func validate(ctx context.Context, action sdk.HookAction, config json.RawMessage
 }
 
 // checkStrategy asks a strategy whether it would work with its configuration.
-func (s *session) checkStrategy(ctx context.Context, t plan.Termination) error {
-	strategy, err := (strategies{s.host}).Termination(ctx, t.Type())
+func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
+	t := n.Termination
+	strategy, err := s.components().strategy(ctx, t.Type(), n)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Setting is something that a file of settings says and no nearer one says otherwise.
@@ -59,12 +60,31 @@ func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 	for i, n := range layers.Notify() {
 		s.notification(fmt.Sprint("notify.", i+1, "."), n)
 	}
+	for _, layer := range layers {
+		s.sandbox("sandbox", layer.Sandbox, layer.SandboxAt)
+		for _, p := range layer.Providers {
+			s.sandbox("providers."+p.Name+".sandbox", p.Sandbox, p.SandboxAt)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(providers)) {
 		p := providers[name]
 		s.add("providers."+name+".config", members(p.Config), p.ConfigAt)
 		s.add("providers."+name+".model", p.Model, p.ModelAt)
 	}
+	slices.SortStableFunc(s.Settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	return s, nil
+}
+
+// sandbox adds what is said of isolation, as JSON: the words of both files count together.
+func (s *Settings) sandbox(key string, said *plan.Sandbox, at settings.Place) {
+	if said == nil {
+		return
+	}
+	b, err := json.Marshal(said)
+	if err != nil {
+		panic(fmt.Sprintf("kernel: a sandbox that is no JSON: %v", err))
+	}
+	s.add(key, string(b), at)
 }
 
 // notification adds what is said of an entry of notify.

@@ -120,6 +120,7 @@ func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*plugin
 		Bundled: c.bundled, BundledOff: c.bundledOff,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), PluginLogger: c.pluginLog, Redactor: e.redactor, Notify: notify,
 		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLock),
+		SandboxHelper: c.sandboxHelper,
 	})
 }
 

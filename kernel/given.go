@@ -48,7 +48,7 @@ func (e *Engine) given(o RunOptions, now time.Time) (*source, error) {
 	}
 	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)
 	p.Pipeline.Name = orElse(p.Pipeline.Name, name)
-	if o.Context != "" || len(o.Commands) > 0 {
+	if o.Context != "" || len(o.Commands) > 0 || o.Sandbox != nil {
 		p.Pipeline.Overrides = o.over(p.Pipeline.Overrides)
 	}
 	return &source{plan: p, mode: "pipeline", session: name, library: library}, nil
@@ -87,6 +87,9 @@ func (o RunOptions) over(before *plan.Overrides) *plan.Overrides {
 		}
 		maps.Copy(all, o.Commands)
 		said.Commands = all
+	}
+	if o.Sandbox != nil {
+		said.Sandbox = o.Sandbox.Within(said.Sandbox)
 	}
 	return &said
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -172,7 +170,7 @@ func (c *callbacks) snapshot() (hooks []callback, resume []func(*HookContext, st
 // caller calls the hooks of the session.
 func (s *session) caller() *hook.Caller {
 	c := &hook.Caller{
-		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: actions{s.host, s.plan}, Log: s.engine.log.Named("hook"),
+		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("hook"),
 		OnError: s.engine.config.hookErrors,
 	}
 	for _, registered := range s.callbacks {
@@ -249,19 +247,4 @@ func (s *session) callResume(call func(*HookContext, string) HookResult, h *Hook
 		}
 	}()
 	return call(h, text)
-}
-
-// actions finds hook actions, in the environment that the policy allows and with the variables that the hook names.
-type actions struct {
-	host *pluginhost.Host
-	plan *plan.Plan
-}
-
-// HookAction implements hook.Actions.
-func (a actions) HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error) {
-	env, err := environment(a.plan.PolicyOf(at).Env)
-	if err != nil {
-		return nil, err
-	}
-	return a.host.HookAction(ctx, h.Action, pluginhost.Use{Env: env, Names: environ.Named(h.Config)})
 }

@@ -26,7 +26,12 @@ func (s *session) watch() {
 // notifyAction finds the action of an entry. It gets the variables that the entry names; the policies of the pipeline
 // are about the pipeline.
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
-	return s.host.HookAction(ctx, n.Action, pluginhost.Use{Names: environ.Named(n.Config)})
+	use := pluginhost.Use{Names: environ.Named(n.Config)}
+	var err error
+	if use.Sandbox, err = s.engine.sandboxes(s.plan).of(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
+		return nil, err
+	}
+	return s.host.HookAction(ctx, n.Action, use)
 }
 
 // checkNotify asks the actions of the settings whether they would work.

@@ -40,6 +40,7 @@ type config struct {
 	// providerConfigs win over the user's config.yaml.
 	providerConfigs []settings.Provider
 	hookErrors      plan.Fallback
+	sandboxHelper   []string
 }
 
 // WithWorkDir sets the project that sessions work on and are kept in. Default: the current directory.
@@ -102,6 +103,13 @@ func WithDefaultProvider(name string) Option { return func(c *config) { c.fallba
 // WithHookErrors says how a run goes on after a callback of this program, such as that of OnStageEnd, has panicked.
 // Default: continue; the panic is logged and journaled. The hooks of a pipeline say so themselves by on_error.
 func WithHookErrors(f plan.Fallback) Option { return func(c *config) { c.hookErrors = f } }
+
+// WithSandboxHelper names the command line of a program that confines itself and then becomes a plugin: this
+// program, or agent-pipelines, with an argument by which its main calls [Confine] before anything else. Without
+// it no plugin is confined, and a pipeline that asks for a sandbox is refused. Default: none.
+func WithSandboxHelper(command ...string) Option {
+	return func(c *config) { c.sandboxHelper = command }
+}
 
 // WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash

@@ -188,7 +188,7 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 			continue
 		}
 		done[kind] = true
-		t, err := strategies{s.host}.Termination(ctx, kind)
+		t, err := components{host: s.host, plan: p, sandboxes: s.engine.sandboxes(p)}.strategy(ctx, kind, n)
 		if r, ok := t.(sdk.Releaser); err == nil && ok {
 			err = r.Release(ctx, name)
 		}

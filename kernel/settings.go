@@ -37,6 +37,8 @@ type allSettings struct {
 	userFile      string // absolute path
 	// over wins over the files.
 	over []settings.Provider
+	// trusted: the user trusts the project.
+	trusted bool
 }
 
 // written is what one file says, with its faults and warnings. Faults are told when a session is to run, and
@@ -64,7 +66,11 @@ func (c *config) readSettings() (allSettings, error) {
 	home := c.variable("HOME")
 	s := allSettings{userFile: filepath.Join(dir, settings.FileName), over: c.providerConfigs}
 	s.user.Settings, s.user.found = settings.Read(dir, discovery.Owned(dir, c.workDir, home))
-	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home))
+	trusts := discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home)
+	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, trusts)
+	if ok, err := trusts(c.workDir); err == nil { // the other reader of it reports a damaged file
+		s.trusted = ok
+	}
 	return s, nil
 }
 

@@ -266,8 +266,9 @@ func (s *session) preflight(ctx context.Context) error {
 		if n.Provider == nil {
 			continue
 		}
-		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model), func() error { return s.checkProvider(ctx, n) })
-		once(n, fmt.Sprint("strategy ", n.Termination), func() error { return s.checkStrategy(ctx, n.Termination) })
+		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
+		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
+		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 	}
 	for h := range s.plan.Hooks() {
 		if err := s.checkHook(ctx, h); err != nil {

@@ -36,6 +36,10 @@ type RunOptions struct {
 	Context  string
 	Inputs   []string
 	Commands map[string]string
+	// Sandbox is the least isolation of every plugin process of the session, also when it is resumed; the files
+	// can only narrow it, and their paths are not granted beside its own. Nil: as the files and the user's
+	// settings say.
+	Sandbox *plan.Sandbox
 	// EnvProvider, EnvModel and EnvContext are the values of CLAUDE_PIPELINE_PROVIDER, _MODEL and
 	// _CONTEXT: over the files, under the fields above.
 	EnvProvider string
@@ -186,6 +190,8 @@ type Status struct {
 	Dir         string             `json:"dir"`
 	// Providers are those of the parallel block that it is at, in the block's order.
 	Providers []ProviderStatus `json:"providers,omitempty"`
+	// Plugins are the processes that its last kernel started, each with its isolation.
+	Plugins []event.PluginData `json:"plugins,omitempty"`
 	// Questions are those that it has open.
 	Questions []Question `json:"questions,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.

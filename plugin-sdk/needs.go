@@ -38,7 +38,7 @@ func CheckNeed(p string) error {
 		return fmt.Errorf("path %q: want an absolute one, or one that begins with ~/ or ${NAME}", p)
 	}
 	if clean := path.Clean("/" + rest); strings.ContainsRune(p, 0) || rest != "" && clean != "/"+strings.Trim(rest, "/") {
-		return fmt.Errorf("path %q: write it without . and ..", p)
+		return fmt.Errorf("path %q: write it without . or .. in it", p)
 	}
 	return nil
 }

@@ -20,12 +20,12 @@ func TestCheckNeed(t *testing.T) {
 		"${}/x":         "want an absolute one",
 		"${A}b":         "want an absolute one",
 		"$HOME/x":       "want an absolute one",
-		"/a/../b":       "without . and ..",
-		"~/../root":     "without . and ..",
-		"${HOME}/../x":  "without . and ..",
-		"/a/./b":        "without . and ..",
-		"/a\x00/b":      "without . and ..",
-		"${HOME}/../..": "without . and ..",
+		"/a/../b":       "without . or ..",
+		"~/../root":     "without . or ..",
+		"${HOME}/../x":  "without . or ..",
+		"/a/./b":        "without . or ..",
+		"/a\x00/b":      "without . or ..",
+		"${HOME}/../..": "without . or ..",
 	} {
 		t.Run(path, func(t *testing.T) {
 			err := sdk.CheckNeed(path)

@@ -134,6 +134,7 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
 		kernel.WithDefaultProvider("claude"), // as the Bash engine
 	)
+	options = append(options, confining()...)
 	if a.mocked() {
 		options = append(options, kernel.WithStandIn("mock"))
 	}

@@ -25,6 +25,7 @@ type runFlags struct {
 	placeFlags
 	cleanedFlag
 	waitFlags
+	sandboxFlags
 }
 
 // check refuses combinations that contradict themselves, and what this version cannot do.
@@ -33,7 +34,15 @@ func (f *runFlags) check() error {
 		return usageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	_, err := f.said()
+	asked, err := f.sandboxFlags.said()
+	if err != nil {
+		return err
+	}
+	if f.Resume && asked != nil {
+		return usageError("a resumed session keeps the isolation that it was started with, or gets what your config.yaml says now",
+			"leave the flags of isolation out, or write `sandbox:` into ~/.config/agent-pipelines/config.yaml")
+	}
+	_, err = f.placeFlags.said()
 	return err
 }
 
@@ -47,7 +56,12 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 			return kernel.RunOptions{}, err
 		}
 	}
+	asked, err := f.sandboxFlags.said()
+	if err != nil {
+		return kernel.RunOptions{}, err
+	}
 	return kernel.RunOptions{
+		Sandbox:  asked,
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
 		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
@@ -74,6 +88,7 @@ func (f *runFlags) arguments(o kernel.RunOptions) []string {
 	for _, name := range slices.Sorted(maps.Keys(o.Commands)) {
 		args = append(args, "--command="+name+"="+o.Commands[name])
 	}
+	args = append(args, sandboxArguments(o.Sandbox)...)
 	if o.Force {
 		args = append(args, "--force")
 	}

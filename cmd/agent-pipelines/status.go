@@ -68,6 +68,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	row("Errors", strconv.Itoa(max(h.Errors, failures(s))))
 	row("Duration", duration(s, now))
 	row("Usage", screen.Usage(s.Usage))
+	for _, text := range isolation(s.Plugins) {
+		row("Sandbox", text)
+	}
 	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {

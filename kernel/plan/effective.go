@@ -55,7 +55,8 @@ func (p *Policy) over(below Policy) Policy {
 	of.Required = p.Required
 	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), cmp.Or(p.Budget, of.Budget), cmp.Or(p.Escalation, of.Escalation)
 	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
-	of.Env, of.Sandbox, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Sandbox, of.Sandbox), orRaw(p.Rest, of.Rest)
+	of.Env, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Rest, of.Rest)
+	of.Sandbox = p.Sandbox.Over(of.Sandbox)
 	return of
 }
 

@@ -59,6 +59,8 @@ type Overrides struct {
 	Context  string            `json:"context,omitempty"`
 	Inputs   []string          `json:"inputs,omitempty"`
 	Commands map[string]string `json:"commands,omitempty"`
+	// Sandbox is the least isolation of every process of the run, whatever the files say.
+	Sandbox *Sandbox `json:"sandbox,omitempty"`
 }
 
 // Dependencies are the tools that the Bash engine would need; kept for readers of old plans.

@@ -19,7 +19,7 @@ type Policy struct {
 	Escalation   *Escalation     `json:"escalation,omitempty"`
 	Feedback     *Feedback       `json:"feedback,omitempty"`
 	Approvals    *Approvals      `json:"approvals,omitempty"`
-	Sandbox      json.RawMessage `json:"sandbox,omitempty"`
+	Sandbox      *Sandbox        `json:"sandbox,omitempty"`
 	Rest         json.RawMessage `json:"rest,omitempty"` // cost, tools, secrets as written
 }
 

@@ -40,6 +40,7 @@ type Overrides struct {
 	Context  string
 	Inputs   []string          // paths, globs and directories, after those of the pipeline
 	Commands map[string]string // key by key over those of stage and pipeline
+	Sandbox  *plan.Sandbox     // the least isolation; it narrows what the files say
 }
 
 // Defaults are what the files of settings say for whatever the pipeline's own files leave open. Zero

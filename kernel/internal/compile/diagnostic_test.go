@@ -131,7 +131,7 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"keys of later versions": {
-			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {mode: open, retry: {step: 3, stage: 2}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  steps: {}\n  checks: []\n  artifact: {}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict}\n",
+			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {mode: open, retry: {step: 3, stage: 2}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  steps: {}\n  checks: []\n  artifact: {}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict, tools: {}}\n",
 			want: []string{
 				`p.yaml:4:1: error[AP-YAML-108]: exit_after in the file is not supported yet (remove the key)`,
 				`p.yaml:5:10: error[AP-YAML-108]: mode in policy is not supported yet (remove the key)`,
@@ -143,7 +143,7 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:12:3: error[AP-YAML-108]: artifact in node "a" is not supported yet (remove the key)`,
 				`p.yaml:13:3: error[AP-YAML-108]: requires in node "a" is not supported yet (remove the key)`,
 				`p.yaml:14:3: error[AP-YAML-108]: skip_when in node "a" is not supported yet (remove the key)`,
-				`p.yaml:15:12: error[AP-YAML-108]: sandbox in policy is not supported yet (remove the key)`,
+				`p.yaml:15:29: error[AP-YAML-108]: tools in policy is not supported yet (remove the key)`,
 			},
 		},
 		"inputs": {

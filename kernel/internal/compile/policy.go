@@ -4,15 +4,16 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 var (
-	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals"}
+	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox"}
 	policyNotYet = []string{
-		"mode", "cycles", "budget", "context", "cost", "escalation", "sandbox", "tools", "secrets", "required",
+		"mode", "cycles", "budget", "context", "cost", "escalation", "tools", "secrets", "required",
 	}
 	guardrailsKeys = []string{"max_runtime_seconds"}
 	retryKeys      = []string{"attempts", "backoff"}
@@ -41,6 +42,9 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
+	}
+	if v := inner.get("sandbox"); v.Node != nil {
+		p.Sandbox = confine.Read(inner.document, v.Node)
 	}
 	return p
 }

@@ -102,8 +102,9 @@ func (c *compiler) overrides() *plan.Overrides {
 		Context:  cmp.Or(o.Context, c.Env.Context),
 		Inputs:   o.Inputs,
 		Commands: o.Commands,
+		Sandbox:  o.Sandbox,
 	}
-	if said.Provider == "" && said.Model == "" && said.Context == "" && len(said.Inputs) == 0 && len(said.Commands) == 0 {
+	if said.Provider == "" && said.Model == "" && said.Context == "" && len(said.Inputs) == 0 && len(said.Commands) == 0 && said.Sandbox == nil {
 		return nil
 	}
 	return &said

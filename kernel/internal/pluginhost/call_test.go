@@ -21,6 +21,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -400,7 +401,7 @@ func TestWhatAPluginSaysIsRedacted(t *testing.T) {
 
 func TestSandboxThatDoesNotExist(t *testing.T) {
 	b := newBench(t, nil, "good")
-	if _, err := b.execute(b.ctx(), b.provider("good", Use{Sandbox: "strict"}), "hello"); failure.KindOf(err) != failure.SandboxUnavailable {
+	if _, err := b.execute(b.ctx(), b.provider("good", Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}), "hello"); failure.KindOf(err) != failure.SandboxUnavailable {
 		t.Errorf("error %v, want %s", err, failure.SandboxUnavailable)
 	}
 }

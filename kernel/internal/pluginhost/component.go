@@ -91,6 +91,9 @@ func (r route) pass(ctx context.Context, with sdk.ValidateRequest, c call) error
 // reach makes the passage on the component's gate. What comes back tells no secret.
 func (r route) reach(ctx context.Context, p passage) error {
 	if g, ok := r.entry.Target.(*gate.Gate); ok {
+		if err := r.host.confinable(r.entry.Component, r.use); err != nil {
+			return err
+		}
 		return r.host.redacted(p(ctx, g))
 	}
 	return r.host.redacted(r.host.remote(ctx, r.entry, r.use, p))

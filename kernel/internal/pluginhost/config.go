@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
@@ -59,6 +60,9 @@ type Config struct {
 	Idle time.Duration
 	// Client are limits of the protocol's client, such as client.IdleLimit.
 	Client []client.Option
+	// SandboxHelper is the command line of a program that becomes a confined process: this one and the verb that
+	// leads to sandbox.Main. Default: none, so that nothing can be confined.
+	SandboxHelper []string
 	// SocketBases are the directories below which sockets are made. Default: see launch.Config.
 	SocketBases []string
 }
@@ -84,6 +88,9 @@ type Notice struct {
 	Environment []string
 	// Detail are the last words of a process that fell.
 	Detail string
+	// Asked is the isolation that the process was to have, Sandbox the one that it has; nil for none asked for.
+	Asked   *sandbox.Box
+	Sandbox *sandbox.Obtained
 }
 
 // none says that a directory is not wanted, where the empty string means the default.

@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -37,8 +38,11 @@ type Host struct {
 	finding  discovery.Finding
 	restore  func() // of the process-wide setting that adopts orphans
 
+	sandbox *sandbox.Sandbox
+
 	mu    sync.Mutex
 	local []*gate.Gate
+	told  map[string]bool // what was said once
 
 	closing sync.Once
 	closed  error
@@ -70,10 +74,12 @@ func New(cfg Config) (*Host, error) {
 		verifier: verifier,
 		spawner:  process.NewSpawner(),
 		finding:  find(cfg, store, verifier.Self()),
+		sandbox:  sandbox.New(cfg.SandboxHelper),
+		told:     map[string]bool{},
 	}
 	h.launcher = launch.New(launch.Config{
 		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
-		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client,
+		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
 	h.pool = pool.New(cfg.Idle, h.fell)
 	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe}
@@ -163,6 +169,21 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 	defer h.mu.Unlock()
 	h.local = append(h.local, g)
 	return nil
+}
+
+// once says something the first time that it is to be said by this host or the one whose components it shares.
+func (h *Host) once(what string, say func()) {
+	first := h
+	for first.cfg.Shared != nil {
+		first = first.cfg.Shared
+	}
+	first.mu.Lock()
+	told := first.told[what]
+	first.told[what] = true
+	first.mu.Unlock()
+	if !told {
+		say()
+	}
 }
 
 // fell tells of a process that ended without being told to.

@@ -82,6 +82,9 @@ func startKernel(t *testing.T, run string) (*exec.Cmd, []string) {
 	t.Helper()
 	kernel := exec.Command(os.Args[0])
 	kernel.Env = append(os.Environ(), kernelVariable+"="+shelf(t, "good"), kernelVariable+"_RUN="+run+"r1")
+	// A session of its own, as under a terminal or a service manager: other tests let this process adopt orphans, and a
+	// group whose new parent is of its own session is not orphaned, so that nobody would wake a stopped plugin.
+	kernel.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	out, err := kernel.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

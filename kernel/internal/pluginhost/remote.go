@@ -13,6 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/pool"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -30,8 +32,9 @@ type Use struct {
 	Names []string
 	// WorkDir is where the process works, absolute. Default: the Host's.
 	WorkDir string
-	// Sandbox names the isolation. Only "" (none) exists so far.
-	Sandbox string
+	// Sandbox is the isolation that is asked for; its paths are absolute and exist. Nobody asks where its mode
+	// is ""; with mode none nothing is confined either that would be by itself.
+	Sandbox plan.Sandbox
 }
 
 // instance is a running plugin with the gates of its components.
@@ -71,10 +74,6 @@ func proxy(c *client.Client, component sdk.Component) any {
 // remote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
 // stat while it is the same: what was replaced since the last call is described and started anew.
 func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
-	if use.Sandbox != "" {
-		return failure.New(failure.SandboxUnavailable, "plugin %s cannot be run in sandbox %q", e.Plugin.Command(), use.Sandbox).
-			WithHint("no sandbox is available yet")
-	}
 	b, err := e.Plugin.Open(h.verifier)
 	if err != nil {
 		return err
@@ -84,13 +83,17 @@ func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) 
 	if err != nil {
 		return err
 	}
-	env := h.environment(component, use)
-	dir := cmp.Or(use.WorkDir, h.cfg.WorkDir)
+	box, err := h.box(e, component, use)
+	if err != nil {
+		return err
+	}
+	env, dir := h.environment(component, use), h.workDir(use)
 	key := pool.Key{
-		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: use.Sandbox,
+		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: described(box),
 	}
 	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
-		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS})
+		h.tellUngranted(e, component, box)
+		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box})
 	})
 	if err != nil {
 		return err
@@ -115,6 +118,9 @@ func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (s
 	return d, d.Components[i], nil
 }
 
+// workDir is where the process works.
+func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
+
 func (h *Host) environment(component sdk.Component, use Use) []string {
 	policy := environ.Default(component.Kind, component.Name).And(use.Names)
 	switch {
@@ -132,11 +138,21 @@ func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
 		return nil, err
 	}
 	names := environ.Names(o.Env)
-	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS)
-	h.cfg.Notify(Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names})
+	got := i.Sandbox()
+	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
+	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
+	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()}
+	if o.Box != nil {
+		n.Asked, n.Sandbox = o.Box, &got
+		h.tellLacking(got)
+	}
+	if got.Mode != sandbox.None {
+		init.Sandbox = string(got.Mode)
+	}
+	h.cfg.Notify(n)
 	return &instance{
 		Instance: i, sha256: o.Binary.SHA256, environment: names,
-		init:  sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()},
+		init:  init,
 		gates: map[string]*gate.Gate{},
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
@@ -26,6 +27,7 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 			"defaults":   func(e yamltree.Entry) { s.Defaults = r.defaults(e.Value) },
 			"notify":     func(e yamltree.Entry) { s.Notify = r.notify(e.Value) },
 			"providers":  func(e yamltree.Entry) { s.Providers = r.providers(e.Value) },
+			"sandbox":    func(e yamltree.Entry) { s.Sandbox, s.SandboxAt = confine.Read(r.Document, e.Value), r.at(e.KeyPos) },
 		})
 	}
 	return s, found.Sorted()
@@ -123,7 +125,8 @@ func (r reader) provider(e yamltree.Entry) Provider {
 				p.ModelAt = r.at(e.KeyPos)
 			}
 		},
-		"config": func(e yamltree.Entry) { p.setConfig(r, e, what+".config") },
+		"config":  func(e yamltree.Entry) { p.setConfig(r, e, what+".config") },
+		"sandbox": func(e yamltree.Entry) { p.Sandbox, p.SandboxAt = confine.Read(r.Document, e.Value), r.at(e.KeyPos) },
 	})
 	return p
 }

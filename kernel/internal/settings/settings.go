@@ -9,6 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // The names of the files.
@@ -31,6 +32,9 @@ type Settings struct {
 	BackgroundAt Place
 	// Notify are in the order of the file.
 	Notify []Notification
+	// Sandbox is the isolation of every plugin process, nil for none said.
+	Sandbox   *plan.Sandbox
+	SandboxAt Place
 }
 
 // Notification is a hook action that tells people how a session stands.
@@ -87,8 +91,10 @@ type Provider struct {
 	// Config is a JSON object for the provider, nil for none. It may hold secrets: it is neither logged
 	// nor journaled.
 	Config json.RawMessage
-	// At is where the entry begins, ModelAt and ConfigAt are where its members do.
-	At, ModelAt, ConfigAt Place
+	// Sandbox is the isolation of this provider, member by member over that of the file; nil for none said.
+	Sandbox *plan.Sandbox
+	// At is where the entry begins, ModelAt, ConfigAt and SandboxAt are where its members do.
+	At, ModelAt, ConfigAt, SandboxAt Place
 }
 
 // Place is where something is said.

@@ -52,6 +52,12 @@ func arguments(cfg Config, model string) []string {
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
 
+// environment is what the agent gets of the plugin's own and of what is added for it.
+func (p *Provider) environment(added map[string]string, cfg Config) []string {
+	cfg.IsSandbox = cfg.IsSandbox || p.contained.Load()
+	return environment(p.environ(), added, cfg)
+}
+
 // environment is the agent's. Claude Code retries a failing service ten times by itself, which takes
 // minutes; the kernel retries attempts, so once is enough unless the user says otherwise.
 func environment(base []string, added map[string]string, cfg Config) []string {
@@ -67,7 +73,7 @@ func environment(base []string, added map[string]string, cfg Config) []string {
 
 // command puts an attempt's command line together.
 func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, error) {
-	env := environment(p.environ(), req.Environment, cfg)
+	env := p.environment(req.Environment, cfg)
 	path, err := cliagent.Lookup(name, cfg.Command, install, env)
 	if err != nil {
 		return cliagent.Command{}, err

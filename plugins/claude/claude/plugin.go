@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"os"
+	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -27,6 +28,8 @@ func Plugin(version string) sdk.Plugin {
 type Provider struct {
 	environ  func() []string
 	versions cliagent.Versions
+	// contained: the kernel confines the process, so that Claude Code, run by root, may let permissions be bypassed.
+	contained atomic.Bool
 }
 
 // New returns a provider whose agents start from the environment that environ returns, usually
@@ -56,12 +59,18 @@ func (p *Provider) Describe() sdk.Component {
 	}
 }
 
+// Init implements [sdk.Initializer].
+func (p *Provider) Init(_ context.Context, req sdk.InitRequest) error {
+	p.contained.Store(req.Sandbox != "")
+	return nil
+}
+
 // Validate refuses a configuration that cannot work, and one whose command is not installed.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	cfg, err := readConfig(req.Config)
 	if err != nil {
 		return err
 	}
-	_, err = cliagent.Lookup(name, cfg.Command, install, environment(p.environ(), nil, cfg))
+	_, err = cliagent.Lookup(name, cfg.Command, install, p.environment(nil, cfg))
 	return err
 }
