@@ -35,9 +35,9 @@ type Config struct {
 	Spawner *process.Spawner
 	// Marker is put into the environment of every process.
 	Marker process.Marker
-	// Logger is for what the launcher itself has to say.
+	// Logger is for what the launcher itself has to say. Nil: nowhere.
 	Logger hclog.Logger
-	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name.
+	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name. Nil: Logger.
 	PluginLogger hclog.Logger
 	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
@@ -66,6 +66,12 @@ func New(cfg Config) *Launcher {
 	}
 	if len(cfg.SocketBases) == 0 {
 		cfg.SocketBases = []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = hclog.NewNullLogger()
+	}
+	if cfg.PluginLogger == nil {
+		cfg.PluginLogger = cfg.Logger
 	}
 	if cfg.Sandbox == nil {
 		cfg.Sandbox = sandbox.New(nil)
