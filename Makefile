@@ -116,7 +116,7 @@ e2e-real: build ## drive the real agent CLIs from npm against a local stub model
 	$(E2E) -run '^TestReal' ./test/e2ereal
 
 e2e-smoke: build ## the few of these that show that the CLIs work at all, in seconds
-	$(E2E) -run '^TestReal(LoopbackCheck)?$$' ./test/e2ereal -args -smoke
+	$(E2E) -run '^TestReal(LoopbackCheck|Sandbox)?$$' ./test/e2ereal -args -smoke
 
 proof-python: ## run a provider written in Python (needs python3 with grpcio)
 	$(GO) test -count=1 -tags proofpython ./test/python
