@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -12,8 +13,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -54,24 +60,95 @@ func TestNothingIsLeftOfStrict(t *testing.T) {
 	})
 }
 
-// However a strict box comes to its end, it takes with it what left the plugin's group.
 func TestStrictBoxIsKilled(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
-		for name, kill := range map[string]func(*host, *Instance){
-			"by the host":         func(_ *host, i *Instance) { i.Kill() },
-			"by the host's death": func(h *host, _ *Instance) { h.spawner.Close() }, // the end of the thread is what is told of
-		} {
-			t.Run(name, func(t *testing.T) {
-				tg := newTargets(t)
-				lock := filepath.Join(tg.Workspace, "lock")
-				h := newHost(t)
-				i := h.must(hostile(t), tg.box(sandbox.Strict, sandbox.Off), tg.Workspace)
-				mustAsk(t, i, "linger "+lock)
-				if !locked(t, lock) {
-					t.Fatal("nobody holds the lock")
+		tg := newTargets(t)
+		lock := filepath.Join(tg.Workspace, "lock")
+		i := newHost(t).must(hostile(t), tg.box(sandbox.Strict, sandbox.Off), tg.Workspace)
+		mustAsk(t, i, "linger "+lock)
+		if !locked(t, lock) {
+			t.Fatal("nobody holds the lock")
+		}
+		i.Kill()
+		eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
+	})
+}
+
+// hostVariable makes the test program a host with the working directory it names, see beHost; the
+// other says the box's mode.
+const (
+	hostVariable = "LAUNCH_TEST_HOST"
+	modeVariable = "LAUNCH_TEST_MODE"
+)
+
+// beHost has a plugin in a box that holds one lock and left a process behind that holds another, and waits to be killed.
+func beHost(dir string) int {
+	spawner := process.NewSpawner()
+	l := New(Config{
+		Spawner: spawner, Marker: process.NewMarker(dir), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(),
+		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
+	})
+	b, err := trust.NewVerifier().Open(os.Getenv(hostileVariable))
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	box := &sandbox.Box{Mode: sandbox.Mode(os.Getenv(modeVariable)), Network: sandbox.Off, Write: []string{dir}}
+	i, err := l.Start(context.Background(), Order{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Box: box})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for _, prompt := range []string{"hold " + filepath.Join(dir, "held"), "linger " + filepath.Join(dir, "lock")} {
+		p := i.Client().Provider(sdk.Component{Kind: sdk.KindProvider, Name: "hostile"})
+		r, err := p.Execute(context.Background(), sdk.ExecuteRequest{Key: "k", Prompt: prompt}, quiet{})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println("done", r.Output)
+	}
+	time.Sleep(time.Hour)
+	return 1
+}
+
+// With the host that is killed end the plugin in each box, and all that it started in a strict one.
+func TestKilledHostLeavesNoBox(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		for _, mode := range modes {
+			t.Run(string(mode), func(t *testing.T) {
+				dir := newTargets(t).Workspace
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), hostVariable+"="+dir, modeVariable+"="+string(mode), hostileVariable+"="+hostile(t))
+				out, err := c.StdoutPipe()
+				if err == nil {
+					err = c.Start()
 				}
-				kill(h, i)
-				eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				var said [2]string
+				lines := bufio.NewReader(out)
+				for i := range said {
+					if said[i], err = lines.ReadString('\n'); err != nil || !strings.HasPrefix(said[i], "done") {
+						t.Fatalf("the host says %q (%v)", said[i], err)
+					}
+				}
+				if !locked(t, filepath.Join(dir, "held")) || !locked(t, filepath.Join(dir, "lock")) {
+					t.Fatal("the locks are free: the test shows nothing")
+				}
+				_ = c.Process.Kill()
+				_ = c.Wait()
+				eventually(t, "the plugin is gone", func() bool { return !locked(t, filepath.Join(dir, "held")) })
+				if mode == sandbox.Strict {
+					eventually(t, "what it left is gone", func() bool { return !locked(t, filepath.Join(dir, "lock")) })
+					return
+				}
+				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(said[1], "done ")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = syscall.Kill(left, syscall.SIGKILL)
 			})
 		}
 	})

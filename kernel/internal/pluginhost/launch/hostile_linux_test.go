@@ -88,7 +88,7 @@ func copyFile(t *testing.T, from, to string) {
 }
 
 // hostile is the plugin's binary.
-func hostile(t *testing.T) string {
+func hostile(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv(hostileVariable); given != "" {
 		return given
@@ -116,17 +116,17 @@ var buildHostile = sync.OnceValues(func() (string, error) {
 
 // host starts plugins as the kernel does.
 type host struct {
-	t        *testing.T
+	t        testing.TB
 	launcher *Launcher
-	spawner  *process.Spawner
 }
 
-func newHost(t *testing.T) *host {
+func newHost(t testing.TB) *host {
 	t.Helper()
-	h := &host{t: t, spawner: process.NewSpawner()}
-	t.Cleanup(h.spawner.Close)
+	h := &host{t: t}
+	spawner := process.NewSpawner()
+	t.Cleanup(spawner.Close)
 	h.launcher = New(Config{
-		Spawner: h.spawner, Marker: process.NewMarker(t.Name()), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(), Redactor: redact.New(nil), SocketBases: []string{"/tmp"},
+		Spawner: spawner, Marker: process.NewMarker(t.Name()), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(), Redactor: redact.New(nil), SocketBases: []string{"/tmp"},
 		Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
 	})
 	return h

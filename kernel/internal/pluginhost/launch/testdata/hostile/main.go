@@ -99,6 +99,15 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 		}
 		return strconv.Itoa(len(running)), nil
 	},
+	// hold takes a lock for as long as the plugin lives.
+	"hold": func(_ context.Context, rest string) (string, error) {
+		f, err := os.OpenFile(rest, os.O_CREATE|os.O_RDWR, 0o600)
+		if err == nil {
+			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		}
+		held = append(held, f)
+		return "", err
+	},
 	// linger leaves a process behind that holds a lock, and answers with its number.
 	"linger": func(_ context.Context, rest string) (string, error) {
 		c := exec.Command("/bin/sh", "-c", `setsid "$0" linger "$1" & :`, "/proc/self/exe", rest)
@@ -126,6 +135,9 @@ var acts = map[string]func(ctx context.Context, rest string) (string, error){
 	"eat":  func(_ context.Context, rest string) (string, error) { return child("eat", rest), nil },
 	"spin": func(context.Context, string) (string, error) { return child("spin"), nil },
 }
+
+// held are the files of hold.
+var held []*os.File
 
 func self() string {
 	path, err := os.Executable()
