@@ -26,6 +26,9 @@ type providerService struct {
 	server *server
 }
 
+// defaultGrace is an attempt's when the request names none.
+const defaultGrace = 5 * time.Second
+
 // Execute is one attempt: the start, the conversation, the result.
 func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	start, err := awaitStart(stream)
@@ -88,8 +91,11 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 		return wire.ResultPB(sdk.ExecuteResult{Outcome: sdk.OutcomeFailed, Error: failure.From(err)})
 	}
 	var result sdk.ExecuteResult
+	request := wire.FromStart(start)
+	ctx, cancel := limited(ctx, request)
+	defer cancel()
 	err = c.call(ctx, func() (err error) {
-		result, err = c.impl.(sdk.Provider).Execute(ctx, wire.FromStart(start), x)
+		result, err = c.impl.(sdk.Provider).Execute(ctx, request, x)
 		return err
 	})
 	if err != nil {
@@ -97,6 +103,16 @@ func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchang
 	}
 	result.Outcome = cmp.Or(result.Outcome, outcomeOf(result.Error))
 	return withinLimit(wire.ResultPB(result))
+}
+
+// limited ends the context of an attempt that has outlived its time limit by its grace: by then a provider
+// that keeps the time itself has ended its agent in its own way.
+func limited(ctx context.Context, req sdk.ExecuteRequest) (context.Context, context.CancelFunc) {
+	if req.Timeout <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, req.Timeout+cmp.Or(req.Grace, defaultGrace),
+		failure.New(failure.ProviderTimeout, "the attempt passed its time limit of %s", req.Timeout))
 }
 
 // outcomeOf is what a provider means that leaves the outcome open.

@@ -171,6 +171,17 @@ func TestCancelReachesTheProvider(t *testing.T) {
 	}
 }
 
+func TestTimeLimitReachesAProviderThatKeepsNone(t *testing.T) {
+	conn, _ := start(t, pluginOf(&fakeProvider{execute: func(ctx context.Context, _ sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+		<-ctx.Done()
+		return sdk.ExecuteResult{}, ctx.Err()
+	}}))
+	a := begin(t, conn, sdk.ExecuteRequest{Timeout: time.Millisecond, Grace: time.Millisecond})
+	if got := a.result().Error; got.Kind != failure.ProviderTimeout {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestLostConnectionCancels(t *testing.T) {
 	ended := make(chan error, 1)
 	working := make(chan struct{})
