@@ -35,6 +35,8 @@ func (p *play) finish() (sdk.ExecuteResult, error) {
 			r.Outcome = sdk.OutcomeFailed
 		}
 		return r, p.reply.Failure.err(failure.ProviderFailed)
+	case r.Outcome == "" && r.ExitCode == 0 && p.idle():
+		r.Outcome = sdk.OutcomeEmpty
 	case r.Outcome == "" && r.ExitCode == 0:
 		r.Outcome = sdk.OutcomeSucceeded
 	case r.Outcome == "":
@@ -45,6 +47,12 @@ func (p *play) finish() (sdk.ExecuteResult, error) {
 		r.Error.Retryable = retryable(r.Outcome)
 	}
 	return r, nil
+}
+
+// idle reports whether the agent neither said nor left anything, which is no success.
+func (p *play) idle() bool {
+	r := p.reply
+	return p.said.Len() == 0 && r.NoResult && r.Progress == "" && len(r.ToolCalls) == 0
 }
 
 // retryable reports whether trying again may help against an outcome.

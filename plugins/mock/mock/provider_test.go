@@ -41,6 +41,7 @@ func TestReply(t *testing.T) {
 		{"nothing configured", `{}`, ok(bashText), heard{Text: bashText}, files{Result: bashResult}, ""},
 		{"output", `{"output":"hello"}`, ok("hello"), heard{Text: "hello"}, files{Result: bashResult}, ""},
 		{"no output", `{"output":""}`, ok(""), heard{}, files{Result: bashResult}, ""},
+		{"nothing at all", `{"output":"","no_result":true}`, sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty, Model: ok("").Model}, heard{}, files{}, ""},
 		{"repeated", `{"output":"ab","output_repeat":3}`, ok("ababab"), heard{Text: "ababab"}, files{Result: bashResult}, ""},
 		{"chunks", `{"output_chunks":["a","b"]}`, ok("ab"), heard{Text: "ab"}, files{Result: bashResult}, ""},
 		{"result", `{"result":{"summary":"s"}}`, ok(bashText), heard{Text: bashText}, files{Result: `{"summary":"s"}`}, ""},

@@ -93,14 +93,24 @@ func (p *play) use(ctx context.Context, call ToolCall) error {
 	if err := p.note(call, verdict); err != nil {
 		return err
 	}
-	switch {
-	case verdict.Action == sdk.VerdictRun:
+	if verdict.Action == sdk.VerdictRun {
 		return p.perform(ctx, call, p.x.Result)
-	case verdict.Action == sdk.VerdictDeny && call.OnDeny == denyFail:
-		return failure.New(failure.ApprovalDenied, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
-	default:
-		return nil
 	}
+	p.x.Result(unmade(call, verdict))
+	if verdict.Action == sdk.VerdictDeny && call.OnDeny == denyFail {
+		return failure.New(failure.ApprovalDenied, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
+	}
+	return nil
+}
+
+// unmade is the end of a call that was not made: the result that the kernel gave, or that there is none.
+func unmade(call ToolCall, v sdk.Verdict) sdk.ToolResult {
+	if v.Action == sdk.VerdictUse && v.Result != nil {
+		result := *v.Result
+		result.CallID = call.CallID
+		return result
+	}
+	return sdk.ToolResult{CallID: call.CallID, Status: sdk.ToolDenied}
 }
 
 // perform has the effect and reports it.

@@ -48,6 +48,7 @@ func TestVerdicts(t *testing.T) {
 		Kind    failure.Kind
 	}
 	done := []sdk.ToolResult{{CallID: "call-1", Status: sdk.ToolSuccess}}
+	denied := []sdk.ToolResult{{CallID: "call-1", Status: sdk.ToolDenied}}
 	line := "attempt:0/v1/r1//i1#1 call-1\n"
 	raw := func(action, reason string) string {
 		return `{"type":"tool_verdict","call_id":"call-1","tool":"pay","action":"` + action + `"` + reason + "}\n"
@@ -60,11 +61,11 @@ func TestVerdicts(t *testing.T) {
 		want    seen
 	}{
 		{"run", "", sdk.Verdict{Action: sdk.VerdictRun}, nil, seen{line, done, raw("run", ""), "x", ""}},
-		{"deny", "", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", nil, raw("deny", `,"reason":"too dear"`), "x", ""}},
-		{"deny is the end", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", nil, raw("deny", `,"reason":"no"`), "", failure.ApprovalDenied}},
-		{"skip", "fail", sdk.Verdict{Action: sdk.VerdictSkip}, nil, seen{"", nil, raw("skip", ""), "x", ""}},
-		{"use", "", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{}}, nil, seen{"", nil, raw("use", ""), "x", ""}},
-		{"a verdict of the future", "", sdk.Verdict{Action: "ponder"}, nil, seen{"", nil, raw("ponder", ""), "x", ""}},
+		{"deny", "", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", denied, raw("deny", `,"reason":"too dear"`), "x", ""}},
+		{"deny is the end", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", denied, raw("deny", `,"reason":"no"`), "", failure.ApprovalDenied}},
+		{"skip", "fail", sdk.Verdict{Action: sdk.VerdictSkip}, nil, seen{"", denied, raw("skip", ""), "x", ""}},
+		{"use", "", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess}}, nil, seen{"", done, raw("use", ""), "x", ""}},
+		{"a verdict of the future", "", sdk.Verdict{Action: "ponder"}, nil, seen{"", denied, raw("ponder", ""), "x", ""}},
 		{"no verdict", "", sdk.Verdict{}, errors.New("gone"), seen{Kind: failure.Internal}},
 	}
 	for _, tt := range tests {
