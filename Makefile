@@ -33,7 +33,7 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build race crash writers demo darwin fuzz e2e-smoke
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance race crash writers demo darwin fuzz e2e-smoke
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
@@ -117,6 +117,13 @@ e2e-real: build ## drive the real agent CLIs from npm against a local stub model
 
 e2e-smoke: build ## the few of these that show that the CLIs work at all, in seconds
 	$(E2E) -run '^TestReal(LoopbackCheck|Sandbox)?$$' ./test/e2ereal -args -smoke
+
+conformance: build ## hold every plugin in bin/plugins to the plugin protocol, each with the cases of its module
+	@for name in $(PLUGINS); do \
+		cases=plugins/$$name/verify.json; test -f $$cases && set -- --cases $$cases || set --; \
+		'$(BIN)/agent-pipelines' plugins verify '$(BIN)/plugins/agent-plugin-'$$name --quiet "$$@" || { \
+			echo "agent-plugin-$$name fails; see it with: $(BIN)/agent-pipelines plugins verify $(BIN)/plugins/agent-plugin-$$name $$*" >&2; exit 1; }; \
+	done
 
 proof-python: ## run a provider written in Python (needs python3 with grpcio)
 	$(GO) test -count=1 -tags proofpython ./test/python

@@ -41,7 +41,7 @@ var exits = []struct {
 	when string
 }{
 	{exitDone, "completed; or paused by a hook, a user or for an approval (status tells which)"},
-	{exitFailed, "failed, and no finer code fits; also a loop with judgment or queue that reached its maximum"},
+	{exitFailed, "failed, and no finer code fits; also a loop with judgment or queue that reached its maximum, and a plugin that fails a row of plugins verify"},
 	{exitUsage, "bad arguments"},
 	{exitConfig, "a pipeline or stage does not exist or does not compile, or config.yaml has faults"},
 	{exitQuestion, "a question to a person under non_interactive: fail"},

@@ -20,6 +20,7 @@ type pluginsVerb struct {
 	Install pluginsInstallVerb `cmd:"" help:"Put a plugin into your plugin directory and lock it."`
 	Remove  pluginsRemoveVerb  `cmd:"" help:"Take a plugin out of your plugin directory."`
 	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their files as they are, or check them."`
+	Verify  pluginsVerifyVerb  `cmd:"" help:"Hold a plugin's binary to the plugin protocol, row by row."`
 }
 
 type pluginsListVerb struct{}

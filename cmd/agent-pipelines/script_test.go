@@ -115,6 +115,11 @@ func setUp(env *testscript.Env) error {
 	env.Setenv("BIN", filepath.Join(programs, "bin"))
 	env.Setenv("PATH", filepath.Join(programs, "bin")+string(os.PathListSeparator)+env.Getenv("PATH"))
 	env.Setenv("TZ", "UTC")
+	cases, err := filepath.Abs("../../plugins/mock/verify.json")
+	if err != nil {
+		return err
+	}
+	env.Setenv("MOCK_CASES", cases)
 	if err := privateTmux(env); err != nil {
 		return err
 	}

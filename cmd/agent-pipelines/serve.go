@@ -11,9 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
-// pluginVerb is `plugin serve <name>`, with which the command starts itself as one of its plugins.
+// pluginVerb is what the command starts itself as: one of its plugins (`plugin serve <name>`), or a host.
 type pluginVerb struct {
-	Serve serveVerb `cmd:"" help:"Serve a plugin that the command carries; the command starts this itself."`
+	Serve serveVerb      `cmd:"" help:"Serve a plugin that the command carries; the command starts this itself."`
+	Host  pluginHostVerb `cmd:"" help:"Be a host that can be killed; plugins verify starts this itself."`
 }
 
 type serveVerb struct {

@@ -1,0 +1,44 @@
+package plugintest_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
+)
+
+// The example of the guide, built as its readers build it: every row that its traits allow is tried.
+func TestBinary(t *testing.T) {
+	t.Run("of the guide", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "agent-plugin-echo")
+		if os.Getenv("AGENT_PIPELINES_VERIFY_HOST") == "" {
+			build := exec.Command("go", "build", "-o", path, "../example/echo")
+			build.Stderr = os.Stderr
+			if err := build.Run(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows := map[string]verify.Result{}
+		plugintest.Binary(t, path, verify.Options{
+			Done: func(r verify.Row) { rows[r.ID] = r.Result },
+			Cases: verify.Cases{Providers: map[string]verify.ProviderCases{"echo": {
+				Free:    true,
+				Normal:  &verify.Attempt{Prompt: "hello"},
+				Slow:    &verify.Attempt{Prompt: "hello", Config: json.RawMessage(`{"delay_ms": 600000}`)},
+				Refused: []json.RawMessage{json.RawMessage(`{"delay_ms": "long"}`)},
+			}}},
+		})
+		for _, id := range []string{"success", "cancel", "heartbeat", "config", "parent-death", "leak"} {
+			if id == "leak" && rows[id] == verify.NotApplicable { // only Linux tells
+				continue
+			}
+			if rows[id] != verify.Pass {
+				t.Errorf("%s: %q, want it tried and passed", id, rows[id])
+			}
+		}
+	})
+}

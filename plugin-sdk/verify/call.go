@@ -1,0 +1,318 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
+)
+
+const (
+	// atOnce and large are the demands of the rows concurrent and large.
+	atOnce = 100
+	large  = 16 << 20
+	// callLimit is the deadline of one unary call.
+	callLimit = 10 * time.Second
+)
+
+func initializes(ctx context.Context, t *trial, c sdk.Component) finding {
+	if _, err := t.live(ctx); err != nil {
+		return lost(err)
+	}
+	if err := t.inits[label(c)]; err != nil {
+		return fail("Init must succeed in an empty project; what work needs belongs to Validate", "%s", clip(err.Error()))
+	}
+	return pass("")
+}
+
+// validate asks the component itself, without this end's rules: a failure is an answer, an error is not.
+func (s *session) validate(ctx context.Context, c sdk.Component, model string, config []byte) (*pb.Failure, error) {
+	ctx, cancel := within(ctx, callLimit)
+	defer cancel()
+	response, err := pb.NewPluginClient(s.conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c), Model: model, Config: config})
+	return response.GetFailure(), err
+}
+
+func ref(c sdk.Component) *pb.ComponentRef {
+	return wire.RefPB(wire.Ref{Kind: c.Kind, Name: c.Name})
+}
+
+// junk are configurations that no component understands.
+var junk = [][]byte{[]byte(`{"unfinished": `), []byte("\x00\xff\xfe"), []byte(`[[[[`)}
+
+// refusesConfig: a component that has settings must refuse what cannot be any.
+func refusesConfig(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "let Validate answer with a failure of kind config_invalid that names the setting"
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	_, _, refused := t.opts.Cases.settings(c)
+	accepted := 0
+	for i, config := range append(append([][]byte{}, junk...), raws(refused)...) {
+		f, err := s.validate(ctx, c, "", config)
+		switch {
+		case err != nil:
+			return fail("answer with a failure: a gRPC status and a crash both look like a broken plugin", "Validate of %q: %s", clip(string(config)), s.why(ctx, err))
+		case f == nil && i >= len(junk):
+			return fail(do, "it accepts %s, which the cases call refused", clip(string(config)))
+		case f == nil:
+			accepted++
+		case f.GetKind() != string(failure.ConfigInvalid):
+			return fail(do, "it refuses %q as %q: %s", clip(string(config)), f.GetKind(), clip(f.GetMessage()))
+		}
+	}
+	switch {
+	case accepted == len(junk) && len(c.ConfigSchema) == 0:
+		return skip("a Validate, if it has settings", "it has no settings: it declares none and accepts anything")
+	case accepted > 0:
+		return fail(do, "it accepts a configuration that is no JSON object")
+	}
+	return pass("%d refused", len(junk)+len(refused))
+}
+
+func raws(list []json.RawMessage) [][]byte {
+	out := make([][]byte, 0, len(list))
+	for _, raw := range list {
+		out = append(out, raw)
+	}
+	return out
+}
+
+// why explains the error of a call: by the end of the process, if that is what happened.
+func (s *session) why(ctx context.Context, err error) string {
+	if dead := s.alive(ctx); dead != nil {
+		return clip(dead.Error())
+	}
+	return clip(err.Error())
+}
+
+// refusesUnknown asks every service for a component that is not there.
+func refusesUnknown(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "look the component of each request up by kind and name, and answer with a failure where there is none"
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	var words string
+	for _, kind := range []sdk.Kind{sdk.KindProvider, sdk.KindTermination, sdk.KindHookAction} {
+		for _, call := range s.calls(sdk.Component{Kind: kind, Name: "no-such-component"}) {
+			message, err := call.make(ctx)
+			switch {
+			case status.Code(err) == codes.Unimplemented && call.own:
+			case err != nil && s.alive(ctx) != nil:
+				return fail(do, "%s of %s no-such-component: %s", call.name, kind, s.why(ctx, err))
+			case err == nil && message == "":
+				return fail(do, "%s of %s no-such-component succeeds", call.name, kind)
+			case message != "":
+				words = message
+			}
+		}
+	}
+	return pass("%s", clip(words))
+}
+
+// call is one way to call a component; own ones belong to the service of its kind, which may be missing.
+// make yields the message of the failure that was answered.
+type call struct {
+	name string
+	own  bool
+	make func(ctx context.Context) (message string, err error)
+}
+
+// calls are all calls on a component, with requests that are otherwise empty.
+func (s *session) calls(c sdk.Component) []call {
+	unary := func(do func(ctx context.Context) (interface{ GetFailure() *pb.Failure }, error)) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			ctx, cancel := within(ctx, callLimit)
+			defer cancel()
+			response, err := do(ctx)
+			if err != nil {
+				return "", err
+			}
+			return response.GetFailure().GetMessage(), nil
+		}
+	}
+	type answer = interface{ GetFailure() *pb.Failure }
+	all := []call{
+		{"Init", false, unary(func(ctx context.Context) (answer, error) {
+			return pb.NewPluginClient(s.conn).Init(ctx, &pb.InitRequest{Component: ref(c)})
+		})},
+		{"Validate", false, unary(func(ctx context.Context) (answer, error) {
+			return pb.NewPluginClient(s.conn).Validate(ctx, &pb.ValidateRequest{Component: ref(c)})
+		})},
+	}
+	switch c.Kind {
+	case sdk.KindProvider:
+		return append(all, call{"Execute", true, unary(func(ctx context.Context) (answer, error) { return s.executeEmpty(ctx, c) })})
+	case sdk.KindTermination:
+		return append(all, call{"Decide", true, unary(func(ctx context.Context) (answer, error) {
+			return pb.NewTerminationClient(s.conn).Decide(ctx, &pb.DecideRequest{Component: ref(c)})
+		})})
+	default:
+		return append(all, call{"Run", true, unary(func(ctx context.Context) (answer, error) {
+			return pb.NewHookActionClient(s.conn).Run(ctx, &pb.HookRequest{Component: ref(c)})
+		})})
+	}
+}
+
+// executeEmpty makes an attempt of nothing and returns its result.
+func (s *session) executeEmpty(ctx context.Context, c sdk.Component) (*pb.ExecuteResult, error) {
+	stream, err := pb.NewProviderClient(s.conn).Execute(ctx)
+	if err != nil {
+		return nil, err
+	}
+	start := &pb.ExecuteInput{Input: &pb.ExecuteInput_Start{Start: &pb.ExecuteStart{Component: ref(c)}}}
+	if err := stream.Send(start); err != nil {
+		_, err = stream.Recv() // the reason
+		return nil, err
+	}
+	for {
+		event, err := stream.Recv()
+		if err != nil {
+			return nil, err
+		}
+		if result := event.GetResult(); result != nil {
+			_ = stream.CloseSend()
+			return result, nil
+		}
+	}
+}
+
+// overlaps makes many calls at once: the cheapest there are, and work itself where that is free.
+func overlaps(ctx context.Context, t *trial, c sdk.Component) finding {
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	model, config, _ := t.opts.Cases.settings(c)
+	want, err := s.validate(ctx, c, model, config)
+	if err != nil {
+		return fail("answer with a failure", "Validate: %s", s.why(ctx, err))
+	}
+	faults := together(func(int) error {
+		got, err := s.validate(ctx, c, model, config)
+		switch {
+		case err != nil:
+			return err
+		case got.GetKind() != want.GetKind():
+			return fmt.Errorf("it answers %q, alone %q", got.GetKind(), want.GetKind())
+		}
+		return nil
+	})
+	if len(faults) > 0 {
+		return fail("make Validate safe for concurrent use", "%d of %d calls of Validate at once: %s", len(faults), atOnce, s.why(ctx, faults[0]))
+	}
+	work, what := t.work(s, c)
+	if work == nil {
+		return pass("Validate only; %s", what)
+	}
+	if faults := together(func(int) error { return work(ctx) }); len(faults) > 0 {
+		return fail("make it safe for concurrent use, or say concurrency serial", "%d of %d calls of %s at once: %s", len(faults), atOnce, what, s.why(ctx, faults[0]))
+	}
+	return pass("Validate and %s", what)
+}
+
+// together makes the calls at once and returns the errors.
+func together(call func(i int) error) []error {
+	var mu sync.Mutex
+	var faults []error
+	var calls sync.WaitGroup
+	for i := range atOnce {
+		calls.Go(func() {
+			if err := call(i); err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				faults = append(faults, err)
+			}
+		})
+	}
+	calls.Wait()
+	return faults
+}
+
+// work is the component's own work as one call, nil where the author did not say that it is free; what
+// names it, or says what to give.
+func (t *trial) work(s *session, c sdk.Component) (do func(context.Context) error, what string) {
+	if t.unfit[label(c)] {
+		return nil, "its own work failed before"
+	}
+	switch c.Kind {
+	case sdk.KindProvider:
+		cases := t.opts.Cases.Providers[c.Name]
+		if cases.Free && cases.Normal != nil {
+			return func(ctx context.Context) error { return t.attemptOnce(ctx, s, c, *cases.Normal) }, "Execute"
+		}
+		return nil, "attempts too with a case normal and \"free\": true"
+	case sdk.KindTermination:
+		cases := t.opts.Cases.Terminations[c.Name]
+		if cases.Free && len(cases.Decisions) > 0 {
+			return func(ctx context.Context) error {
+				_, err := t.decide(ctx, s, c, cases, cases.Decisions[0])
+				return err
+			}, "Decide"
+		}
+		return nil, "decisions too with decisions and \"free\": true"
+	default:
+		cases := t.opts.Cases.HookActions[c.Name]
+		if cases.Free && len(cases.Firings) > 0 {
+			return func(ctx context.Context) error {
+				_, err := t.fire(ctx, s, c, cases, cases.Firings[0], newMarker())
+				return err
+			}, "Run"
+		}
+		return nil, "firings too with firings and \"free\": true"
+	}
+}
+
+// takesLarge sends more than grpc's own limit: as a configuration that is refused or not, and as a prompt.
+func takesLarge(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "raise the gRPC server's limits to 64 MiB (67108864 bytes) in both directions"
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	config := []byte(`{"verify_padding": "` + strings.Repeat("x", t.opts.large) + `"}`)
+	if _, err := s.validate(ctx, c, "", config); err != nil {
+		return fail(do, "Validate with %d bytes: %s", len(config), s.why(ctx, err))
+	}
+	cases := t.opts.Cases.Providers[c.Name]
+	if work, _ := t.work(s, c); c.Kind != sdk.KindProvider || work == nil {
+		return pass("as a configuration")
+	}
+	attempt := *cases.Normal
+	attempt.Prompt += strings.Repeat(" ", t.opts.large)
+	if err := t.attemptOnce(ctx, s, c, attempt); err != nil {
+		return fail(do, "an attempt with a prompt of %d bytes: %s", len(attempt.Prompt), s.why(ctx, err))
+	}
+	return pass("as a configuration and as a prompt")
+}
+
+// drained looks at what was printed beside the protocol: the host reads and drops it.
+func drained(ctx context.Context, t *trial, _ sdk.Component) finding {
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	if err := s.alive(ctx); err != nil {
+		return fail("write to stderr", "%s", clip(err.Error()))
+	}
+	s.stdout.mu.Lock()
+	total := s.stdout.total
+	s.stdout.mu.Unlock()
+	line, rest, _ := firstLine(s.stdout.text())
+	if extra := total - int64(len(line)+1); extra > 0 {
+		return pass("it answers on; %d bytes were dropped, beginning with: %s", extra, clip(rest))
+	}
+	return pass("it printed nothing")
+}

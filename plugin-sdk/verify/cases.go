@@ -1,0 +1,215 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Cases say how to provoke what the rows want to see, by the names of the components. The author keeps
+// them in a file; see [ReadCases] and [FindCases].
+type Cases struct {
+	Providers    map[string]ProviderCases `json:"providers,omitempty"`
+	Terminations map[string]DecideCases   `json:"terminations,omitempty"`
+	HookActions  map[string]HookCases     `json:"hook_actions,omitempty"`
+}
+
+// Attempt is one way to call a provider.
+type Attempt struct {
+	Prompt      string            `json:"prompt,omitempty"`
+	Model       string            `json:"model,omitempty"`
+	Config      json.RawMessage   `json:"config,omitempty"` // an object
+	Environment map[string]string `json:"environment,omitempty"`
+}
+
+// ProviderCases are a provider's cases. A nil case makes its rows not applicable.
+type ProviderCases struct {
+	// Normal succeeds with some output.
+	Normal *Attempt `json:"normal,omitempty"`
+	// Slow does not end by itself for a minute.
+	Slow *Attempt `json:"slow,omitempty"`
+	// Busy is like Slow, and the agent has processes of its own. Default Slow.
+	Busy *Attempt `json:"busy,omitempty"`
+	// Idle is one in which the agent ends well (exit code 0) without having done or said anything.
+	Idle *Attempt `json:"idle,omitempty"`
+	// Large yields more than 4 MiB of output.
+	Large *Attempt `json:"large,omitempty"`
+	// Full succeeds and shows all that the traits claim: usage, tool calls, a checkpoint. Default Normal.
+	Full *Attempt `json:"full,omitempty"`
+	// Refused are configurations that Validate must refuse.
+	Refused []json.RawMessage `json:"refused,omitempty"`
+	// Free: an attempt costs nothing, so that Normal may be made hundreds of times.
+	Free bool `json:"free,omitempty"`
+}
+
+// DecideCases are a termination strategy's cases.
+type DecideCases struct {
+	// Config is a configuration that the strategy accepts.
+	Config json.RawMessage `json:"config,omitempty"`
+	// Decisions are questions and what the answers should be.
+	Decisions []DecideCase      `json:"decisions,omitempty"`
+	Refused   []json.RawMessage `json:"refused,omitempty"`
+	// Free: a decision costs nothing and may be made hundreds of times.
+	Free bool `json:"free,omitempty"`
+}
+
+// DecideCase is one decision.
+type DecideCase struct {
+	Name      string             `json:"name,omitempty"`
+	Iteration int                `json:"iteration,omitempty"` // default 1
+	Max       int                `json:"max,omitempty"`
+	Hint      string             `json:"hint,omitempty"`
+	Round     int                `json:"round,omitempty"`
+	Answer    string             `json:"answer,omitempty"` // the answer to a question, for round 1 and later
+	Result    json.RawMessage    `json:"result,omitempty"`
+	State     json.RawMessage    `json:"state,omitempty"`
+	Config    json.RawMessage    `json:"config,omitempty"` // in place of the strategy's
+	Want      sdk.DecisionAction `json:"want,omitempty"`   // "" takes any
+}
+
+// HookCases are a hook action's cases.
+type HookCases struct {
+	// Config is a configuration that the action accepts.
+	Config json.RawMessage `json:"config,omitempty"`
+	// Firings are made as they are: the action acts.
+	Firings []HookCase `json:"firings,omitempty"`
+	// Slow is a configuration under which the action takes longer than a minute.
+	Slow    json.RawMessage   `json:"slow,omitempty"`
+	Refused []json.RawMessage `json:"refused,omitempty"`
+	// Free: the action may be run hundreds of times.
+	Free bool `json:"free,omitempty"`
+}
+
+// HookCase is one firing of a hook.
+type HookCase struct {
+	Name   string          `json:"name,omitempty"`
+	Point  sdk.HookPoint   `json:"point,omitempty"` // default iteration_end
+	Config json.RawMessage `json:"config,omitempty"`
+	Want   sdk.Action      `json:"want,omitempty"` // "" takes any
+}
+
+// CasesFile is the name of an author's file of cases, beside the binary or in the module's root. One that
+// is for one binary of several in a directory is called <binary>.verify.json.
+const CasesFile = "verify.json"
+
+// FindCases is the file of cases that belongs to a binary, "" if there is none.
+func FindCases(binary string) string {
+	for _, path := range []string{binary + "." + CasesFile, filepath.Join(filepath.Dir(binary), CasesFile)} {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// ReadCases reads a file of cases. A key that it does not know is an error.
+func ReadCases(path string) (Cases, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Cases{}, fmt.Errorf("read cases: %w", err)
+	}
+	var c Cases
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&c); err != nil {
+		return Cases{}, &fs.PathError{Op: "read cases", Path: path, Err: place(text, decoder.InputOffset(), err)}
+	}
+	return c, nil
+}
+
+// place puts line and column before an error of the decoder.
+func place(text []byte, offset int64, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	}
+	before := text[:min(int(offset), len(text))]
+	line := bytes.Count(before, []byte("\n")) + 1
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+}
+
+// busy is the case in which the agent is at work with all that it starts, nil for none.
+func (c ProviderCases) busy() *Attempt {
+	if c.Busy != nil {
+		return c.Busy
+	}
+	return c.Slow
+}
+
+func (c ProviderCases) full() *Attempt {
+	if c.Full != nil {
+		return c.Full
+	}
+	return c.Normal
+}
+
+// settings are a configuration that the component accepts, nil if nobody gave one, and those that it refuses.
+func (c Cases) settings(component sdk.Component) (model string, accepted json.RawMessage, refused []json.RawMessage) {
+	switch component.Kind {
+	case sdk.KindProvider:
+		p := c.Providers[component.Name]
+		if p.Normal != nil {
+			return p.Normal.Model, p.Normal.Config, p.Refused
+		}
+		return "", nil, p.Refused
+	case sdk.KindTermination:
+		t := c.Terminations[component.Name]
+		return "", t.Config, t.Refused
+	default:
+		h := c.HookActions[component.Name]
+		return "", h.Config, h.Refused
+	}
+}
+
+// with are the cases with a normal one for each provider that has none; nil adds nothing.
+func (c Cases) with(normal *Attempt, d sdk.Description) Cases {
+	if normal == nil {
+		return c
+	}
+	providers := map[string]ProviderCases{}
+	maps.Copy(providers, c.Providers)
+	for _, component := range d.Components {
+		if p := providers[component.Name]; component.Kind == sdk.KindProvider && p.Normal == nil {
+			p.Normal = normal
+			providers[component.Name] = p
+		}
+	}
+	c.Providers = providers
+	return c
+}
+
+// unknown are the names in the file that no component has.
+func (c Cases) unknown(d sdk.Description) []string {
+	known := map[string]bool{}
+	for _, component := range d.Components {
+		known[string(component.Kind)+" "+component.Name] = true
+	}
+	var names []string
+	note := func(kind sdk.Kind, name string) {
+		if full := string(kind) + " " + name; !known[full] {
+			names = append(names, full)
+		}
+	}
+	for name := range c.Providers {
+		note(sdk.KindProvider, name)
+	}
+	for name := range c.Terminations {
+		note(sdk.KindTermination, name)
+	}
+	for name := range c.HookActions {
+		note(sdk.KindHookAction, name)
+	}
+	return names
+}

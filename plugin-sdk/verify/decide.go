@@ -1,0 +1,146 @@
+package verify
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// workLimit is the deadline of one decision and of one firing.
+const workLimit = time.Minute
+
+// decide makes one decision; one that breaks the rules is an error.
+func (t *trial) decide(ctx context.Context, s *session, c sdk.Component, cases DecideCases, one DecideCase) (sdk.Decision, error) {
+	ctx, cancel := within(ctx, workLimit)
+	defer cancel()
+	request := sdk.DecideRequest{
+		Session: "verify", Node: "node", Stage: "stage", Iteration: max(one.Iteration, 1), Max: one.Max, Hint: one.Hint,
+		Config: one.Config, Result: one.Result, State: one.State, Round: one.Round, WorkDir: t.dir,
+	}
+	if len(request.Config) == 0 {
+		request.Config = cases.Config
+	}
+	if one.Round > 0 {
+		request.Answer = &sdk.Answer{Output: one.Answer}
+	}
+	d, err := s.client.Termination(c).Decide(ctx, request)
+	if err != nil {
+		return d, errors.New(s.why(ctx, err))
+	}
+	return d, illegalDecision(d)
+}
+
+// illegalDecision says what breaks the rules that the kernel relies on.
+func illegalDecision(d sdk.Decision) error {
+	switch d.Action {
+	case sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError:
+	case sdk.DecisionAsk:
+		if d.Question == nil || d.Question.Prompt == "" {
+			return errors.New("ask without a question's prompt")
+		}
+	default:
+		return fmt.Errorf("action %q is none", d.Action)
+	}
+	if d.Confidence < 0 || d.Confidence > 1 {
+		return fmt.Errorf("confidence %v is not within 0 and 1", d.Confidence)
+	}
+	return nil
+}
+
+func (c DecideCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("decision %d", i+1)) }
+
+func decides(ctx context.Context, t *trial, c sdk.Component) finding {
+	cases := t.opts.Cases.Terminations[c.Name]
+	if len(cases.Decisions) == 0 {
+		return needCase("terminations", c.Name, "decisions")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	for i, one := range cases.Decisions {
+		d, err := t.decide(ctx, s, c, cases, one)
+		switch {
+		case err != nil:
+			return fail("answer with continue, stop, error or ask", "%s: %s", one.title(i), clip(err.Error()))
+		case one.Want != "" && d.Action != one.Want:
+			return fail("correct the strategy, or the case", "%s: got %s (%s), want %s", one.title(i), d.Action, clip(d.Reason), one.Want)
+		}
+	}
+	return pass("%d decisions", len(cases.Decisions))
+}
+
+// repeats: a strategy keeps nothing between calls, so that a decision can be made again after a crash, by
+// another process. Its state comes back to it.
+func repeats(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "decide by the request alone: keep what is to be remembered in state, which comes back"
+	cases := t.opts.Cases.Terminations[c.Name]
+	if len(cases.Decisions) == 0 {
+		return needCase("terminations", c.Name, "decisions")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	other, err := t.fresh(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	defer other.close()
+	for i, one := range cases.Decisions {
+		first, err := t.decide(ctx, s, c, cases, one)
+		if err != nil {
+			return fail(do, "%s: %s", one.title(i), clip(err.Error()))
+		}
+		for name, again := range map[string]*session{"asked again": s, "asked in another process": other} {
+			second, err := t.decide(ctx, again, c, cases, one)
+			switch {
+			case err != nil:
+				return fail(do, "%s, %s: %s", one.title(i), name, clip(err.Error()))
+			case first.Action != second.Action:
+				return fail(do, "%s: first %s, %s %s", one.title(i), first.Action, name, second.Action)
+			case !sameJSON(first.State, second.State):
+				return fail(do, "%s: first state %s, %s %s", one.title(i), clip(string(first.State)), name, clip(string(second.State)))
+			}
+		}
+		next := one
+		next.State, next.Iteration, next.Round = first.State, max(one.Iteration, 1)+1, 0
+		if _, err := t.decide(ctx, other, c, cases, next); err != nil {
+			return fail(do, "%s: its own state, handed back: %s", one.title(i), clip(err.Error()))
+		}
+	}
+	return pass("%d decisions, in two processes", len(cases.Decisions))
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var one, two bytes.Buffer
+	if json.Compact(&one, a) != nil || json.Compact(&two, b) != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(one.Bytes(), two.Bytes())
+}
+
+func releases(ctx context.Context, t *trial, c sdk.Component) finding {
+	cases := t.opts.Cases.Terminations[c.Name]
+	if len(cases.Decisions) == 0 {
+		return needCase("terminations", c.Name, "decisions")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	releaser, ok := s.client.Termination(c).(sdk.Releaser)
+	if !ok {
+		return skip("", "it holds nothing")
+	}
+	if err := releaser.Release(ctx, "a-session-that-never-was"); err != nil {
+		return fail("nothing to release is a success", "%s", s.why(ctx, err))
+	}
+	return pass("")
+}

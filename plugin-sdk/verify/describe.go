@@ -1,0 +1,190 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
+)
+
+// run runs the program without a handshake and waits for its end.
+func (t *trial) run(ctx context.Context, args ...string) (stdout, stderr string, code int, err error) {
+	ctx, cancel := within(ctx, startLimit)
+	defer cancel()
+	var out, words bytes.Buffer
+	cmd := exec.CommandContext(ctx, t.target.Path, slices.Concat(t.target.Args, args)...)
+	cmd.Env, cmd.Dir = t.opts.Environment, t.dir
+	cmd.Stdout, cmd.Stderr = &out, &words
+	cmd.WaitDelay = time.Second
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && ctx.Err() == nil {
+		err = nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = fmt.Errorf("it did not end within %s", startLimit)
+	}
+	return out.String(), words.String(), cmd.ProcessState.ExitCode(), err
+}
+
+func startedByHand(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "without the cookie in " + wire.CookieKey + " write a sentence to stderr, nothing to stdout, and exit 2"
+	stdout, stderr, code, err := t.run(ctx)
+	switch {
+	case err != nil:
+		return fail(do, "%s", clip(err.Error()))
+	case code == 0:
+		return fail(do, "it exits 0, as if it had done something")
+	case stdout != "":
+		return fail(do, "it prints on stdout: %s", clip(stdout))
+	case strings.TrimSpace(stderr) == "":
+		return fail(do, "it exits %d without a word on stderr", code)
+	}
+	return pass("exit code %d: %s", code, clip(stderr))
+}
+
+func describes(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "print the description as one JSON object on stdout for the argument describe, and exit 0"
+	stdout, stderr, code, err := t.run(ctx, "describe")
+	switch {
+	case err != nil:
+		return fail(do, "%s", clip(err.Error()))
+	case code != 0:
+		return fail(do, "describe exits %d: %s", code, clip(stderr))
+	}
+	var d sdk.Description
+	if err := json.Unmarshal([]byte(stdout), &d); err != nil {
+		return fail(do, "describe prints no JSON object (%v): %s", err, clip(stdout))
+	}
+	t.description = complete(d)
+	if err := client.CheckDescription(d); err != nil {
+		return fail("correct the description", "%s", clip(err.Error()))
+	}
+	if unknown := t.opts.Cases.unknown(d); len(unknown) > 0 {
+		t.mistake = fmt.Errorf("cases are given for what the plugin does not serve: %s", strings.Join(unknown, ", "))
+	}
+	t.opts.Cases = t.opts.Cases.with(t.opts.Normal, d)
+	names := make([]string, 0, len(d.Components))
+	for _, c := range d.Components {
+		names = append(names, label(c))
+	}
+	return pass("%s %s: %s", d.Name, d.Version, strings.Join(names, ", "))
+}
+
+// complete writes out the defaults of a description, so that two can be compared.
+func complete(d sdk.Description) sdk.Description {
+	d.Components = slices.Clone(d.Components)
+	for i, c := range d.Components {
+		if c.Concurrency == "" {
+			d.Components[i].Concurrency = sdk.ConcurrencySafe
+		}
+		if c.Kind == sdk.KindProvider {
+			var traits sdk.ProviderTraits
+			if c.Provider != nil {
+				traits = *c.Provider
+			}
+			traits = traits.Complete()
+			d.Components[i].Provider = &traits
+		}
+	}
+	return d
+}
+
+func named(_ context.Context, t *trial, _ sdk.Component) finding {
+	if got := t.description.Name; got != t.target.Name {
+		return fail(fmt.Sprintf("call the file agent-plugin-%s, or the plugin %s", got, t.target.Name),
+			"it calls itself %q, the file says %q", got, t.target.Name)
+	}
+	return pass("%s", t.description.Name)
+}
+
+func versioned(_ context.Context, t *trial, _ sdk.Component) finding {
+	d := t.description
+	if !slices.Contains(d.Protocols, wire.Protocol) {
+		return fail(fmt.Sprintf("name the protocol majors that it speaks: \"protocols\": [%d]", wire.Protocol),
+			"protocols are %v, this program speaks %d", d.Protocols, wire.Protocol)
+	}
+	return pass("version %s, protocols %v", d.Version, d.Protocols)
+}
+
+func describesAlike(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "answer Describe with what the argument describe prints"
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	d, err := s.client.Describe(ctx)
+	if err != nil {
+		return fail(do, "%s", clip(err.Error()))
+	}
+	if diff := difference("", tree(t.description), tree(complete(d))); diff != "" {
+		return fail(do, "%s", diff)
+	}
+	return pass("both are the same")
+}
+
+// tree is a value as plain JSON has it.
+func tree(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	var plain any
+	if err := json.Unmarshal(text, &plain); err != nil {
+		return err.Error()
+	}
+	return plain
+}
+
+// difference names the first place at which two trees differ, "" if they do not.
+func difference(at string, printed, served any) string {
+	left, isMap := printed.(map[string]any)
+	right, alsoMap := served.(map[string]any)
+	if isMap && alsoMap {
+		for _, key := range slices.Sorted(keysOf(left, right)) {
+			if d := difference(at+"/"+key, left[key], right[key]); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+	one, isList := printed.([]any)
+	two, alsoList := served.([]any)
+	if isList && alsoList && len(one) == len(two) {
+		for i := range one {
+			if d := difference(fmt.Sprintf("%s/%d", at, i), one[i], two[i]); d != "" {
+				return d
+			}
+		}
+		return ""
+	}
+	if reflect.DeepEqual(printed, served) {
+		return ""
+	}
+	return fmt.Sprintf("%s: describe prints %s, Describe answers %s", at, clip(fmt.Sprint(printed)), clip(fmt.Sprint(served)))
+}
+
+func keysOf(a, b map[string]any) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for key := range a {
+			if !yield(key) {
+				return
+			}
+		}
+		for key := range b {
+			if _, both := a[key]; !both && !yield(key) {
+				return
+			}
+		}
+	}
+}

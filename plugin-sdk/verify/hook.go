@@ -1,0 +1,131 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// fire runs the action once; an answer that breaks the rules is an error.
+func (t *trial) fire(ctx context.Context, s *session, c sdk.Component, cases HookCases, one HookCase, key string) (sdk.HookAnswer, error) {
+	ctx, cancel := within(ctx, workLimit)
+	defer cancel()
+	request := sdk.HookRequest{
+		Key: key, Point: cmp.Or(one.Point, sdk.IterationEnd), Session: "verify", Node: "node", Stage: "stage", Iteration: 1,
+		Status: "running", Config: one.Config, WorkDir: t.dir, Message: "verify",
+	}
+	if len(request.Config) == 0 {
+		request.Config = cases.Config
+	}
+	a, err := s.client.HookAction(c).Run(ctx, request)
+	if err != nil {
+		return a, errors.New(s.why(ctx, err))
+	}
+	return a, illegalAnswer(request.Point, a)
+}
+
+// illegalAnswer says what breaks the rules that the kernel relies on. The zero answer continues.
+func illegalAnswer(point sdk.HookPoint, a sdk.HookAnswer) error {
+	switch cmp.Or(a.Action, sdk.ActionContinue) {
+	case sdk.ActionContinue, sdk.ActionAbort:
+	case sdk.ActionPause, sdk.ActionRestartStage, sdk.ActionModifyContext:
+		if point == sdk.SessionEnd {
+			return fmt.Errorf("%s at session_end, where nothing is left to do it to", a.Action)
+		}
+	default:
+		return fmt.Errorf("action %q is none", a.Action)
+	}
+	if len(a.Facts) > 0 && !isObject(a.Facts) {
+		return fmt.Errorf("the facts are no JSON object: %s", clip(string(a.Facts)))
+	}
+	return nil
+}
+
+func (c HookCase) title(i int) string { return cmp.Or(c.Name, fmt.Sprintf("firing %d", i+1)) }
+
+func answers(ctx context.Context, t *trial, c sdk.Component) finding {
+	cases := t.opts.Cases.HookActions[c.Name]
+	if len(cases.Firings) == 0 {
+		return needCase("hook_actions", c.Name, "firings")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	for i, one := range cases.Firings {
+		a, err := t.fire(ctx, s, c, cases, one, newMarker())
+		switch {
+		case err != nil:
+			return fail("answer with one of the five actions, or with none", "%s: %s", one.title(i), clip(err.Error()))
+		case one.Want != "" && cmp.Or(a.Action, sdk.ActionContinue) != one.Want:
+			return fail("correct the action, or the case", "%s: got %s (%s), want %s", one.title(i), a.Action, clip(a.Reason), one.Want)
+		}
+	}
+	return pass("%d firings", len(cases.Firings))
+}
+
+// repeatsKey: after a crash the kernel fires with the same key again.
+func repeatsKey(ctx context.Context, t *trial, c sdk.Component) finding {
+	const do = "use the request's key as the idempotency key of what is done"
+	cases := t.opts.Cases.HookActions[c.Name]
+	if len(cases.Firings) == 0 {
+		return needCase("hook_actions", c.Name, "firings")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	for i, one := range cases.Firings {
+		key := newMarker()
+		first, err := t.fire(ctx, s, c, cases, one, key)
+		if err != nil {
+			return fail(do, "%s: %s", one.title(i), clip(err.Error()))
+		}
+		second, err := t.fire(ctx, s, c, cases, one, key)
+		if err != nil {
+			return fail(do, "%s, again: %s", one.title(i), clip(err.Error()))
+		}
+		if first.Action != second.Action {
+			return fail(do, "%s: first %s, again %s", one.title(i), cmp.Or(first.Action, "nothing"), cmp.Or(second.Action, "nothing"))
+		}
+	}
+	return pass("%d firings, each twice", len(cases.Firings))
+}
+
+// hookTimesOut: an action that takes longer than its limit ends what it does and says so.
+func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
+	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
+	cases := t.opts.Cases.HookActions[c.Name]
+	if len(cases.Slow) == 0 {
+		return needCase("hook_actions", c.Name, "slow")
+	}
+	s, err := t.live(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	const limit = time.Second
+	begun := time.Now()
+	ctx, cancel := within(ctx, limit+grace+slack)
+	defer cancel()
+	_, err = s.client.HookAction(c).Run(ctx, sdk.HookRequest{
+		Key: newMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,
+		Config: cases.Slow, WorkDir: t.dir, Timeout: limit,
+	})
+	took := time.Since(begun)
+	switch {
+	case ctx.Err() != nil:
+		return fail(do, "it goes on %s after a limit of %s", grace+slack, limit)
+	case err == nil && took < limit:
+		return skip("a configuration slow under which it takes longer than a minute", "it ended by itself after %d ms", took.Milliseconds())
+	case err == nil:
+		return fail(do, "it claims success after %d ms", took.Milliseconds())
+	case failure.KindOf(err) != failure.HookTimeout:
+		return fail(do, "it ended as %s: %s", failure.KindOf(err), s.why(ctx, err))
+	}
+	return pass("ended after %d ms, the limit was %d ms", took.Milliseconds(), limit.Milliseconds())
+}

@@ -1,0 +1,181 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"syscall"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// busy is a process of its own that is at work with all that it starts, as far as the author's cases go.
+type busy struct {
+	*session
+	attempts []*running
+}
+
+// busyProcess starts one. The caller closes it.
+func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
+	s, err := t.fresh(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &busy{session: s}
+	if err := t.occupy(ctx, b); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// occupy gives every provider of the process an attempt that takes long.
+func (t *trial) occupy(ctx context.Context, b *busy) error {
+	for _, c := range t.description.Components {
+		a := t.opts.Cases.Providers[c.Name].busy()
+		if c.Kind != sdk.KindProvider || a == nil {
+			continue
+		}
+		r, err := t.begin(ctx, b.session, c, *a, 0)
+		if err != nil {
+			return err
+		}
+		b.attempts = append(b.attempts, r)
+	}
+	return nil
+}
+
+// close ends the process first: a stubborn attempt ends with it.
+func (b *busy) close() {
+	b.session.close()
+	for _, r := range b.attempts {
+		r.stop()
+	}
+}
+
+// children are the processes that the plugin started.
+func (b *busy) children() []int {
+	var found []int
+	for _, pid := range markedPIDs(markerVariable + "=" + b.spec.Marker) {
+		if pid != b.pid() {
+			found = append(found, pid)
+		}
+	}
+	return found
+}
+
+// at says what the process was doing.
+func (b *busy) at(children int) string {
+	switch {
+	case len(b.attempts) == 0:
+		return "idle"
+	case !seesProcesses:
+		return fmt.Sprintf("at work on %d attempts", len(b.attempts))
+	default:
+		return fmt.Sprintf("at work on %d attempts with %d processes", len(b.attempts), children)
+	}
+}
+
+// hidesHandshake reads the environments of the plugin's children.
+func hidesHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
+	if !seesProcesses {
+		return skip("a run on Linux", "this system does not tell the environment of processes")
+	}
+	b, err := t.busyProcess(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	defer b.close()
+	children := b.children()
+	if len(children) == 0 {
+		return skip("a case busy in which the agent has processes", "%s, it has no children", b.at(0))
+	}
+	for _, pid := range children {
+		for _, entry := range environOf(pid) {
+			if name, _, _ := strings.Cut(entry, "="); handshakeVariable(name) {
+				return fail("remove the cookie and every PLUGIN_ variable from the environment once the handshake is done",
+					"process %d has %s", pid, name)
+			}
+		}
+	}
+	return pass("%d children", len(children))
+}
+
+// ends lets a busy process end by what do does, and demands that nothing remains of it.
+func (t *trial) ends(ctx context.Context, cause string, do func(b *busy) error) finding {
+	const advice = "end within 2 s, then kill the own process group; start no process outside of it"
+	b, err := t.busyProcess(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	defer b.close()
+	children := len(b.children())
+	begun := time.Now()
+	if err := do(b); err != nil {
+		return lost(err)
+	}
+	if left := b.vanish(ctx, grace+slack); len(left) > 0 {
+		return fail(advice, "%s after %s (%s) there is still: %s", grace+slack, cause, b.at(children), strings.Join(left, ", "))
+	}
+	return pass("%s, gone after %d ms", b.at(children), time.Since(begun).Milliseconds())
+}
+
+func endsBySignal(ctx context.Context, t *trial, _ sdk.Component) finding {
+	return t.ends(ctx, "SIGTERM", func(b *busy) error { return syscall.Kill(b.pid(), syscall.SIGTERM) })
+}
+
+func endsByStdin(ctx context.Context, t *trial, _ sdk.Component) finding {
+	return t.ends(ctx, "the end of stdin", func(b *busy) error { return b.stdin.Close() })
+}
+
+// shutsDown says goodbye as the kernel does.
+func shutsDown(ctx context.Context, t *trial, _ sdk.Component) finding {
+	s, err := t.fresh(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	defer s.close()
+	begun := time.Now()
+	polite, cancel := within(ctx, grace+slack)
+	defer cancel()
+	if err := s.client.Shutdown(polite); err != nil {
+		return fail("answer Shutdown within 2 s", "Shutdown: %s", clip(err.Error()))
+	}
+	answered := time.Since(begun)
+	s.goodbye(ctx)
+	if left := s.vanish(ctx, grace+slack); len(left) > 0 {
+		return fail("end the process after Shutdown: at the latest when stdin ends", "%s after Shutdown there is still: %s", grace+slack, strings.Join(left, ", "))
+	}
+	return pass("answered in %d ms, gone after %d ms", answered.Milliseconds(), time.Since(begun).Milliseconds())
+}
+
+// goodbye tells go-plugin's controller, which plugins in other languages need not have, and lets stdin end.
+func (s *session) goodbye(ctx context.Context) {
+	limited, cancel := within(ctx, time.Second)
+	defer cancel()
+	var response []byte
+	_ = s.conn.Invoke(limited, "/plugin.GRPCController/Shutdown", []byte{}, &response, forceBare())
+	until(ctx, time.Second, s.ended)
+	_ = s.stdin.Close()
+}
+
+// endsWithHost kills a host of its own.
+func endsWithHost(ctx context.Context, t *trial, _ sdk.Component) finding {
+	const do = "watch stdin: its end is the host's death. Then end, with the own process group"
+	if t.opts.Host == nil {
+		return skip("a command that calls verify.ServeHost", "nobody gives a host that can be killed")
+	}
+	h, err := t.startHost(ctx)
+	if err != nil {
+		return lost(err)
+	}
+	defer h.close()
+	children := len(h.children())
+	begun := time.Now()
+	h.kill()
+	if left := h.vanish(ctx, grace+slack); len(left) > 0 {
+		return fail(do, "%s after its host was killed (%s) there is still: %s", grace+slack, h.at(children), strings.Join(left, ", "))
+	}
+	return pass("%s, gone after %d ms", h.at(children), time.Since(begun).Milliseconds())
+}

@@ -1,0 +1,126 @@
+package verify
+
+import (
+	"context"
+	"io"
+	"strconv"
+	"sync"
+
+	"github.com/hashicorp/go-plugin/runner"
+)
+
+// hostRunner starts the process for go-plugin's client with pipes of ours, as the kernel does: the
+// library's own runner would give the plugin our stdin and leave its children behind.
+type hostRunner struct {
+	spec spec
+
+	mu      sync.Mutex
+	process *process
+}
+
+var _ runner.Runner = (*hostRunner)(nil)
+
+// Start implements runner.Runner.
+func (r *hostRunner) Start(context.Context) error {
+	p, err := start(r.spec)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.process = p
+	return err
+}
+
+func (r *hostRunner) started() *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.process
+}
+
+// end ends what was started.
+func (r *hostRunner) end() {
+	if p := r.started(); p != nil {
+		p.clean()
+	}
+}
+
+// Stdout implements runner.Runner: the handshake line, then nothing.
+func (r *hostRunner) Stdout() io.ReadCloser {
+	return io.NopCloser(&greetingReader{process: r.started()})
+}
+
+// Stderr implements runner.Runner. The words stay with the process.
+func (r *hostRunner) Stderr() io.ReadCloser { return io.NopCloser(eof{}) }
+
+// Wait implements runner.Runner.
+func (r *hostRunner) Wait(ctx context.Context) error {
+	select {
+	case <-r.started().done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Kill implements runner.Runner.
+func (r *hostRunner) Kill(context.Context) error {
+	if p := r.started(); p != nil && !p.ended() {
+		return p.cmd.Process.Kill()
+	}
+	return nil
+}
+
+// Diagnose implements runner.Runner.
+func (r *hostRunner) Diagnose(context.Context) string {
+	if p := r.started(); p != nil {
+		return p.lastWords()
+	}
+	return ""
+}
+
+// Name implements runner.Runner.
+func (r *hostRunner) Name() string { return r.spec.Path }
+
+// ID implements runner.Runner.
+func (r *hostRunner) ID() string {
+	if p := r.started(); p != nil {
+		return strconv.Itoa(p.pid())
+	}
+	return ""
+}
+
+// HostToPlugin implements runner.Runner: both sides see the same files.
+func (r *hostRunner) HostToPlugin(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// PluginToHost implements runner.Runner.
+func (r *hostRunner) PluginToHost(network, address string) (string, string, error) {
+	return network, address, nil
+}
+
+// greetingReader yields the handshake line once it is there.
+type greetingReader struct {
+	process *process
+	left    []byte
+	begun   bool
+}
+
+func (g *greetingReader) Read(p []byte) (int, error) {
+	if !g.begun {
+		g.begun = true
+		line, err := g.process.greet(context.Background())
+		if err != nil && line == "" {
+			return 0, io.EOF // Wait says how it ended
+		}
+		g.left = []byte(line + "\n")
+	}
+	if len(g.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, g.left)
+	g.left = g.left[n:]
+	return n, nil
+}
+
+type eof struct{}
+
+func (eof) Read([]byte) (int, error) { return 0, io.EOF }

@@ -1,0 +1,161 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+func schemed(_ context.Context, _ *trial, c sdk.Component) finding {
+	if len(c.ConfigSchema) == 0 {
+		return skip("a config_schema, if it has settings", "it declares no settings")
+	}
+	var schema any
+	if err := json.Unmarshal(c.ConfigSchema, &schema); err != nil {
+		return fail("make it JSON", "config_schema: %s", clip(err.Error()))
+	}
+	if faults := schemaFaults("config_schema", schema); len(faults) > 0 {
+		return fail("see https://json-schema.org/draft/2020-12 for the keyword's form", "%s", clip(strings.Join(faults, "; ")))
+	}
+	root, isObject := schema.(map[string]any)
+	if !isObject {
+		return fail("write a schema of an object: {\"type\": \"object\", \"properties\": {…}}", "config_schema is %v, which names no settings", schema)
+	}
+	if draft, ok := root["$schema"].(string); ok && strings.TrimSuffix(draft, "#") != draft2020 {
+		return fail("write the schema in draft 2020-12", "its $schema is %q, want %q", draft, draft2020)
+	}
+	if kind, ok := root["type"]; ok && kind != "object" && !slices.Contains(list(kind), any("object")) {
+		return fail("settings are an object: \"type\": \"object\"", "its type is %v", kind)
+	}
+	properties, _ := root["properties"].(map[string]any)
+	return pass("%d settings", len(properties))
+}
+
+const draft2020 = "https://json-schema.org/draft/2020-12/schema"
+
+func list(v any) []any { l, _ := v.([]any); return l }
+
+// The forms that draft 2020-12 demands of its keywords. Keywords that are not here take any value.
+var (
+	schemaKeywords  = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"}
+	schemasKeywords = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
+	namedKeywords   = []string{"properties", "patternProperties", "$defs", "dependentSchemas"}
+	countKeywords   = []string{"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains"}
+	numberKeywords  = []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+	textKeywords    = []string{"title", "description", "$schema", "$id", "$ref", "$anchor", "$comment", "format", "pattern"}
+	flagKeywords    = []string{"uniqueItems", "deprecated", "readOnly", "writeOnly"}
+	schemaTypes     = []any{"object", "array", "string", "number", "integer", "boolean", "null"}
+)
+
+// schemaFaults are the keywords of a schema, and of those inside it, whose values have the wrong form.
+func schemaFaults(at string, schema any) []string {
+	if _, ok := schema.(bool); ok {
+		return nil
+	}
+	object, ok := schema.(map[string]any)
+	if !ok {
+		return []string{at + " is neither an object nor a boolean"}
+	}
+	var faults []string
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		faults = append(faults, keywordFaults(at+"/"+key, key, object[key])...)
+	}
+	return faults
+}
+
+func keywordFaults(at, key string, value any) []string {
+	text, isText := value.(string)
+	number, isNumber := value.(float64)
+	members, isObject := value.(map[string]any)
+	switch {
+	case slices.Contains(schemaKeywords, key):
+		return schemaFaults(at, value)
+	case slices.Contains(schemasKeywords, key):
+		return schemasFaults(at, value)
+	case slices.Contains(namedKeywords, key):
+		if !isObject {
+			return []string{at + " is no object"}
+		}
+		return memberFaults(at, members)
+	case key == "type":
+		return typeFaults(at, value)
+	case key == "required":
+		return requiredFaults(at, value)
+	case key == "enum" && len(list(value)) == 0:
+		return []string{at + " is no list of values"}
+	case key == "pattern" && isText && !compiles(text):
+		return []string{fmt.Sprintf("%s is no regular expression: %q", at, text)}
+	case slices.Contains(textKeywords, key) && !isText:
+		return []string{at + " is no text"}
+	case slices.Contains(numberKeywords, key) && !isNumber:
+		return []string{at + " is no number"}
+	case slices.Contains(countKeywords, key) && (!isNumber || number < 0 || number != float64(int64(number))):
+		return []string{at + " is no count"}
+	case slices.Contains(flagKeywords, key):
+		if _, ok := value.(bool); !ok {
+			return []string{at + " is neither true nor false"}
+		}
+	}
+	return nil
+}
+
+// compiles leaves patterns with what only ECMA-262 has, such as looking ahead, to others.
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil || strings.Contains(pattern, "(?") || strings.Contains(pattern, `\`)
+}
+
+func schemasFaults(at string, value any) []string {
+	all := list(value)
+	if len(all) == 0 {
+		return []string{at + " is no list of schemas"}
+	}
+	var faults []string
+	for i, schema := range all {
+		faults = append(faults, schemaFaults(fmt.Sprintf("%s/%d", at, i), schema)...)
+	}
+	return faults
+}
+
+func memberFaults(at string, members map[string]any) []string {
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		faults = append(faults, schemaFaults(at+"/"+name, members[name])...)
+	}
+	return faults
+}
+
+func typeFaults(at string, value any) []string {
+	types := list(value)
+	if text, ok := value.(string); ok {
+		types = []any{text}
+	}
+	if len(types) == 0 {
+		return []string{at + " is neither a type nor a list of types"}
+	}
+	for _, one := range types {
+		if !slices.Contains(schemaTypes, one) {
+			return []string{fmt.Sprintf("%s: %v is no type of JSON Schema", at, one)}
+		}
+	}
+	return nil
+}
+
+func requiredFaults(at string, value any) []string {
+	names, ok := value.([]any)
+	if !ok {
+		return []string{at + " is no list of names"}
+	}
+	for _, name := range names {
+		if _, ok := name.(string); !ok {
+			return []string{fmt.Sprintf("%s: %v is no name", at, name)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+const schema = `{"type": "object", "properties": {"setting": {"type": "integer"}, "type": {"type": "string"}}}`
+
+// settings are what every component takes.
+func settings(raw json.RawMessage) error {
+	var s struct {
+		Setting int `json:"setting"`
+	}
+	if len(raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return failure.New(failure.ConfigInvalid, "%w", err)
+	}
+	return nil
+}
+
+// worker is the provider; the prompt says what it does.
+type worker struct{ validating atomic.Int32 }
+
+func (w *worker) Describe() sdk.Component {
+	c := sdk.Component{
+		Name: "worker", ConfigSchema: json.RawMessage(schema),
+		Provider: &sdk.ProviderTraits{
+			Models: []string{"one"}, DefaultModel: "one", Locality: sdk.LocalityLocal, GatedTools: true, ObservedTools: true,
+			Usage: sdk.ReportsSome, Cost: sdk.ReportsNever, Resume: true, SoftCancel: true,
+		},
+	}
+	switch mode {
+	case "schema":
+		c.ConfigSchema = json.RawMessage(`{"type": "objekt"}`)
+	case "undeclared":
+		c.Provider.ObservedTools = false
+	case "always":
+		c.Provider.Usage = sdk.ReportsAlways
+	}
+	return c
+}
+
+func (w *worker) Init(context.Context, sdk.InitRequest) error {
+	if mode == "init" {
+		return errors.New("no licence")
+	}
+	return nil
+}
+
+func (w *worker) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	if n := w.validating.Add(1); mode == "narrow" && n > 1 {
+		w.validating.Add(-1)
+		return errors.New("one at a time")
+	}
+	defer w.validating.Add(-1)
+	if mode == "narrow" {
+		time.Sleep(time.Millisecond)
+	}
+	if req.Model != "" && req.Model != "one" && mode != "any-model" {
+		return failure.New(failure.ConfigInvalid, "there is no model %s", req.Model)
+	}
+	err := settings(req.Config)
+	switch {
+	case mode == "careless":
+		return nil
+	case mode == "vague" && err != nil:
+		return failure.New(failure.ProviderFailed, "something is wrong")
+	case mode == "crash" && err != nil:
+		os.Exit(7)
+	}
+	return err
+}
+
+func (w *worker) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	switch prompt := strings.TrimSpace(req.Prompt); prompt {
+	case "sleep", "busy":
+		return sleep(ctx, req, prompt == "busy" || mode == "careless-end")
+	case "idle":
+		if mode == "braggart" {
+			return sdk.ExecuteResult{Output: "done!", Outcome: sdk.OutcomeSucceeded}, nil
+		}
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty}, nil
+	case "large":
+		if mode == "short" {
+			return sdk.ExecuteResult{Output: "too much"}, nil
+		}
+		return sdk.ExecuteResult{Output: strings.Repeat("x", 5<<20)}, nil
+	case "full":
+		return full(ctx, req, x)
+	default:
+		if mode == "speechless" {
+			return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, nil
+		}
+		if mode == "chatty" {
+			_, _ = os.NewFile(1, "stdout").Write([]byte(strings.Repeat("words\n", 1000)))
+		}
+		result := sdk.ExecuteResult{Output: "hello", Outcome: sdk.OutcomeSucceeded, Usage: usage(1)}
+		switch mode {
+		case "zero":
+			result.Usage = usage(0)
+		case "always":
+			result.Usage = nil
+		}
+		return result, nil
+	}
+}
+
+func usage(n int64) *sdk.Usage { return &sdk.Usage{InputTokens: &n, OutputTokens: &n} }
+
+// sleep waits for the end of its time or for a cancel, in the way of the mode.
+func sleep(ctx context.Context, req sdk.ExecuteRequest, child bool) (sdk.ExecuteResult, error) {
+	if child {
+		stop, err := startChild(req)
+		if err != nil {
+			return sdk.ExecuteResult{}, err
+		}
+		defer stop()
+	}
+	var late <-chan time.Time
+	if req.Timeout > 0 && mode != "endless" {
+		late = time.After(req.Timeout)
+	}
+	cancelled := ctx.Done()
+	if mode == "stubborn" {
+		cancelled = nil
+	}
+	for {
+		select {
+		case <-late:
+			return sdk.ExecuteResult{}, failure.New(failure.ProviderTimeout, "too late")
+		case <-cancelled:
+			if mode == "endless" && !errors.Is(context.Cause(ctx), context.Canceled) {
+				cancelled = nil
+				continue
+			}
+			if mode == "eager" {
+				return sdk.ExecuteResult{Output: "done after all", Outcome: sdk.OutcomeSucceeded}, nil
+			}
+			return sdk.ExecuteResult{}, ctx.Err()
+		}
+	}
+}
+
+// startChild starts a process in the plugin's group, or out of it.
+func startChild(req sdk.ExecuteRequest) (stop func(), err error) {
+	cmd := exec.Command("sleep", "600")
+	for _, entry := range os.Environ() {
+		if mode == "open" || !strings.HasPrefix(entry, "PLUGIN_") && !strings.HasPrefix(entry, "AGENT_PIPELINES_PLUGIN_COOKIE") {
+			cmd.Env = append(cmd.Env, entry)
+		}
+	}
+	if mode == "escape" {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	}
+	for name, value := range req.Environment {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return func() {
+		if mode != "careless-end" {
+			_ = cmd.Process.Kill()
+		}
+		go func() { _ = cmd.Wait() }()
+	}, nil
+}
+
+// full shows all that the traits claim.
+func full(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	x.Observe(sdk.ToolCall{CallID: "o-1", Tool: "look"})
+	x.ObserveResult(sdk.ToolResult{CallID: "o-1", Status: sdk.ToolSuccess})
+	resumed := req.Resume != nil && mode != "forgetful"
+	conversation := "c-1"
+	if req.Resume != nil && mode == "stranger" {
+		conversation = "c-2"
+	}
+	if !resumed {
+		if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: []byte("one")}); err != nil {
+			return sdk.ExecuteResult{}, err
+		}
+		verdict, err := x.Call(ctx, sdk.ToolCall{CallID: "g-1", Tool: "write"})
+		if err != nil {
+			return sdk.ExecuteResult{}, err
+		}
+		status := sdk.ToolSuccess
+		if verdict.Action != sdk.VerdictRun && mode != "wilful" {
+			status = sdk.ToolDenied
+		}
+		x.Result(sdk.ToolResult{CallID: "g-1", Status: status})
+	}
+	return sdk.ExecuteResult{Output: "all of it", Outcome: sdk.OutcomeSucceeded, Usage: usage(3), Conversation: conversation}, nil
+}
+
+// decider is the strategy: it stops at the third iteration and counts in its state.
+type decider struct {
+	mu    sync.Mutex
+	asked int
+}
+
+func (d *decider) Describe() sdk.Component {
+	return sdk.Component{Name: "decider", ConfigSchema: json.RawMessage(schema)}
+}
+
+func (d *decider) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	return settings(req.Config)
+}
+
+func (d *decider) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.asked++
+	state := fmt.Sprintf(`{"iteration": %d}`, req.Iteration)
+	if mode == "moody" {
+		state = fmt.Sprintf(`{"asked": %d}`, d.asked)
+	}
+	decision := sdk.Decision{Action: sdk.DecisionContinue, State: json.RawMessage(state)}
+	if req.Iteration >= 3 {
+		decision.Action = sdk.DecisionStop
+	}
+	if mode == "curious" {
+		decision.Action = sdk.DecisionAsk
+	}
+	return decision, nil
+}
+
+func (d *decider) Release(context.Context, string) error {
+	if mode == "clingy" {
+		return errors.New("who is that?")
+	}
+	return nil
+}
+
+// caller is the hook action.
+type caller struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+func (c *caller) Describe() sdk.Component {
+	return sdk.Component{Name: "caller", ConfigSchema: json.RawMessage(schema)}
+}
+
+func (c *caller) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	return settings(req.Config)
+}
+
+func (c *caller) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	c.mu.Lock()
+	again := c.seen[req.Key]
+	c.seen[req.Key] = true
+	c.mu.Unlock()
+	switch {
+	case strings.Contains(string(req.Config), "slow"):
+		select {
+		case <-time.After(req.Timeout):
+			if mode == "unclear" {
+				return sdk.HookAnswer{}, errors.New("something went wrong")
+			}
+			return sdk.HookAnswer{}, failure.New(failure.HookTimeout, "too late")
+		case <-ctx.Done():
+			return sdk.HookAnswer{}, ctx.Err()
+		}
+	case again && mode == "twice":
+		return sdk.HookAnswer{}, errors.New("that was done")
+	case mode == "factual":
+		return sdk.HookAnswer{Facts: json.RawMessage(`[1]`)}, nil
+	}
+	return sdk.HookAnswer{}, nil
+}

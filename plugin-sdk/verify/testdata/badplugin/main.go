@@ -1,0 +1,161 @@
+// Command badplugin is every plugin that the tests of package verify need: one that is good in every way,
+// and for each row some that are bad in this way alone. Its file's name says which it is: agent-plugin-<mode>.
+//
+// A good server of the SDK runs inside it. What the host says passes a proxy, which can be bad where the SDK
+// leaves no room for it.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+)
+
+// mode is what this process is.
+var mode = strings.TrimPrefix(filepath.Base(os.Args[0]), "agent-plugin-")
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "describe" {
+		describe()
+		return
+	}
+	if os.Getenv(client.Handshake().MagicCookieKey) != client.Handshake().MagicCookieValue {
+		if mode == "by-hand" {
+			return
+		}
+		fmt.Fprintln(os.Stderr, "this is a plugin")
+		os.Exit(2)
+	}
+	switch mode {
+	case "dies":
+		fmt.Fprintln(os.Stderr, "cannot find my settings")
+		os.Exit(3)
+	case "prints":
+		fmt.Println("hello from the plugin")
+	case "tcp":
+		fmt.Println("1|1|tcp|127.0.0.1:1|grpc|")
+		select {}
+	case "newer":
+		fmt.Println("1|99|unix|" + socket() + "|grpc|")
+		select {}
+	case "outside":
+		fmt.Println("1|1|unix|/tmp/somewhere-else.sock|grpc|")
+		select {}
+	case "deaf":
+		if _, err := net.Listen("unix", socket()); err != nil {
+			panic(err)
+		}
+		fmt.Println("1|1|unix|" + socket() + "|grpc|")
+		select {}
+	case "plain":
+		_ = os.Unsetenv("PLUGIN_CLIENT_CERT")
+	}
+	watch()
+	work()
+}
+
+func socket() string { return filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") }
+
+func describe() {
+	if mode == "mute" {
+		os.Exit(3)
+	}
+	d, err := serve.Describe(plugin())
+	if err != nil {
+		panic(err)
+	}
+	switch mode {
+	case "protocols":
+		d.Protocols = []int{2}
+	case "two-faced":
+		d.Components[0].Summary = "something else"
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(d); err != nil {
+		panic(err)
+	}
+}
+
+func plugin() sdk.Plugin {
+	name := mode
+	if mode == "name" {
+		name = "somebody-else"
+	}
+	return sdk.Plugin{
+		Name: name, Version: "1.0.0",
+		Providers:    []sdk.Provider{&worker{}},
+		Terminations: []sdk.Termination{&decider{}},
+		HookActions:  []sdk.HookAction{&caller{seen: map[string]bool{}}},
+	}
+}
+
+// watch ends the process and its group with the host, if the mode does.
+func watch() {
+	if mode != "no-sigterm" && mode != "immortal" {
+		signals := make(chan os.Signal, 1)
+		signal.Notify(signals, syscall.SIGTERM)
+		go func() { <-signals; end() }()
+	} else {
+		signal.Ignore(syscall.SIGTERM)
+	}
+	if mode != "no-stdin" && mode != "immortal" {
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin); end() }()
+	}
+}
+
+func end() {
+	if syscall.Getpgrp() == os.Getpid() {
+		_ = syscall.Kill(-os.Getpid(), syscall.SIGKILL)
+	}
+	os.Exit(1)
+}
+
+// work serves until the host says goodbye.
+func work() {
+	dir, err := os.MkdirTemp(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "in")
+	if err != nil {
+		panic(err)
+	}
+	inside, err := net.Listen("unix", filepath.Join(dir, "s"))
+	if err != nil {
+		panic(err)
+	}
+	beat := 100 * time.Millisecond
+	if mode == "silent" {
+		beat = time.Hour
+	}
+	server, err := serve.Start(plugin(), inside, serve.Heartbeat(beat))
+	if err != nil {
+		panic(err)
+	}
+	defer server.Close()
+	conn, err := grpc.NewClient("unix:"+filepath.Join(dir, "s"), append(client.DialOptions(), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	if err != nil {
+		panic(err)
+	}
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  client.Handshake(),
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {"agentpipelines": &nothing{}}},
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			options = append(options, grpc.UnknownServiceHandler(proxy{conn}.pass))
+			if mode != "small" {
+				options = append(options, grpc.MaxRecvMsgSize(64<<20))
+			}
+			return grpc.NewServer(append(options, grpc.MaxSendMsgSize(64<<20))...)
+		},
+	})
+}
