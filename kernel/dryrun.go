@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -89,6 +90,13 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	stages, err := preview.Stages(src.plan, way.End, preview.Source{Project: e.config.workDir, Library: e.config.library})
 	if err != nil {
 		return nil, err
+	}
+	boxes := e.sandboxes(src.plan)
+	for i := range stages {
+		s := &stages[i]
+		if d, _ := boxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
+			s.Sandbox = &d
+		}
 	}
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,

@@ -43,12 +43,7 @@ func (e *Engine) places() confine.Places {
 
 // of is what is asked for a component, its paths resolved; author is what the pipeline says.
 func (s sandboxes) of(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (plan.Sandbox, error) {
-	of := func(said settings.Settings) *plan.Sandbox { return said.Sandbox }
-	if kind == sdk.KindProvider {
-		of = func(said settings.Settings) *plan.Sandbox { return sandboxOf(ctx, host, said, name) }
-	}
-	words := confine.Words{User: s.run.Over(of(s.user)), Author: author.Over(of(s.project)), Trusted: s.trusted}
-	d, ignored := words.Demand()
+	d, ignored := s.demand(ctx, host, kind, name, author)
 	if len(ignored) > 0 {
 		s.log.Warn("what the project grants is not granted, since you ask for a sandbox and do not trust the project",
 			"component", name, "paths", strings.Join(ignored, ", "))
@@ -59,6 +54,15 @@ func (s sandboxes) of(ctx context.Context, host *pluginhost.Host, kind sdk.Kind,
 	}
 	d.Write, err = s.places.Grants("write", d.Write)
 	return d, err
+}
+
+// demand is what is asked for a component, its paths as they were written, and the paths that nobody grants.
+func (s sandboxes) demand(ctx context.Context, host *pluginhost.Host, kind sdk.Kind, name string, author *plan.Sandbox) (d plan.Sandbox, ignored []string) {
+	of := func(said settings.Settings) *plan.Sandbox { return said.Sandbox }
+	if kind == sdk.KindProvider {
+		of = func(said settings.Settings) *plan.Sandbox { return sandboxOf(ctx, host, said, name) }
+	}
+	return confine.Words{User: s.run.Over(of(s.user)), Author: author.Over(of(s.project)), Trusted: s.trusted}.Demand()
 }
 
 // sandboxOf is what a file of settings says of a provider.

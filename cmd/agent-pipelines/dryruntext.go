@@ -160,6 +160,7 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 	writeRows(to, "Purpose", [][2]string{
 		{"Provider", s.Provider},
 		{"Model", s.Model},
+		{"Sandbox", demanded(s.Sandbox)},
 		{"Prompt", cmp.Or(s.PromptPath, "inline")},
 		{"Iteration dir", s.Files.Dir + "/"},
 		{"Context file", s.Files.Context},

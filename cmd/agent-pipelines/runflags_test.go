@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -123,6 +124,10 @@ func TestArguments(t *testing.T) {
 		Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
 		Command: map[string]string{"test": "make a=b", "lint": "x; y"}, Force: true, placeFlags: placeFlags{Foreground: true},
 		waitFlags: waitFlags{Wait: true, Unattended: true},
+		sandboxFlags: sandboxFlags{
+			Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
+			CPU: 90 * time.Second,
+		},
 	}
 	a := &app{console: environmentOf(nil), settings: settings{
 		LogLevel: "info", LogFormat: "json", PluginDir: []string{"/p q"}, Verbose: true, NoColor: true, NoBundled: true,

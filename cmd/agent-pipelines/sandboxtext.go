@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // isolation says what isolation plugin processes were to have and have, one line for each that differs. Processes for
@@ -23,6 +24,27 @@ func isolation(processes []event.PluginData) []string {
 		}
 	}
 	return lines
+}
+
+// demanded is the isolation that is asked for, in words; "" for none.
+func demanded(s *plan.Sandbox) string {
+	if !s.Asks() {
+		return ""
+	}
+	c := s.Complete()
+	parts := []string{string(c.Mode)}
+	add := func(name, value string, said bool) {
+		if said {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	add("network", string(c.Network), c.Network != "")
+	add("reads", strings.Join(c.Read, " "), len(c.Read) > 0)
+	add("writes", strings.Join(c.Write, " "), len(c.Write) > 0)
+	add("memory", fmt.Sprintf("%d MiB each", c.Memory>>20), c.Memory > 0)
+	add("processes", fmt.Sprint(c.Processes), c.Processes > 0)
+	add("processor time", fmt.Sprintf("%gs each", c.CPU), c.CPU > 0)
+	return strings.Join(parts, ", ")
 }
 
 // pluginName is the plugin's name in the command line that started it.

@@ -32,6 +32,8 @@ type Stage struct {
 	Model       string           `json:"model"`
 	Termination plan.Termination `json:"termination"`
 	Commands    []string         `json:"commands,omitempty"` // the names of those in its context
+	// Sandbox is the isolation that is asked for its provider, nil for none; the caller fills it in.
+	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
 
 	// Inputs are what the iteration's context would name.
 	Inputs Inputs `json:"inputs"`
