@@ -33,14 +33,14 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance race crash writers demo darwin fuzz e2e-smoke
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance race crash writers demo darwin fuzz e2e-smoke python
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
-TAGS = $(CRASH_TAG),e2ereal,proofpython,parity
+TAGS = $(CRASH_TAG),e2ereal,python,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash writers fuzz bench golden proto parity recordings e2e-real e2e-smoke proof-python install clean \
+.PHONY: help build demo test race crash writers fuzz bench golden proto parity recordings e2e-real e2e-smoke install clean \
 	fmt check $(CHECKS) FORCE
 
 help: ## print this list
@@ -125,8 +125,9 @@ conformance: build ## hold every plugin in bin/plugins to the plugin protocol, e
 			echo "agent-plugin-$$name fails; see it with: $(BIN)/agent-pipelines plugins verify $(BIN)/plugins/agent-plugin-$$name $$*" >&2; exit 1; }; \
 	done
 
-proof-python: ## run a provider written in Python (needs python3 with grpcio)
-	$(GO) test -count=1 -tags proofpython ./test/python
+python: ## the plugin in Python: its own tests, and under the kernel (needs /usr/bin/python3 with grpcio and protobuf)
+	cd examples/plugin-python && /usr/bin/python3 -B -m unittest
+	$(GO) test $(PATIENT) -count=1 -tags python -run '^TestPython$$' ./cmd/agent-pipelines
 
 ## Checking
 

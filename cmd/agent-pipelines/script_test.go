@@ -84,9 +84,12 @@ func buildPrograms(dir string) error {
 
 // TestScripts runs testdata/script: one script for each behaviour, with the real command and real
 // plugins.
-func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+
+// scripts are those of a directory, with the verbs that they may use.
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -102,7 +105,7 @@ func TestScripts(t *testing.T) {
 			"sound":   sound,
 			"normal":  normal,
 		},
-	})
+	}
 }
 
 // setUp gives a script the programs, an empty home and the demonstration project.

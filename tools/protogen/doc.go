@@ -1,6 +1,6 @@
-// Command protogen writes the Go code of the plugin protocol, without protoc:
+// Command protogen writes the code of the plugin protocol, without protoc:
 //
-//	go run ./tools/protogen                     write plugin-sdk/internal/wire/pluginv1
+//	go run ./tools/protogen                     write plugin-sdk/internal/wire/pluginv1 and the example's plugin_pb2.py
 //	go run ./tools/protogen -check              fail if what is committed differs
 //	go run ./tools/protogen -breaking old.proto fail if the protocol breaks who speaks old.proto
 //

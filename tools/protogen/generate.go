@@ -35,10 +35,11 @@ func generate(ctx context.Context, root string) ([]generated, error) {
 	if err != nil {
 		return nil, err
 	}
+	descriptor := protoutil.ProtoFromFileDescriptor(file)
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{protoFile},
 		Parameter:      proto.String("module=" + sdkModule),
-		ProtoFile:      []*descriptorpb.FileDescriptorProto{protoutil.ProtoFromFileDescriptor(file)},
+		ProtoFile:      []*descriptorpb.FileDescriptorProto{descriptor},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode the generator request: %w", err)
@@ -51,7 +52,11 @@ func generate(ctx context.Context, root string) ([]generated, error) {
 		}
 		files = append(files, out...)
 	}
-	return files, nil
+	module, err := python(descriptor)
+	if err != nil {
+		return nil, err
+	}
+	return append(files, module), nil
 }
 
 // compileFile compiles one .proto that stands alone.

@@ -17,8 +17,8 @@ func TestGeneratedCodeIsFresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 2 {
-		t.Fatalf("got %d files, want the messages and the services", len(files))
+	if len(files) != 3 {
+		t.Fatalf("got %d files, want the messages and the services in Go, and the messages in Python", len(files))
 	}
 	if err := compare(root, files); err != nil {
 		t.Error(err)
