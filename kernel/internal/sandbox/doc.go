@@ -32,5 +32,6 @@
 //   - Under [Workspace] an ordinary user's [Box.Processes] is counted together with all tasks of the user:
 //     those that run at the start and as many more.
 //   - A process that leaves its group and clears its environment can survive under [Workspace].
-//   - No debugger runs inside (ptrace), no other sandbox, no program of another architecture.
+//   - No debugger runs inside (ptrace), no other sandbox, no program of another architecture, and no program gains
+//     rights there (sudo, ping where it needs them).
 package sandbox

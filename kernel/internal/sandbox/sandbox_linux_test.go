@@ -139,7 +139,7 @@ func TestTroubleOfBubblewrap(t *testing.T) {
 		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
 		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
 		"bwrap: Creating new namespace failed: Operation not permitted": "user namespaces",
-		"bwrap: Unknown option --perms":                                 "0.8 or newer",
+		"bwrap: Unknown option --perms":                                 "0.5 or newer",
 		"bwrap: Can't find source path /w: No such file or directory":   "does not exist any more",
 		"bwrap: something else":                                         "by hand",
 	} {

@@ -63,7 +63,7 @@ func bwrapHint(says string) string {
 		return "this system forbids user namespaces (in a container, or by AppArmor: sysctl kernel.apparmor_restrict_unprivileged_userns, " +
 			"kernel.unprivileged_userns_clone, user.max_user_namespaces); allow them for bwrap, or use sandbox workspace"
 	case strings.Contains(says, "Unknown option"):
-		return "install bubblewrap 0.8 or newer"
+		return "install bubblewrap 0.5 or newer"
 	case strings.Contains(says, "No such file"):
 		return "a path that the sandbox is to show does not exist any more"
 	}

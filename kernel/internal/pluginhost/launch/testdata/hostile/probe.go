@@ -20,14 +20,15 @@ import (
 
 // probes are the attempts. The words before the colon are for the test's table of what must fail.
 var probes = map[string]func(Targets) error{
-	"may: write the workspace":     func(t Targets) error { return write(filepath.Join(t.Workspace, "written")) },
-	"may: read what is granted":    func(t Targets) error { return read(filepath.Join(t.Readable, "granted")) },
-	"may: write temporary files":   temporary,
-	"may: read the password file":  func(Targets) error { return read("/etc/passwd") },
-	"may: run a shell":             func(Targets) error { return sh("test -r /usr && echo hello > /dev/null") },
-	"may: make a pair of sockets":  func(Targets) error { return pair(unix.SOCK_STREAM) },
-	"may: work in the workspace":   work,
-	"may: listen on a unix socket": listen,
+	"may: write the workspace":           func(t Targets) error { return write(filepath.Join(t.Workspace, "written")) },
+	"may: read what is granted":          func(t Targets) error { return read(filepath.Join(t.Readable, "granted")) },
+	"may: write temporary files":         temporary,
+	"may: read the password file":        func(Targets) error { return read("/etc/passwd") },
+	"may: run a shell":                   func(Targets) error { return sh("test -r /usr && echo hello > /dev/null") },
+	"may: make a pair of sockets":        func(Targets) error { return pair(unix.SOCK_STREAM) },
+	"may: work in the workspace":         work,
+	"may: listen on a unix socket":       listen,
+	"may: be told of the parent's death": func(Targets) error { return parentsDeath },
 
 	"file: write what may be read":  func(t Targets) error { return write(filepath.Join(t.Readable, "granted")) },
 	"file: read a secret":           func(t Targets) error { return read(filepath.Join(t.Outside, "secret")) },
@@ -81,6 +82,7 @@ var probes = map[string]func(Targets) error{
 	"system: userfaultfd":         func(Targets) error { return call(unix.SYS_USERFAULTFD, unix.O_CLOEXEC|1) },
 	"system: file handles":        handles,
 	"system: packets":             func(Targets) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) },
+	"root: keep capabilities":     capabilities,
 	"root: mount":                 mount,
 	"root: write kernel settings": func(Targets) error { return write0("/proc/sys/kernel/core_pattern") },
 	"root: make a device":         func(t Targets) error { return device(filepath.Join(t.Workspace, "device")) },
@@ -94,6 +96,35 @@ var probes = map[string]func(Targets) error{
 func read(path string) error {
 	_, err := os.ReadFile(path)
 	return err
+}
+
+// parentsDeath is found out before main, on the process's first thread, which the signal belongs to.
+var parentsDeath = func() error {
+	var signal int32
+	if err := unix.Prctl(unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0, 0, 0); err != nil {
+		return err
+	}
+	if syscall.Signal(signal) != syscall.SIGTERM {
+		return fmt.Errorf("signal %d of the parent's death on thread %d of %d", signal, unix.Gettid(), os.Getpid())
+	}
+	return nil
+}()
+
+// capabilities succeeds with others than those of files. An ordinary user cannot make its bounding set smaller.
+func capabilities(Targets) error {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	const ofFiles = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID
+	for line := range strings.Lines(string(status)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+		set, err := strconv.ParseUint(value, 16, 64)
+		if strings.HasPrefix(name, "Cap") && err == nil && set&^ofFiles != 0 && (name != "CapBnd" || os.Getuid() == 0) {
+			return nil
+		}
+	}
+	return errors.New("none but those of files")
 }
 
 // read0 and write0 only open.
