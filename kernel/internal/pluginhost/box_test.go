@@ -118,13 +118,13 @@ func TestUngranted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	real, err := filepath.EvalSymlinks(home)
+	resolved, err := filepath.EvalSymlinks(home)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &Host{cfg: Config{Environ: []string{"HOME=" + home}}}
 	c := sdk.Component{Kind: sdk.KindProvider, Needs: &sdk.Needs{Read: []string{"~/.a"}, Write: []string{"~/.b", "~/.c", "~/.none"}}}
-	b := &sandbox.Box{Home: home, Read: []string{real + "/.b"}, Write: []string{real + "/.c"}}
+	b := &sandbox.Box{Home: home, Read: []string{resolved + "/.b"}, Write: []string{resolved + "/.c"}}
 	if diff := cmp.Diff([]string{"~/.a", "~/.b"}, h.ungranted(catalog.Entry{}, c, b)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
