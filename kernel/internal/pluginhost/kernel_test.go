@@ -47,15 +47,16 @@ func beKernel(dir string) int {
 }
 
 func TestKilledKernelLeavesNothing(t *testing.T) {
-	for name, stopped := range map[string]bool{"plugin at work": false, "plugin stopped": true} {
+	for name, stop := range map[string]bool{"plugin at work": false, "plugin stopped": true} {
 		t.Run(name, func(t *testing.T) {
 			run := fmt.Sprintf("%s-%d/", t.Name(), os.Getpid())
 			kernel, pids := startKernel(t, run)
 			plugin, child, escaped := pids[0], pids[1], pids[2]
-			if stopped {
+			if stop {
 				if err := signal(plugin, syscall.SIGSTOP); err != nil {
 					t.Fatal(err)
 				}
+				eventually(t, "the plugin is stopped", func() bool { return stopped(plugin) })
 			}
 			found, err := Sweep(t.Context(), run, time.Second)
 			if err != nil || len(found) != 0 {

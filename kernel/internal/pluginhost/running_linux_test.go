@@ -32,3 +32,15 @@ func runs(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat")
 	return err == nil && !bytes.Contains(stat, []byte(") Z "))
 }
+
+// stopped reports whether all threads of the process are stopped. The signal alone is only the beginning of that.
+func stopped(pid string) bool {
+	stats, _ := filepath.Glob("/proc/" + pid + "/task/*/stat")
+	for _, path := range stats {
+		stat, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(stat, []byte(") T ")) {
+			return false
+		}
+	}
+	return len(stats) > 0
+}
