@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
@@ -48,8 +50,17 @@ func (v *pluginsVerifyVerb) run(ctx context.Context, a *app) error {
 	if !a.JSON && !a.Quiet {
 		options.Done = page.row
 	}
-	report, err := verify.Run(ctx, target, options)
-	if err != nil {
+	untilInt, stop := signal.NotifyContext(ctx, syscall.SIGINT)
+	defer stop()
+	untilTerm, stop := signal.NotifyContext(untilInt, syscall.SIGTERM)
+	defer stop()
+	report, err := verify.Run(untilTerm, target, options)
+	switch { // whichever it was, everything that was started has ended
+	case untilInt.Err() != nil:
+		return &interrupted{syscall.SIGINT}
+	case untilTerm.Err() != nil:
+		return &interrupted{syscall.SIGTERM}
+	case err != nil:
 		return usageError(err.Error(), "see `%s plugins verify --help`", program)
 	}
 	if a.JSON {

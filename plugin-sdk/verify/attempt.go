@@ -41,6 +41,9 @@ func (t *trial) request(a Attempt) (sdk.ExecuteRequest, error) {
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
+	if err := t.opts.Cases.furnish(work); err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
 	return sdk.ExecuteRequest{
 		Key: fmt.Sprintf("attempt:1/v1/r1//i%d#1", n), Epoch: 1,
 		Session: "verify", Node: "node", Stage: "stage", Iteration: 1, Attempt: 1, Visit: 1,

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
 // Cases say how to provoke what the rows want to see, by the names of the components. The author keeps
@@ -19,6 +19,8 @@ type Cases struct {
 	Providers    map[string]ProviderCases `json:"providers,omitempty"`
 	Terminations map[string]DecideCases   `json:"terminations,omitempty"`
 	HookActions  map[string]HookCases     `json:"hook_actions,omitempty"`
+	// Files are put into each work directory, by their paths in it.
+	Files map[string]string `json:"files,omitempty"`
 }
 
 // Attempt is one way to call a provider.
@@ -116,28 +118,33 @@ func ReadCases(path string) (Cases, error) {
 		return Cases{}, fmt.Errorf("read cases: %w", err)
 	}
 	var c Cases
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil {
-		return Cases{}, &fs.PathError{Op: "read cases", Path: path, Err: place(text, decoder.InputOffset(), err)}
+	var syntax *json.SyntaxError
+	switch err := config.Decode(text, &c); {
+	case errors.As(err, &syntax):
+		before := text[:min(int(syntax.Offset), len(text))]
+		line, column := bytes.Count(before, []byte("\n"))+1, len(before)-bytes.LastIndexByte(before, '\n')-1
+		return Cases{}, fmt.Errorf("read cases %s:%d:%d: %w", path, line, max(column, 1), syntax)
+	case err != nil:
+		return Cases{}, fmt.Errorf("read cases %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// place puts line and column before an error of the decoder.
-func place(text []byte, offset int64, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		offset = syntax.Offset
-	case errors.As(err, &kind):
-		offset = kind.Offset
+// furnish puts the files into a work directory.
+func (c Cases) furnish(dir string) error {
+	for name, text := range c.Files {
+		if !filepath.IsLocal(name) {
+			return fmt.Errorf("the cases put a file outside of the work directory: %s", name)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
 	}
-	before := text[:min(int(offset), len(text))]
-	line := bytes.Count(before, []byte("\n")) + 1
-	column := len(before) - bytes.LastIndexByte(before, '\n')
-	return fmt.Errorf("line %d, column %d: %w", line, column, err)
+	return nil
 }
 
 // busy is the case in which the agent is at work with all that it starts, nil for none.
@@ -160,8 +167,10 @@ func (c Cases) settings(component sdk.Component) (model string, accepted json.Ra
 	switch component.Kind {
 	case sdk.KindProvider:
 		p := c.Providers[component.Name]
-		if p.Normal != nil {
-			return p.Normal.Model, p.Normal.Config, p.Refused
+		for _, a := range []*Attempt{p.Normal, p.Full, p.Slow, p.Idle} {
+			if a != nil {
+				return a.Model, a.Config, p.Refused
+			}
 		}
 		return "", nil, p.Refused
 	case sdk.KindTermination:

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -97,6 +98,28 @@ func repeatsKey(ctx context.Context, t *trial, c sdk.Component) finding {
 	return pass("%d firings, each twice", len(cases.Firings))
 }
 
+// beginRun starts a run that takes long, and gives it a moment to be at work. The caller stops it.
+func (t *trial) beginRun(ctx context.Context, s *session, c sdk.Component, slow json.RawMessage) *running {
+	ctx, cancel := context.WithCancel(ctx)
+	r := &running{cancel: cancel, ended: make(chan struct{})}
+	s.work.Go(func() {
+		defer close(r.ended)
+		_, r.err = s.client.HookAction(c).Run(ctx, t.slowRun(slow, workLimit))
+	})
+	select {
+	case <-r.ended:
+	case <-time.After(workTime):
+	}
+	return r
+}
+
+func (t *trial) slowRun(slow json.RawMessage, limit time.Duration) sdk.HookRequest {
+	return sdk.HookRequest{
+		Key: newMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,
+		Config: slow, WorkDir: t.dir, Timeout: limit,
+	}
+}
+
 // hookTimesOut: an action that takes longer than its limit ends what it does and says so.
 func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	const do = "end what the action does timeout_ms after its start, with a failure of kind hook_timeout"
@@ -112,10 +135,7 @@ func (t *trial) hookTimesOut(ctx context.Context, c sdk.Component) finding {
 	begun := time.Now()
 	ctx, cancel := within(ctx, limit+grace+slack)
 	defer cancel()
-	_, err = s.client.HookAction(c).Run(ctx, sdk.HookRequest{
-		Key: newMarker(), Point: sdk.IterationEnd, Session: "verify", Node: "node", Iteration: 1,
-		Config: cases.Slow, WorkDir: t.dir, Timeout: limit,
-	})
+	_, err = s.client.HookAction(c).Run(ctx, t.slowRun(cases.Slow, limit))
 	took := time.Since(begun)
 	switch {
 	case ctx.Err() != nil:

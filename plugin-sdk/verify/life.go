@@ -30,9 +30,13 @@ func (t *trial) busyProcess(ctx context.Context) (*busy, error) {
 	return b, nil
 }
 
-// occupy gives every provider of the process an attempt that takes long.
+// occupy gives every provider and hook action of the process something to do that takes long.
 func (t *trial) occupy(ctx context.Context, b *busy) error {
 	for _, c := range t.description.Components {
+		if slow := t.opts.Cases.HookActions[c.Name].Slow; c.Kind == sdk.KindHookAction && len(slow) > 0 {
+			b.attempts = append(b.attempts, t.beginRun(ctx, b.session, c, slow))
+			continue
+		}
 		a := t.opts.Cases.Providers[c.Name].busy()
 		if c.Kind != sdk.KindProvider || a == nil {
 			continue
@@ -71,9 +75,9 @@ func (b *busy) at(children int) string {
 	case len(b.attempts) == 0:
 		return "idle"
 	case !seesProcesses:
-		return fmt.Sprintf("at work on %d attempts", len(b.attempts))
+		return fmt.Sprintf("at work on %d calls", len(b.attempts))
 	default:
-		return fmt.Sprintf("at work on %d attempts with %d processes", len(b.attempts), children)
+		return fmt.Sprintf("at work on %d calls with %d processes", len(b.attempts), children)
 	}
 }
 
@@ -89,7 +93,7 @@ func hidesHandshake(ctx context.Context, t *trial, _ sdk.Component) finding {
 	defer b.close()
 	children := b.children()
 	if len(children) == 0 {
-		return skip("a case busy in which the agent has processes", "%s, it has no children", b.at(0))
+		return skip("a case busy, or slow of a hook action, with processes of its own", "%s, it has no children", b.at(0))
 	}
 	for _, pid := range children {
 		for _, entry := range environOf(pid) {

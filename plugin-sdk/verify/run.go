@@ -120,6 +120,10 @@ func newTrial(target Target, opts Options) (*trial, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
+	if err := opts.Cases.furnish(dir); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
 	opts.silence, opts.large, opts.calls = cmp.Or(opts.silence, silence), cmp.Or(opts.large, large), cmp.Or(opts.calls, measured)
 	if opts.Environment == nil {
 		opts.Environment = os.Environ()
