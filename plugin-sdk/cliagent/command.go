@@ -1,6 +1,7 @@
 package cliagent
 
 import (
+	"io"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -26,6 +27,9 @@ type Command struct {
 	Env []string
 	// Stdin is the prompt. It is written as it is, then stdin is closed.
 	Stdin string
+	// Talk, where it is set, speaks with the agent instead of Stdin being written; nil for agents that get
+	// all they need at once.
+	Talk func(t Talk)
 
 	// Line is called with each line of stdout, in order and never concurrently, with its newline where
 	// it had one; the slice is valid during the call only. It says whether the line is the agent's last
@@ -48,10 +52,26 @@ type Command struct {
 	// a shell handles a signal only when the program that it waits for has ended. Agents get it alone
 	// first, because they end their tools themselves.
 	GroupTerm bool
+	// Held is how long the agent has had to wait for somebody else so far, a person who is asked, say: that
+	// time counts for neither Timeout nor IdleTimeout. It never shrinks. Nil: it never waits.
+	Held func() time.Duration
 	// Linger is how long the process may stay after the agent's last word. Default [DefaultLinger].
 	Linger time.Duration
 	// Done is a sign besides the agent's last word that its work is over. Nil: there is none.
 	Done *Sign
+}
+
+// Talk is the plugin's end of a conversation with an agent over stdin; what the agent says comes by
+// [Command.Line]. The function that gets it runs beside Line. When it returns, stdin is closed, and what
+// was said counts as the agent's last word.
+type Talk struct {
+	// Stdin is the agent's. Writing to it may block, and fails once the agent is gone.
+	Stdin io.Writer
+	// Stop is closed when there is a reason to end the agent ([Cut]). What can be said until half of
+	// [Command.Grace] is over is said politely; then comes SIGTERM.
+	Stop <-chan struct{}
+	// Over is closed when the agent says nothing any more: every line of stdout went through Line.
+	Over <-chan struct{}
 }
 
 // grace is the time between the signals for a reason.

@@ -4,7 +4,8 @@
 // Start with [Run] and [Command]. Run keeps the rules that such programs taught the hard way:
 //
 //   - the environment is built explicitly ([Environ]) and carries nothing of the plugin handshake;
-//   - the prompt goes to stdin, which is then closed: an open stdin makes agents wait for ever;
+//   - the prompt goes to stdin, which is then closed: an open stdin makes agents wait for ever; an agent
+//     that speaks a protocol over stdin and stdout is talked with instead ([Talk]);
 //   - stdout and stderr are read at the same time, lines of any usual length, into the exchange and
 //     into the caller's parser ([Events] tells an agent's JSON events from plain text);
 //   - there is a total deadline, an idle deadline, and a short one after the agent's last word,

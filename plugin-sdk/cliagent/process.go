@@ -36,6 +36,10 @@ type process struct {
 	ended  atomic.Bool   // every process has ended: the pipes hold all there will ever be
 	active chan struct{} // a byte came; holds one
 	final  chan struct{} // closed at the agent's last word
+	told   sync.Once     // closes final
+	over   chan struct{} // closed when stdout was read to its end
+	halt   chan struct{} // closed when the agent is to end
+	talked chan struct{} // closed when nothing more is written to stdin
 
 	exited  chan struct{} // closed when the process has ended
 	waitErr error         // valid after exited
@@ -49,6 +53,9 @@ func start(c Command) (*process, error) {
 		stderr: &tail{max: StderrBytes},
 		active: make(chan struct{}, 1),
 		final:  make(chan struct{}),
+		over:   make(chan struct{}),
+		halt:   make(chan struct{}),
+		talked: make(chan struct{}),
 		exited: make(chan struct{}),
 	}
 	theirs, err := p.pipes()
@@ -63,7 +70,7 @@ func start(c Command) (*process, error) {
 		p.owned.Wait()
 		return nil, startFailure(c, err)
 	}
-	p.owned.Go(func() { p.feed(c.Stdin) })
+	p.owned.Go(func() { p.feed(c) })
 	p.owned.Go(func() { p.readLines(c) })
 	p.owned.Go(func() { p.readStderr(c) })
 	return p, nil
@@ -148,13 +155,21 @@ func startFailure(c Command, err error) *failure.Error {
 	return failure.New(kind, "start %s in %s: %w", c.Name, c.Dir, err).WithHint("%s", hint)
 }
 
-// feed writes the prompt and closes stdin. An agent that ends without reading is no error here.
-func (p *process) feed(prompt string) {
-	_, _ = p.stdin.WriteString(prompt)
-	_ = p.stdin.Close()
+// feed writes the prompt, or has the agent talked with, and closes stdin. An agent that ends without
+// reading is no error here.
+func (p *process) feed(c Command) {
+	defer close(p.talked)
+	defer func() { _ = p.stdin.Close() }()
+	if c.Talk == nil {
+		_, _ = p.stdin.WriteString(c.Stdin)
+		return
+	}
+	c.Talk(Talk{Stdin: p.stdin, Stop: p.halt, Over: p.over})
+	p.markFinal()
 }
 
 func (p *process) readLines(c Command) {
+	defer close(p.over)
 	s := &splitter{emit: func(line []byte) {
 		if c.Line != nil && c.Line(line) {
 			p.markFinal()
@@ -228,12 +243,8 @@ func (p *process) touch() {
 	}
 }
 
-// markFinal is called by the reader of stdout alone.
-func (p *process) markFinal() {
-	if !p.isFinal() {
-		close(p.final)
-	}
-}
+// markFinal notes that the agent has said its last word.
+func (p *process) markFinal() { p.told.Do(func() { close(p.final) }) }
 
 func (p *process) isFinal() bool {
 	select {

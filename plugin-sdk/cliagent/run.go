@@ -30,7 +30,7 @@ func Run(ctx context.Context, c Command) (End, error) {
 	if end.Cut != CutNone {
 		end.cause = context.Cause(ctx)
 		end.limit = c.limit(end.Cut)
-		end.Killed = p.stop(c.grace(end.Cut), c.GroupTerm)
+		end.Killed = p.stop(p.part(c, c.grace(end.Cut)), c.GroupTerm)
 	}
 	<-p.exited
 	end.Survivors = p.sweep()

@@ -12,6 +12,23 @@ const (
 	killWait = 5 * time.Second
 )
 
+// part lets those who talk with the agent take their leave, for half of the grace, and returns what is left of it.
+func (p *process) part(c Command, grace time.Duration) time.Duration {
+	close(p.halt)
+	if c.Talk == nil {
+		return grace
+	}
+	begin := time.Now()
+	late := time.NewTimer(grace / 2)
+	defer late.Stop()
+	select {
+	case <-p.talked:
+	case <-p.exited:
+	case <-late.C:
+	}
+	return max(grace-time.Since(begin), 0)
+}
+
 // stop ends the process: politely, because an agent that gets SIGTERM ends its tools, and after the
 // grace by force. It reports whether force was needed. Descendants are noted before each signal, for
 // once their parent is dead nobody knows whose children they were; with group they get the polite

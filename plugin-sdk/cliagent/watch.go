@@ -9,10 +9,10 @@ import (
 // word, and once the sign holds, nothing but the linger time counts: a result that is there is not lost
 // to a deadline.
 func (p *process) watch(ctx context.Context, limits Command) Cut {
-	total, stopTotal := after(limits.Timeout)
-	defer stopTotal()
-	idle, stopIdle := after(limits.IdleTimeout)
-	defer func() { stopIdle() }()
+	total := newClock(limits.Timeout, limits.Held)
+	defer total.stop()
+	idle := newClock(limits.IdleTimeout, limits.Held)
+	defer idle.stop()
 	looks, stopLooks := limits.Done.looks()
 	defer stopLooks()
 	for heard := time.Now(); ; {
@@ -23,18 +23,21 @@ func (p *process) watch(ctx context.Context, limits Command) Cut {
 			return p.linger(ctx, limits.linger(), CutLinger)
 		case <-ctx.Done():
 			return CutCanceled
-		case <-total:
-			return limits.Done.unless(time.Since(heard), CutTimeout)
-		case <-idle:
-			return limits.Done.unless(time.Since(heard), CutIdle)
+		case <-total.rings:
+			if total.over() {
+				return limits.Done.unless(time.Since(heard), CutTimeout)
+			}
+		case <-idle.rings:
+			if idle.over() {
+				return limits.Done.unless(time.Since(heard), CutIdle)
+			}
 		case <-looks:
 			if limits.Done.Holds(time.Since(heard)) {
 				return p.linger(ctx, limits.Done.Linger, CutDone)
 			}
 		case <-p.active:
 			heard = time.Now()
-			stopIdle()
-			idle, stopIdle = after(limits.IdleTimeout)
+			idle.start()
 		}
 	}
 }
@@ -50,13 +53,4 @@ func (p *process) linger(ctx context.Context, limit time.Duration, why Cut) Cut 
 	case <-ctx.Done():
 	}
 	return why
-}
-
-// after is a timer that never fires for 0.
-func after(d time.Duration) (<-chan time.Time, func()) {
-	if d <= 0 {
-		return nil, func() {}
-	}
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
 }

@@ -1,0 +1,134 @@
+package cliagent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// answer is an agent that repeats what it hears, and counts.
+const answer = `n=0; while read line; do n=$((n+1)); echo "$n $line"; done; echo bye >&2`
+
+// The lines of a conversation come while it goes on; its end closes stdin and is the last word.
+func TestTalk(t *testing.T) {
+	heard := make(chan string, 1)
+	var got []string
+	c := shell(answer)
+	c.Line = func(line []byte) bool { heard <- string(line); return false }
+	c.Talk = func(talk Talk) {
+		for _, word := range []string{"one", "two"} {
+			_, _ = fmt.Fprintln(talk.Stdin, word)
+			got = append(got, <-heard)
+		}
+	}
+	end, _ := run(t.Context(), t, c)
+	if diff := cmp.Diff([]string{"1 one\n", "2 two\n"}, got); diff != "" {
+		t.Errorf("answers (-want +got):\n%s", diff)
+	}
+	if !end.Final || end.Cut != CutNone || end.ExitCode != 0 || end.Stderr != "bye" {
+		t.Errorf("end %+v", end)
+	}
+}
+
+// An agent that stays when stdin is closed is put away, with the child that holds its streams.
+func TestTalkWithAgentThatStays(t *testing.T) {
+	c := shell(`sleep 600 & echo up; exec sleep 600`)
+	c.Linger = 20 * time.Millisecond
+	c.Talk = func(Talk) {}
+	end, _ := run(t.Context(), t, c)
+	if end.Cut != CutLinger || !end.Clean() || end.Signal != syscall.SIGTERM {
+		t.Errorf("end %+v", end)
+	}
+}
+
+// A conversation with an agent that has gone ends by itself.
+func TestTalkToNobody(t *testing.T) {
+	var wrote error
+	c := shell(`exit 4`)
+	c.Talk = func(talk Talk) {
+		<-talk.Over
+		_, wrote = io.WriteString(talk.Stdin, strings.Repeat("x", 1<<20))
+	}
+	end, _ := run(t.Context(), t, c)
+	if wrote == nil || end.ExitCode != 4 {
+		t.Errorf("wrote with error %v, end %+v", wrote, end)
+	}
+}
+
+// Who talks with an agent is told to stop, and what is said then is heard before any signal.
+func TestTalkIsStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := shell(`read line; echo "$line" >&2; exit 6`)
+	c.Talk = func(talk Talk) {
+		cancel()
+		<-talk.Stop
+		_, _ = fmt.Fprintln(talk.Stdin, "stop, please")
+		<-talk.Over
+	}
+	end, _ := run(ctx, t, c)
+	if end.Cut != CutCanceled || end.ExitCode != 6 || end.Stderr != "stop, please" {
+		t.Errorf("end %+v", end)
+	}
+}
+
+// One who does not come to an end is not waited for beyond half of the grace.
+func TestTalkThatDoesNotStop(t *testing.T) {
+	c := shell(`echo up; exec sleep 600`)
+	c.Grace, c.Timeout = 40*time.Millisecond, 20*time.Millisecond
+	c.Talk = func(talk Talk) { <-talk.Over }
+	end, _ := run(t.Context(), t, c)
+	if end.Cut != CutTimeout {
+		t.Errorf("end %+v", end)
+	}
+}
+
+// Time that is held counts for no limit: a clock that rang is asked, and rings again later.
+func TestClock(t *testing.T) {
+	var held time.Duration
+	c := newClock(time.Hour, func() time.Duration { return held })
+	defer c.stop()
+	c.since = c.since.Add(-90 * time.Minute)
+	held = 31 * time.Minute
+	if c.over() {
+		t.Error("over after 59 minutes of an hour")
+	}
+	c.since = c.since.Add(-2 * time.Minute)
+	if !c.over() {
+		t.Error("not over after 61 minutes of an hour")
+	}
+	c.start()
+	c.since = c.since.Add(-61 * time.Minute)
+	if !c.over() {
+		t.Error("what was held before the start counts")
+	}
+}
+
+// While somebody else is waited for, silence is nobody's fault.
+func TestHeldIdle(t *testing.T) {
+	begin, looks := time.Now(), 0
+	c := shell(`read line; echo late`)
+	c.IdleTimeout = 10 * time.Millisecond
+	asked := make(chan struct{})
+	c.Held = func() time.Duration {
+		if looks++; looks == 12 { // twice at the start of the run, then each time the clock rings
+			close(asked)
+		}
+		return time.Since(begin)
+	}
+	c.Talk = func(talk Talk) {
+		<-asked
+		_, _ = fmt.Fprintln(talk.Stdin)
+		<-talk.Over
+	}
+	end, lines := run(t.Context(), t, c)
+	if diff := cmp.Diff([]string{"late\n"}, lines); diff != "" || end.Cut != CutNone {
+		t.Errorf("end %+v, lines (-want +got):\n%s", end, diff)
+	}
+}
