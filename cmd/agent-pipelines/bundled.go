@@ -2,6 +2,7 @@ package main
 
 import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/acp/acp"
 	"github.com/dodo-digital/agent-pipelines/plugins/claude/claude"
 	"github.com/dodo-digital/agent-pipelines/plugins/codex/codex"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/hooks"
@@ -17,6 +18,7 @@ var bundled = []struct {
 	name   string
 	plugin func(version string) sdk.Plugin
 }{
+	{"acp", acp.Plugin},
 	{"claude", claude.Plugin},
 	{"codex", codex.Plugin},
 	{"hooks", hooks.Plugin},

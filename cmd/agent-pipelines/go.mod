@@ -6,6 +6,7 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/acp v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/claude v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/codex v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/hooks v0.1.0
@@ -18,6 +19,8 @@ require (
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
 )
+
+require github.com/coder/acp-go-sdk v0.13.0 // indirect
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
@@ -47,6 +50,7 @@ require (
 replace (
 	github.com/dodo-digital/agent-pipelines/kernel => ../../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
+	github.com/dodo-digital/agent-pipelines/plugins/acp => ../../plugins/acp
 	github.com/dodo-digital/agent-pipelines/plugins/claude => ../../plugins/claude
 	github.com/dodo-digital/agent-pipelines/plugins/codex => ../../plugins/codex
 	github.com/dodo-digital/agent-pipelines/plugins/hooks => ../../plugins/hooks

@@ -63,6 +63,7 @@ func buildPrograms(dir string) error {
 	sources := map[string]string{
 		"bin/agent-pipelines":            "./cmd/agent-pipelines",
 		"bin/serial/agent-plugin-serial": "./cmd/agent-pipelines/testdata/serial",
+		"agents/acp-agent":               "./plugins/acp/internal/fakeagent/acp-agent",
 	}
 	plugins, err := filepath.Glob(filepath.Join(root, "plugins", "*", "go.mod"))
 	if err != nil {

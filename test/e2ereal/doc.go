@@ -14,6 +14,9 @@
 //     testdata/calls anew, scrubbed of what differs from machine to machine; with "-args -smoke" it runs
 //     only the few that show that the CLIs work at all.
 //
+// TestRealACP drives both through the Agent Client Protocol, by the adapters that npm has for them, while a
+// person answers what they ask.
+//
 // TestRealClaude runs Claude Code alone and holds it to everything that plugins/claude relies on. After
 // "make build", from the test module:
 //

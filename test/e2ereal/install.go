@@ -19,9 +19,13 @@ type CLI struct {
 	Name, Package, Version string
 	// natives is where packages named after the platform keep that binary: a pattern below node_modules.
 	natives string
+	// lean leaves out the package's optional dependencies.
+	lean bool
 }
 
-// Claude and Codex are the releases that the product is tested with.
+// Claude and Codex are the releases that the product is tested with. ClaudeACP and CodexACP speak the Agent
+// Client Protocol for them: programs for Node.js, lean because the agent that each brings along is of another
+// release; they are told where ours are.
 var (
 	Claude = CLI{
 		Name: "claude", Package: "@anthropic-ai/claude-code", Version: "2.1.329",
@@ -30,6 +34,14 @@ var (
 	Codex = CLI{
 		Name: "codex", Package: "@openai/codex", Version: "0.169.0",
 		natives: "@openai/codex-*/vendor/*/bin/codex",
+	}
+	ClaudeACP = CLI{
+		Name: "claude-agent-acp", Package: "@agentclientprotocol/claude-agent-acp", Version: "0.100.0",
+		natives: "@agentclientprotocol/claude-agent-acp/dist/index.js", lean: true,
+	}
+	CodexACP = CLI{
+		Name: "codex-acp", Package: "@agentclientprotocol/codex-acp", Version: "2.6.0",
+		natives: "@agentclientprotocol/codex-acp/dist/index.js", lean: true,
 	}
 )
 
@@ -91,8 +103,11 @@ func (c CLI) npmInstall(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("npm is needed to install %s: %w; install Node.js", c.Package, err)
 	}
-	out, err := exec.CommandContext(ctx, npm, "install", "--prefix", dir,
-		"--ignore-scripts", "--no-audit", "--no-fund", c.Package+"@"+c.Version).CombinedOutput()
+	args := []string{"install", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", c.Package + "@" + c.Version}
+	if c.lean {
+		args = append(args, "--omit=optional")
+	}
+	out, err := exec.CommandContext(ctx, npm, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("npm install %s@%s: %w\n%s", c.Package, c.Version, err, out)
 	}

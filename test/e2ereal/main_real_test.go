@@ -72,7 +72,11 @@ func install() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	for _, cli := range []CLI{Claude, Codex} {
+	clis := []CLI{Claude, Codex}
+	if !*smoke {
+		clis = append(clis, ClaudeACP, CodexACP)
+	}
+	for _, cli := range clis {
 		if installed[cli.Name], err = cli.Install(ctx, cache); err != nil {
 			return err
 		}

@@ -110,6 +110,11 @@ var Walls = []Wall{
 		Reason: pluginReason,
 	},
 	{
+		Room:   "plugins/acp/...",
+		Allow:  []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/coder/acp-go-sdk"},
+		Reason: pluginReason,
+	},
+	{
 		Room: "plugins/*/...", Allow: []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
 		Reason: pluginReason,
 	},
@@ -146,4 +151,5 @@ type Single struct{ Import, Reason string }
 // Singles lists the imports that stay in one place.
 var Singles = []Single{
 	{"gopkg.in/yaml.v3", "one private room reads YAML, so that moving to the maintained fork is one line"},
+	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol; everything else knows its provider"},
 }

@@ -1,0 +1,89 @@
+package acp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	protocol "github.com/coder/acp-go-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
+)
+
+// words are what the protocol calls errors and the ends of turns, beyond what all agents share. Error codes
+// are those of JSON-RPC and of the protocol.
+var words = map[string]outcome.Class{
+	"-32000":            outcome.Login,
+	"-32602":            outcome.Refused,
+	"-32601":            outcome.Refused,
+	"-32800":            outcome.Interrupted,
+	"max_tokens":        outcome.OutputLimit,
+	"max_turn_requests": outcome.TurnLimit,
+	"cancelled":         outcome.Interrupted,
+	notSpoken:           outcome.Config,
+}
+
+// notSpoken is our word for a program that said nothing in the protocol.
+const notSpoken = "no_agent_client_protocol"
+
+// classifier knows the agent of a configuration.
+func (s setup) classifier() outcome.Agent {
+	a := outcome.Agent{
+		Name: s.title, Final: "its answer to the prompt", Words: words,
+		Hints: map[outcome.Class]string{
+			outcome.Config: "check command in the provider's configuration: it has to start an agent that speaks the Agent Client Protocol",
+			outcome.Denied: "allow it by policy.approvals of the pipeline, or by permissions in the provider's configuration",
+		},
+	}
+	if s.login != "" {
+		a.Hints[outcome.Login] = s.login + "; then resume"
+	}
+	return a
+}
+
+// faultOf reads an error that the agent answered with. What went wrong is often in its data alone.
+func faultOf(e *protocol.RequestError) outcome.Fault {
+	f := outcome.Fault{Words: []string{strconv.Itoa(e.Code)}, Message: strings.TrimSpace(e.Message)}
+	data, ok := e.Data.(map[string]any)
+	if !ok {
+		if text, ok := e.Data.(string); ok && text != "" {
+			f.Message += ": " + text
+		}
+		return f
+	}
+	for _, key := range []string{"code", "type", "kind", "errorKind", "error_type"} {
+		if word, ok := data[key].(string); ok {
+			f.Words = append([]string{word}, f.Words...)
+		}
+	}
+	for _, key := range []string{"status", "statusCode", "status_code"} {
+		if status, ok := data[key].(float64); ok {
+			f.Status = cmp.Or(f.Status, int(status))
+		}
+	}
+	for _, key := range []string{"details", "message", "error", "reason"} {
+		if text := textOf(data[key]); text != "" {
+			f.Message += ": " + text
+			break
+		}
+	}
+	return f
+}
+
+// textOf is a value for a person.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	default:
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Sprint(v)
+		}
+		return string(raw)
+	}
+}

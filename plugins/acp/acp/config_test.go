@@ -1,0 +1,118 @@
+package acp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestReadConfig(t *testing.T) {
+	for _, tt := range []struct {
+		agent, config string
+		want          []string // the command line
+		mode          string
+		message, hint string // parts of the refusal
+	}{
+		{agent: "claude", want: []string{"claude-agent-acp"}},
+		{agent: "codex", config: `{}`, want: []string{"codex-acp"}, mode: "read-only"},
+		{agent: "codex", config: `{"mode":"workspace-write"}`, want: []string{"codex-acp"}, mode: "workspace-write"},
+		{agent: "opencode", config: `{"command":["/opt/opencode","acp"]}`, want: []string{"/opt/opencode", "acp"}},
+		{config: `{"agent":"gemini"}`, want: []string{"gemini", "--acp", "--skip-trust"}},
+		{config: `{"command":["my-agent"]}`, want: []string{"my-agent"}},
+		{config: ``, message: "needs an agent or a command", hint: "acp-claude, acp-codex, acp-gemini, acp-opencode"},
+		{config: `{"agent":"codx"}`, message: `unknown agent "codx"`, hint: `did you mean "codex"?`},
+		{config: `{"agent":"qqqqqqqq"}`, message: `unknown agent`, hint: "known are claude, codex, gemini, opencode"},
+		{config: `{"comand":["x"]}`, message: `did you mean "command"?`},
+		{agent: "claude", config: `{"agent":"codex"}`, message: `unknown key "agent"`},
+		{agent: "claude", config: `{"permissions":"yes"}`, message: `unknown permissions "yes"`, hint: "ask, allow, deny"},
+		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first of the list"},
+		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "switches"},
+	} {
+		s, err := New(tt.agent, environ).read(json.RawMessage(tt.config))
+		if tt.message != "" {
+			f := failure.From(err)
+			if f == nil || f.Kind != failure.ConfigInvalid || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
+				t.Errorf("%s %s: %v, want %q, hint %q", tt.agent, tt.config, err, tt.message, tt.hint)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s %s: %v", tt.agent, tt.config, err)
+		}
+		if diff := cmp.Diff([]any{tt.want, tt.mode, "ask"}, []any{s.command, s.Mode, s.Permissions}); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.agent, tt.config, diff)
+		}
+	}
+}
+
+// An agent that is not installed is named, with the line that installs it.
+func TestMissing(t *testing.T) {
+	for agent, install := range map[string]string{
+		"claude": "npm install -g @agentclientprotocol/claude-agent-acp", "codex": "npm install -g @agentclientprotocol/codex-acp",
+		"gemini": "npm install -g @google/gemini-cli", "opencode": "npm install -g opencode-ai",
+	} {
+		p := New(agent, func() []string { return []string{"PATH=" + t.TempDir()} })
+		f := failure.From(p.Validate(t.Context(), sdk.ValidateRequest{}))
+		if f == nil || f.Kind != failure.ProviderMissing || !strings.Contains(f.Hint, install) || !strings.Contains(f.Hint, "provider acp-"+agent) {
+			t.Errorf("%s: %+v", agent, f)
+		}
+	}
+}
+
+// The command line gets the model where an agent has no other way, and the environment of the configuration.
+func TestCommand(t *testing.T) {
+	bin := t.TempDir()
+	program := filepath.Join(bin, "gemini")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := New("gemini", func() []string { return []string{"PATH=" + bin, "A=1", "PLUGIN_MIN_PORT=1"} })
+	s, err := p.read(json.RawMessage(`{"env":{"A":"2","B":"3"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := p.command(s, sdk.ExecuteRequest{Model: "pro", Environment: map[string]string{"C": "4"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"--acp", "--skip-trust", "-m", "pro"}, cmd.Args); diff != "" || cmd.Path != program {
+		t.Errorf("%s, arguments (-want +got):\n%s", cmd.Path, diff)
+	}
+	if diff := cmp.Diff([]string{"A=2", "B=3", "C=4", "PATH=" + bin}, cmd.Env); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+// The plugin serves a provider for any agent and one for each known; the schema names the same agents.
+func TestPlugin(t *testing.T) {
+	var names []string
+	for _, p := range Plugin("1.0.0").Providers {
+		names = append(names, p.Describe().Name)
+		if has := strings.Contains(string(p.Describe().ConfigSchema), `"agent"`); has != (p.Describe().Name == name) {
+			t.Errorf("%s: agent in the schema: %v", p.Describe().Name, has)
+		}
+	}
+	if diff := cmp.Diff(slices.Concat([]string{name}, presets()), names); diff != "" {
+		t.Errorf("providers (-want +got):\n%s", diff)
+	}
+	var schema struct {
+		Properties struct {
+			Agent       struct{ Enum []string }
+			Permissions struct{ Enum []string }
+		}
+	}
+	if err := json.Unmarshal(configSchema, &schema); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]string{agents(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
+		t.Errorf("schema (-want +got):\n%s", diff)
+	}
+}

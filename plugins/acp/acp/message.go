@@ -1,0 +1,157 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+
+	protocol "github.com/coder/acp-go-sdk"
+)
+
+// What agents say, as far as it is used here. What is sent are the SDK's own types; these are read with less
+// severity than those: a field that an agent has in another form is left out, and the rest still counts.
+
+// read decodes what an agent said.
+func read(raw []byte, into any) bool {
+	err := json.Unmarshal(raw, into)
+	var mismatch *json.UnmarshalTypeError
+	return err == nil || errors.As(err, &mismatch)
+}
+
+// initialized answers initialize.
+type initialized struct {
+	ProtocolVersion int `json:"protocolVersion"`
+	Can             can `json:"agentCapabilities"`
+	Agent           struct {
+		Version string `json:"version"`
+	} `json:"agentInfo"`
+}
+
+// can is what an agent offers beyond the least.
+type can struct {
+	Load     bool `json:"loadSession"`
+	Sessions struct {
+		Resume *struct{} `json:"resume"`
+	} `json:"sessionCapabilities"`
+}
+
+// opened answers session/new, session/load and session/resume.
+type opened struct {
+	ID      protocol.SessionId `json:"sessionId"`
+	Options []option           `json:"configOptions"`
+	Modes   *modes             `json:"modes"`
+	Models  *models            `json:"models"`
+}
+
+// option is a setting of the session with values to choose from, or a switch.
+type option struct {
+	ID       string          `json:"id"`
+	Category string          `json:"category"`
+	Current  json.RawMessage `json:"currentValue"` // a text, or true or false
+	Values   []choice        `json:"options"`
+}
+
+// choice is a value, or a group of such.
+type choice struct {
+	Value string   `json:"value"`
+	Group []choice `json:"options"`
+}
+
+type modes struct {
+	Current   string `json:"currentModeId"`
+	Available []struct {
+		ID string `json:"id"`
+	} `json:"availableModes"`
+}
+
+type models struct {
+	Current   string `json:"currentModelId"`
+	Available []struct {
+		ID string `json:"modelId"`
+	} `json:"availableModels"`
+}
+
+// turnEnd answers session/prompt.
+type turnEnd struct {
+	Reason protocol.StopReason `json:"stopReason"`
+	Usage  *tokens             `json:"usage"`
+	Meta   struct {
+		Quota struct {
+			Tokens *tokens      `json:"token_count"`
+			Models []modelUsage `json:"model_usage"`
+		} `json:"quota"`
+	} `json:"_meta"`
+}
+
+type modelUsage struct {
+	Model  string  `json:"model"`
+	Tokens *tokens `json:"token_count"`
+}
+
+// tokens are counted in different words: the protocol's own, and those of _meta.quota (claude, codex) and of
+// Gemini, which has input_tokens and output_tokens. Cache reads and writes are no part of the input.
+type tokens struct {
+	Input       *int64 `json:"inputTokens"`
+	Output      *int64 `json:"outputTokens"`
+	CacheRead   *int64 `json:"cachedReadTokens"`
+	CacheWrite  *int64 `json:"cachedWriteTokens"`
+	Thought     *int64 `json:"thoughtTokens"`
+	InputSnake  *int64 `json:"input_tokens"`
+	OutputSnake *int64 `json:"output_tokens"`
+}
+
+// update is session/update.
+type update struct {
+	Update struct {
+		Kind string `json:"sessionUpdate"`
+	} `json:"update"`
+}
+
+// chunk is a piece of a message or of a thought.
+type chunk struct {
+	MessageID string `json:"messageId"`
+	Content   struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+// usageUpdate tells how full the context is, and sometimes what the session has cost.
+type usageUpdate struct {
+	Cost *struct {
+		Amount   float64 `json:"amount"`
+		Currency string  `json:"currency"`
+	} `json:"cost"`
+}
+
+// toolUpdate announces a tool call, changes what is known of one, or is part of a request for permission.
+type toolUpdate struct {
+	ToolCallID string            `json:"toolCallId"`
+	Name       string            `json:"name"`
+	Title      string            `json:"title"`
+	Kind       protocol.ToolKind `json:"kind"`
+	Status     string            `json:"status"`
+	RawInput   json.RawMessage   `json:"rawInput"`
+	RawOutput  json.RawMessage   `json:"rawOutput"`
+	Content    []toolContent     `json:"content"`
+	Locations  []location        `json:"locations"`
+	Meta       struct {
+		ClaudeCode struct {
+			ToolName string `json:"toolName"`
+		} `json:"claudeCode"`
+	} `json:"_meta"`
+}
+
+// toolContent is a text, or the change of a file.
+type toolContent struct {
+	Type    string  `json:"type"` // content, diff, terminal
+	Path    string  `json:"path"`
+	OldText *string `json:"oldText"`
+	NewText string  `json:"newText"`
+	Content struct {
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+type location struct {
+	Path string `json:"path"`
+}

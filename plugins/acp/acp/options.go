@@ -1,0 +1,191 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	protocol "github.com/coder/acp-go-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// session is the agent's session before its first prompt.
+type session struct {
+	opened
+	ask   func(method string, params, result any) error
+	title string // of the agent
+}
+
+// noServers says that the agent gets no MCP servers from us; it has those of its own configuration.
+var noServers = []protocol.McpServer{}
+
+func (s *session) begin(dir string) error {
+	if err := s.ask(protocol.AgentMethodSessionNew, protocol.NewSessionRequest{Cwd: dir, McpServers: noServers}, &s.opened); err != nil {
+		return err
+	}
+	if s.ID == "" {
+		return fmt.Errorf("%s began a session without an id", s.title)
+	}
+	return nil
+}
+
+// take goes on with a session, and reports whether it could: an agent that has forgotten it begins anew.
+func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error) {
+	var err error
+	switch {
+	case can.Sessions.Resume != nil:
+		err = s.ask(protocol.AgentMethodSessionResume, protocol.ResumeSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+	case can.Load:
+		err = s.ask(protocol.AgentMethodSessionLoad, protocol.LoadSessionRequest{SessionId: id, Cwd: dir, McpServers: noServers}, &s.opened)
+	default:
+		return false, nil
+	}
+	if no := (*protocol.RequestError)(nil); errors.As(err, &no) {
+		return false, nil
+	}
+	s.ID = id
+	return err == nil, err
+}
+
+// configure sets model, mode and the other settings.
+func (s *session) configure(want setup, model string) error {
+	if model != "" && want.modelFlag == "" {
+		if err := s.setModel(model); err != nil {
+			return err
+		}
+	}
+	if want.Mode != "" {
+		if err := s.setMode(want.Mode); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(want.ConfigOptions)) {
+		if err := s.setOption(id, want.ConfigOptions[id]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) setModel(model string) error {
+	if o := s.find("model"); o != nil {
+		return s.setOption(o.ID, model)
+	}
+	if s.Models == nil {
+		return failure.New(failure.ConfigInvalid, "%s offers no choice of a model", s.title).
+			WithHint("name no model in the pipeline, and choose it in the agent's own configuration or by command")
+	}
+	var known []string
+	for _, m := range s.Models.Available {
+		known = append(known, m.ID)
+	}
+	if s.Models.Current == model {
+		return nil
+	}
+	err := s.ask(protocol.AgentMethodSessionSetModel, protocol.UnstableSetSessionModelRequest{SessionId: s.ID, ModelId: protocol.UnstableModelId(model)}, nil)
+	if err == nil {
+		s.Models.Current = model
+	}
+	return s.refused(err, "model", model, known)
+}
+
+func (s *session) setMode(mode string) error {
+	if o := s.find("mode"); o != nil {
+		return s.setOption(o.ID, mode)
+	}
+	if s.Modes == nil {
+		return failure.New(failure.ConfigInvalid, "%s offers no modes", s.title).WithHint("leave mode out of its configuration")
+	}
+	var known []string
+	for _, m := range s.Modes.Available {
+		known = append(known, m.ID)
+	}
+	if s.Modes.Current == mode {
+		return nil
+	}
+	err := s.ask(protocol.AgentMethodSessionSetMode, protocol.SetSessionModeRequest{SessionId: s.ID, ModeId: protocol.SessionModeId(mode)}, nil)
+	return s.refused(err, "mode", mode, known)
+}
+
+// setOption sets a text or a switch, unless it stands so already.
+func (s *session) setOption(id string, value any) error {
+	var known []string
+	for _, o := range s.Options {
+		if o.ID == id {
+			if want, err := json.Marshal(value); err == nil && string(want) == string(o.Current) {
+				return nil
+			}
+			known = values(o.Values)
+		}
+	}
+	var r struct {
+		Options []option `json:"configOptions"`
+	}
+	err := s.ask(protocol.AgentMethodSessionSetConfigOption, s.setting(id, value), &r)
+	if err == nil && len(r.Options) > 0 {
+		s.Options = r.Options
+	}
+	return s.refused(err, id, fmt.Sprint(value), known)
+}
+
+func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionRequest {
+	configID := protocol.SessionConfigId(id)
+	if on, ok := value.(bool); ok {
+		return protocol.SetSessionConfigOptionRequest{Boolean: &protocol.SetSessionConfigOptionBoolean{SessionId: s.ID, ConfigId: configID, Type: "boolean", Value: on}}
+	}
+	return protocol.SetSessionConfigOptionRequest{ValueId: &protocol.SetSessionConfigOptionValueId{
+		SessionId: s.ID, ConfigId: configID, Value: protocol.SessionConfigValueId(fmt.Sprint(value)),
+	}}
+}
+
+// refused puts an agent's refusal of a setting in the words of the one who made it.
+func (s *session) refused(err error, what, value string, known []string) error {
+	var no *protocol.RequestError
+	if !errors.As(err, &no) {
+		return err
+	}
+	f := failure.New(failure.ConfigInvalid, "%s does not take %s %q: %s", s.title, what, value, faultOf(no).Message)
+	if len(known) > 0 {
+		return f.WithHint("it offers %s", strings.Join(known, ", "))
+	}
+	return f.WithHint("see the agent's documentation for what it offers")
+}
+
+// find is the setting of a category; agents that name no category use its word as the id.
+func (s *session) find(category string) *option {
+	for i, o := range s.Options {
+		if o.Category == category || o.ID == category {
+			return &s.Options[i]
+		}
+	}
+	return nil
+}
+
+// model is the model that is set, "" where the agent does not say.
+func (s *session) model() string {
+	var current string
+	if o := s.find("model"); o != nil && read(o.Current, &current) {
+		return current
+	}
+	if s.Models != nil {
+		return s.Models.Current
+	}
+	return ""
+}
+
+// values lists what a setting may be.
+func values(list []choice) []string {
+	var names []string
+	for _, c := range list {
+		if len(c.Group) > 0 {
+			names = append(names, values(c.Group)...)
+		} else {
+			names = append(names, c.Value)
+		}
+	}
+	return names
+}

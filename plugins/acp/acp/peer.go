@@ -1,0 +1,191 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+
+	protocol "github.com/coder/acp-go-sdk"
+)
+
+// errGone is what a call gets when the agent says nothing any more.
+var errGone = errors.New("the agent has gone")
+
+// message is a line of JSON-RPC 2.0.
+type message struct {
+	Version string                 `json:"jsonrpc"`
+	ID      json.RawMessage        `json:"id,omitempty"`
+	Method  string                 `json:"method,omitempty"`
+	Params  json.RawMessage        `json:"params,omitempty"`
+	Result  json.RawMessage        `json:"result,omitempty"`
+	Error   *protocol.RequestError `json:"error,omitempty"`
+}
+
+// peer is one end of a JSON-RPC connection, line by line. What the other end tells is handled in the order in
+// which it comes, in [peer.line]; what it asks is answered beside. Safe for concurrent use.
+type peer struct {
+	// told handles a notification; it is called by line, and the next line waits for it.
+	told func(method string, params json.RawMessage)
+	// asked prepares the answer to a request in the same way; the answer itself is made by what it returns, which
+	// may take its time. A nil answer says that there is no such method.
+	asked func(method string, params json.RawMessage) func() any
+
+	mu      sync.Mutex // guards:
+	out     io.Writer
+	last    int
+	waiting map[string]chan message
+	spoke   bool
+
+	answers sync.WaitGroup
+}
+
+// attach says where to write.
+func (p *peer) attach(out io.Writer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.out = out
+}
+
+// heard reports whether the other end wrote any message.
+func (p *peer) heard() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.spoke
+}
+
+// line takes a line of the other end. What is no message is left out: agents log to stdout now and then.
+func (p *peer) line(line []byte) {
+	m, ok := parse(line)
+	if !ok {
+		return
+	}
+	p.mu.Lock()
+	p.spoke = true
+	p.mu.Unlock()
+	switch {
+	case m.Method == "":
+		p.settle(m)
+	case len(m.ID) == 0:
+		p.told(m.Method, m.Params)
+	default:
+		answer := p.asked(m.Method, m.Params)
+		p.answers.Go(func() { p.answer(m, answer) })
+	}
+}
+
+// parse reads a message: an object that calls a method or answers a call.
+func parse(line []byte) (message, bool) {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' {
+		return message{}, false
+	}
+	var m message
+	if json.Unmarshal(line, &m) != nil {
+		return message{}, false
+	}
+	if bytes.Equal(m.ID, []byte("null")) {
+		m.ID = nil
+	}
+	return m, m.Method != "" || len(m.ID) > 0
+}
+
+// settle hands an answer to whoever waits for it.
+func (p *peer) settle(m message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if to, ok := p.waiting[string(m.ID)]; ok {
+		delete(p.waiting, string(m.ID))
+		to <- m // holds one
+	}
+}
+
+func (p *peer) answer(m message, answer func() any) {
+	reply := message{ID: m.ID}
+	var err error
+	if answer == nil {
+		reply.Error = protocol.NewMethodNotFound(m.Method)
+	} else if reply.Result, err = json.Marshal(answer()); err != nil {
+		reply.Error = protocol.NewInternalError(err.Error())
+	}
+	_ = p.write(reply) // one who has gone needs no answer
+}
+
+// call asks the other end and reads its answer into result, which may be nil. It waits until there is an
+// answer, ctx ends, or over is closed. A refusal is a *protocol.RequestError.
+func (p *peer) call(ctx context.Context, over <-chan struct{}, method string, params, result any) error {
+	answer, err := p.send(method, params)
+	if err != nil {
+		return err
+	}
+	select {
+	case m := <-answer:
+		return m.read(result)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-over:
+	}
+	select { // what was said last counts
+	case m := <-answer:
+		return m.read(result)
+	default:
+		return errGone
+	}
+}
+
+// send asks and returns where the answer will come.
+func (p *peer) send(method string, params any) (<-chan message, error) {
+	answer := make(chan message, 1)
+	p.mu.Lock()
+	p.last++
+	id := strconv.Itoa(p.last)
+	if p.waiting == nil {
+		p.waiting = map[string]chan message{}
+	}
+	p.waiting[id] = answer
+	p.mu.Unlock()
+	return answer, p.tell(method, params, json.RawMessage(id))
+}
+
+// tell sends a message that calls a method; without an id it is not answered.
+func (p *peer) tell(method string, params any, id json.RawMessage) error {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return p.write(message{ID: id, Method: method, Params: raw})
+}
+
+func (p *peer) write(m message) error {
+	m.Version = "2.0"
+	line, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	out := p.out
+	p.mu.Unlock()
+	if out == nil {
+		return errGone
+	}
+	_, err = out.Write(append(line, '\n'))
+	return err
+}
+
+// read is the result of an answer. One without a result that is expected leaves it as it is.
+func (m message) read(result any) error {
+	if m.Error != nil {
+		return m.Error
+	}
+	if result == nil || len(m.Result) == 0 {
+		return nil
+	}
+	if !read(m.Result, result) {
+		return fmt.Errorf("an answer that cannot be read: %.100s", m.Result)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package acp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+)
+
+// asking is a script with one request, about a call whose arguments are known from before.
+const asking = `{"turns":[{"steps":[
+	{"update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Write a.txt","kind":"edit","status":"in_progress","content":[{"type":"diff","path":"/a.txt","oldText":null,"newText":"x\n"}]}},
+	{"ask":{"toolCallId":"t1","title":"Edit files","locations":[{"path":"/a.txt"}],"status":"pending"},
+		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}},{"say":"written"}],
+		"refused":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"failed"}},{"say":"left"}]}
+]},{"steps":[{"say":"I see."}]}]}`
+
+func TestVerdicts(t *testing.T) {
+	told := func(reason string) []string {
+		return []string{"do it", "Not all was allowed that you asked permission for:\n\n- Edit files: " + reason + "\n\nDo not try the same again. Go on with your task in the light of this."}
+	}
+	once := []string{"do it"}
+	for _, tt := range []struct {
+		name    string
+		verdict sdk.Verdict
+		output  string
+		prompts []string
+		results int
+	}{
+		{"run", sdk.Verdict{Action: sdk.VerdictRun}, "written\n", once, 1},
+		{"deny", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git"}, "left\n\nI see.\n", told("use git"), 0},
+		{"skip", sdk.Verdict{Action: sdk.VerdictSkip, Reason: "policy"}, "left\n", once, 0},
+		{
+			"use",
+			sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess, Result: json.RawMessage(`"ok"`)}},
+			"left\n\nI see.\n", told(`it has been done already, with this result: "ok"`), 0,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := &plugintest.Exchange{Otherwise: tt.verdict}
+			var log string
+			result, err := execute(t, x, asking, "", func(r *sdk.ExecuteRequest) { log = logged(t, r) })
+			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Output != tt.output {
+				t.Errorf("result %+v, error %v", result, err)
+			}
+			if diff := cmp.Diff(tt.prompts, prompts(t, log)); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+			r := x.Record()
+			call := sdk.ToolCall{CallID: "t1", Tool: "edit", Effect: sdk.EffectOnce, Args: json.RawMessage(`{"title":"Edit files","paths":["/a.txt"],"diff":[{"path":"/a.txt","new":"x\n"}]}`)}
+			if diff := cmp.Diff([]sdk.ToolCall{call}, r.Calls); diff != "" {
+				t.Errorf("calls (-want +got):\n%s", diff)
+			}
+			if len(r.Results) != tt.results || len(r.Observed) > 0 {
+				t.Errorf("results %v, observed %v", r.Results, r.Observed)
+			}
+		})
+	}
+}
+
+// Without a question, by the configuration.
+func TestPermissionsConfigured(t *testing.T) {
+	for permissions, output := range map[string]string{"allow": "written\n", "deny": "left\n\nI see.\n"} {
+		result, x, err := attemptOf(t, asking, `,"permissions":"`+permissions+`"`, nil)
+		if err != nil || result.Output != output {
+			t.Errorf("%s: result %+v, error %v", permissions, result, err)
+		}
+		r := x.Record()
+		want := []sdk.ToolResult{{CallID: "t1", Status: map[string]sdk.ToolStatus{"allow": sdk.ToolSuccess, "deny": sdk.ToolDenied}[permissions]}}
+		if diff := cmp.Diff(want, r.ObservedResults); diff != "" || len(r.Calls) > 0 || len(r.Observed) != 1 {
+			t.Errorf("%s: calls %v, observed %v; results (-want +got):\n%s", permissions, r.Calls, r.Observed, diff)
+		}
+	}
+}
+
+// A call that is asked about twice is two calls to the kernel, each with its result.
+func TestAskedTwice(t *testing.T) {
+	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
+		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := x.Record()
+	if len(r.Calls) != 2 || r.Calls[0].CallID != "t1" || r.Calls[1].CallID != "t1#2" || len(r.Results) != 2 {
+		t.Errorf("calls %v, results %v", r.Calls, r.Results)
+	}
+}
+
+// What the agent does not end is ended with its turn.
+func TestUnfinishedCalls(t *testing.T) {
+	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := x.Record()
+	if len(r.Results) != 1 || r.Results[0].Status != sdk.ToolError || len(r.ObservedResults) != 1 || r.ObservedResults[0].CallID != "t2" {
+		t.Errorf("results %v, observed %v", r.Results, r.ObservedResults)
+	}
+}
+
+// Where the agent offers nothing that fits, nothing is decided: an answer that it did not offer is never given.
+func TestNoOptionFits(t *testing.T) {
+	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
+	if result, _, err := attemptOf(t, script, "", nil); err != nil || result.Output != "so be it\n" {
+		t.Errorf("result %+v, error %v", result, err)
+	}
+}
+
+// An agent that stops each time it is refused something has not done its work.
+func TestDeniedForGood(t *testing.T) {
+	x := &plugintest.Exchange{Otherwise: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
+	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`
+	result, err := execute(t, x, script, "", nil)
+	if err != nil || result.Outcome != sdk.OutcomePermissionDenied || failure.KindOf(result.Error) != failure.ApprovalDenied {
+		t.Errorf("result %+v, error %v", result, err)
+	}
+	if n := len(x.Record().Calls); n != maxTurns {
+		t.Errorf("asked in %d turns, want %d", n, maxTurns)
+	}
+}
+
+// A kernel that gives no verdict, because it ends the attempt, leaves the agent without permission.
+func TestNoVerdict(t *testing.T) {
+	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "nobody is there") }}
+	result, err := execute(t, x, asking, "", nil)
+	if err != nil || !strings.HasPrefix(result.Output, "left") {
+		t.Errorf("result %+v, error %v", result, err)
+	}
+}

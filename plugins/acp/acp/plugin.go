@@ -1,0 +1,105 @@
+package acp
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"os"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+)
+
+const name = "acp"
+
+//go:embed config.schema.json
+var configSchema []byte
+
+// Plugin is the plugin agent-plugin-acp: a provider for any agent, and one for each that is known. The version
+// is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	p := sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{New("", os.Environ)}}
+	for _, known := range profiles {
+		p.Providers = append(p.Providers, New(known.agent, os.Environ))
+	}
+	return p
+}
+
+// Provider drives agents by the Agent Client Protocol. It is safe for concurrent use: each attempt is a process
+// of its own.
+type Provider struct {
+	profile    *profile // nil for any agent
+	environ    func() []string
+	startLimit time.Duration
+}
+
+// defaultStartLimit is how long an agent may take until it is ready for the prompt; npx installs within it.
+const defaultStartLimit = 2 * time.Minute
+
+// New returns the provider for an agent that is known by this word, or for any agent if it is empty. Agents
+// start from the environment that environ returns, usually os.Environ; it is asked once for each call.
+func New(agent string, environ func() []string) *Provider {
+	return &Provider{profile: profileOf(agent), environ: environ, startLimit: defaultStartLimit}
+}
+
+// presets are the names of the providers for known agents.
+func presets() []string {
+	names := agents()
+	for i, agent := range names {
+		names[i] = name + "-" + agent
+	}
+	return names
+}
+
+// Describe says what a pipeline may ask of the provider. What depends on the agent is promised where most
+// agents keep it: requests for permission, and sessions that can be taken up.
+func (p *Provider) Describe() sdk.Component {
+	c := sdk.Component{
+		Name:         name,
+		Summary:      "Any agent that speaks the Agent Client Protocol",
+		ConfigSchema: configSchema,
+		Needs:        &sdk.Needs{Network: true, Read: []string{"~/.local/bin"}},
+		Provider: &sdk.ProviderTraits{
+			ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityRemote, GatedTools: true, ObservedTools: true,
+			Usage: sdk.ReportsSome, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
+		},
+	}
+	if p.profile != nil {
+		c.Name, c.Summary = name+"-"+p.profile.agent, p.profile.title+", driven through the Agent Client Protocol"
+		c.ConfigSchema = withoutAgent(configSchema)
+		c.Needs.Write = p.profile.writes
+		c.Provider.NestedSandbox = p.profile.nestedSandbox
+		if p.profile.partialUsage {
+			c.Provider.Usage = sdk.ReportsNever
+		}
+		if p.profile.unpriced {
+			c.Provider.Cost = sdk.ReportsNever
+		}
+	}
+	return c
+}
+
+// withoutAgent is the schema of a provider whose agent is fixed.
+func withoutAgent(schema []byte) []byte {
+	var tree map[string]any
+	if err := json.Unmarshal(schema, &tree); err != nil {
+		panic(err) // it is a file of ours
+	}
+	delete(tree["properties"].(map[string]any), "agent") //nolint:forcetypeassert // as above
+	short, err := json.Marshal(tree)
+	if err != nil {
+		panic(err)
+	}
+	return short
+}
+
+// Validate refuses a configuration that cannot work, and one whose command is not installed.
+func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	s, err := p.read(req.Config)
+	if err != nil {
+		return err
+	}
+	_, err = p.lookup(s, cliagent.Environ(p.environ(), s.Env))
+	return err
+}

@@ -1,0 +1,75 @@
+package acp
+
+// profile is what is known of an agent beyond the protocol. The versions are those that were looked at; others
+// differ in the names of modes and models, which the agent itself lists.
+type profile struct {
+	// agent is the word for it in the configuration, title its name for people.
+	agent, title string
+	// command is its command line.
+	command []string
+	// install is the line to type where it is missing.
+	install string
+	// login says what to do where it is not logged in.
+	login string
+	// mode is the mode that is set where the configuration names none; "" leaves the agent's own.
+	mode string
+	// modelFlag is the argument that names the model, for agents that offer no choice in the protocol.
+	modelFlag string
+	// partialUsage: what the agent reports as its usage is that of its last step, not of the turn.
+	partialUsage bool
+	// unpriced: the agent tells no cost.
+	unpriced bool
+	// writes are the files that the agent keeps of its own, login and sessions, as in sdk.Needs.
+	writes []string
+	// nestedSandbox: the agent puts its commands into a sandbox of its own.
+	nestedSandbox bool
+}
+
+// profiles are the agents that need no command line, by the alphabet.
+var profiles = []profile{
+	{ // @agentclientprotocol/claude-agent-acp 0.100.0
+		agent: "claude", title: "Claude Code", command: []string{"claude-agent-acp"},
+		install: "npm install -g @agentclientprotocol/claude-agent-acp",
+		login:   "log in: run claude and type /login, or set ANTHROPIC_API_KEY",
+		writes:  []string{"~/.claude", "~/.claude.json", "${CLAUDE_CONFIG_DIR}"},
+	},
+	{ // @agentclientprotocol/codex-acp 2.6.0; its own default mode has a model decide instead of a person
+		agent: "codex", title: "OpenAI Codex", command: []string{"codex-acp"},
+		install: "npm install -g @agentclientprotocol/codex-acp",
+		login:   "log in: run codex login, or set OPENAI_API_KEY",
+		mode:    "read-only", nestedSandbox: true, unpriced: true,
+		writes: []string{"~/.codex", "${CODEX_HOME}"},
+	},
+	{ // @google/gemini-cli 0.61.0
+		agent: "gemini", title: "Gemini CLI", command: []string{"gemini", "--acp", "--skip-trust"},
+		install:   "npm install -g @google/gemini-cli",
+		login:     "log in: run gemini and choose how, or set GEMINI_API_KEY and security.auth.selectedType in ~/.gemini/settings.json",
+		modelFlag: "-m", unpriced: true,
+		writes: []string{"~/.gemini"},
+	},
+	{ // opencode-ai 1.18.33
+		agent: "opencode", title: "opencode", command: []string{"opencode", "acp"},
+		install: "npm install -g opencode-ai",
+		login:   "log in: run opencode auth login, or set the key of the model's provider", partialUsage: true,
+		writes: []string{"~/.config/opencode", "~/.local/share/opencode", "~/.local/state/opencode", "~/.cache/opencode"},
+	},
+}
+
+// profileOf finds an agent; nil for an unknown word.
+func profileOf(agent string) *profile {
+	for i := range profiles {
+		if profiles[i].agent == agent {
+			return &profiles[i]
+		}
+	}
+	return nil
+}
+
+// agents are the words for all of them.
+func agents() []string {
+	words := make([]string, len(profiles))
+	for i, p := range profiles {
+		words[i] = p.agent
+	}
+	return words
+}

@@ -1,0 +1,200 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	protocol "github.com/coder/acp-go-sdk"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// maxTurns bounds the turns in which an agent is told why it was refused something.
+const maxTurns = 10
+
+// attempt is one conversation with an agent. The fields below the line belong to [attempt.talk], and are read
+// when it has returned.
+type attempt struct {
+	setup
+	req        sdk.ExecuteRequest
+	x          sdk.Exchange
+	startLimit time.Duration
+	peer       *peer
+	report     *report
+	held       stopwatch
+	work       context.Context //nolint:containedctx // ends when the agent's requests are of no use any more
+	cancel     context.CancelCauseFunc
+
+	session protocol.SessionId
+	version string
+	model   string              // as the agent names what was set
+	stop    protocol.StopReason // of the last turn; "" where there was none
+	err     error               // what ended the conversation otherwise
+}
+
+// newAttempt is for the attempt whose life is that of ctx.
+func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
+	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage)}
+	a.work, a.cancel = context.WithCancelCause(ctx)
+	a.peer = &peer{told: a.told, asked: a.asked}
+	return a
+}
+
+// checkpoint is what an attempt saves: the session that goes on.
+type checkpoint struct {
+	Session protocol.SessionId `json:"session"`
+}
+
+// talk leads the conversation from the first word to the last.
+func (a *attempt) talk(t cliagent.Talk) {
+	var stopping sync.WaitGroup
+	done := make(chan struct{})
+	stopping.Go(func() {
+		select {
+		case <-t.Stop:
+			a.cancel(errors.New("the attempt is over"))
+		case <-done:
+		}
+	})
+	a.peer.attach(t.Stdin)
+	a.err = a.converse(t)
+	close(done)
+	stopping.Wait()
+	a.cancel(errors.New("the agent has done its work"))
+	a.peer.answers.Wait()
+}
+
+func (a *attempt) converse(t cliagent.Talk) error {
+	prompt, err := a.start(t)
+	if err != nil {
+		return err
+	}
+	for range maxTurns {
+		if err := a.turn(t, prompt); err != nil {
+			return err
+		}
+		if prompt = a.report.refusals(a.stop == protocol.StopReasonCancelled); prompt == "" {
+			return nil
+		}
+	}
+	return nil
+}
+
+// start makes the agent ready for its prompt, which it returns.
+func (a *attempt) start(t cliagent.Talk) (string, error) {
+	late := failure.New(failure.ProviderTimeout, "%s was not ready for a prompt within %s", a.title, a.startLimit).
+		WithHint("start it by hand to see what it waits for; it has to speak the Agent Client Protocol on stdin and stdout")
+	ctx, cancel := context.WithTimeoutCause(a.work, a.startLimit, late)
+	defer cancel()
+	ask := func(method string, params, result any) error { return a.peer.call(ctx, t.Over, method, params, result) }
+
+	var agent initialized
+	err := ask(protocol.AgentMethodInitialize, protocol.InitializeRequest{
+		ProtocolVersion: protocol.ProtocolVersionNumber,
+		ClientInfo:      &protocol.Implementation{Name: "agent-pipelines", Version: "1"},
+	}, &agent)
+	if err != nil {
+		return "", err
+	}
+	if agent.ProtocolVersion != protocol.ProtocolVersionNumber {
+		return "", failure.New(failure.ConfigInvalid, "%s speaks version %d of the Agent Client Protocol, not %d", a.title, agent.ProtocolVersion, protocol.ProtocolVersionNumber).
+			WithHint("install another version of the agent")
+	}
+	a.version = agent.Agent.Version
+	s := &session{ask: ask, title: a.title}
+	prompt, err := a.open(ctx, s, agent.Can)
+	if err != nil {
+		return "", err
+	}
+	a.session = s.ID
+	if err := s.configure(a.setup, a.req.Model); err != nil {
+		return "", err
+	}
+	a.model = s.model()
+	return prompt, nil
+}
+
+// open takes up the session of an attempt that was cut off, or begins one, and returns what to say in it.
+func (a *attempt) open(ctx context.Context, s *session, can can) (string, error) {
+	before := a.earlier()
+	if before != "" {
+		taken, err := s.take(before, a.req.WorkDir, can)
+		if taken || err != nil {
+			return goOn + a.req.Prompt, err
+		}
+	}
+	if err := s.begin(a.req.WorkDir); err != nil {
+		return "", err
+	}
+	if !can.Load && can.Sessions.Resume == nil {
+		return a.req.Prompt, nil
+	}
+	blob, err := json.Marshal(checkpoint{Session: s.ID})
+	if err != nil {
+		return "", err
+	}
+	return a.req.Prompt, a.x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: blob})
+}
+
+// goOn is what an agent is told that was cut off, before its task.
+const goOn = "Your work on the task below was cut off before it was finished. Look at what is done already, do nothing twice, and go on from there.\n\n"
+
+// earlier is the session of the attempt that was cut off, "" if there is none.
+func (a *attempt) earlier() protocol.SessionId {
+	var c checkpoint
+	if a.req.Resume == nil || json.Unmarshal(a.req.Resume.Checkpoint.Blob, &c) != nil {
+		return ""
+	}
+	return c.Session
+}
+
+// turn puts a prompt and waits for the end of the agent's turn. If the attempt is to end meanwhile, the agent
+// is told so, and has as long as it is left to it.
+func (a *attempt) turn(t cliagent.Talk, prompt string) error {
+	a.stop = ""
+	a.report.begin()
+	answer, err := a.peer.send(protocol.AgentMethodSessionPrompt, protocol.PromptRequest{
+		SessionId: a.session, Prompt: []protocol.ContentBlock{protocol.TextBlock(prompt)},
+	})
+	if err != nil {
+		return errGone
+	}
+	cancelled := a.work.Done()
+	for {
+		select {
+		case m := <-answer:
+			return a.turned(m)
+		case <-cancelled:
+			cancelled = nil
+			_ = a.peer.tell(protocol.AgentMethodSessionCancel, protocol.CancelNotification{SessionId: a.session}, nil)
+			continue
+		case <-t.Over:
+		}
+		select { // what was said last counts
+		case m := <-answer:
+			return a.turned(m)
+		default:
+			return errGone
+		}
+	}
+}
+
+// turned takes the answer to a prompt.
+func (a *attempt) turned(m message) error {
+	var end turnEnd
+	if err := m.read(&end); err != nil {
+		return err
+	}
+	if end.Reason == "" {
+		return fmt.Errorf("%s ended its turn without a reason", a.title)
+	}
+	a.stop = end.Reason
+	a.report.turned(end)
+	return nil
+}

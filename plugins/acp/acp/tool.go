@@ -1,0 +1,232 @@
+package acp
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	protocol "github.com/coder/acp-go-sdk"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// tool is what is known of one tool call of the agent.
+type tool struct {
+	id, name, title string
+	kind            protocol.ToolKind
+	status          string
+	input, output   json.RawMessage
+	content         []toolContent
+	paths           []string
+
+	asked    int      // requests for permission
+	open     []string // ids of gated calls that were let run, and have not ended
+	refused  bool     // the last request
+	observed bool     // told as a call that was made without asking
+	told     bool     // and how it ended
+	ended    bool
+}
+
+// tool takes news of a call. The caller holds mu, as for all methods here.
+func (r *report) tool(u toolUpdate) {
+	t := r.merge(u)
+	r.progress(t.title, t.tool())
+	if t.status == "completed" || t.status == "failed" {
+		r.observe(t)
+		r.end(t)
+	}
+}
+
+// merge adds news to what is known; what is not said again stays.
+func (r *report) merge(u toolUpdate) *tool {
+	t := r.tools[u.ToolCallID]
+	if t == nil {
+		t = &tool{id: u.ToolCallID}
+		r.tools[t.id] = t
+		r.order = append(r.order, t)
+	}
+	t.name = cmp.Or(u.Name, u.Meta.ClaudeCode.ToolName, t.name)
+	t.title = cmp.Or(u.Title, t.title)
+	t.kind = cmp.Or(u.Kind, t.kind)
+	t.status = cmp.Or(u.Status, t.status)
+	if hasJSON(u.RawInput) {
+		t.input = u.RawInput
+	}
+	if hasJSON(u.RawOutput) {
+		t.output = u.RawOutput
+	}
+	if len(u.Content) > 0 {
+		t.content = u.Content
+	}
+	if len(u.Locations) > 0 {
+		t.paths = nil
+		for _, l := range u.Locations {
+			t.paths = append(t.paths, l.Path)
+		}
+	}
+	return t
+}
+
+// hasJSON reports whether a value says something.
+func hasJSON(raw json.RawMessage) bool {
+	raw = bytes.TrimSpace(raw)
+	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
+}
+
+// observe tells of a call that the agent makes without having asked. The call's arguments are complete then.
+func (r *report) observe(t *tool) {
+	if t.asked > 0 || t.observed {
+		return
+	}
+	t.observed = true
+	r.x.Observe(t.call(t.id))
+}
+
+// end tells how a call ended, once.
+func (r *report) end(t *tool) {
+	if t.ended {
+		return
+	}
+	t.ended = true
+	status := sdk.ToolSuccess
+	switch {
+	case t.refused:
+		status = sdk.ToolDenied
+	case t.status == "failed":
+		status = sdk.ToolError
+	}
+	result := sdk.ToolResult{CallID: t.id, Status: status, Result: t.result()}
+	if t.observed && !t.told {
+		t.told = true
+		r.x.ObserveResult(result)
+	}
+	for _, id := range t.open {
+		result.CallID = id
+		r.x.Result(result)
+	}
+	t.open = nil
+}
+
+// asked prepares the call that a request for permission is about. A call may be asked about more than once;
+// each is a gated call of its own.
+func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.merge(u)
+	r.fresh = true
+	id := t.id
+	if gated {
+		if t.asked++; t.asked > 1 || t.observed {
+			id = fmt.Sprintf("%s#%d", t.id, t.asked)
+		}
+	}
+	r.calls[id] = t
+	t.refused, t.ended = false, false
+	r.progress(t.title, t.tool())
+	return t.call(id)
+}
+
+// allowed and refused note the answer to a request.
+func (r *report) allowed(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.calls[id]; t != nil {
+		t.open = append(t.open, id)
+	}
+}
+
+func (r *report) refused(id string, why refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if t := r.calls[id]; t != nil {
+		t.refused = true
+	}
+	r.refuse = append(r.refuse, why)
+}
+
+// titleOf is what a person would call the call.
+func (r *report) titleOf(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.calls[id]
+	if t == nil {
+		return id
+	}
+	return cmp.Or(t.title, t.tool())
+}
+
+// tool is the tool's name, or its kind where the agent has no name for it.
+func (t *tool) tool() string { return cmp.Or(t.name, string(t.kind), "tool") }
+
+// call is the call as it is told.
+func (t *tool) call(id string) sdk.ToolCall {
+	return sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind)}
+}
+
+// args are the tool's input as the agent has it, where it is an object; otherwise what the agent says of the
+// call for a person: its title, the files, the changes.
+func (t *tool) args() json.RawMessage {
+	if input := bytes.TrimSpace(t.input); len(input) > 0 && input[0] == '{' {
+		return input
+	}
+	type diff struct {
+		Path string  `json:"path"`
+		Old  *string `json:"old,omitempty"`
+		New  string  `json:"new"`
+	}
+	about := struct {
+		Title string          `json:"title,omitempty"`
+		Input json.RawMessage `json:"input,omitempty"`
+		Paths []string        `json:"paths,omitempty"`
+		Diff  []diff          `json:"diff,omitempty"`
+		Text  string          `json:"text,omitempty"`
+	}{Title: t.title, Input: t.input, Paths: t.paths, Text: t.text()}
+	for _, c := range t.content {
+		if c.Type == "diff" {
+			about.Diff = append(about.Diff, diff{c.Path, c.OldText, c.NewText})
+		}
+	}
+	raw, err := json.Marshal(about)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// result is the tool's output, or else what the agent shows of it.
+func (t *tool) result() json.RawMessage {
+	if hasJSON(t.output) {
+		return t.output
+	}
+	text := t.text()
+	if text == "" {
+		return nil
+	}
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+func (t *tool) text() string {
+	var texts []string
+	for _, c := range t.content {
+		if c.Type == "content" && c.Content.Text != "" {
+			texts = append(texts, c.Content.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// effect is what a kind of tool does to the world; the careful assumption where it is unknown.
+func effect(kind protocol.ToolKind) sdk.Effect {
+	switch kind {
+	case protocol.ToolKindRead, protocol.ToolKindSearch, protocol.ToolKindThink, protocol.ToolKindFetch:
+		return sdk.EffectNone
+	default:
+		return sdk.EffectOnce
+	}
+}

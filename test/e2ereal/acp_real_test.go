@@ -1,0 +1,195 @@
+//go:build e2ereal
+
+package e2ereal
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
+)
+
+// adapter is an agent that speaks the Agent Client Protocol, in front of a CLI.
+type adapter struct {
+	provider    string
+	cli         CLI
+	agent       agent
+	executable  string // the variable that names the CLI
+	environment func(t *testing.T, w world, base string) []string
+	script      stubmodel.Script
+	calls       []string // the tools of the calls that a person is asked about
+	output      string
+}
+
+// The model writes the result, which is approved, and wants to run a command, which is rejected with a word that
+// it is told in one more turn. Claude goes on within its turn when it is refused something, Codex ends it.
+var adapters = []adapter{
+	{
+		provider: "acp-claude", cli: ClaudeACP, agent: claude, executable: "CLAUDE_CODE_EXECUTABLE",
+		environment: func(_ *testing.T, _ world, base string) []string { return claudeEnvironment(base) },
+		script: refusedScript("SUGGESTION MODE",
+			stubmodel.Turn{
+				Text: "I write the result.", Usage: stubmodel.Usage{Input: 1000, Output: 50, CacheRead: 200},
+				ToolCalls: []stubmodel.ToolCall{{Name: "Write", Input: map[string]any{"file_path": "{{result}}", "content": `{"summary": "written"}`}}},
+			},
+			stubmodel.Turn{
+				Text: "I run a command.", Usage: stubmodel.Usage{Input: 1100, Output: 40},
+				ToolCalls: []stubmodel.ToolCall{shell("touch stolen")},
+			},
+			stubmodel.Turn{Text: "I did not.", Usage: stubmodel.Usage{Input: 1200, Output: 20}},
+		),
+		calls: []string{"Write", "Bash"}, output: "I write the result.\n\nI run a command.\n\nI did not.\n\nI leave it.\n",
+	},
+	{
+		provider: "acp-codex", cli: CodexACP, agent: codex, executable: "CODEX_PATH",
+		environment: codexEnvironment,
+		script: refusedScript("",
+			stubmodel.Turn{
+				Text: "I write the result.", Usage: stubmodel.Usage{Input: 1000, Output: 50, CacheRead: 200},
+				ToolCalls: []stubmodel.ToolCall{{
+					Name: "apply_patch", Custom: true,
+					Input: "*** Begin Patch\n*** Add File: {{result}}\n+{\"summary\": \"written\"}\n*** End Patch\n",
+				}},
+			},
+			stubmodel.Turn{
+				Text: "I run a command.", Usage: stubmodel.Usage{Input: 1100, Output: 40},
+				ToolCalls: []stubmodel.ToolCall{{Name: "exec_command", Input: map[string]any{
+					"cmd": "touch stolen", "sandbox_permissions": "require_escalated", "justification": "May I?",
+				}}},
+			},
+		),
+		calls: []string{"edit", "execute"}, output: "I write the result.\n\nI run a command.\n\nI leave it.\n",
+	},
+}
+
+// refusedScript ends with the turn in which the agent is told why it was refused something.
+func refusedScript(side string, turns ...stubmodel.Turn) stubmodel.Script {
+	last := stubmodel.Turn{
+		Expect: &stubmodel.Expect{Prompt: "Not all was allowed[^$]*not today"}, Text: "I leave it.",
+		Usage: stubmodel.Usage{Input: 1300, Output: 10},
+	}
+	return stubmodel.Script{
+		Captures: map[string]string{"result": captures["result"]}, Turns: append(turns, last), After: stubmodel.AfterError, SideRE: side,
+	}
+}
+
+// TestRealACP drives real agents by the Agent Client Protocol, with a person who answers from another process.
+func TestRealACP(t *testing.T) {
+	product := builtProduct(t)
+	for _, a := range adapters {
+		t.Run(a.provider, func(t *testing.T) {
+			w, stub := newWorld(t), stubmodel.Start(t)
+			if err := stub.SetScript(scriptName, a.script); err != nil {
+				t.Fatal(err)
+			}
+			scenario{agent: agent{CLI{Name: a.provider}, a.agent.model}, policy: "{stage_timeout: 60, retry: {attempts: 1}, approvals: {default: prompt}}"}.lay(t, w)
+			w.configure(t, a)
+			env := w.environment(w.bin, append(a.environment(t, w, stub.Base(scriptName)), a.executable+"="+cli(t, a.agent.cli))...)
+			answer := func(verb string, more ...string) {
+				t.Helper()
+				cmd := exec.CommandContext(t.Context(), product, append([]string{verb, session}, more...)...)
+				cmd.Dir, cmd.Env = w.project, env
+				if out, err := cmd.CombinedOutput(); err != nil {
+					t.Fatalf("%s: %v\n%s", verb, err, out)
+				}
+			}
+			got := w.run(t, command{
+				path: product, args: []string{"pipeline", "scenario", session, "--foreground", "--wait"}, env: env, limit: productLimit,
+				started: func(*os.Process) {
+					w.await(t, journalFile, `"type":"question_asked"`)
+					answer("approve")
+					w.await(t, journalFile, `"status":"success"`)
+					w.awaitCount(t, journalFile, `"type":"question_asked"`, 2)
+					answer("reject", "--feedback", "not today")
+				},
+			})
+			scenario{want: completed}.assertEnd(t, w, got)
+			w.assertNoProcess(t)
+			w.assertKeyNowhere(t)
+			w.assertACP(t, a)
+			if faults := stub.Faults(""); faults != nil {
+				t.Errorf("unexpected requests:\n%s", strings.Join(faults, "\n"))
+			}
+			if _, err := os.Stat(filepath.Join(w.project, "stolen")); err == nil {
+				t.Error("what was rejected was done")
+			}
+			if t.Failed() {
+				t.Logf("exit code %d, stdout:\n%s\nstderr:\n%s", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}
+
+// configure tells the product where the adapter is.
+func (w world) configure(t *testing.T, a adapter) {
+	t.Helper()
+	dir := filepath.Join(w.home, ".config", "agent-pipelines")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	text := "providers:\n  " + a.provider + ":\n    config: {command: [" + cli(t, a.cli) + "]}\n"
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// assertACP compares what the journal and the output say with what the model did.
+func (w world) assertACP(t *testing.T, a adapter) {
+	t.Helper()
+	var asked, verdicts []string
+	var usage struct {
+		Input  int      `json:"input_tokens"`
+		Output int      `json:"output_tokens"`
+		Cost   *float64 `json:"cost_usd"`
+	}
+	for line := range strings.Lines(content(t, filepath.Join(w.root, journalFile))) {
+		var e struct {
+			Type string `json:"type"`
+			Data struct {
+				Tool     string          `json:"tool"`
+				Verdict  string          `json:"verdict"`
+				Observed bool            `json:"observed"`
+				Usage    json.RawMessage `json:"usage"`
+			} `json:"data"`
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == "tool_call" && !e.Data.Observed {
+			asked, verdicts = append(asked, e.Data.Tool), append(verdicts, e.Data.Verdict)
+		}
+		if e.Type == "iteration_complete" {
+			if err := json.Unmarshal(e.Data.Usage, &usage); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff([][]string{a.calls, {"run", "deny"}}, [][]string{asked, verdicts}); diff != "" {
+		t.Errorf("calls and verdicts (-want +got):\n%s", diff)
+	}
+	input, output := 0, 0
+	for _, turn := range a.script.Turns {
+		input, output = input+turn.Usage.Input, output+turn.Usage.Output
+	}
+	if usage.Input != input || usage.Output != output || (usage.Cost != nil) != (a.agent == claude) {
+		t.Errorf("usage %+v, want %d in, %d out", usage, input, output)
+	}
+	w.assertFile(t, filepath.Join(sessionDir, "stage-00-only", "iterations", "001", "output.md"), a.output)
+}
+
+// awaitCount waits until a file below the root holds a text so many times.
+func (w world) awaitCount(t *testing.T, name, text string, count int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(content(t, filepath.Join(w.root, name)), text) < count; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for %d times %s", count, text)
+		}
+	}
+}
