@@ -125,8 +125,9 @@ conformance: build ## hold every plugin in bin/plugins to the plugin protocol, e
 			echo "agent-plugin-$$name fails; see it with: $(BIN)/agent-pipelines plugins verify $(BIN)/plugins/agent-plugin-$$name $$*" >&2; exit 1; }; \
 	done
 
-python: ## the plugin in Python: its own tests, and under the kernel (needs /usr/bin/python3 with grpcio and protobuf)
+python: build ## the plugin in Python: its own tests, and under the kernel (needs /usr/bin/python3 with grpcio and protobuf)
 	cd examples/plugin-python && /usr/bin/python3 -B -m unittest
+	PYTHONDONTWRITEBYTECODE=1 '$(BIN)/agent-pipelines' plugins verify examples/plugin-python/agent-plugin-python --quiet
 	$(GO) test $(PATIENT) -count=1 -tags python -run '^TestPython$$' ./cmd/agent-pipelines
 
 ## Checking

@@ -104,6 +104,8 @@ class ScriptedAgent(Provider):
             run.done = number + 1
             if len(steps) > 1 and run.done < len(steps):
                 attempt.checkpoint(run.done, {"done": run.done, "words": run.words})
+        if not attempt.said and not run.acted:  # an agent that did nothing has not succeeded
+            return {"outcome": "OUTCOME_EMPTY", "usage": run.usage()}
         run.write_result()
         return {"usage": run.usage(), "agent_version": "python/1.0.0"}
 
@@ -144,6 +146,7 @@ class Run:
         # Where a cut off attempt goes on: the checkpoint, and the calls that were asked for after it.
         saved = json.loads(start.resume.checkpoint.blob or b"{}")
         self.done, self.words = saved.get("done", 0), saved.get("words", 0)
+        self.acted = self.done > 0
         self.finished = {r.call.call_id: r.result for r in start.resume.calls if r.HasField("result")}
 
     def step(self, number, step):
@@ -174,6 +177,7 @@ class Run:
 
     def tool(self, call_id, tool):
         """A call id is the same after a resume, so that the kernel knows the call again."""
+        self.acted = True
         if call_id in self.finished:
             return  # it was made, and its result is known
         action, verdict = self.attempt.call(call_id, tool["name"], tool.get("args", {}), tool.get("effect", "once"))

@@ -103,7 +103,7 @@ def log(level, message, **fields):
 
 class Attempt:
     """The conversation of one attempt. Its methods may be called from any thread of the provider's; those that
-    wait raise Cancelled when the attempt is over."""
+    wait raise a Failure when the attempt is over: cancelled, or later than its timeout_ms."""
 
     def __init__(self, pb, start):
         self._pb = pb
@@ -116,12 +116,17 @@ class Attempt:
         self._verdicts = {}  # calls that wait, by id
         self._stored = {}  # checkpoints that wait, by turn
         self._children = set()
+        self._waiting = 0  # calls that wait for their verdict: their time does not count
+        self._late = False  # timeout_ms is over
+        self.said = False  # something of stream text
+        threading.Thread(target=self._watch, daemon=True).start()
 
     # What the provider says.
 
     def output(self, text, stream="text"):
         """Says something: stream text is what the agent says, raw and stderr are for diagnosis."""
         data = text if isinstance(text, bytes) else text.encode()
+        self.said = self.said or (stream == "text" and bool(data))
         number = {"text": self._pb.STREAM_TEXT, "raw": self._pb.STREAM_RAW, "stderr": self._pb.STREAM_STDERR}[stream]
         for at in range(0, len(data), CHUNK):
             self._send(output=self._pb.OutputChunk(stream=number, data=data[at : at + CHUNK]))
@@ -143,7 +148,13 @@ class Attempt:
         effects = {"none": self._pb.EFFECT_NONE, "idempotent": self._pb.EFFECT_IDEMPOTENT, "once": self._pb.EFFECT_ONCE}
         self._send(tool_call=self._pb.ToolCall(
             call_id=call_id, tool=tool, args=json.dumps(args).encode(), effect=effects[effect]))
-        verdict = self._await(waiting)
+        with self._lock:
+            self._waiting += 1
+        try:
+            verdict = self._await(waiting)
+        finally:
+            with self._lock:
+                self._waiting -= 1
         action = self._pb.VerdictAction.Name(verdict.action).removeprefix("VERDICT_ACTION_").lower()
         if action == "unspecified" or (action == "use" and not verdict.HasField("result")):
             action = "deny"
@@ -165,7 +176,7 @@ class Attempt:
     def wait(self, seconds):
         """Sleeps, unless the attempt is cancelled."""
         if self.cancelled.wait(seconds):
-            raise Cancelled(self.reason)
+            raise self._over()
 
     def run(self, command, text=""):
         """Runs a command to its end in a process group of its own, says what it prints, and returns its exit code.
@@ -197,7 +208,7 @@ class Attempt:
             with self._lock:
                 self._children.discard(child)
         if self.cancelled.is_set():
-            raise Cancelled(self.reason)
+            raise self._over()
         return child.returncode
 
     # What the kernel says, and the way there.
@@ -267,7 +278,23 @@ class Attempt:
                 return waiting.get(timeout=0.05)
             except queue.Empty:
                 continue
-        raise Cancelled(self.reason)
+        raise self._over()
+
+    def _over(self):
+        """Why the attempt ends."""
+        if self._late:
+            return Failure("provider_timeout", f"the attempt took longer than its {self.start.timeout_ms / 1000:g} s", retryable=True)
+        return Cancelled(self.reason)
+
+    def _watch(self):
+        """Ends the attempt when its time is over. Time in which a person thinks about a call does not count."""
+        left = self.start.timeout_ms / 1000
+        while self.start.timeout_ms and not self.cancelled.wait(min(0.05, max(left, 0.001))):
+            if not self._waiting:
+                left -= 0.05
+            if left <= 0:
+                self._late = True
+                self.cancel("its time is over")
 
     def _pump(self, pipe, stream):
         while data := pipe.read1(64 << 10):
