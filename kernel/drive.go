@@ -154,7 +154,7 @@ func (s *session) send(u Update) {
 // first events.
 func (s *session) notice(n pluginhost.Notice) {
 	d := event.PluginData{
-		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Detail: n.Detail, Sandbox: sandboxData(n),
+		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Reattached: n.Reattached, Detail: n.Detail, Sandbox: sandboxData(n),
 	}
 	s.noteLater(event.New(event.Type(n.Event), nil, "", d))
 }

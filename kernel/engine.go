@@ -117,7 +117,7 @@ func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*plugin
 	c := e.config
 	return pluginhost.New(pluginhost.Config{
 		PluginDirs: c.pluginDirs, ConfigDir: c.configDir, CacheDir: c.cacheDir, Executable: c.executable,
-		Bundled: c.bundled, BundledOff: c.bundledOff,
+		Bundled: c.bundled, BundledOff: c.bundledOff, Reattach: c.reattach,
 		WorkDir: c.workDir, RunMarker: marker, Environ: c.environ, Logger: e.log.Named("plugin"), PluginLogger: c.pluginLog, Redactor: e.redactor, Notify: notify,
 		Shared: e.host, ProjectLock: filepath.Join(c.workDir, projectLock),
 		SandboxHelper: c.sandboxHelper,

@@ -37,6 +37,7 @@ type config struct {
 	strategies []sdk.Termination
 	bundled    []Bundled
 	bundledOff string
+	reattach   string
 	// providerConfigs win over the user's config.yaml.
 	providerConfigs []settings.Provider
 	hookErrors      plan.Fallback
@@ -61,6 +62,11 @@ func WithLogger(log hclog.Logger) Option { return func(c *config) { c.log = log 
 // WithPluginLogger sets where the lines are logged that plugins write on stderr, without secrets. Its level decides
 // which; plugins are told of it, so that they need not write the others. Default: the engine's logger, named plugin.
 func WithPluginLogger(log hclog.Logger) Option { return func(c *config) { c.pluginLog = log } }
+
+// WithReattach uses plugin processes that run already, in a debugger say: text is what `agent-plugin-x debug` prints
+// behind AGENT_PIPELINES_REATTACH=. They are not checked, not confined and not ended, and go before plugins of the same
+// name. It is for the user's own word alone. Default: none.
+func WithReattach(text string) Option { return func(c *config) { c.reattach = text } }
 
 // WithPluginDirs sets directories in which plugins are looked for first. Default: none.
 func WithPluginDirs(dirs ...string) Option { return func(c *config) { c.pluginDirs = dirs } }

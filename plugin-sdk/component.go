@@ -78,7 +78,8 @@ type Plugin struct {
 }
 
 // Initializer is implemented by components that need one-time set-up. Init is called once for each
-// process and component before any other call; an error bars the component from use.
+// process and component before any other call; an error bars the component from use. Of a process that is
+// debugged (the argument debug), every kernel that uses it calls Init.
 type Initializer interface {
 	Init(ctx context.Context, req InitRequest) error
 }

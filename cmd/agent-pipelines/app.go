@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
 // console is the world of the process as the command sees it.
@@ -130,6 +131,7 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 		kernel.WithLogger(log),
 		kernel.WithPluginLogger(newPluginLogger(a.settings, log)),
 		kernel.WithPluginDirs(a.PluginDir...),
+		kernel.WithReattach(a.getenv(client.ReattachVariable)),
 		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
 		kernel.WithDefaultProvider("claude"), // as the Bash engine

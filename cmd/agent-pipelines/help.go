@@ -80,6 +80,7 @@ var environment = []struct{ name, meaning string }{
 	{bundledVariable, "0: use none of the plugins that the command carries, as --no-bundled"},
 	{"AGENT_PIPELINES_LOG_LEVEL", "what is logged, as --log-level"},
 	{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "what is logged of plugins' own lines, as --plugin-log-level"},
+	{"AGENT_PIPELINES_REATTACH", "plugin processes that run already, in a debugger say; see docs/debugging-a-plugin.md"},
 	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
 	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},

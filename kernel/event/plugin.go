@@ -8,6 +8,8 @@ type PluginData struct {
 	PID    int    `json:"pid"`
 	// Environment are the names of the variables that the process was given, sorted.
 	Environment []string `json:"environment"`
+	// Reattached: the process ran already, and is not checked, confined or ended by the kernel.
+	Reattached bool `json:"reattached,omitempty"`
 	// Detail are the last words of a process that fell.
 	Detail string `json:"detail,omitempty"`
 	// Sandbox is the isolation of a process that was started, nil where there is none.

@@ -19,6 +19,10 @@ func Handshake() goplugin.HandshakeConfig {
 // trace, debug, info, warn, error or off.
 const LogLevelVariable = wire.LogLevel
 
+// ReattachVariable is the environment variable by which a user tells the kernel of plugin processes that run already:
+// the line that `agent-plugin-x debug` prints.
+const ReattachVariable = wire.Reattach
+
 // PluginSets are the protocol majors that this client speaks, for ClientConfig.VersionedPlugins.
 func PluginSets() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}

@@ -35,10 +35,17 @@ func Main(p sdk.Plugin) {
 func Run(p sdk.Plugin, args []string) int {
 	o := defaultOptions()
 	o.log = Logger(p.Name)
+	debugging := len(args) > 0 && args[0] == "debug"
+	if debugging { // a person reads it
+		o.log = hclog.New(&hclog.LoggerOptions{Name: p.Name, Output: os.Stderr, Level: hclog.LevelFromString(os.Getenv(wire.LogLevel))})
+	}
 	s, err := newServer(p, o)
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "agent-plugin-%s cannot be served:\n%v\n", p.Name, err)
 		return exitBroken
+	}
+	if debugging {
+		return s.debug(os.Stdout, os.Stderr)
 	}
 	self := invocation(p.Name, os.Args, args)
 	if len(args) > 0 {
@@ -119,17 +126,22 @@ func (s *server) serveKernel() {
 	life := watchHost(s)
 	defer life.end()
 	once := settleOnce(os.Stderr)
-	goplugin.Serve(&goplugin.ServeConfig{
+	goplugin.Serve(s.config(once))
+	s.shutdownComponents()
+}
+
+// config is what go-plugin is to serve, on a server with further options.
+func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
+	return &goplugin.ServeConfig{
 		HandshakeConfig: goplugin.HandshakeConfig{MagicCookieKey: wire.CookieKey, MagicCookieValue: wire.CookieValue},
 		VersionedPlugins: map[int]goplugin.PluginSet{
 			wire.Protocol: {wire.PluginSet: &grpcPlugin{server: s}},
 		},
 		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			return grpc.NewServer(append(append(opts, limits()...), once...)...)
+			return grpc.NewServer(append(append(opts, limits()...), further...)...)
 		},
 		Logger: s.log,
-	})
-	s.shutdownComponents()
+	}
 }
 
 // limits raise grpc's own limit of 4 MiB.

@@ -55,6 +55,10 @@ func (h *Host) box(e catalog.Entry, c sdk.Component, use Use) (*sandbox.Box, err
 		asked.Mode = plan.SandboxWorkspace
 	}
 	switch {
+	case e.Plugin.Running != nil && asked.Asks():
+		return nil, unconfinable(e.Plugin)
+	case e.Plugin.Running != nil:
+		return nil, nil
 	case asked.Asks() && c.Provider != nil && c.Provider.NestedSandbox:
 		return nil, failure.New(failure.SandboxUnavailable, "provider %s brings a sandbox of its own, which cannot run inside sandbox %s", c.Name, asked.Mode).
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")

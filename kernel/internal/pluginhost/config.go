@@ -34,6 +34,9 @@ type Config struct {
 	// included: they are set up once, take turns over all hosts, and end with it. It must outlive this Host.
 	// Default: none.
 	Shared *Host
+	// Reattach is the value of [client.ReattachVariable]: plugin processes that run already and are used as they
+	// are. It is for the user's own word. Default: none.
+	Reattach string
 	// ProjectLock is a lock file of the project, which may only add to the user's. Default: none.
 	ProjectLock string
 	// WorkDir is the project, absolute. Plugins work in it, and bring-your-own plugin directories in it
@@ -88,6 +91,8 @@ type Notice struct {
 	Environment []string
 	// Detail are the last words of a process that fell.
 	Detail string
+	// Reattached: the process ran already, and whoever started it ends it.
+	Reattached bool
 	// Asked is the isolation that the process was to have, Sandbox the one that it has; nil for none asked for.
 	Asked   *sandbox.Box
 	Sandbox *sandbox.Obtained

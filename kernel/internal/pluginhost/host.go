@@ -58,6 +58,10 @@ func New(cfg Config) (*Host, error) {
 	if err := mayBundle(cfg.Bundled); err != nil {
 		return nil, err
 	}
+	attached, err := discovery.ParseRunning(cfg.Reattach)
+	if err != nil {
+		return nil, err
+	}
 	store := trust.Store{Dir: cfg.ConfigDir}
 	locks, err := readLocks(store, cfg.ProjectLock)
 	if err != nil {
@@ -73,7 +77,7 @@ func New(cfg Config) (*Host, error) {
 		marker:   process.NewMarker(cfg.RunMarker),
 		verifier: verifier,
 		spawner:  process.NewSpawner(),
-		finding:  find(cfg, store, verifier.Self()),
+		finding:  withRunning(find(cfg, store, verifier.Self()), attached),
 		sandbox:  sandbox.New(cfg.SandboxHelper),
 		told:     map[string]bool{},
 	}
@@ -82,7 +86,7 @@ func New(cfg Config) (*Host, error) {
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
 	h.pool = pool.New(cfg.Idle, h.fell)
-	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe}
+	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
 	}

@@ -23,7 +23,7 @@ type Listing struct {
 }
 
 // List describes what there is; plugins that are not remembered are started for it. The error is
-// ctx's alone: a broken plugin is a line of the list.
+// ctx's alone, or that of a process which should run already: a broken plugin is a line of the list.
 func (h *Host) List(ctx context.Context) (Listing, error) {
 	plugins, err := h.catalog.Plugins(ctx)
 	if err != nil {

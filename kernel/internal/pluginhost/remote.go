@@ -39,7 +39,7 @@ type Use struct {
 
 // instance is a running plugin with the gates of its components.
 type instance struct {
-	*launch.Instance
+	serving
 	sha256      string
 	environment []string // names
 	init        sdk.InitRequest
@@ -74,6 +74,9 @@ func proxy(c *client.Client, component sdk.Component) any {
 // remote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
 // stat while it is the same: what was replaced since the last call is described and started anew.
 func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
+	if e.Plugin.Running != nil {
+		return h.attached(ctx, e, use, p)
+	}
 	b, err := e.Plugin.Open(h.verifier)
 	if err != nil {
 		return err
@@ -151,7 +154,7 @@ func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
 	}
 	h.cfg.Notify(n)
 	return &instance{
-		Instance: i, sha256: o.Binary.SHA256, environment: names,
+		serving: i, sha256: o.Binary.SHA256, environment: names,
 		init:  init,
 		gates: map[string]*gate.Gate{},
 	}, nil

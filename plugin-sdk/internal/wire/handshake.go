@@ -9,6 +9,8 @@ const (
 	// LogLevel is the environment variable that says which lines the kernel wants to have on stderr: trace,
 	// debug, info, warn, error or off. It stays in the environment, for the children of the plugin.
 	LogLevel = "AGENT_PIPELINES_PLUGIN_LOG_LEVEL"
+	// Reattach is the environment variable by which a user tells the kernel of plugin processes that run already.
+	Reattach = "AGENT_PIPELINES_REATTACH"
 	// Protocol is the newest protocol major, and so far the only one.
 	Protocol = 1
 	// PluginSet is the name under which go-plugin dispenses the connection.

@@ -23,6 +23,8 @@ type Config struct {
 	Cache *Cache
 	// Describe starts a plugin, asks it and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+	// DescribeRunning asks a plugin whose process runs already.
+	DescribeRunning func(ctx context.Context, c discovery.Candidate) (sdk.Description, error)
 	// Shared is a catalog whose registered components are this one's too, nil for none.
 	Shared *Catalog
 }
@@ -135,6 +137,12 @@ func (c *Catalog) known() []Plugin {
 
 func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Plugin {
 	p := Plugin{Candidate: candidate}
+	if candidate.Running != nil {
+		var err error
+		p.Description, err = c.cfg.DescribeRunning(ctx, candidate)
+		p.Fault = failure.From(err)
+		return p
+	}
 	b, err := candidate.Read(c.cfg.Verifier)
 	if err != nil {
 		p.Fault = failure.From(err)

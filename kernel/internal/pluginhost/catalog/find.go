@@ -23,7 +23,8 @@ type Conflict struct {
 	Hidden string `json:"hidden"`
 }
 
-// Entries are all components that can be used, registered ones first, and what they hide.
+// Entries are all components that can be used, registered ones first, and what they hide. A process that should run
+// already and does not answer is an error, whatever is asked for: the user has named it and means it.
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	plugins, err := c.Plugins(ctx)
 	if err != nil {
@@ -44,6 +45,9 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 		add(e)
 	}
 	for _, p := range plugins {
+		if p.Running != nil && p.Fault != nil {
+			return nil, nil, p.Fault
+		}
 		for _, component := range p.Description.Components {
 			add(Entry{Component: component, Plugin: p.Candidate})
 		}

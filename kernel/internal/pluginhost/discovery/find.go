@@ -46,6 +46,8 @@ type Candidate struct {
 	Args []string `json:"args,omitempty"`
 	// Source says who named its directory, or that it is bundled.
 	Source Source `json:"source"`
+	// Running is the process of a plugin that runs already, nil for all others: Path is its socket then.
+	Running *Running `json:"running,omitempty"`
 	// Describe describes a bundled plugin, see [Bundled]; nil if it has to be started for that.
 	Describe func() (sdk.Description, error) `json:"-"`
 }

@@ -1,0 +1,112 @@
+package pluginhost
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// debugged starts a plugin as its author does in a debugger, and gives the value of the variable that names it.
+func debugged(t *testing.T, name string) (value string, cmd *exec.Cmd) {
+	t.Helper()
+	cmd = exec.CommandContext(context.Background(), filepath.Join(shelf(t, name), "agent-plugin-"+name), "debug")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	wait := sync.OnceValue(cmd.Wait)
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := wait(); err != nil && cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Errorf("the debugged plugin: %v", err)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, found := strings.CutPrefix(strings.TrimSpace(line), client.ReattachVariable+"=")
+	if !found {
+		t.Fatalf("the plugin printed %q", line)
+	}
+	return strings.Trim(value, "'"), cmd
+}
+
+// A plugin that stands still in a debugger, for longer than any plugin may be silent, is waited for; its process
+// survives the host and serves the next one.
+func TestReattachedPlugin(t *testing.T) {
+	value, cmd := debugged(t, "good")
+	b := newBench(t, func(c *Config) {
+		c.Reattach = value
+		c.Client = []client.Option{client.IdleLimit(50 * time.Millisecond), client.CallLimit(50 * time.Millisecond)}
+	}, "good")
+	p := b.provider("good", Use{})
+	b.must(p, "pid")
+	if n := b.seen(Started); len(n) != 1 || !n[0].Reattached || n[0].PID != cmd.Process.Pid {
+		t.Errorf("told %+v", n)
+	}
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	going := time.AfterFunc(300*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGCONT) })
+	defer going.Stop()
+	b.must(p, "pid")
+	if err := b.Close(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	next := newBench(t, func(c *Config) { c.Reattach = value }, "good")
+	next.provider("good", Use{}) // which it answers for
+}
+
+// A process that ends in the middle of a call, and one that is gone, are said for what they are; no other plugin of
+// the name is used in its place.
+func TestReattachedPluginThatEnds(t *testing.T) {
+	value, cmd := debugged(t, "good")
+	b := newBench(t, func(c *Config) { c.Reattach = value }, "good")
+	p := b.provider("good", Use{})
+	b.must(p, "hello")
+	_, err := b.execute(b.ctx(), p, "kill")
+	if failure.KindOf(err) != failure.ProviderCrashed || !strings.Contains(err.Error(), "which ran already, has ended") {
+		t.Errorf("in the middle of a call: %v", err)
+	}
+	_ = cmd.Wait()
+	_, err = b.execute(b.ctx(), p, "hello")
+	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "nobody answers at") {
+		t.Errorf("when it is gone: %v", err)
+	}
+	later := newBench(t, func(c *Config) { c.Reattach = value }, "good")
+	if _, err := later.Provider(later.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "nobody answers at") {
+		t.Errorf("for the next host: %v", err)
+	}
+	if got := later.seen(Started); len(got) > 0 {
+		t.Errorf("another plugin was started: %+v", got)
+	}
+}
+
+func TestReattachIsCancelled(t *testing.T) {
+	value, cmd := debugged(t, "good")
+	b := newBench(t, func(c *Config) { c.Reattach = value }, "good")
+	p := b.provider("good", Use{})
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(b.ctx())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	if _, err := b.execute(ctx, p, "hello"); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
