@@ -13,8 +13,8 @@ import (
 type Needs struct {
 	// Network: it opens connections. Providers are taken to do so in any case.
 	Network bool `json:"network,omitempty"`
-	// Commands: it runs commands of the user's, which may need anything. The kernel confines it only
-	// where somebody asks for that.
+	// Commands: it runs commands of the user's, which may need anything: it may write the project and use
+	// the network. Only a component that comes with the kernel's own program is not confined for that.
 	Commands bool `json:"commands,omitempty"`
 	// Read and Write are files and directories beyond the project that it reads, or also writes: absolute, or
 	// beginning with "~/" (the user's home) or "${NAME}" (a variable of the user's environment that holds

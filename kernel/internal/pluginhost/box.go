@@ -47,8 +47,8 @@ func (h *Host) confinable(c sdk.Component, use Use) error {
 func requires(c sdk.Component) bool { return c.Provider != nil && c.Provider.RequiresSandbox }
 
 // box is the isolation of a component's process, nil for none: what use asks for; for a component that
-// demands isolation at least a workspace; and where nobody asks, for strategies and actions that run no
-// commands of the user's, the best that there is.
+// demands isolation at least a workspace; and where nobody asks, for strategies and actions the best that
+// there is, save for those that came with this program and run commands of the user's.
 func (h *Host) box(e catalog.Entry, c sdk.Component, use Use) (*sandbox.Box, error) {
 	asked := *use.Sandbox.Complete()
 	if requires(c) && !asked.Asks() {
@@ -64,7 +64,7 @@ func (h *Host) box(e catalog.Entry, c sdk.Component, use Use) (*sandbox.Box, err
 			WithHint("ask for no sandbox where it is used, or configure it to leave its own one out, if it can")
 	case asked.Asks():
 		return h.asked(e, c, use, asked), nil
-	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, c.Needs != nil && c.Needs.Commands:
+	case asked.Mode == plan.SandboxNone, c.Kind == sdk.KindProvider, vouched(e) && c.Needs != nil && c.Needs.Commands:
 		return nil, nil
 	}
 	asked.Mode = plan.SandboxWorkspace

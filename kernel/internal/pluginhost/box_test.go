@@ -68,7 +68,11 @@ func TestBox(t *testing.T) {
 		{"what others need is not", needing, discovery.FromConfig, asked{Mode: "workspace"}, &box{Mode: "workspace", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{"a strategy has the best, and no network", strategy, "", asked{}, best},
 		{"an action that needs it has the network", webhook, "", asked{}, &online},
-		{"the user's commands are left alone", script, "", asked{}, nil},
+		{"the user's commands are left alone", script, discovery.FromBundle, asked{}, nil},
+		{
+			"another's word that it runs them frees nothing", script, discovery.FromConfig, asked{},
+			&box{Mode: "workspace", Network: "on", Best: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
+		},
 		{"and confined where somebody asks", script, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
 		{"a strategy where somebody asks cannot write", strategy, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "off", WorkDir: "/w", Home: home}},
 		{"a strategy that is to have none", strategy, "", asked{Mode: "none"}, nil},

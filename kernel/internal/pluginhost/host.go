@@ -129,12 +129,14 @@ func lookup(env []string, name string) (value string) {
 // soon is how long a plugin may take to describe itself before the user is told what is waited for.
 const soon = 3 * time.Second
 
-// describe starts a plugin with the least that it needs, away from the project, and asks it.
+// describe starts a plugin with the least that it needs, away from the project, and asks it. What nobody knows
+// yet is confined as well as the system can, whatever it will say that it needs: it may read, and change nothing.
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
 	defer slow.Stop()
 	i, err := h.launcher.Start(ctx, launch.Order{
 		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
+		Box: &sandbox.Box{Mode: sandbox.Workspace, Network: sandbox.Off, Best: true, WorkDir: "/"},
 	})
 	if err != nil {
 		return sdk.Description{}, err

@@ -139,6 +139,9 @@ func (l *Launcher) box(ctx context.Context, o Order) (*sandbox.Box, sandbox.Obta
 	b := *o.Box
 	b.WorkDir = cmp.Or(b.WorkDir, o.Dir)
 	obtained, err := l.cfg.Sandbox.Check(ctx, b)
+	if obtained.Mode == sandbox.None {
+		return nil, obtained, err // the best is nothing
+	}
 	return &b, obtained, err
 }
 
