@@ -49,10 +49,10 @@ func (s sandboxes) of(ctx context.Context, host *pluginhost.Host, kind sdk.Kind,
 			"component", name, "paths", strings.Join(ignored, ", "))
 	}
 	var err error
-	if d.Read, err = s.places.Grants("read", d.Read); err != nil {
+	if d.Read, err = s.places.Grants("read", d.Read, d.Write); err != nil {
 		return d, err
 	}
-	d.Write, err = s.places.Grants("write", d.Write)
+	d.Write, err = s.places.Grants("write", d.Write, d.Write)
 	return d, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -20,8 +21,10 @@ type Places struct {
 
 // Grants resolves paths that somebody grants, relative to the project: absolute ones with all symbolic links
 // followed. One that does not exist is a failure of kind config_invalid: what is missing when the process
-// starts cannot be granted later.
-func (p Places) Grants(key string, written []string) ([]string, error) {
+// starts cannot be granted later. So is one that leads out of the project, or of another path in writable, by
+// a link: whoever may write there could have made it.
+func (p Places) Grants(key string, written, writable []string) ([]string, error) {
+	roots := p.roots(writable)
 	paths := make([]string, 0, len(written))
 	for _, w := range written {
 		abs, ok := p.absolute(w)
@@ -34,9 +37,44 @@ func (p Places) Grants(key string, written []string) ([]string, error) {
 			return nil, failure.New(failure.ConfigInvalid, "sandbox grants %s of %s: %w", key, abs, reason(err)).
 				WithHint("make it before the run, or take it out of sandbox.%s", key)
 		}
+		if leaves(abs, resolved, roots) {
+			return nil, failure.New(failure.ConfigInvalid, "sandbox grants %s of %s, which a symbolic link leads to %s: an agent may have made it", key, abs, resolved).
+				WithHint("grant %s by that name if you mean it", resolved)
+		}
 		paths = append(paths, resolved)
 	}
 	return paths, nil
+}
+
+// roots are where agents may write, with all links followed.
+func (p Places) roots(writable []string) []string {
+	var roots []string
+	for _, w := range append([]string{p.Project}, writable...) {
+		if abs, ok := p.absolute(w); ok {
+			if resolved, err := filepath.EvalSymlinks(abs); err == nil {
+				roots = append(roots, resolved)
+			}
+		}
+	}
+	return roots
+}
+
+// leaves reports whether a path goes through one of the roots and ends outside of it.
+func leaves(abs, resolved string, roots []string) bool {
+	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
+		through, err := filepath.EvalSymlinks(dir)
+		if err == nil && slices.ContainsFunc(roots, func(r string) bool { return within(through, r) && !within(resolved, r) }) {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
+
+// within reports whether path is dir or lies below it.
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // Needs resolves the paths that a component asks for ([sdk.Needs]); those that do not exist are left out.

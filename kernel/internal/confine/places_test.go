@@ -34,9 +34,44 @@ func places(t *testing.T) (confine.Places, string) {
 	}, dir
 }
 
+// A link that lies where agents write grants nothing beyond: it may be the work of one.
+func TestGrantsThroughLinks(t *testing.T) {
+	p, dir := places(t)
+	for _, at := range []string{"project/out", "house/.agent/out", "alias"} {
+		to := filepath.Join(dir, "elsewhere")
+		if at == "alias" {
+			to = filepath.Join(dir, "project")
+		}
+		if err := os.Symlink(to, filepath.Join(dir, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a", filepath.Join(dir, "project/in")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		grant    string
+		writable []string
+		refused  bool
+	}{
+		{"out", nil, true},
+		{"in", nil, false},
+		{dir + "/alias/out", nil, true},
+		{"~/.agent/out", nil, false},
+		{"~/.agent/out", []string{"~/.agent"}, true},
+		{"~/.agent/out", []string{"~/.agent", "~/.agent/out"}, true},
+		{"~/link", []string{"~/.agent"}, false},
+	} {
+		_, err := p.Grants("read", []string{tt.grant}, tt.writable)
+		if refused := err != nil && strings.Contains(err.Error(), "an agent may have made it"); refused != tt.refused {
+			t.Errorf("%s beside %v: %v, want refused: %v", tt.grant, tt.writable, err, tt.refused)
+		}
+	}
+}
+
 func TestGrants(t *testing.T) {
 	p, dir := places(t)
-	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"})
+	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,11 +79,11 @@ func TestGrants(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if _, err := p.Grants("write", []string{"missing"}); err == nil || !strings.Contains(err.Error(), "sandbox grants write of "+dir+"/project/missing: it does not exist") {
+	if _, err := p.Grants("write", []string{"missing"}, nil); err == nil || !strings.Contains(err.Error(), "sandbox grants write of "+dir+"/project/missing: it does not exist") {
 		t.Errorf("a path that is missing: %v", err)
 	}
 	p.Home = ""
-	if _, err := p.Grants("read", []string{"~/x"}); err == nil || !strings.Contains(err.Error(), "it is not known where the home directory is") {
+	if _, err := p.Grants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "it is not known where the home directory is") {
 		t.Errorf("no home: %v", err)
 	}
 }
