@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -13,13 +12,10 @@ import (
 // confineVerb makes the command confine itself and become a plugin. It comes before the grammar, which costs time.
 const confineVerb = "__sandbox"
 
-// confining is the option by which plugins can be confined; none where it is not known where this program lies.
+// confining is the option by which plugins can be confined: by the very file that runs, whatever an agent that may
+// write where this program lies puts in its place.
 func confining() []kernel.Option {
-	program, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []kernel.Option{kernel.WithSandboxHelper(program, confineVerb)}
+	return []kernel.Option{kernel.WithSandboxHelper("/proc/self/exe", confineVerb)}
 }
 
 // sandboxFlags are the isolation of every plugin process of a session.

@@ -58,7 +58,9 @@ func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+	ask := exec.CommandContext(ctx, path, "--version")
+	ask.Env, ask.Dir = []string{}, "/"
+	out, err := ask.Output()
 	if err != nil {
 		return "", failure.New(failure.SandboxUnavailable, "sandbox strict: %s --version: %w", path, err).
 			WithHint("install bubblewrap anew")

@@ -70,6 +70,20 @@ func environment(b Box, p Program) []string {
 	return append(env, ModeVariable+"="+string(b.Mode), tempVariable+"="+p.Temp)
 }
 
+// withoutLoader takes out of an environment what makes the system's loader, in a process that is not confined
+// yet, take libraries from where an agent may have put them: LD_LIBRARY_PATH with an empty entry names the
+// project. The program gets it back.
+func withoutLoader(env []string) (rest, loader []string) {
+	for _, entry := range env {
+		if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_TUNABLES=") {
+			loader = append(loader, entry)
+		} else {
+			rest = append(rest, entry)
+		}
+	}
+	return rest, loader
+}
+
 // existing are the paths that exist, each also by its real name where that is another.
 func existing(paths ...string) []string {
 	var found []string

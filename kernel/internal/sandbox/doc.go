@@ -24,7 +24,8 @@
 //     only what is opened. Mode, owner, times and extended attributes of a file outside can be changed as far
 //     as the user may do so, which is far for root. Under [Strict] there is no such file.
 //   - Under [Workspace] the list of the machine's processes with their arguments can be read, and shared
-//     memory and message queues (System V, POSIX) of the same user be used. Under [Strict] both are the box's own.
+//     memory and message queues (System V) of the same user be used, and the priority and processors of the
+//     same user's processes be changed. Under [Strict] all are the box's own.
 //   - Under [Workspace] with the network on, Unix sockets that have a path can be connected to (that of a
 //     container engine, of an ssh agent) unless the kernel's Landlock has ABI 9. Abstract ones cannot.
 //   - With the network on, all of it can be reached, the machine's own services too.

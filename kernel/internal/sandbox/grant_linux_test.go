@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,5 +153,51 @@ func TestMounts(t *testing.T) {
 		if got := mounts(Box{Home: "/home/u"}, g); slices.Contains(got, "0700") {
 			t.Errorf("%s is granted and hidden: %v", name, got)
 		}
+	}
+}
+
+// What the loader obeys is not obeyed before the program is confined, and the program gets it back.
+func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
+	for _, mode := range []Mode{Workspace, Strict} {
+		env := []string{"PATH=/bin:/usr/bin", "LD_LIBRARY_PATH=/none:", "GLIBC_TUNABLES=", "KEPT=x"}
+		c, err := New(helper).Wrap(t.Context(), Box{Mode: mode, Network: Off, WorkDir: "/"}, Program{Path: "/bin/sh", Args: []string{"-c", `echo "$LD_LIBRARY_PATH $KEPT"`}, Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range c.Env {
+			if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_") {
+				t.Errorf("%s: %s acts on what confines", mode, entry)
+			}
+		}
+		p := exec.Command(c.Name)
+		p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"
+		out, err := p.CombinedOutput()
+		c.Started()
+		c.End()
+		if string(out) != "/none: x\n" || err != nil {
+			t.Errorf("%s: %q, %v", mode, out, err)
+		}
+	}
+}
+
+// A link that came into a granted path's place since it was resolved grants nothing.
+func TestALinkMadeSinceGrantsNothing(t *testing.T) {
+	root := tree(t)
+	granted := filepath.Join(root, "project/src")
+	c, err := New(helper).Wrap(t.Context(), Box{Mode: Workspace, Network: Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},
+		Program{Path: "/bin/cat", Args: []string{filepath.Join(root, "home/.netrc")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "home/.netrc"), []byte("secret"), 0o600), os.Remove(granted), os.Symlink(filepath.Join(root, "home"), granted)); err != nil {
+		t.Fatal(err)
+	}
+	p := exec.Command(c.Name)
+	p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"
+	out, err := p.CombinedOutput()
+	c.Started()
+	c.End()
+	if err == nil || strings.Contains(string(out), "secret") {
+		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -88,10 +89,16 @@ func (o order) restrict() error {
 	return nil
 }
 
-// allow grants the rights to the file, or to the directory with all below it.
+// allow grants the rights to the file, or to the directory with all below it. A path that goes through a
+// symbolic link grants nothing: what it led to when it was looked for is in the list by its real name, and a link
+// that came since may be the work of an agent.
 func allow(ruleset *os.File, path string, rights uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
-	if errors.Is(err, unix.ENOENT) {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if strings.HasPrefix(path, ownFiles) {
+		how.Resolve = 0 // the program itself, which the host has opened
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
 		return nil // gone since it was looked for: there is nothing to grant
 	}
 	if err != nil {

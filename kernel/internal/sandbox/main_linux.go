@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -47,7 +48,7 @@ func obey(args []string) *Trouble {
 	if o.Exec == "" {
 		return nil
 	}
-	return execute(o.Exec, args[1:])
+	return execute(o.Exec, args[1:], slices.Concat(os.Environ(), o.Loader))
 }
 
 // confine goes from what needs the most freedom to what leaves the least.
@@ -87,7 +88,7 @@ func (o order) confine() error {
 }
 
 // execute returns only if it cannot. No descriptor but the first three is passed on.
-func execute(path string, argv []string) *Trouble {
+func execute(path string, argv, env []string) *Trouble {
 	if len(argv) == 0 {
 		return &Trouble{Text: "there is no program"}
 	}
@@ -96,7 +97,7 @@ func execute(path string, argv []string) *Trouble {
 	}
 	var err error
 	for try := 0; ; try++ {
-		err = syscall.Exec(path, argv, os.Environ())
+		err = syscall.Exec(path, argv, env)
 		if !errors.Is(err, syscall.ETXTBSY) || try == busyTries {
 			break
 		}

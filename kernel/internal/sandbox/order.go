@@ -15,6 +15,8 @@ import (
 type order struct {
 	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
 	Exec string `json:"exec,omitempty"`
+	// Loader is of the program's environment what would already act on whatever confines it, see [withoutLoader].
+	Loader []string `json:"loader,omitempty"`
 	// Network decides what the filter of system calls lets through.
 	Network Network `json:"network"`
 	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files these are the rights to

@@ -145,11 +145,12 @@ func probe(ctx context.Context, b Box, c *Command) error {
 
 // wrap makes the command of a box that was proven. A Program without Path is a probe.
 func (s *Sandbox) wrap(b Box, got Obtained, p Program) (*Command, error) {
-	c := &Command{Env: environment(b, p)}
+	c := &Command{}
 	o := order{
 		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
 		Memory: b.Memory, CPU: seconds(b.CPU),
 	}
+	c.Env, o.Loader = withoutLoader(environment(b, p))
 	o.Exec = p.Path
 	if p.File != nil {
 		o.Exec = c.pass(p.File)
@@ -201,10 +202,13 @@ func limitProcesses(mode Mode, limit int, o *order, c *Command) error {
 	return nil
 }
 
+// ownFiles is the directory of a process's own descriptors.
+const ownFiles = "/proc/self/fd/"
+
 // pass hands a file to the process and returns its name there.
 func (c *Command) pass(f *os.File) string {
 	c.Files = append(c.Files, f)
-	return fmt.Sprintf("/proc/self/fd/%d", c.last())
+	return fmt.Sprint(ownFiles, c.last())
 }
 
 // last is the descriptor that the last file has in the process.
