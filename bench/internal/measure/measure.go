@@ -72,6 +72,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, t
 		{"calls", b.calls},
 		{"journal", b.journal},
 		{"starts", b.starts},
+		{"isolation", b.isolation},
 		{"pipelines", b.pipelines},
 		{"memory", b.memory},
 		{"whole runs, beside the Bash engine", b.besideBash},

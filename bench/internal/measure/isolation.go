@@ -1,0 +1,44 @@
+package measure
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// isolation compares the start of a plugin in each kind of sandbox with its start in none. Sandboxes are a
+// private room of the kernel, so a benchmark of that room measures, as for the journal. Elsewhere than on Linux
+// there are none.
+func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
+	if runtime.GOOS != "linux" {
+		return nil, nil
+	}
+	var rows []table.Row
+	for _, wire := range []struct{ bench, what string }{{"plain", ""}, {"mtls", " by mutual TLS"}} {
+		metrics, err := b.roomBenchmark(ctx, "./kernel/internal/pluginhost/launch", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
+		if err != nil {
+			return nil, err
+		}
+		for _, box := range []struct{ unit, what string }{
+			{"workspace", "sandbox workspace, network off"}, {"workspace+network", "sandbox workspace"},
+			{"strict", "sandbox strict, network off"}, {"strict+network", "sandbox strict"},
+		} {
+			rows = append(rows, table.Row{
+				What: "start of a plugin" + wire.what + " in " + box.what, Ours: milliseconds(metrics[box.unit+"-ms"]),
+				Peer: "in none", Theirs: milliseconds(metrics["none-ms"]),
+			})
+		}
+	}
+	return rows, nil
+}
+
+// milliseconds are seconds.
+func milliseconds(s sample.Series) sample.Series {
+	seconds := make(sample.Series, len(s))
+	for i := range s {
+		seconds[i] = s[i] * 1e-3
+	}
+	return seconds
+}
