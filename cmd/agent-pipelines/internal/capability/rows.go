@@ -24,15 +24,14 @@ func Rows(c sdk.Component) []Row {
 	if c.Concurrency == sdk.ConcurrencySerial {
 		concurrency = "one call at a time"
 	}
-	rows = append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")})
-	if !c.Needs.Nothing() {
-		rows = append(rows, Row{"Asks for", needs(c.Needs)})
-	}
-	return rows
+	return append(rows, Row{"Concurrency", concurrency}, Row{"Capabilities", listed(c.Capabilities, "")}, Row{"Asks for", needs(c.Needs)})
 }
 
 // needs is what a component asks for where it is confined.
 func needs(n *sdk.Needs) string {
+	if n.Nothing() {
+		return "nothing"
+	}
 	var asks []string
 	if n.Network {
 		asks = append(asks, "network")

@@ -11,7 +11,7 @@ import (
 func TestRows(t *testing.T) {
 	names := []string{
 		"Models", "Known models", "Default model", "Effort", "Locality", "Reports tool calls", "Asks for approval",
-		"Token usage", "Cost in dollars", "Resume", "Cancel", "Sandbox", "Concurrency", "Capabilities",
+		"Token usage", "Cost in dollars", "Resume", "Cancel", "Sandbox", "Concurrency", "Capabilities", "Asks for",
 	}
 	for _, tt := range []struct {
 		name      string
@@ -23,7 +23,7 @@ func TestRows(t *testing.T) {
 			sdk.Component{Provider: &sdk.ProviderTraits{}},
 			[]string{
 				"any", "none", "none", "no setting", "remote", "no", "no", "no", "no", "begins anew", "may leave processes",
-				"not required", "calls overlap", "none",
+				"not required", "calls overlap", "none", "nothing",
 			},
 		},
 		{
@@ -39,7 +39,7 @@ func TestRows(t *testing.T) {
 			[]string{
 				"the known ones, others by configuration", "m, n", "m", "low (default), high", "local", "yes", "yes", "yes",
 				"depends on model or configuration", "from its last checkpoint", "ends with all it started", "required, brings its own",
-				"one call at a time", "x, y",
+				"one call at a time", "x, y", "nothing",
 			},
 		},
 		{
@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true}},
 			[]string{
 				"the known ones", "m", "none", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "begins anew",
-				"may leave processes", "not required", "calls overlap", "none",
+				"may leave processes", "not required", "calls overlap", "none", "nothing",
 			},
 		},
 	} {
@@ -72,7 +72,7 @@ func TestNeedsAreShown(t *testing.T) {
 }
 
 func TestRowsOfAStrategy(t *testing.T) {
-	want := []Row{{"Concurrency", "calls overlap"}, {"Capabilities", "none"}}
+	want := []Row{{"Concurrency", "calls overlap"}, {"Capabilities", "none"}, {"Asks for", "nothing"}}
 	if diff := cmp.Diff(want, Rows(sdk.Component{Kind: sdk.KindTermination})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
