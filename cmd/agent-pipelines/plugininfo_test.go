@@ -47,6 +47,7 @@ hook action odd
   a [2Jb c
   Concurrency:  calls overlap
   Capabilities: none
+  Asks for:     nothing
   Settings:
     [1m: string, required
       x y
@@ -57,11 +58,13 @@ hook action odd
 termination free
   Concurrency:  one call at a time
   Capabilities: none
+  Asks for:     nothing
   Its JSON Schema names no settings.
 
 termination none
   Concurrency:  calls overlap
   Capabilities: none
+  Asks for:     nothing
   It tells nothing of settings.
 `
 	if diff := cmp.Diff(strings.ReplaceAll(want, "~", "`"), out.String()); diff != "" {
