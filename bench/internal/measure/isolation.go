@@ -22,8 +22,10 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 			return nil, err
 		}
 		for _, box := range []struct{ unit, what string }{
-			{"workspace", "sandbox workspace, network off"}, {"workspace+network", "sandbox workspace"},
-			{"strict", "sandbox strict, network off"}, {"strict+network", "sandbox strict"},
+			{"workspace", "sandbox workspace, network off"},
+			{"workspace+network", "sandbox workspace"},
+			{"strict", "sandbox strict, network off"},
+			{"strict+network", "sandbox strict"},
 		} {
 			rows = append(rows, table.Row{
 				What: "start of a plugin" + wire.what + " in " + box.what, Ours: milliseconds(metrics[box.unit+"-ms"]),

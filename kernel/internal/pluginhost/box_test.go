@@ -70,7 +70,8 @@ func TestBox(t *testing.T) {
 		{"an action that needs it has the network", webhook, "", asked{}, &online},
 		{"the user's commands are left alone", script, discovery.FromBundle, asked{}, nil},
 		{
-			"another's word that it runs them frees nothing", script, discovery.FromConfig, asked{},
+			"another's word that it runs them frees nothing", script, discovery.FromConfig,
+			asked{},
 			&box{Mode: "workspace", Network: "on", Best: true, WorkDir: "/w", Home: home, Write: []string{"/w"}},
 		},
 		{"and confined where somebody asks", script, "", asked{Mode: "strict"}, &box{Mode: "strict", Network: "on", WorkDir: "/w", Home: home, Write: []string{"/w"}}},
