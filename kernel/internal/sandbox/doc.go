@@ -28,7 +28,8 @@
 //     same user's processes be changed. Under [Strict] all are the box's own.
 //   - Under [Workspace] with the network on, Unix sockets that have a path can be connected to (that of a
 //     container engine, of an ssh agent) unless the kernel's Landlock has ABI 9. Abstract ones cannot.
-//   - With the network on, all of it can be reached, the machine's own services too.
+//   - With the network on, all of it can be reached, the machine's own services too. Under [Strict] these are also
+//     abstract sockets where Landlock is older than ABI 6.
 //   - [Box.Memory] and [Box.CPU] hold for each process by itself, not for all together.
 //   - Under [Workspace] an ordinary user's [Box.Processes] is counted together with all tasks of the user:
 //     those that run at the start and as many more.
