@@ -16,6 +16,9 @@ type catalog struct {
 	host    *pluginhost.Host
 	listing pluginhost.Listing
 	user    userConfigs
+	// starting: a run is about to begin, which tries every provider and strategy before any work. One whose plugin is
+	// broken is taken for there, so that the run is refused for what is wrong with the plugin, with its own code.
+	starting bool
 }
 
 // newCatalog describes all that is there; plugins that are not remembered are started for it. user's
@@ -35,7 +38,7 @@ func (c *catalog) Canonical(name string) (canonical string, ok bool) {
 func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, name)
 	if err != nil {
-		return "", "", false
+		return name, "", c.willFail(name)
 	}
 	if component.Provider != nil {
 		defaultModel = component.Provider.DefaultModel
@@ -46,13 +49,19 @@ func (c *catalog) Provider(name string) (canonical, defaultModel string, ok bool
 // Termination implements compile.Catalog.
 func (c *catalog) Termination(name string) bool {
 	_, err := c.host.Component(c.ctx, sdk.KindTermination, name)
-	return err == nil
+	return err == nil || c.willFail(name)
 }
+
+// willFail says whether the run that begins will fail for the plugin of this name.
+func (c *catalog) willFail(name string) bool { return c.starting && c.host.Broken(name) != nil }
 
 // Advice implements compile.Adviser.
 func (c *catalog) Advice(kind sdk.Kind, name string) string {
 	if by, off := c.host.TurnedOff(kind, name); off {
 		return fmt.Sprintf("this program serves it itself, which is turned off by %s", by)
+	}
+	if f := c.host.Broken(name); f != nil {
+		return fmt.Sprintf("there is a plugin of this name, which cannot be used: %s", f.Message)
 	}
 	return ""
 }

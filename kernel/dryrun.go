@@ -63,7 +63,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := e.compile(ctx, o.Run, configs)
+	src, err := e.compile(ctx, o.Run, configs, false)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func (s *session) loopSource(ctx context.Context, l restore.Loop) (*source, erro
 		return nil, failure.New(failure.StateCorrupt, "nothing in session '%s' tells which stage it runs", s.name).
 			WithHint("start it again with --force")
 	}
-	src, err := s.engine.compile(ctx, RunOptions{Stage: l.Stage, Max: l.Max, Session: s.name, Provider: l.Provider, Model: l.Model}, s.configs)
+	src, err := s.engine.compile(ctx, RunOptions{Stage: l.Stage, Max: l.Max, Session: s.name, Provider: l.Provider, Model: l.Model}, s.configs, true)
 	if err != nil {
 		return nil, fmt.Errorf("make the plan of session %q anew: %w", s.name, err)
 	}

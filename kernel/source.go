@@ -42,7 +42,7 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	src, err := e.compile(ctx, o, configs)
+	src, err := e.compile(ctx, o, configs, true)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,8 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	return src, nil
 }
 
-// compile makes the plan; the user's models are the defaults of their providers.
-func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs) (*source, error) {
+// compile makes the plan; the user's models are the defaults of their providers. Starting says that a run begins with it.
+func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs, starting bool) (*source, error) {
 	if o.Plan != nil {
 		return e.given(o, time.Now())
 	}
@@ -65,6 +65,7 @@ func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs)
 	if err != nil {
 		return nil, err
 	}
+	catalog.starting = starting
 	req := e.compilation(o, catalog, e.settings)
 	switch {
 	case o.Stage != "":

@@ -107,7 +107,7 @@ var sentinels = []struct {
 func exitOfKind(kind failure.Kind, before bool) exit {
 	switch kind {
 	case failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
-		failure.SandboxUnavailable:
+		failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout:
 		if before {
 			return exitPreflight
 		}

@@ -16,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, subject := range []string{
-		"", "exit-codes", "environment", "loop", "pipeline", "resume", "attach", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "tail", "repair", "list", "session", "plugins", "plugins install", "plugins lock", "plugins remove", "plugins verify", "trust", "version",
+		"", "exit-codes", "environment", "loop", "pipeline", "resume", "attach", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "tail", "repair", "list", "session", "plugins", "plugins new", "plugins install", "plugins lock", "plugins remove", "plugins verify", "trust", "version",
 	} {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -61,6 +61,11 @@ func TestUsageErrors(t *testing.T) {
 		{"help lint extra", exitUsage, "there is no help on 'lint extra'"},
 		{"plugins install https://example.com/x.tgz", exitUsage, "curl -fLO https://example.com/x.tgz"},
 		{"plugins install nowhere", exitUsage, "there is no file nowhere"},
+		{"plugins new gadget x", exitUsage, "must be one of"},
+		{"plugins new hook Foo", exitUsage, "lower case letters"},
+		{"plugins new hook x --dir=testdata", exitUsage, "--dir names another one"},
+		{"plugins new hook x --dir=testdata/new --module=a//b", exitUsage, "as in --module example.com/me/agent-plugin-x"},
+		{"plugins new hook x --dir=testdata/new --sdk=testdata", exitUsage, "plugin-sdk of a checkout"},
 		{"trust", exitUsage, "which directory?"},
 		{"trust --list .", exitUsage, "--list stands alone"},
 		{"loop", exitUsage, `expected "<stage>`},

@@ -12,13 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// installed is the version that the test publishes.
-const installed = "v0.0.0-20260102030405-0123456789ab"
-
 // One `go install` gives a command that works in an empty directory: U293. The modules come from a proxy
 // made of the working tree, as a release would publish them; everything else comes from the module cache.
 func TestGoInstall(t *testing.T) {
-	bin := goInstall(t, "github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines")
+	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()
 	if err := os.CopyFS(project, os.DirFS("../../examples/demo")); err != nil {
 		t.Fatal(err)
@@ -69,39 +66,6 @@ func TestGoInstall(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" || len(different) != len(want) {
 		t.Errorf("processes %v (-want +got):\n%s", processes, diff)
 	}
-}
-
-// goInstall installs a command of the workspace with nothing but the go command and gives its directory.
-func goInstall(t *testing.T, pkg string) string {
-	t.Helper()
-	proxy, bin, cache := t.TempDir(), t.TempDir(), t.TempDir()
-	own := strings.TrimPrefix(pkg, "github.com/dodo-digital/agent-pipelines/")
-	command(t, "../..", nil, "run", "./tools/modproxy", "-version", installed, "-module", own, "-out", proxy)
-	// Without the workspace other versions may be chosen: this brings those that are not there yet.
-	command(t, ".", []string{"GOWORK=off"}, "list", "-deps", ".")
-	downloads := filepath.Join(strings.TrimSpace(command(t, ".", nil, "env", "GOMODCACHE")), "cache", "download")
-	command(t, t.TempDir(), []string{
-		"GOBIN=" + bin, "GOMODCACHE=" + cache, "HOME=" + t.TempDir(), "GOWORK=off", "CGO_ENABLED=0",
-		"GOCACHE=" + strings.TrimSpace(command(t, ".", nil, "env", "GOCACHE")), // -trimpath lets it serve any directory
-		"GOFLAGS=-mod=mod -trimpath -modcacherw", "GOPROXY=file://" + proxy + ",file://" + downloads, "GOSUMDB=off",
-		"GOPRIVATE=", "GONOPROXY=", "GOENV=off",
-	}, "install", pkg+"@"+installed)
-	return bin
-}
-
-// command runs the go command and gives what it printed.
-func command(t *testing.T, dir string, env []string, args ...string) string {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), env...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
-	}
-	return string(out)
 }
 
 // readJournal reads the events of a session that has ended.

@@ -13,10 +13,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
-// pluginsVerb is `plugins list`, `plugins info <name>` and what changes the plugins that there are.
+// pluginsVerb is `plugins list`, `plugins info <name>`, what changes the plugins that there are, and what helps their authors.
 type pluginsVerb struct {
 	List    pluginsListVerb    `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
 	Info    pluginsInfoVerb    `cmd:"" help:"Show what one plugin offers."`
+	New     pluginsNewVerb     `cmd:"" help:"Write the module of a new plugin, which builds and passes its tests, for you to change."`
 	Install pluginsInstallVerb `cmd:"" help:"Put a plugin into your plugin directory and lock it."`
 	Remove  pluginsRemoveVerb  `cmd:"" help:"Take a plugin out of your plugin directory."`
 	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their files as they are, or check them."`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -56,4 +57,19 @@ func thisBuild() build {
 		}
 	}
 	return b
+}
+
+var (
+	// canonical are versions as releases have them: those of `go install` for a commit included, those between two
+	// tags or with local changes not.
+	canonical = regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$`)
+	ofCommit  = regexp.MustCompile(`[-.]\d{14}-[0-9a-f]{12}$`)
+	between   = regexp.MustCompile(`-dev|-\d+-g[0-9a-f]+|-dirty`)
+)
+
+// released says whether the modules of this build can be had from a module proxy at its version. A checkout that Go
+// itself gave the version of its commit names the commit besides.
+func (b build) released() bool {
+	local := b.Commit != "" && ofCommit.MatchString(b.Version)
+	return canonical.MatchString(b.Version) && !between.MatchString(b.Version) && !local
 }

@@ -17,6 +17,10 @@ func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.C
 	return e.Component, err
 }
 
+// Broken is why the plugin of this very name cannot be used, nil if it can, there is none, or nobody has asked for any
+// description yet.
+func (h *Host) Broken(name string) *failure.Error { return h.catalog.Broken(name) }
+
 // TurnedOff says by what a component is turned off that a bundled plugin would serve.
 func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
 	return h.catalog.TurnedOff(kind, name)

@@ -84,13 +84,13 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 func same(c sdk.Component, kind sdk.Kind, name string) bool { return c.Kind == kind && c.Name == name }
 
 func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
+	if f := c.Broken(name); f != nil {
+		return f
+	}
 	var broken []string
 	for _, p := range c.known() {
 		if p.Fault == nil {
 			continue
-		}
-		if p.Name == name {
-			return p.Fault
 		}
 		broken = append(broken, fmt.Sprintf("%s%s: %s", discovery.Prefix, p.Name, p.Fault.Message))
 	}
@@ -104,6 +104,16 @@ func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
 	word := strings.ReplaceAll(string(kind), "_", " ")
 	f := failure.New(failure.ProviderMissing, "unknown %s: %s (%s)", word, strings.Trim(strconv.Quote(name), `"`), listed(exist, "none exists", "these exist: "))
 	return f.WithHint("%s", c.advice(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
+}
+
+// Broken is why the described plugin of this very name cannot be used, nil if it can or there is none.
+func (c *Catalog) Broken(name string) *failure.Error {
+	for _, p := range c.known() {
+		if p.Name == name {
+			return p.Fault
+		}
+	}
+	return nil
 }
 
 func listed(names []string, none, some string) string {

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestAuthor runs testdata/author: what the author of a plugin does, with the released command and the released SDK, in a module
+// outside of this workspace, without a network. SDK is a checkout of the SDK.
+func TestAuthor(t *testing.T) {
+	released := published(t)
+	sdk, err := filepath.Abs("../../plugin-sdk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	author := scripts("testdata/author")
+	author.Setup = func(env *testscript.Env) error {
+		if err := setUp(env); err != nil {
+			return err
+		}
+		for _, entry := range released.env {
+			name, value, _ := strings.Cut(entry, "=")
+			env.Setenv(name, value)
+		}
+		env.Setenv("PATH", released.bin+string(os.PathListSeparator)+env.Getenv("PATH"))
+		env.Setenv("SDK", sdk)
+		return nil
+	}
+	testscript.Run(t, author)
+}

@@ -1,0 +1,191 @@
+package scaffold
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// SDKModule is the module that every plugin in Go is built with.
+const SDKModule = "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+// Kind is what a plugin serves, in the word that its author says.
+type Kind string
+
+// The kinds.
+const (
+	Provider    Kind = "provider"
+	Termination Kind = "termination"
+	Hook        Kind = "hook"
+)
+
+// nouns are the kinds as they are called in sentences.
+var nouns = map[Kind]string{Provider: "provider", Termination: "termination strategy", Hook: "hook action"}
+
+// Module is what is to be written.
+type Module struct {
+	Kind Kind
+	// Name is the plugin's and its component's.
+	Name string
+	// Path is the module's. Default: example.com/agent-plugin-<name>.
+	Path string
+	// SDKVersion is the SDK's version ("v0.1.0"), SDKDir a checkout of it that is used in place of any version. With
+	// neither, the newest published version is left for the go command to find.
+	SDKVersion string
+	SDKDir     string
+}
+
+// Faults of what was asked for; nothing has been written.
+var (
+	ErrName  = errors.New("no name for a plugin")
+	ErrPath  = errors.New("no path for a module")
+	ErrSDK   = errors.New("no checkout of the SDK")
+	ErrTaken = errors.New("not an empty directory")
+)
+
+var (
+	names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	// paths is narrower than what Go allows, and wider than what anybody writes.
+	paths = regexp.MustCompile(`^[A-Za-z0-9_~-][A-Za-z0-9._~-]*(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*$`)
+	plain = regexp.MustCompile(`^[A-Za-z0-9._/~+-]+$`)
+)
+
+// Write writes the module into dir, which it makes; one that exists has to be empty. Nothing is written outside of it, and
+// what was written is removed if something fails. It gives the paths of the files below dir.
+func Write(dir string, m Module) ([]string, error) {
+	d, err := m.data()
+	if err != nil {
+		return nil, err
+	}
+	if err := empty(dir); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("make the directory: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open the directory: %w", err)
+	}
+	defer root.Close()
+	var written []string
+	for _, folder := range []string{"module", string(m.Kind)} {
+		files, err := fill(root, folder, d)
+		written = append(written, files...)
+		if err != nil {
+			for _, file := range written {
+				err = errors.Join(err, root.Remove(file))
+			}
+			return nil, err
+		}
+	}
+	return written, nil
+}
+
+// empty refuses a directory with something in it.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: %w (%w)", dir, ErrTaken, err)
+	case len(entries) > 0:
+		return fmt.Errorf("%s: %w (it holds %s)", dir, ErrTaken, entries[0].Name())
+	}
+	return nil
+}
+
+// data is what the templates know.
+type data struct {
+	Kind, Noun, Name, Binary, Module string
+	SDKModule, Require, Replace      string
+	Source, TestSource               string
+}
+
+func (m Module) data() (data, error) {
+	d := data{
+		Kind: string(m.Kind), Noun: nouns[m.Kind], Name: m.Name, Binary: "agent-plugin-" + m.Name, Module: m.Path,
+		SDKModule: SDKModule, Require: m.SDKVersion, Source: string(m.Kind) + ".go", TestSource: string(m.Kind) + "_test.go",
+	}
+	if d.Module == "" {
+		d.Module = "example.com/" + d.Binary
+	}
+	switch {
+	case d.Noun == "":
+		return d, fmt.Errorf("there is no kind %q of plugins", m.Kind)
+	case !names.MatchString(m.Name):
+		return d, fmt.Errorf("%q: %w", m.Name, ErrName)
+	case !paths.MatchString(d.Module):
+		return d, fmt.Errorf("%q: %w", d.Module, ErrPath)
+	case m.SDKDir == "":
+		return d, nil
+	}
+	dir, err := filepath.Abs(m.SDKDir)
+	if err != nil {
+		return d, err
+	}
+	gomod, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	if err != nil {
+		return d, fmt.Errorf("%s: %w (%w)", dir, ErrSDK, err)
+	}
+	if first, _, _ := strings.Cut(string(gomod), "\n"); strings.TrimSpace(first) != "module "+SDKModule {
+		return d, fmt.Errorf("%s: %w (its go.mod begins with %q)", dir, ErrSDK, first)
+	}
+	d.Require, d.Replace = "v0.0.0", dir
+	if !plain.MatchString(dir) {
+		d.Replace = strconv.Quote(dir)
+	}
+	return d, nil
+}
+
+//go:embed template
+var templates embed.FS
+
+// fill writes what a folder of templates makes. It gives the files that it wrote, on an error too.
+func fill(root *os.Root, folder string, d data) (written []string, err error) {
+	within := path.Join("template", folder)
+	err = fs.WalkDir(templates, within, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := templates.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		file := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, within+"/"), ".tmpl"), "dot_", ".")
+		if err := writeFile(root, file, string(text), d); err != nil {
+			return fmt.Errorf("write %s: %w", file, err)
+		}
+		written = append(written, file)
+		return nil
+	})
+	return written, err
+}
+
+func writeFile(root *os.Root, file, text string, d data) (err error) {
+	t, err := template.New(file).Delims("[[", "]]").Option("missingkey=error").Parse(text)
+	if err != nil {
+		return err
+	}
+	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
+		return err
+	}
+	mode := fs.FileMode(0o644)
+	if path.Ext(file) == ".sh" {
+		mode = 0o755
+	}
+	to, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	return errors.Join(t.Execute(to, d), to.Close())
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
+)
+
+// pluginsNewVerb is `plugins new <kind> <name>`.
+type pluginsNewVerb struct {
+	Kind   string `arg:"" enum:"provider,termination,hook" help:"What it serves: a provider, a termination strategy or a hook action: provider, termination or hook."`
+	Name   string `arg:"" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
+	Dir    string `type:"path" placeholder:"DIR" help:"Where to write it. Default: a directory of its name."`
+	Module string `placeholder:"PATH" help:"The path of its Go module. Default: example.com/agent-plugin-<name>."`
+	SDK    string `name:"sdk" type:"path" placeholder:"DIR" help:"Build it with the plugin-sdk of a checkout, instead of the published one of this version."`
+}
+
+// newPlugin is what was written.
+type newPlugin struct {
+	Kind  string   `json:"kind"`
+	Name  string   `json:"name"`
+	Dir   string   `json:"dir"`
+	SDK   string   `json:"sdk,omitempty"` // version or directory; "" if the author has to say it
+	Files []string `json:"files"`         // below Dir
+}
+
+func (v *pluginsNewVerb) run(_ context.Context, a *app) error {
+	m := scaffold.Module{Kind: scaffold.Kind(v.Kind), Name: v.Name, Path: v.Module, SDKDir: v.SDK}
+	if b := thisBuild(); b.released() {
+		m.SDKVersion = "v" + b.Version
+	}
+	dir := orElse(v.Dir, v.Name)
+	files, err := scaffold.Write(dir, m)
+	if err != nil {
+		return v.explain(err)
+	}
+	done := newPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: orElse(v.SDK, m.SDKVersion), Files: files}
+	if a.JSON {
+		if done.Dir, err = filepath.Abs(dir); err != nil {
+			return err
+		}
+		printJSON(a.stdout, done)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "Wrote the %s %s into %s:\n", v.Kind, v.Name, dir)
+	for _, file := range files {
+		fmt.Fprintf(a.stdout, "  %s\n", file)
+	}
+	if done.SDK == "" {
+		fmt.Fprintf(a.stdout, "This %s is a development build, whose SDK is not published: go.mod names none, and `go mod tidy` takes the newest\n"+
+			"published one. To build with a checkout, write it again with --sdk <checkout>/plugin-sdk, or see its README.md.\n", program)
+	}
+	fmt.Fprintf(a.stdout, "Next: cd %s && make test && make install\n", dir)
+	return nil
+}
+
+// explain says what to do about a module that was not written.
+func (v *pluginsNewVerb) explain(err error) error {
+	for fault, hint := range map[error]string{
+		scaffold.ErrName:  "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them",
+		scaffold.ErrPath:  "write it as in --module example.com/me/agent-plugin-x",
+		scaffold.ErrSDK:   "give the directory plugin-sdk of a checkout of agent-pipelines",
+		scaffold.ErrTaken: "nothing is overwritten: remove it, or --dir names another one",
+	} {
+		if errors.Is(err, fault) {
+			return usageError(err.Error(), "%s", hint)
+		}
+	}
+	return err
+}
