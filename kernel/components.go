@@ -24,7 +24,7 @@ type components struct {
 
 func (s *session) components() components {
 	return components{
-		host: s.host, standIn: s.engine.config.standIn, configs: s.configs, plan: s.plan, sandboxes: s.engine.sandboxes(s.plan),
+		host: s.host, standIn: s.engine.config.standIn, configs: s.configs, plan: s.plan, sandboxes: s.sandboxes(),
 	}
 }
 

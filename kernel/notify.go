@@ -28,7 +28,7 @@ func (s *session) watch() {
 func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sdk.HookAction, error) {
 	use := pluginhost.Use{Names: environ.Named(n.Config)}
 	var err error
-	if use.Sandbox, err = s.engine.sandboxes(s.plan).of(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
+	if use.Sandbox, err = s.sandboxes().of(ctx, s.host, sdk.KindHookAction, n.Action, nil); err != nil {
 		return nil, err
 	}
 	return s.host.HookAction(ctx, n.Action, use)

@@ -57,7 +57,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 		return nil, err
 	}
 	defer dir.Close()
-	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.host, configs: configs}
+	s := &session{engine: e, name: o.Session, log: e.log.With("session", o.Session), dir: dir, host: e.host, configs: configs, sandbox: o.Sandbox}
 	if err := s.resumable(ctx, o); err != nil {
 		return nil, err
 	}

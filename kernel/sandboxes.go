@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -35,6 +36,19 @@ func (e *Engine) sandboxes(p *plan.Plan) sandboxes {
 	}
 	return s
 }
+
+// narrowed are s with the word of whoever resumes: the stricter of each member, and its paths beside the run's.
+func (s sandboxes) narrowed(by *plan.Sandbox) sandboxes {
+	if by == nil {
+		return s
+	}
+	run := s.run.Within(by)
+	run.Read, run.Write = slices.Concat(run.Read, by.Read), slices.Concat(run.Write, by.Write)
+	s.run = run
+	return s
+}
+
+func (s *session) sandboxes() sandboxes { return s.engine.sandboxes(s.plan).narrowed(s.sandbox) }
 
 // places are what the paths in settings and pipelines are relative to.
 func (e *Engine) places() confine.Places {

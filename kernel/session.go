@@ -56,6 +56,7 @@ type session struct {
 	resuming  []func(*HookContext, string) HookResult
 	reached   []event.Event // timers of guardrails that have run out, not told yet; used by the run's goroutine
 	waits     bool          // somebody is there to be asked
+	sandbox   *plan.Sandbox // the word of whoever resumed it
 	left      []event.Event // what was said when the run did not listen any more; see takeLeft
 	notifier  *notify.Notifier
 	warnings  Diagnostics

@@ -60,7 +60,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.configs, s.warnings, s.waits = configs, warnings, o.Wait
+	s.configs, s.warnings, s.waits, s.sandbox = configs, warnings, o.Wait, o.Sandbox
 	s.callbacks, s.resuming = e.callbacks.snapshot()
 	s.inform(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {

@@ -73,6 +73,9 @@ type ResumeOptions struct {
 	Force bool
 	// Wait works as in [RunOptions].
 	Wait bool
+	// Sandbox narrows the isolation that the session was started with, until this resume ends; its paths are granted
+	// beside those.
+	Sandbox *plan.Sandbox
 	// Notes works as in [RunOptions].
 	Notes []event.Event
 	// Observe works as in [RunOptions].

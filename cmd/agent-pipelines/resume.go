@@ -17,6 +17,7 @@ type resumeVerb struct {
 	resumePlace
 	cleanedFlag
 	waitFlags
+	sandboxFlags
 }
 
 // resumePlace says where a session goes on.
@@ -32,7 +33,11 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Notes: v.notes()}
+	asked, err := v.sandboxFlags.said()
+	if err != nil {
+		return err
+	}
+	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes()}
 	a.unattended = v.Unattended
 	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
 }
@@ -48,6 +53,9 @@ func orPlace(place, other kernel.Background) kernel.Background {
 func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions) error {
 	place, err := f.place(ctx, a)
 	if err != nil {
+		return err
+	}
+	if o.Sandbox, err = f.sandboxFlags.said(); err != nil {
 		return err
 	}
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
@@ -93,6 +101,7 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 			if o.Wait {
 				more = append(more, "--wait")
 			}
+			more = append(more, sandboxArguments(o.Sandbox)...)
 			return a.foreground("resume", more, []string{session})
 		},
 	})

@@ -34,15 +34,10 @@ func (f *runFlags) check() error {
 		return usageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
-	asked, err := f.sandboxFlags.said()
-	if err != nil {
+	if _, err := f.sandboxFlags.said(); err != nil {
 		return err
 	}
-	if f.Resume && asked != nil {
-		return usageError("a resumed session keeps the isolation that it was started with, or gets what your config.yaml says now",
-			"leave the flags of isolation out, or write `sandbox:` into ~/.config/agent-pipelines/config.yaml")
-	}
-	_, err = f.placeFlags.said()
+	_, err := f.placeFlags.said()
 	return err
 }
 
