@@ -33,7 +33,7 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	asked, err := v.sandboxFlags.said()
+	asked, err := v.said()
 	if err != nil {
 		return err
 	}
