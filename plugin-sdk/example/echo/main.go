@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"os"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -43,6 +44,11 @@ func (echo) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange)
 		return sdk.ExecuteResult{}, ctx.Err()
 	}
 	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: req.Prompt})
+	if req.Paths.Result != "" { // an agent writes it, and here there is none: without it no stage goes on
+		if err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "said it back"}`), 0o644); err != nil {
+			return sdk.ExecuteResult{}, err
+		}
+	}
 	return sdk.ExecuteResult{Output: req.Prompt, Outcome: sdk.OutcomeSucceeded, Duration: wait}, nil
 }
 
