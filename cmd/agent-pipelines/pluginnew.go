@@ -49,11 +49,13 @@ func (v *pluginsNewVerb) run(_ context.Context, a *app) error {
 	for _, file := range files {
 		fmt.Fprintf(a.stdout, "  %s\n", file)
 	}
+	next := "make test && make install"
 	if done.SDK == "" {
-		fmt.Fprintf(a.stdout, "This %s is a development build, whose SDK is not published: go.mod names none, and `go mod tidy` takes the newest\n"+
-			"published one. To build with a checkout, write it again with --sdk <checkout>/plugin-sdk, or see its README.md.\n", program)
+		fmt.Fprintf(a.stdout, "This %s is a development build, whose SDK is not published: go.mod names none. Name a checkout's, as below;\n"+
+			"without that `make test` takes the newest published one.\n", program)
+		next = fmt.Sprintf("go mod edit -require=%[1]s@v0.0.0 -replace=%[1]s=<checkout>/plugin-sdk && %[2]s", scaffold.SDKModule, next)
 	}
-	fmt.Fprintf(a.stdout, "Next: cd %s && make test && make install\n", dir)
+	fmt.Fprintf(a.stdout, "Next: cd %s && %s\n", dir, next)
 	return nil
 }
 

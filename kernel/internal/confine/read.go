@@ -65,6 +65,11 @@ func (r reader) members(n *yamltree.Node) *plan.Sandbox {
 			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in sandbox", e.Key)
 		}
 	}
+	if rest := *s; s.Mode == plan.SandboxNone {
+		if rest.Mode = ""; rest.Asks() {
+			r.Errorf(n.Pos, diagnostic.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
+		}
+	}
 	return s
 }
 
