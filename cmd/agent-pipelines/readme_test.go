@@ -36,8 +36,8 @@ func TestREADME(t *testing.T) {
 			t.Errorf("agent-pipelines %s: exit %d, want %d\n%s", args, code, want, text)
 		}
 	}
-	if commands != 3 {
-		t.Errorf("the README has %d commands, want the run, the status and the resume", commands)
+	if commands != 4 {
+		t.Errorf("the README has %d commands, want the run, the status, the resume and the new plugin", commands)
 	}
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -20,8 +22,8 @@ func confining() []kernel.Option {
 
 // sandboxFlags are the isolation of every plugin process of a session.
 type sandboxFlags struct {
-	Sandbox   string        `enum:",none,workspace,strict" default:"" placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and what is granted) or strict (also processes and names of their own). Files can only narrow it."`
-	Network   string        `name:"sandbox-network" enum:",on,loopback,off" default:"" placeholder:"WORD" group:"Isolation:" help:"What confined plugins may reach: on, loopback or off."`
+	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and what is granted) or strict (also processes and names of their own). Files can only narrow it."`
+	Network   string        `name:"sandbox-network" placeholder:"WORD" group:"Isolation:" help:"What confined plugins may reach: on, loopback or off."`
 	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also read. May be given several times."`
 	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also write. May be given several times."`
 	Memory    string        `name:"sandbox-memory" placeholder:"SIZE" group:"Isolation:" help:"The data that each confined process may have, such as 2G."`
@@ -33,6 +35,18 @@ type sandboxFlags struct {
 func (f *sandboxFlags) said() (*plan.Sandbox, error) {
 	s := plan.Sandbox{
 		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
+	}
+	for _, word := range []struct {
+		flag, value string
+		fits        bool
+		words       string
+	}{
+		{"--sandbox", f.Sandbox, f.Sandbox == "" || slices.Contains(plan.SandboxModes(), s.Mode), "none, workspace or strict"},
+		{"--sandbox-network", f.Network, f.Network == "" || slices.Contains(plan.Networks(), s.Network), "on, loopback or off"},
+	} {
+		if !word.fits {
+			return nil, usageError(fmt.Sprintf("%s cannot be '%s'", word.flag, word.value), "write %s", word.words)
+		}
 	}
 	for _, list := range []struct{ from, to *[]string }{{&f.Read, &s.Read}, {&f.Write, &s.Write}} {
 		for _, path := range *list.from {

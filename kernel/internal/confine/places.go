@@ -2,7 +2,6 @@ package confine
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -109,7 +108,7 @@ func (p Places) absolute(w string) (path string, ok bool) {
 
 func reason(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("it does not exist: %w", fs.ErrNotExist)
+		return errors.New("it does not exist")
 	}
 	return err
 }
