@@ -61,7 +61,7 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	bin=$$(cd $(BIN) && pwd) && cd "$$dir" && \
 	MOCK_CONFIG=.claude/mock.json "$$bin/agent-pipelines" pipeline demo demo --foreground && \
 	session="$$dir/.claude/pipeline-runs/demo" && echo "Plugin processes:" && \
-	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" && \
+	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" | grep . && \
 	echo "The session lies in $$session"
 
 install: build ## install below PREFIX (default ~/.local): bin/ and lib/agent-pipelines/plugins/

@@ -2,16 +2,16 @@ package event
 
 // PluginData is the data of plugin_started and plugin_crashed.
 type PluginData struct {
-	// Plugin is how the process was started: the binary's path, and the arguments of a bundled plugin.
-	Plugin string `json:"plugin"`
-	SHA256 string `json:"sha256"` // of the binary
-	PID    int    `json:"pid"`
-	// Environment are the names of the variables that the process was given, sorted.
-	Environment []string `json:"environment"`
-	// Reattached: the process ran already, and is not checked, confined or ended by the kernel.
-	Reattached bool `json:"reattached,omitempty"`
 	// Detail are the last words of a process that fell.
 	Detail string `json:"detail,omitempty"`
+	// Environment are the names of the variables that the process was given, sorted.
+	Environment []string `json:"environment"`
+	PID         int      `json:"pid"`
+	// Plugin is how the process was started: the binary's path, and the arguments of a bundled plugin.
+	Plugin string `json:"plugin"`
+	// Reattached: the process ran already, and is not checked, confined or ended by the kernel.
+	Reattached bool   `json:"reattached,omitempty"`
+	SHA256     string `json:"sha256"` // of the binary
 	// Sandbox is the isolation of a process that was started, nil where there is none.
 	Sandbox *SandboxData `json:"sandbox,omitempty"`
 }
