@@ -28,7 +28,7 @@ func (s *session) components() components {
 	}
 }
 
-// Provider is a provider for a node.
+// provider is a provider for a node.
 func (c components) provider(ctx context.Context, name string, at *plan.Node) (sdk.Provider, error) {
 	if c.standIn != "" {
 		name = c.standIn

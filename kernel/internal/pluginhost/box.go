@@ -97,11 +97,16 @@ func (h *Host) asked(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) 
 		b.Write = append(b.Write, b.WorkDir)
 	}
 	if vouched(e) {
-		places := confine.Places{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
+		places := h.places(b)
 		b.Read = append(b.Read, places.Needs(needs.Read)...)
 		b.Write = append(b.Write, places.Needs(needs.Write)...)
 	}
 	return b
+}
+
+// places are what the paths that a component asks for are relative to.
+func (h *Host) places(b *sandbox.Box) confine.Places {
+	return confine.Places{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
 }
 
 // vouched reports whether what a plugin asks for is granted: it came with this program. What others ask
@@ -115,7 +120,7 @@ func (h *Host) ungranted(e catalog.Entry, c sdk.Component, b *sandbox.Box) []str
 	if b == nil || c.Needs == nil || vouched(e) {
 		return nil
 	}
-	places := confine.Places{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
+	places := h.places(b)
 	var missing []string
 	for _, want := range []struct {
 		asked   []string
