@@ -67,6 +67,9 @@ type process struct {
 	done   chan struct{} // closed when the leader has ended
 }
 
+// lastWordsTime is how long what a process wrote to stderr is waited for after its end.
+const lastWordsTime = 200 * time.Millisecond
+
 // start starts a process.
 func start(s spec) (*process, error) {
 	var ends [6]*os.File
@@ -93,10 +96,18 @@ func start(s spec) (*process, error) {
 	}
 	p.number = p.cmd.Process.Pid
 	p.pumps.Go(p.stdout.pump)
-	p.pumps.Go(p.stderr.pump)
+	drained := make(chan struct{})
+	p.pumps.Go(func() {
+		defer close(drained)
+		p.stderr.pump()
+	})
 	p.pumps.Go(func() {
 		defer close(p.done)
 		_ = p.cmd.Wait() // how it ended is in ProcessState
+		select {         // its last words may still be in the pipe, which a child can hold open
+		case <-drained:
+		case <-time.After(lastWordsTime):
+		}
 	})
 	return p, nil
 }
