@@ -40,11 +40,15 @@ func quiet(ctx context.Context, t *trial, _ sdk.Component) finding {
 	return fail(do, "before its handshake it prints: %s", clip(line))
 }
 
-func shakesHands(_ context.Context, t *trial, _ sdk.Component) finding {
+func shakesHands(ctx context.Context, t *trial, _ sdk.Component) finding {
 	const do = "listen on a Unix socket and print 1|1|unix|<path>|grpc| on stdout"
 	if t.line == "" {
-		if t.first.ended() {
+		_, closed, _ := t.first.stdout.look() // a process that ends closes its stdout a moment before it is seen to end
+		switch {
+		case closed && until(ctx, slack, t.first.ended):
 			return fail(do, "the process ended before a handshake (%s)%s", t.first.exit(), t.first.lastWords())
+		case closed:
+			return fail(do, "stdout was closed before a handshake%s", t.first.lastWords())
 		}
 		return fail(do, "no handshake within %s%s", startLimit, t.first.lastWords())
 	}

@@ -136,7 +136,7 @@ func (s *session) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, slack)
 	defer cancel()
 	if err := s.client.Health(ctx); err != nil {
-		if until(ctx, pollEvery, s.ended) {
+		if until(context.WithoutCancel(ctx), 2*lastWordsTime, s.ended) {
 			return fmt.Errorf("the process ended (%s)%s", s.exit(), s.lastWords())
 		}
 		return fmt.Errorf("the process does not answer any more: %w", err)
