@@ -28,7 +28,10 @@ const (
 	KeyHook     KeyKind = "hook"
 	KeyTimer    KeyKind = "timer"
 	KeyManifest KeyKind = "manifest"
-	KeyRestart  KeyKind = "restart" // of a stage, beyond its limit
+	KeyRestart  KeyKind = "restart"  // of a stage, beyond its limit
+	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
+	KeyPlan     KeyKind = "plan"     // of a node's steps
+	KeyEscalate KeyKind = "escalate" // of a node that a person has to look at
 )
 
 // Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside

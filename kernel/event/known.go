@@ -7,7 +7,7 @@ func (t Type) Known() bool {
 	case SessionStart, SessionComplete, NodeStart, NodeRunStart, RunStart, NodeComplete, IterationStart, IterationComplete, WorkerComplete,
 		ParallelProviderStart, ParallelProviderComplete, ParallelProviderFailed, Error, JudgeStart, JudgeComplete, StrategyQuestion, StrategyAnswer,
 		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, AttemptStart, Retry, Decision, TimerSet, TimerFired,
-		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, HookSkipped, CheckResult, CycleStart,
+		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, HookSkipped, CheckResult, AttemptComplete, StepsPlanned,
 		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,
 		ArtifactWritten, ArtifactInvalid, ArtifactHealed:
 		return true

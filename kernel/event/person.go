@@ -48,8 +48,10 @@ type QuestionAskedData struct {
 	Preview string `json:"preview,omitempty"`
 	Shown   []Ref  `json:"shown,omitempty"`
 	// Changed: it was asked before, and what was shown then is no longer so.
-	Changed bool       `json:"changed,omitempty"`
-	Due     *time.Time `json:"due,omitempty"` // of a tool call: when it is answered as expired, nil: never
+	Changed bool `json:"changed,omitempty"`
+	// Code is that of what made a person needed, for an escalation.
+	Code string     `json:"code,omitempty"`
+	Due  *time.Time `json:"due,omitempty"` // of a tool call: when it is answered as expired, nil: never
 }
 
 // QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.

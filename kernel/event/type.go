@@ -43,8 +43,9 @@ const (
 	HookComplete           Type = "hook_complete"
 	HookTimeout            Type = "hook_timeout"
 	HookSkipped            Type = "hook_skipped"
+	AttemptComplete        Type = "attempt_complete" // of a node with a contract: checks and artifact are still to come
 	CheckResult            Type = "check_result"
-	CycleStart             Type = "cycle_start"
+	StepsPlanned           Type = "steps_planned" // which steps a node has
 	StepStart              Type = "step_start"
 	StepComplete           Type = "step_complete"
 	StepBlocked            Type = "step_blocked"
@@ -59,6 +60,8 @@ const (
 // The events that only inform: a fold does not read them and they ride with the next commit.
 const (
 	StageTransition    Type = "stage_transition"
+	CycleStart         Type = "cycle_start"    // a counted edge has been taken, as node_complete says
+	BudgetWarning      Type = "budget_warning" // what was spent has passed policy.cost.warn_usd
 	StageTimeout       Type = "stage_timeout"
 	StageComplete      Type = "stage_complete"
 	Phase              Type = "phase"
@@ -78,7 +81,7 @@ const (
 // events need no sync of their own.
 func (t Type) Informative() bool {
 	switch t {
-	case JudgeStart, JudgeComplete, StageTransition, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
+	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
 		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, Notified:
 		return true
 	default:

@@ -22,13 +22,17 @@ func (p *Plan) PolicyOf(n *Node) Policy {
 	if n == nil {
 		return p.policyAbove("", Policy{})
 	}
-	return n.Policy.over(p.policyAbove(n.Path, Policy{}))
+	of := n.Policy.over(p.policyAbove(n.Path, Policy{}))
+	if o := p.Pipeline.Overrides; o != nil && o.Timeouts[n.ID] > 0 {
+		of.Timeout = o.Timeouts[n.ID]
+	}
+	return of
 }
 
 // policyAbove is what a node at path has where it says nothing itself; above is what this plan is given.
 func (p *Plan) policyAbove(path string, above Policy) Policy {
 	of := p.Pipeline.Policy.over(above)
-	of.Timeout, of.Required = 0, false
+	of.Timeout, of.Required, of.Cost = 0, false, nil
 	n, below := p.head(path)
 	switch {
 	case below == "":
@@ -37,7 +41,7 @@ func (p *Plan) policyAbove(path string, above Policy) Policy {
 		return n.Plan.policyAbove(below, n.Policy.over(of))
 	default: // a stage of a block
 		of = n.Policy.over(of)
-		of.Required = false
+		of.Required, of.Cost = false, nil
 		return of
 	}
 }
@@ -57,6 +61,7 @@ func (p *Policy) over(below Policy) Policy {
 	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
 	of.Env, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Rest, of.Rest)
 	of.Sandbox = p.Sandbox.Over(of.Sandbox)
+	of.Cost = p.Cost
 	return of
 }
 
@@ -67,6 +72,7 @@ func (r *Retry) over(below *Retry) *Retry {
 	}
 	merged := *below
 	merged.Attempts, merged.Step, merged.Stage = cmp.Or(r.Attempts, merged.Attempts), cmp.Or(r.Step, merged.Step), cmp.Or(r.Stage, merged.Stage)
+	merged.OnStageRetry = cmp.Or(r.OnStageRetry, merged.OnStageRetry)
 	if len(r.Backoff) > 0 {
 		merged.Backoff = r.Backoff
 	}

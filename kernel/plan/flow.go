@@ -84,17 +84,22 @@ type Steps struct {
 	DependsOn string         `json:"depends_on,omitempty"`
 	MaxTurns  int            `json:"max_turns,omitempty"`
 	Parallel  bool           `json:"parallel,omitempty"`
-	Rerun     string         `json:"rerun,omitempty"` // failed or all
+	Rerun     string         `json:"rerun,omitempty"` // failed or all, "" is failed
 	RetryBy   map[string]int `json:"retry_by,omitempty"`
 }
 
 // Check is one measurement made outside the agent.
 type Check struct {
-	ID        string          `json:"id"`
-	Type      string          `json:"type"` // file_exists, file_content, command, tests
-	Run       string          `json:"run,omitempty"`
-	Expect    json.RawMessage `json:"expect,omitempty"`
-	At        string          `json:"at,omitempty"` // enter or exit
-	FilesFrom string          `json:"files_from,omitempty"`
-	Timeout   float64         `json:"timeout,omitempty"`
+	ID        string  `json:"id"`
+	At        string  `json:"at,omitempty"`         // enter or exit, "" is exit
+	FilesFrom string  `json:"files_from,omitempty"` // the field of the input artifact with paths for the command
+	Timeout   float64 `json:"timeout,omitempty"`    // seconds, 0: the action's own default
+	// Config is the configuration of the hook action check: type and its other keys, with ${COMMANDS.<key>} replaced.
+	Config json.RawMessage `json:"config"`
 }
+
+// When checks are made.
+const (
+	AtEnter = "enter" // before the agent works
+	AtExit  = "exit"
+)

@@ -61,6 +61,12 @@ type Overrides struct {
 	Commands map[string]string `json:"commands,omitempty"`
 	// Sandbox is the least isolation of every process of the run, whatever the files say.
 	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	// Skip are the ids of nodes of the pipeline itself that are left out.
+	Skip []string `json:"skip,omitempty"`
+	// Timeouts are in seconds, by node id, over policy.timeout of the node.
+	Timeouts map[string]float64 `json:"timeouts,omitempty"`
+	// MaxCycles is the limit of every edge, 0: as the files say.
+	MaxCycles int `json:"max_cycles,omitempty"`
 }
 
 // Dependencies are the tools that the Bash engine would need; kept for readers of old plans.

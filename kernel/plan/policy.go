@@ -20,7 +20,8 @@ type Policy struct {
 	Feedback     *Feedback       `json:"feedback,omitempty"`
 	Approvals    *Approvals      `json:"approvals,omitempty"`
 	Sandbox      *Sandbox        `json:"sandbox,omitempty"`
-	Rest         json.RawMessage `json:"rest,omitempty"` // cost, tools, secrets as written
+	Cost         *Cost           `json:"cost,omitempty"` // is not handed down: see [Plan.Ceilings]
+	Rest         json.RawMessage `json:"rest,omitempty"` // tools, secrets as written
 }
 
 // Retry says how often an attempt is made again. Backoff are the pauses in seconds before the
@@ -30,6 +31,9 @@ type Retry struct {
 	Step     int       `json:"step,omitempty"`     // retries of a step, default 3
 	Stage    int       `json:"stage,omitempty"`    // stage retries, default 2
 	Backoff  []float64 `json:"backoff,omitempty"`
+	// OnStageRetry says how often a step that failed is tried in a stage retry: renew (the default), as often as
+	// the first time; single, once.
+	OnStageRetry string `json:"on_stage_retry,omitempty"`
 }
 
 // Recovery says what becomes of an attempt that a crash cut off.
@@ -44,16 +48,38 @@ const (
 
 // Cycles bound how often back edges may be taken.
 type Cycles struct {
-	Default   int `json:"default,omitempty"`   // for each edge, default 3
-	Max       int `json:"max,omitempty"`       // the most an edge may ask for, at most 10
-	Session   int `json:"session,omitempty"`   // for the whole run, default 30
-	Identical int `json:"identical,omitempty"` // equal outputs in a row that count as the limit, default 2
+	Default int `json:"default,omitempty"` // for each edge, default [DefaultCycles]
+	// Max is the most that an edge may ask for and the most that a node is re-entered, default and at most [MaxCycles].
+	Max     int `json:"max,omitempty"`
+	Session int `json:"session,omitempty"` // for the whole run, default [DefaultSessionCycles]
+	// Identical is how many equal passes in a row over the nodes of a cycle count as its limit; 0: they are not compared.
+	Identical int `json:"identical,omitempty"`
 }
 
-// Budget bounds tokens; shares are percent of the total by node id.
+// The limits of cycles (REQUIREMENTS K31, K37).
+const (
+	DefaultCycles        = 3
+	MaxCycles            = 10
+	DefaultSessionCycles = 30
+)
+
+// Budget bounds the tokens of prompts; shares are percent of the total by node id.
 type Budget struct {
 	Total  json.RawMessage `json:"total,omitempty"` // a number, or "model"
 	Shares map[string]int  `json:"shares,omitempty"`
+}
+
+// Cost is a ceiling of what attempts may consume: that of a pipeline holds for the whole session, in an embedded one
+// for all its runs; that of a node for all its visits. 0 is no ceiling. An attempt begins only if what is reserved
+// for it still fits.
+type Cost struct {
+	MaxUSD    float64 `json:"max_usd,omitempty"`
+	MaxTokens int64   `json:"max_tokens,omitempty"` // input and output, without what a cache served
+	WarnUSD   float64 `json:"warn_usd,omitempty"`
+	// ReserveUSD and ReserveTokens are what an attempt is expected to consume at most, and what one that does not
+	// say counts as. 0: as much as the dearest so far, and all that is left where none has ended yet.
+	ReserveUSD    float64 `json:"reserve_usd,omitempty"`
+	ReserveTokens int64   `json:"reserve_tokens,omitempty"`
 }
 
 // Escalation says what happens when a person is needed.

@@ -12,7 +12,7 @@ const Version = 1
 // Kind says what effect a command has after its event is committed.
 type Kind string
 
-// The kinds of commands. Check and ask are served by the same machinery when nodes use them.
+// The kinds of commands.
 const (
 	Record   Kind = "record"   // no effect: the event is all
 	Attempt  Kind = "attempt"  // run one attempt: ends in iteration_complete or error
@@ -22,8 +22,9 @@ const (
 	WriteManifest Kind = "manifest"
 	Cancel        Kind = "cancel" // cancel the effect with the same key
 	Hook          Kind = "hook"   // call a hook: ends in hook_complete, hook_timeout, hook_skipped or question_asked
-	Check         Kind = "check"  // measure: ends in check_result
-	Ask           Kind = "ask"    // ask a person: ends in question_answered
+	Check         Kind = "check"  // make a check of the node: ends in check_result
+	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete, or in error for a bad artifact
+	PlanSteps     Kind = "plan"   // find the steps of a node: ends in steps_planned
 )
 
 // Command is one thing to be done. The runtime first commits Event, if there is one, and applies it;
@@ -39,6 +40,7 @@ type Command struct {
 	Place   event.Place        `json:"place"`
 	Attempt int                `json:"attempt,omitempty"` // for attempt: its number, from 1
 	Round   int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
+	Check   string             `json:"check,omitempty"`   // for check: its id
 	// Hook is the number of the hook that is called and Point where; see [FindHook] and [CallbackNumber].
 	Hook  int            `json:"hook,omitempty"`
 	Point plan.HookPoint `json:"point,omitempty"`

@@ -2,6 +2,7 @@ package state
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -27,6 +28,8 @@ type Node struct {
 	Loop     Loop              `json:"loop"`
 	Branches map[string]Branch `json:"branches,omitempty"`
 	Steps    map[string]Step   `json:"steps,omitempty"`
+	// Order are the ids of the steps in the order in which they are made; nil before they are known.
+	Order []string `json:"order,omitempty"`
 	// Gate is the node's own hook point, stage_start or stage_end, that the run is at or passed last.
 	Gate Gate `json:"gate,omitzero"`
 	// Failure is why a check at its end has failed the node; nil otherwise.
@@ -41,6 +44,10 @@ type Node struct {
 	StageAttempt int `json:"stage_attempt,omitempty"`
 	// Artifacts are the newest artifacts of the node by name.
 	Artifacts map[string]event.Ref `json:"artifacts,omitempty"`
+	// Feedback is why the node was entered again, for all prompts of this visit; FailedSteps are the steps that
+	// are to be made again for it.
+	Feedback    *event.Ref `json:"feedback,omitempty"`
+	FailedSteps []string   `json:"failed_steps,omitempty"`
 }
 
 // NodeStatus is the condition of a node.
@@ -88,10 +95,29 @@ func (b BranchStage) EndedBy(strategy string) string {
 
 // Step is one item of a node's steps.
 type Step struct {
-	Status    string   `json:"status"` // pending, running, complete, failed, blocked, skipped
-	DependsOn []string `json:"depends_on,omitempty"`
-	Loop      Loop     `json:"loop"`
+	Status StepStatus `json:"status"`
+	event.StepData
+	Loop Loop `json:"loop,omitzero"` // while it is in work, and of one that failed
+	// Last is the number of its last iteration, so that no stage retry uses one again.
+	Last   int    `json:"last,omitempty"`
+	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
 }
+
+// StepStatus is the condition of a step.
+type StepStatus string
+
+// The conditions of steps.
+const (
+	StepPending  StepStatus = "pending"
+	StepRunning  StepStatus = "running"
+	StepComplete StepStatus = "complete"
+	StepFailed   StepStatus = "failed"
+	StepBlocked  StepStatus = "blocked" // a step that it depends on failed
+	StepSkipped  StepStatus = "skipped" // a person said to go on without it
+)
+
+// Done reports whether what depends on the step may be made.
+func (s StepStatus) Done() bool { return s == StepComplete || s == StepSkipped }
 
 // Phase says what an iteration loop does next or waits for.
 type Phase string
@@ -100,6 +126,9 @@ type Phase string
 const (
 	PhaseReady    Phase = "ready"    // the next attempt can start
 	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
+	PhaseSteps    Phase = "steps"    // the steps of the node are in work
+	PhaseMeasure  Phase = "measure"  // the checks of the iteration are to be made, or are being made
+	PhaseSettle   Phase = "settle"   // its artifact and outcome are being settled
 	PhaseBackoff  Phase = "backoff"  // waiting to retry
 	PhaseDecide   Phase = "decide"   // the strategy is to be asked, or is being asked
 	PhaseQuestion Phase = "question" // the strategy's question is to be put to a provider
@@ -125,8 +154,11 @@ type Loop struct {
 	// asked, and once that iteration's first attempt has begun.
 	Check     Check `json:"check,omitempty"`
 	Iteration int   `json:"iteration"` // the one in work, or the last one; 0 before the first
-	Completed int   `json:"completed"` // iterations completed in this visit
-	Attempt   int   `json:"attempt"`   // the attempt in work or last made; 0 before the first and after a crash
+	Completed int   `json:"completed"` // number of the last one completed in this visit
+	// Before is the number of the last iteration before the newest stage retry. Those up to it are counted as
+	// completed, though the last of them failed: their numbers are not used again.
+	Before  int `json:"before,omitempty"`
+	Attempt int `json:"attempt"` // the attempt in work or last made; 0 before the first and after a crash
 	// Spared counts the attempts of this iteration that fell with another call's process and used up
 	// no try.
 	Spared int `json:"spared,omitempty"`
@@ -142,6 +174,17 @@ type Loop struct {
 	// result.
 	Hint   string     `json:"hint,omitempty"`
 	Result *event.Ref `json:"result,omitempty"`
+	// Attempted is the attempt whose outcome is being settled. Measured are the checks made so far: those at the
+	// entry, and those of the iteration in work. Verdict is the outcome of the last iteration, "" without a contract, and
+	// Message why; Feedback is what the next one is told of it, FailedSteps what it said of steps.
+	Attempted   *event.AttemptCompleteData `json:"attempted,omitempty"`
+	Measured    []Measurement              `json:"measured,omitempty"`
+	Verdict     string                     `json:"verdict,omitempty"`
+	Message     string                     `json:"message,omitempty"`
+	Feedback    *event.Ref                 `json:"feedback,omitempty"`
+	FailedSteps []string                   `json:"failed_steps,omitempty"`
+	// Reserved is what is set aside for the attempt under way, by the scope of the ceiling.
+	Reserved map[string]Amount `json:"reserved,omitempty"`
 	// Checkpoint is the newest one of an attempt that is under way or was cut off by a crash, and
 	// Calls are the gated tool calls since, in order: together they are what a resumed attempt is given.
 	Checkpoint *event.CheckpointData `json:"checkpoint,omitempty"`
@@ -161,6 +204,37 @@ type Loop struct {
 	Reason  string             `json:"reason,omitempty"`
 	Judged  bool               `json:"judged,omitempty"`
 	Failure *event.FailureData `json:"failure,omitempty"`
+}
+
+// Measurement is a check that was made.
+type Measurement struct {
+	ID     string `json:"id"`
+	At     string `json:"at"` // enter or exit
+	Passed bool   `json:"passed"`
+	Reason string `json:"reason,omitempty"`
+	// Facts is the file with all that it says.
+	Facts *event.Ref `json:"facts,omitempty"`
+	// Failure is why nothing could be measured.
+	Failure *event.FailureData `json:"failure,omitempty"`
+}
+
+// Amount is money and tokens. A member is nil where it is not limited.
+type Amount struct {
+	USD    *float64 `json:"usd,omitempty"`
+	Tokens *int64   `json:"tokens,omitempty"`
+}
+
+// Charge is what attempts in a scope have consumed. Those that did not say count as what was reserved for them.
+type Charge struct {
+	USD        float64 `json:"usd,omitempty"`
+	Tokens     int64   `json:"tokens,omitempty"`
+	Attempts   int     `json:"attempts"`              // that ended
+	UnknownUSD int     `json:"unknown_usd,omitempty"` // attempts that did not say what they cost
+	// UnknownTokens are attempts that did not say how many tokens they took.
+	UnknownTokens int     `json:"unknown_tokens,omitempty"`
+	DearestUSD    float64 `json:"dearest_usd,omitempty"`
+	DearestTokens int64   `json:"dearest_tokens,omitempty"`
+	Warned        bool    `json:"warned,omitempty"` // that warn_usd was passed
 }
 
 // Call is a gated tool call whose intent is on disk; Result is nil until it is known.
@@ -192,5 +266,6 @@ func (n Node) clone() Node {
 func (l Loop) clone() Loop {
 	l.Decisions = slices.Clone(l.Decisions)
 	l.Calls, l.Injected = slices.Clone(l.Calls), slices.Clone(l.Injected)
+	l.Measured, l.Reserved = slices.Clone(l.Measured), maps.Clone(l.Reserved)
 	return l
 }

@@ -21,6 +21,7 @@ type Question struct {
 	Shown          []event.Ref `json:"shown,omitempty"`
 	AskedAt        time.Time   `json:"asked_at,omitzero"`
 	Due            *time.Time  `json:"due,omitempty"`
+	Code           string      `json:"code,omitempty"`
 	// Answer is what a person said; nil: nobody did yet.
 	Answer *Answer `json:"answer,omitempty"`
 }

@@ -71,6 +71,7 @@ type State struct {
 	Status      Status     `json:"status"`
 	PauseKind   PauseKind  `json:"pause_kind,omitempty"`
 	PauseReason string     `json:"pause_reason,omitempty"`
+	PauseCode   string     `json:"pause_code,omitempty"` // of an escalation
 	Reason      string     `json:"completion_reason,omitempty"`
 	StartedAt   time.Time  `json:"started_at"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"` // completed, failed, aborted or paused
@@ -94,6 +95,13 @@ type State struct {
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
 	Cycles map[string]Cycle `json:"cycles,omitempty"`
+	// Returns are those over all back edges, whatever became of their own counts.
+	Returns int `json:"returns,omitempty"`
+	// Charges are what was consumed in each scope that has a ceiling.
+	Charges map[string]Charge `json:"charges,omitempty"`
+	// NextFeedback and NextFailedSteps are for the node that is entered next; see [Node.Feedback].
+	NextFeedback    *event.Ref `json:"next_feedback,omitempty"`
+	NextFailedSteps []string   `json:"next_failed_steps,omitempty"`
 	// Questions to people that the run waits for, by id. Waits says that it does so running.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
@@ -123,8 +131,14 @@ type State struct {
 type Cycle struct {
 	Count   int      `json:"count"`
 	Limit   int      `json:"limit"`
-	Reasons []string `json:"reasons,omitempty"`
+	Reasons []string `json:"reasons,omitempty"` // of the last [MaxReasons] returns, oldest first
+	// Print is the digest of the last pass over the cycle, and Same how many passes in a row had it.
+	Print string `json:"print,omitempty"`
+	Same  int    `json:"same,omitempty"`
 }
+
+// MaxReasons is how many reasons a cycle keeps.
+const MaxReasons = 10
 
 // Stop is a request to end or pause the run at the next boundary.
 type Stop struct {
@@ -148,7 +162,7 @@ func (s State) Clone() State {
 	s.Nodes = nodes
 	s.Timers, s.PriorRuns = maps.Clone(s.Timers), maps.Clone(s.PriorRuns)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
-	s.Questions = maps.Clone(s.Questions)
+	s.Questions, s.Charges = maps.Clone(s.Questions), maps.Clone(s.Charges)
 	s.Handled, s.ApprovedStages = slices.Clone(s.Handled), slices.Clone(s.ApprovedStages)
 	s.Injected, s.NextInjected = slices.Clone(s.Injected), slices.Clone(s.NextInjected)
 	return s

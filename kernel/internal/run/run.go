@@ -33,6 +33,13 @@ type Effects interface {
 	// Hook calls a hook: hook_complete, hook_timeout, hook_skipped, or question_asked. It commits hook_start
 	// itself, once the hook's condition holds.
 	Hook(ctx context.Context, w Work) event.Event
+	// Check makes a check of the node: check_result. What cannot be measured is said in its failure.
+	Check(ctx context.Context, w Work) event.Event
+	// Settle finds and validates the artifact of the iteration, puts measured values into it, and settles the
+	// outcome: iteration_complete, or error where the artifact is not what the contract says.
+	Settle(ctx context.Context, w Work) event.Event
+	// PlanSteps finds the steps of a node in the artifact that they come from: steps_planned.
+	PlanSteps(ctx context.Context, w Work) event.Event
 	// Manifest writes a block's manifest and returns artifact_written. It is quick and waited for; an
 	// error ends the run, as a journal that cannot be written does.
 	Manifest(w Work) (event.Event, error)
@@ -190,6 +197,12 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		r.start(ctx, w, r.cfg.Effects.Question)
 	case schedule.Hook:
 		r.start(ctx, w, r.cfg.Effects.Hook)
+	case schedule.Check:
+		r.start(ctx, w, r.cfg.Effects.Check)
+	case schedule.Settle:
+		r.start(ctx, w, r.cfg.Effects.Settle)
+	case schedule.PlanSteps:
+		r.start(ctx, w, r.cfg.Effects.PlanSteps)
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
 	default:

@@ -88,6 +88,21 @@ func (w world) Question(_ context.Context, work Work) event.Event {
 	return event.New(event.StrategyAnswer, work.Command.Place.Cursor(), work.Command.Key, event.StrategyAnswerData{})
 }
 
+func (w world) Check(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
+}
+
+func (w world) Settle(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
+}
+
+func (w world) PlanSteps(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
+}
+
 func (w world) Manifest(work Work) (event.Event, error) {
 	e := event.New(event.ArtifactWritten, work.Command.Place.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
 	return e, w.manifest

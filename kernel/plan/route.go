@@ -1,0 +1,125 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Route is where an outcome leads from a node.
+type Route struct {
+	Edge Edge // as written, the zero Edge for what is so without being written
+	// To is the path of a node, or one of done, retry, pause, abort and failed.
+	To string
+	// Name is that of the counted edge ("verify:fail->execute"), "" for an edge forward. In an embedded pipeline it
+	// begins with the path of the node that embeds it and a slash.
+	Name string
+	// Limit is how often it may be taken, for a counted edge.
+	Limit int
+}
+
+// HasContract reports whether the outcome of the node's iterations is more than that its agent ended well: its
+// agents say it, artifacts, checks or steps settle it.
+func (n *Node) HasContract() bool {
+	return n.Artifact != nil || len(n.Checks) > 0 || n.Steps != nil || len(n.Transitions) > 0
+}
+
+// ChecksAt are the node's checks for a moment, [AtEnter] or [AtExit], in order.
+func (n *Node) ChecksAt(at string) []Check {
+	var checks []Check
+	for _, c := range n.Checks {
+		if cmp.Or(c.At, AtExit) == at {
+			checks = append(checks, c)
+		}
+	}
+	return checks
+}
+
+// Laddered reports whether a node that fails is tried again and then put to a person, instead of ending the run.
+func (p *Plan) Laddered(n *Node) bool {
+	r := p.PolicyOf(n).Retry
+	return n.Steps != nil || len(n.Transitions) > 0 || r != nil && r.Stage > 0
+}
+
+// RouteOf is where an outcome leads from a node. Without an edge of its own success and skip lead to the next node,
+// escalate and budget to a pause, and everything else to retry where the node is tried again, else to failed.
+func (p *Plan) RouteOf(n *Node, o Outcome) Route {
+	e, written := n.Transitions[o]
+	r := Route{Edge: e}
+	if !written {
+		e.To = p.unwritten(n, o)
+	}
+	switch r.To = e.To; e.To {
+	case ToRetry, ToPause, ToAbort, ToFailed:
+		return r
+	case ToNext, ToDone:
+		r.To = p.after(n.Path, e.To == ToDone)
+		return r
+	}
+	siblings, at := p.Siblings(n.Path)
+	target := slices.IndexFunc(siblings, func(s Node) bool { return s.ID == e.To })
+	if target < 0 { // the compiler lets none through
+		r.To = ToFailed
+		return r
+	}
+	r.To = siblings[target].Path
+	if target <= at {
+		r.Name, r.Limit = p.edgeName(n, o, e.To), p.limitOf(n, e)
+	}
+	return r
+}
+
+func (p *Plan) unwritten(n *Node, o Outcome) string {
+	switch {
+	case o == OutcomeSuccess || o == OutcomeSkip:
+		return ToNext
+	case o == OutcomeEscalate || o == OutcomeBudget:
+		return ToPause
+	case p.Laddered(n):
+		return ToRetry
+	default:
+		return ToFailed
+	}
+}
+
+// after is what follows the node at path in its list; behind the last one, or when the list is done with, the node
+// that embeds it, else done.
+func (p *Plan) after(path string, done bool) string {
+	if next := p.Next(path); next != "" && !done {
+		return next
+	}
+	return cmp.Or(p.Embedder(path), ToDone)
+}
+
+func (p *Plan) edgeName(n *Node, o Outcome, target string) string {
+	name := n.ID + ":" + string(o) + "->" + target
+	if embedder := p.Embedder(n.Path); embedder != "" {
+		return embedder + "/" + name
+	}
+	return name
+}
+
+func (p *Plan) limitOf(n *Node, e Edge) int {
+	if o := p.Pipeline.Overrides; o != nil && o.MaxCycles > 0 {
+		return o.MaxCycles
+	}
+	c := p.CyclesOf(n)
+	return min(cmp.Or(e.Limit, c.Default), c.Max)
+}
+
+// CyclesOf are the limits of cycles at a node, with the defaults for what is not said.
+func (p *Plan) CyclesOf(n *Node) Cycles {
+	var c Cycles
+	if said := p.PolicyOf(n).Cycles; said != nil {
+		c = *said
+	}
+	c.Max = cmp.Or(c.Max, MaxCycles)
+	c.Default = min(cmp.Or(c.Default, DefaultCycles), c.Max)
+	c.Session = cmp.Or(c.Session, DefaultSessionCycles)
+	return c
+}
+
+// Skipped reports whether the command line leaves a node of the pipeline itself out.
+func (p *Plan) Skipped(n *Node) bool {
+	o := p.Pipeline.Overrides
+	return o != nil && p.Index(n.Path) >= 0 && slices.Contains(o.Skip, n.ID)
+}
