@@ -5,20 +5,24 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// write leaves what the agent leaves: a line in the progress file and its result or status.
+// write leaves what the agent leaves: a line in the progress file, its artifact, and its result or status.
 func (p *play) write(context.Context) error {
 	if p.reply.Progress != "" {
 		if p.req.Paths.Progress == "" {
-			return unplaced("progress")
+			return unplaced("a progress")
 		}
 		if err := appendText(p.req.Paths.Progress, p.reply.Progress); err != nil {
 			return err
 		}
+	}
+	if err := p.writeArtifact(); err != nil {
+		return err
 	}
 	switch r := p.reply; {
 	case r.Result != nil:
@@ -32,6 +36,23 @@ func (p *play) write(context.Context) error {
 	default:
 		return p.writeFixture()
 	}
+}
+
+// artifactFile is where an agent leaves its artifact, beside the result.
+const artifactFile = "artifact.yaml"
+
+func (p *play) writeArtifact() error {
+	text := []byte(p.reply.Artifact)
+	switch {
+	case p.reply.RawArtifact != nil:
+		text = []byte(*p.reply.RawArtifact)
+	case text == nil:
+		return nil
+	}
+	if p.req.Paths.Result == "" {
+		return unplaced("an artifact")
+	}
+	return writeFile(filepath.Join(filepath.Dir(p.req.Paths.Result), artifactFile), text)
 }
 
 // writeFixture leaves the fixture of the iteration or the built-in result.
@@ -56,7 +77,7 @@ func (p *play) writeFixture() error {
 
 func (p *play) writeResult(text []byte) error {
 	if p.req.Paths.Result == "" {
-		return unplaced("result")
+		return unplaced("a result")
 	}
 	return writeFile(p.req.Paths.Result, text)
 }
@@ -81,5 +102,5 @@ func writeFile(path string, text []byte) error {
 }
 
 func unplaced(what string) error {
-	return failure.New(failure.ConfigInvalid, "mock: the reply has a %s, but the request has no path for it", what)
+	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", what)
 }

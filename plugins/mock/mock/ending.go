@@ -52,7 +52,7 @@ func (p *play) finish() (sdk.ExecuteResult, error) {
 // idle reports whether the agent neither said nor left anything, which is no success.
 func (p *play) idle() bool {
 	r := p.reply
-	return p.said.Len() == 0 && r.NoResult && r.Progress == "" && len(r.ToolCalls) == 0
+	return p.said.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
 }
 
 // retryable reports whether trying again may help against an outcome.

@@ -59,6 +59,9 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: passed the timeout of %s", req.Timeout))
 		defer cancel()
 	}
-	reply := p.uses.choose(s, completed, env.get(envProvider))
+	reply, err := p.uses.choose(s, completed, env.get(envProvider)).fill(templatesOf(completed))
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
 	return newPlay(p.process, completed, x, s, reply).run(ctx)
 }

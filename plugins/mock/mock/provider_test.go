@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,7 +162,7 @@ func TestConfiguredFailure(t *testing.T) {
 }
 
 func TestFilesWithoutAPath(t *testing.T) {
-	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"raw_result":""}`, `{"progress":"x"}`} {
+	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"raw_result":""}`, `{"progress":"x"}`, `{"artifact":{}}`, `{"raw_artifact":""}`} {
 		tr := newTrial(t, `{"replies":[`+reply+`]}`)
 		tr.req.Paths = sdk.Paths{}
 		if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ConfigInvalid {
@@ -171,11 +172,93 @@ func TestFilesWithoutAPath(t *testing.T) {
 }
 
 func TestFilesThatCannotBeWritten(t *testing.T) {
-	for _, reply := range []string{`{"result":{}}`, `{"progress":"x"}`} {
+	for _, reply := range []string{`{"result":{}}`, `{"progress":"x"}`, `{"artifact":{}}`} {
 		tr := newTrial(t, `{"replies":[`+reply+`]}`)
-		tr.req.Paths.Result, tr.req.Paths.Progress = tr.dir, tr.dir
+		tr.write(t, "artifact.yaml/in/the/way", "")
+		tr.req.Paths.Result, tr.req.Paths.Progress = filepath.Join(tr.dir, "artifact.yaml"), tr.dir
 		if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), tr.dir) {
 			t.Errorf("%s: got %v", reply, err)
+		}
+	}
+}
+
+// An artifact lies beside the result, whether the attempt ends well or not.
+func TestArtifact(t *testing.T) {
+	tests := []struct {
+		name, reply, artifact, result string
+		outcome                       sdk.Outcome
+	}{
+		{"none", `{}`, "", bashResult, sdk.OutcomeSucceeded},
+		{"an object", `{"artifact":{"goal":"go","tasks":[1]}}`, `{"goal":"go","tasks":[1]}`, bashResult, sdk.OutcomeSucceeded},
+		{"a text", `{"raw_artifact":"goal: go\n","result":{"outcome":"success"}}`, "goal: go\n", `{"outcome":"success"}`, sdk.OutcomeSucceeded},
+		{"nothing but it", `{"output":"","no_result":true,"artifact":{}}`, "{}", "", sdk.OutcomeSucceeded},
+		{"nothing but a text", `{"output":"","no_result":true,"raw_artifact":""}`, "", "", sdk.OutcomeSucceeded},
+		{"of an attempt that fails", `{"artifact":{},"outcome":"failed"}`, "{}", "", sdk.OutcomeFailed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			got, err := tr.execute(t.Context())
+			if err != nil || got.Outcome != tt.outcome {
+				t.Fatalf("outcome %q, %v", got.Outcome, err)
+			}
+			if artifact, result := tr.file(t, "artifact.yaml"), tr.file(t, "result.json"); artifact != tt.artifact || result != tt.result {
+				t.Errorf("artifact %q, want %q; result %q, want %q", artifact, tt.artifact, result, tt.result)
+			}
+		})
+	}
+}
+
+// Templates make replies differ where they are wanted to; all else stays as it was written.
+func TestTemplates(t *testing.T) {
+	type wrote struct {
+		Output, Message, Progress, Result, Status, Artifact string
+	}
+	tests := []struct {
+		name, reply string
+		want        wrote
+	}{
+		{
+			"texts", `{"output":"${NODE} ${STEP} ${VISIT}.${ITERATION}.${ATTEMPT} ${OTHER} $VISIT","messages":["at ${STEP}"],"progress":"- ${STEP}\n","raw_result":"{${VISIT}","raw_artifact":"v: ${VISIT}"}`,
+			wrote{"a\"b s1 2.3.4 ${OTHER} $VISIT", "at s1", "- s1\n", "{2", "", "v: 2"},
+		},
+		{"pieces", `{"output_chunks":["${VISIT}","${STEP}"],"messages":["m"],"no_result":true}`, wrote{Output: "2s1", Message: "m"}},
+		{
+			"objects", `{"output":"o","messages":["m"],"result":{"outcome":"fail","message":"<${NODE}>","n":"${ATTEMPT}","steps":{"${STEP}":"${STEP}"},"list":[["${VISIT}"," ${VISIT}",1.50,null]]},"artifact":{"n":"${ITERATION}","node":"${NODE}"}}`,
+			wrote{
+				"o", "m", "", `{"list":[[2," 2",1.50,null]],"message":"<a\"b>","n":4,"outcome":"fail","steps":{"s1":"s1"}}`, "",
+				`{"n":3,"node":"a\"b"}`,
+			},
+		},
+		{"quotes beside a template", `{"output":"o","messages":["m"],"status":{"reason":"\"${VISIT}"}}`, wrote{Output: "o", Message: "m", Status: `{"reason":"\"2"}`}},
+		{"no template", `{"output":"o","messages":["m"],"result":{ "z": 1, "a": "${" }}`, wrote{Output: "o", Message: "m", Result: `{ "z": 1, "a": "${" }`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			tr.req.Key, tr.req.Node, tr.req.Visit, tr.req.Iteration, tr.req.Attempt = "attempt:0/v2/r1/-/s1/i3#4", `a"b`, 2, 3, 4
+			if _, err := tr.execute(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got := wrote{
+				tr.heard.Text, tr.heard.Progress[0].Message, tr.file(t, "progress.md"),
+				tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "artifact.yaml"),
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A reply is used again with its templates, whatever an earlier request made of them.
+func TestTemplatesAreFilledAnew(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"output_chunks":["${VISIT}"],"result":{"visit":["${VISIT}"]}}]}`)
+	for want := 1; want <= 2; want++ {
+		tr.req.Visit = want
+		result, err := tr.execute(t.Context())
+		if text := strconv.Itoa(want); err != nil || result.Output != text || tr.file(t, "result.json") != `{"visit":[`+text+`]}` {
+			t.Errorf("visit %d: said %q, left %s, %v", want, result.Output, tr.file(t, "result.json"), err)
 		}
 	}
 }
@@ -346,6 +429,7 @@ func TestRecord(t *testing.T) {
 	tr := newTrial(t, `{"record":"requests.jsonl"}`)
 	tr.write(t, "c.json", `{"record":"`+filepath.Join(tr.dir, "also.jsonl")+`"}`)
 	tr.env[envConfig] = "c.json"
+	tr.req.Key = "attempt:0/v1/r1/-/s7/i1#1"
 	tr.req.Environment = map[string]string{"TOKEN": "secret", "A": "b"}
 	tr.req.Timeout = time.Minute
 	tr.req.Resume = &sdk.Resume{
@@ -370,7 +454,7 @@ func TestRecord(t *testing.T) {
 	}
 	want := Record{
 		Key: tr.req.Key, Epoch: 1, Session: "demo", Node: "plan", Stage: "planner", Iteration: 1, Attempt: 1, Visit: 1,
-		Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
+		Step: "s7", Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
 		Environment: []string{"A", "TOKEN"}, Paths: RecordedPaths(tr.req.Paths), TimeoutMS: 60000, PID: os.Getpid(),
 		Resume: &RecordedResume{Turn: 2, Blob: `{"next_call":1}`, Calls: []RecordedCall{{CallID: "call-2", Tool: "t", Finished: true}}},
 	}

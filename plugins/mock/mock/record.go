@@ -21,6 +21,7 @@ type Record struct {
 	Iteration   int             `json:"iteration"`
 	Attempt     int             `json:"attempt"`
 	Visit       int             `json:"visit"`
+	Step        string          `json:"step,omitempty"`
 	Purpose     sdk.Purpose     `json:"purpose"`
 	Prompt      string          `json:"prompt"`
 	Model       string          `json:"model"`
@@ -78,7 +79,7 @@ func record(req sdk.ExecuteRequest, files []string) error {
 func newRecord(req sdk.ExecuteRequest) Record {
 	r := Record{
 		Key: req.Key, Epoch: req.Epoch, Session: req.Session, Node: req.Node, Stage: req.Stage,
-		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit,
+		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepOf(req),
 		Purpose: req.Purpose, Prompt: req.Prompt, Model: req.Model, Config: req.Config, WorkDir: req.WorkDir,
 		Environment: slices.Sorted(maps.Keys(req.Environment)),
 		Paths:       RecordedPaths(req.Paths),

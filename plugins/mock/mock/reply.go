@@ -30,6 +30,7 @@ type Match struct {
 	Iteration      int         `json:"iteration,omitempty"`
 	Attempt        int         `json:"attempt,omitempty"`
 	Visit          int         `json:"visit,omitempty"`
+	Step           string      `json:"step,omitempty"` // the id of a step of the node
 	Epoch          int         `json:"epoch,omitempty"`
 	Purpose        sdk.Purpose `json:"purpose,omitempty"`
 	PromptContains string      `json:"prompt_contains,omitempty"`
@@ -42,6 +43,10 @@ type Match struct {
 }
 
 // Reply is one attempt, as it is configured. The zero value succeeds with the built-in text and result.
+//
+// In the texts that the agent says or writes (output, output_chunks, messages, progress, and all in the files),
+// ${VISIT}, ${ITERATION}, ${ATTEMPT}, ${STEP} and ${NODE} are replaced. In result, status and artifact a text that
+// is nothing but one of the first three becomes a number.
 type Reply struct {
 	Match
 	Fault
@@ -64,6 +69,10 @@ type Reply struct {
 	Status    json.RawMessage `json:"status,omitempty"`
 	RawResult *string         `json:"raw_result,omitempty"`
 	NoResult  bool            `json:"no_result,omitempty"`
+	// Artifact is the object that is written to artifact.yaml in the directory of the result, as JSON, which is
+	// YAML, too; RawArtifact is a text for it that need not be either. At most one of them is set.
+	Artifact    json.RawMessage `json:"artifact,omitempty"`
+	RawArtifact *string         `json:"raw_artifact,omitempty"`
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 
@@ -109,7 +118,8 @@ func (m Match) matches(req sdk.ExecuteRequest, standsFor string) bool {
 		purpose = sdk.PurposeWork
 	}
 	return same(m.Node, req.Node) && same(m.Stage, req.Stage) && same(m.Session, req.Session) &&
-		same(m.Iteration, req.Iteration) && same(m.Attempt, req.Attempt) && same(m.Visit, req.Visit) && same(m.Epoch, req.Epoch) &&
+		same(m.Iteration, req.Iteration) && same(m.Attempt, req.Attempt) && same(m.Visit, req.Visit) &&
+		same(m.Step, stepOf(req)) && same(m.Epoch, req.Epoch) &&
 		same(m.Purpose, purpose) && same(m.Provider, standsFor) && strings.Contains(req.Prompt, m.PromptContains) &&
 		(m.Resumed == nil || *m.Resumed == (req.Resume != nil))
 }

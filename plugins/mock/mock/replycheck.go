@@ -64,6 +64,12 @@ func (r Reply) checkFiles() []string {
 	if len(set) > 1 {
 		problems = append(problems, strings.Join(set, " and ")+" exclude each other")
 	}
+	if r.Artifact != nil && r.RawArtifact != nil {
+		problems = append(problems, "artifact and raw_artifact exclude each other")
+	}
+	if r.Artifact != nil && !isObject(r.Artifact) {
+		problems = append(problems, "artifact must be an object (raw_artifact writes any text)")
+	}
 	if r.Result != nil && !isObject(r.Result) {
 		problems = append(problems, "result must be an object (raw_result writes any text)")
 	}

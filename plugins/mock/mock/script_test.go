@@ -30,6 +30,7 @@ func TestMatch(t *testing.T) {
 		{`{"attempt":2}`, false},
 		{`{"visit":1}`, true},
 		{`{"visit":2}`, false},
+		{`{"step":"s1"}`, false},
 		{`{"epoch":1}`, true},
 		{`{"epoch":2}`, false},
 		{`{"purpose":"work"}`, true},
@@ -53,6 +54,33 @@ func TestMatch(t *testing.T) {
 		}
 		if got := result.Output == "mine"; got != tt.want {
 			t.Errorf("%s matches: %t, want %t", tt.match, got, tt.want)
+		}
+	}
+}
+
+// A reply is for a step of its node; the step stands in the key of the attempt.
+func TestMatchStep(t *testing.T) {
+	tests := []struct{ key, want string }{
+		{"attempt:0/v1/r1/-/s1/i1#1", "first"},
+		{"attempt:10.2/v2/r13/claude/s1/i12#3", "first"},
+		{"heal:1/v1/r1/-/s.2_a-b/i1#2", "second"},
+		{"attempt:0/v1/r1/-/-/i1#1", "any"},
+		{"attempt:0/v1/r1/s1/-/i1#1", "any"},
+		{"attempt:0/v1/r1/-/s10/i1#1", "any"},
+		{"attempt:0/v1/r1/s1/i1#1", "any"},
+		{"attempt:0/v1/r1/-/x/s1/i1#1", "any"},
+		{"attempt:0/v1/r1/-//i1#1", "any"},
+		{"", "any"},
+	}
+	for _, tt := range tests {
+		tr := newTrial(t, `{"replies":[{"step":"s1","output":"first"},{"step":"s.2_a-b","output":"second"},{"output":"any"}]}`)
+		tr.req.Key = tt.key
+		result, err := tr.execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Output != tt.want {
+			t.Errorf("%s: %q, want %q", tt.key, result.Output, tt.want)
 		}
 	}
 }
@@ -137,6 +165,8 @@ func TestUnusableConfig(t *testing.T) {
 			"all files", `{"replies":[{"result":{},"status":{},"raw_result":"","no_result":true}]}`,
 			`config: replies[0]: result and status and raw_result and no_result exclude each other`,
 		},
+		{"two artifacts", `{"replies":[{"artifact":{},"raw_artifact":""}]}`, `config: replies[0]: artifact and raw_artifact exclude each other`},
+		{"artifact", `{"replies":[{"artifact":null}]}`, `config: replies[0]: artifact must be an object (raw_artifact writes any text)`},
 		{"result", `{"replies":[{"result":[]}]}`, `config: replies[0]: result must be an object (raw_result writes any text)`},
 		{"status", `{"replies":[{"status":"x"}]}`, `config: replies[0]: status must be an object`},
 		{
