@@ -86,6 +86,10 @@ var Walls = []Wall{
 		Reason: "this room alone evaluates what a file says, over six variables: nothing else is in its reach",
 	},
 	{
+		Room: "kernel/internal/schema", Allow: []string{"std", "plugin-sdk/nearest", "github.com/santhosh-tekuri/jsonschema/..."},
+		Reason: "this room alone holds data against a JSON Schema; it reads no file and fetches nothing",
+	},
+	{
 		Room:   "kernel/internal/sandbox",
 		Allow:  []string{"std", "plugin-sdk/failure", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
 		Reason: "this room confines processes and runs in them before they are confined: the less it brings along, the better",

@@ -1,0 +1,194 @@
+package schema
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// faultsOf flattens the library's tree of errors over a value. Alternatives are one fault each: what is wrong with
+// every one of them would bury what to do.
+func faultsOf(e *jsonschema.ValidationError, value any) []Fault {
+	return ordered(collect(e, value))
+}
+
+func collect(e *jsonschema.ValidationError, root any) []Fault {
+	switch e.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.AllOf, *kind.Reference:
+		var faults []Fault
+		for _, cause := range e.Causes {
+			faults = append(faults, collect(cause, root)...)
+		}
+		return faults
+	}
+	at := slices.Clone(e.InstanceLocation)
+	value := within(root, at)
+	if members := membersOf(e.ErrorKind, at); members != nil {
+		return members
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.AnyOf:
+		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternatives(e, root))}
+	case *kind.OneOf:
+		if len(k.Subschemas) > 0 {
+			return []Fault{newFault(at, CodeExclusive, "fits more than one of the alternatives that exclude each other")}
+		}
+		return []Fault{newFault(at, CodeConstraint, "fits none of the alternatives: %s", alternatives(e, root))}
+	case *kind.PropertyNames:
+		return []Fault{newFault(at, CodeObject, "must not have a member %q: its name %s", k.Property, firstOf(e.Causes, at, root))}
+	}
+	code, message := said(e.ErrorKind, value)
+	return []Fault{newFault(at, code, "%s", message)}
+}
+
+// maxAlternatives is how many alternatives a message goes into.
+const maxAlternatives = 3
+
+// alternatives says of each alternative what keeps the value from it.
+func alternatives(e *jsonschema.ValidationError, root any) string {
+	var reasons []string
+	for _, cause := range e.Causes[:min(len(e.Causes), maxAlternatives)] {
+		reasons = append(reasons, firstOf([]*jsonschema.ValidationError{cause}, e.InstanceLocation, root))
+	}
+	if more := len(e.Causes) - maxAlternatives; more > 0 {
+		reasons = append(reasons, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(slices.Compact(reasons), "; ")
+}
+
+// firstOf is the first thing that is wrong, with its place unless that is the one at which it is said.
+func firstOf(causes []*jsonschema.ValidationError, at []string, root any) string {
+	for _, cause := range causes {
+		if faults := faultsOf(cause, root); len(faults) > 0 {
+			return strings.TrimPrefix(faults[0].Path+" ", jsonPath(at)+" ") + faults[0].Message
+		}
+	}
+	return "is not allowed"
+}
+
+// membersOf are the faults of members that are missing or not allowed, each at its own place; nil for other kinds.
+func membersOf(k jsonschema.ErrorKind, at []string) []Fault {
+	var faults []Fault
+	add := func(names []string, code Code, format string, args ...any) {
+		for _, name := range names {
+			faults = append(faults, newFault(append(slices.Clone(at), name), code, format, args...))
+		}
+	}
+	switch k := k.(type) {
+	case *kind.Required:
+		add(k.Missing, CodeMissing, "is missing")
+	case *kind.AdditionalProperties:
+		add(k.Properties, CodeUnknown, "is not allowed here")
+	case *kind.DependentRequired:
+		add(k.Missing, CodeDependency, "is missing: %q needs it", k.Prop)
+	case *kind.Dependency:
+		add(k.Missing, CodeDependency, "is missing: %q needs it", k.Prop)
+	}
+	return faults
+}
+
+// said is the code and the sentence of a fault at one place.
+func said(k jsonschema.ErrorKind, value any) (Code, string) {
+	if code, message := saidOfNumber(k, value); message != "" {
+		return code, message
+	}
+	switch k := k.(type) {
+	case *kind.Type:
+		return CodeType, fmt.Sprintf("must be %s, not %s", strings.Join(k.Want, " or "), preview(value))
+	case *kind.Enum:
+		return CodeEnum, fmt.Sprintf("must be one of %s, not %s", listed(k.Want), preview(value))
+	case *kind.Const:
+		return CodeEnum, fmt.Sprintf("must be %s, not %s", preview(k.Want), preview(value))
+	case *kind.Format:
+		return CodeFormat, fmt.Sprintf("is no valid %s: %s", k.Want, preview(value))
+	case *kind.Pattern:
+		return CodePattern, fmt.Sprintf("must match %s, %s does not", k.Want, preview(value))
+	case *kind.UniqueItems:
+		return CodeUnique, fmt.Sprintf("has equal items: numbers %d and %d", k.Duplicates[0], k.Duplicates[1])
+	case *kind.FalseSchema, *kind.AdditionalItems:
+		return CodeUnknown, "is not allowed here"
+	case *kind.Not:
+		return CodeExclusive, "must not be " + preview(value)
+	case *kind.InvalidJsonValue:
+		return CodeSyntax, "is no value that JSON could hold"
+	case *kind.RefCycle:
+		return CodeConstraint, "cannot be checked: the schema refers to itself without end"
+	default:
+		return CodeConstraint, fmt.Sprintf("breaks the rule %s: %s", strings.Join(k.KeywordPath(), "/"), preview(value))
+	}
+}
+
+// saidOfNumber is said for faults that compare numbers; "" for others.
+func saidOfNumber(k jsonschema.ErrorKind, value any) (code Code, message string) {
+	count := func(code Code, noun, bound string, want, got int) (Code, string) {
+		return code, fmt.Sprintf("must have at %s %d %s%s, has %d", bound, want, noun, plural(want), got)
+	}
+	limit := func(words string, want *big.Rat) (Code, string) {
+		return CodeRange, fmt.Sprintf("must be %s %s, not %s", words, number(want), preview(value))
+	}
+	switch k := k.(type) {
+	case *kind.MinItems:
+		return count(CodeItems, "item", "least", k.Want, k.Got)
+	case *kind.MaxItems:
+		return count(CodeItems, "item", "most", k.Want, k.Got)
+	case *kind.Contains:
+		return CodeItems, "has no item of the kind that it must contain"
+	case *kind.MinContains:
+		return count(CodeItems, "fitting item", "least", k.Want, len(k.Got))
+	case *kind.MaxContains:
+		return count(CodeItems, "fitting item", "most", k.Want, len(k.Got))
+	case *kind.MinLength:
+		return count(CodeLength, "character", "least", k.Want, k.Got)
+	case *kind.MaxLength:
+		return count(CodeLength, "character", "most", k.Want, k.Got)
+	case *kind.MinProperties:
+		return count(CodeObject, "member", "least", k.Want, k.Got)
+	case *kind.MaxProperties:
+		return count(CodeObject, "member", "most", k.Want, k.Got)
+	case *kind.Minimum:
+		return limit("at least", k.Want)
+	case *kind.Maximum:
+		return limit("at most", k.Want)
+	case *kind.ExclusiveMinimum:
+		return limit("more than", k.Want)
+	case *kind.ExclusiveMaximum:
+		return limit("less than", k.Want)
+	case *kind.MultipleOf:
+		return limit("a multiple of", k.Want)
+	}
+	return "", ""
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// number is a number as people write it.
+func number(n *big.Rat) string {
+	if n.IsInt() {
+		return n.Num().String()
+	}
+	f, _ := n.Float64()
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// listed are the allowed values in one line.
+func listed(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = preview(v)
+	}
+	text := []rune(strings.Join(words, ", "))
+	if most := 4 * MaxPreview; len(text) > most {
+		return string(text[:most-1]) + "…"
+	}
+	return string(text)
+}
