@@ -132,8 +132,12 @@ type ProviderCompleteData struct {
 	Failure  *FailureData `json:"failure,omitempty"`
 }
 
-// Manifest is the name of the artifact that a parallel block makes when all its providers are done.
-const Manifest = "manifest"
+// The names of artifacts: what a node's contract asks for, and what a parallel block makes when all its providers are
+// done.
+const (
+	Artifact = "artifact"
+	Manifest = "manifest"
+)
 
 // ArtifactWrittenData names a file that a node made for others.
 type ArtifactWrittenData struct {

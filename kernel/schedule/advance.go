@@ -25,17 +25,23 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
+	spend(p, s, &l, found.loop, at, e)
 	setLoop(&ns, at, l)
-	addUsage(&s.Usage, usageOf(e))
-	if e.Type == event.IterationComplete {
-		d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error above
-		ns.Output = d.Output
-		if at.Branch == "" { // in a block it is for every provider: see applyBranchComplete
+	if l.Phase == state.PhaseSteps && ns.Order != nil { // of a pass that has nothing to do
+		endPass(n, &ns)
+	}
+	if attemptEnded(e) {
+		if e.Type != event.Error {
+			ns.Output = outputOf(e)
+		}
+		if at.Branch == "" && e.Type != event.Error { // in a block it is for every provider: see applyBranchComplete
 			heard(s, found.loop.Heard)
 		}
-	}
-	if e.Type == event.IterationComplete || e.Type == event.Error { // the attempt asks nobody any more
+		// The attempt asks nobody any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
+	}
+	if e.Type == event.IterationComplete && at.Branch == "" {
+		keepArtifact(&ns, e)
 	}
 	if at.Branch != "" {
 		advance(p.Find(s.At), &ns, at.Branch)
@@ -44,15 +50,49 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
+// outputOf is what the agent of an attempt that ended well said.
+func outputOf(e event.Event) *event.Ref {
+	d, _ := event.Decode[struct {
+		Output *event.Ref `json:"output"`
+	}](e) // whoever applied it has read it already
+	return d.Output
+}
+
+// keepArtifact makes the artifact of an iteration the node's.
+func keepArtifact(ns *state.Node, e event.Event) {
+	d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error before
+	if d.Artifact == nil {
+		return
+	}
+	if ns.Artifacts == nil {
+		ns.Artifacts = map[string]event.Ref{}
+	}
+	ns.Artifacts[event.Artifact] = *d.Artifact
+}
+
+// attemptEnded reports whether the event ends an attempt: its iteration may still be to be settled.
+func attemptEnded(e event.Event) bool {
+	switch e.Type {
+	case event.AttemptComplete, event.IterationComplete, event.Error:
+		return e.Key.Kind() == event.KeyAttempt
+	default:
+		return false
+	}
+}
+
 func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Place, e event.Event) (state.Loop, error) {
 	l, now := was.loop, was.at
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
-		return attemptStarted(len(s.Context), l, now, at, e)
+		return attemptStarted(n, len(s.Context), l, now, at, e)
+	case event.AttemptComplete:
+		return attempted(n, l, now, e)
+	case event.CheckResult:
+		return measured(s, n, l, now, e)
 	case event.IterationComplete:
-		return attemptDone(n.Termination, l, now, e)
+		return iterationDone(n, l, now, e)
 	case event.Error:
-		return attemptFailed(attempts(p, n), s.Stop != nil, l, now, e)
+		return attemptFailed(attempts(p, s, n, at), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
 		return toolsMoved(l, now, e)
 	case event.Decision:
@@ -70,7 +110,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 
 // attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
 // check, in the place of attempt_start.
-func attemptStarted(said int, l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
+func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
@@ -89,25 +129,36 @@ func attemptStarted(said int, l state.Loop, now, at event.Place, e event.Event) 
 			l.Checkpoint, l.Calls = nil, nil
 		}
 		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
+		if passesSteps(n, at) {
+			l.Phase = state.PhaseSteps
+		}
 	})
 }
 
-// attemptDone settles the loop at once when the agent itself reports an error (U088); otherwise the
-// strategy decides.
-func attemptDone(t plan.Termination, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+// iterationDone settles the loop at once when the agent itself reports an error (U088) or needs a person, and after a
+// pass over steps; otherwise the strategy decides.
+func iterationDone(n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	phase, key := state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt)
+	if e.Key.Kind() == event.KeySettle {
+		phase, key = state.PhaseSettle, settleKey(now, l)
+	}
+	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
-		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(t, d, l.Iteration), &result
+		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(n.Termination, d, l.Iteration-l.Before), &result
 		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, nil, nil, nil, nil
+		settled(l, d.Settlement)
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
 			return
 		}
 		l.Completed, l.Injected = l.Iteration, nil
+		if passesSteps(n, now) || l.Verdict == string(plan.OutcomeEscalate) || l.Verdict == string(plan.OutcomeError) {
+			settle(l, l.Message)
+		}
 	})
 }
 
@@ -138,7 +189,18 @@ func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e 
 	if err != nil {
 		return l, err
 	}
-	return expect(l, e, state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt), func(l *state.Loop) {
+	phase, key := state.PhaseAttempt, now.Key(event.KeyAttempt, l.Attempt)
+	switch {
+	case e.Key.Kind() == event.KeySettle: // a bad artifact
+		phase, key = state.PhaseSettle, settleKey(now, l)
+	case l.Phase == state.PhaseReady && d.ErrorType == string(failure.BudgetExceeded): // an attempt that does not begin
+		now.Iteration = l.Completed + 1
+		phase, key = state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1)
+	case l.Phase == state.PhaseQuestion: // a question that is not put
+		phase, key = state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1)
+	}
+	return expect(l, e, phase, key, func(l *state.Loop) {
+		l.Attempted = nil
 		stopped := stopping && byStop(d.ErrorType)
 		spared := d.Collateral && l.Spared < maxSpared
 		again := stopped || spared || d.Retryable && l.Attempt < allowed && d.RetryAfter <= maxRetryAfter
@@ -167,13 +229,29 @@ func byStop(kind string) bool {
 }
 
 func settleFailed(l *state.Loop, d *event.FailureData) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeError), d.Message, d
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(outcomeOf(d)), d.Message, d
 	l.IterationStartedAt, l.Checkpoint, l.Calls = nil, nil, nil
 }
 
+// outcomeOf is the outcome of work that failed.
+func outcomeOf(d *event.FailureData) plan.Outcome {
+	switch failure.Kind(d.ErrorType) {
+	case failure.IterationTimeout:
+		return plan.OutcomeTimeout
+	case failure.BudgetExceeded:
+		return plan.OutcomeBudget
+	default:
+		return plan.OutcomeError
+	}
+}
+
+// settle ends a loop with the outcome of its last iteration, which needs none to be a success.
 func settle(l *state.Loop, reason string) {
-	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeSuccess), reason, nil
+	l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, orElse(l.Verdict, string(plan.OutcomeSuccess)), reason, nil
 	l.IterationStartedAt = nil
+	if l.Outcome != string(plan.OutcomeSuccess) {
+		l.Reason = orElse(l.Message, reason)
+	}
 }
 
 func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
@@ -209,7 +287,7 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 	switch {
 	case d.Action == "stop":
 		settle(l, d.Reason)
-	case d.Action == "continue" && limit > 0 && l.Completed >= limit:
+	case d.Action == "continue" && limit > 0 && l.Completed-l.Before >= limit:
 		settle(l, "max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed

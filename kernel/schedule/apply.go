@@ -59,7 +59,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.SessionImported:
 		return applyImported(s, e)
 	case event.SessionResumed:
-		return applyResumed(s, e)
+		return applyResumed(p, s, e)
 	case event.SessionPaused:
 		return applyPaused(s, e)
 	case event.SessionComplete:
@@ -71,7 +71,7 @@ func apply(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.QuestionAsked:
 		return applyQuestionAsked(s, e)
 	case event.QuestionAnswered:
-		return applyAnswered(s, e)
+		return applyAnswered(p, s, e)
 	case event.HookStart:
 		return applyHookStart(s, e)
 	case event.HookSkipped:
@@ -102,7 +102,20 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 		return applyBranchComplete(p, s, e)
 	case event.ArtifactWritten:
 		return applyArtifact(s, e)
-	case event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
+	case event.Retry:
+		if e.Key.Kind() == event.KeyRestart {
+			return applyStageRetry(p, s, e)
+		}
+		return applyLoop(p, s, e)
+	case event.StepsPlanned:
+		return applyStepsPlanned(p, s, e)
+	case event.StepStart:
+		return applyStepStart(p, s, e)
+	case event.StepComplete:
+		return applyStepComplete(p, s, e)
+	case event.StepBlocked:
+		return applyStepBlocked(p, s, e)
+	case event.IterationStart, event.AttemptStart, event.AttemptComplete, event.CheckResult, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.ToolCall, event.ToolResult, event.Checkpoint:
 		return applyLoop(p, s, e)
 	case event.Error:

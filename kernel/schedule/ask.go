@@ -6,18 +6,20 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // escalate asks a person what the engine may not decide, and waits.
-func escalate(s state.State, at *event.Cursor, key event.Key, text string) []Command {
+// code is that of what made the person needed, "" for none.
+func escalate(s state.State, at *event.Cursor, key event.Key, code, text string) []Command {
 	id := event.QuestionID(key)
 	if q, asked := s.Questions[id]; asked {
 		return awaitAnswer(s, at, id, q)
 	}
 	return record(event.New(event.QuestionAsked, at, key, event.QuestionAskedData{
 		ID: id, Kind: event.QuestionEscalation, Text: text, Digest: event.Digest(text),
-		Options: []string{event.AnswerApprove, event.AnswerReject},
+		Options: []string{event.AnswerApprove, event.AnswerReject}, Code: code,
 	}))
 }
 
@@ -30,7 +32,7 @@ func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) [
 	if q.Kind == event.QuestionEscalation {
 		kind = state.PauseEscalation
 	}
-	return record(event.New(event.SessionPaused, at, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id}))
+	return record(event.New(event.SessionPaused, at, "", event.SessionPausedData{Kind: string(kind), Reason: q.Text, Question: id, Code: q.Code}))
 }
 
 // ---- Apply
@@ -53,7 +55,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	}
 	s.Questions[d.ID] = state.Question{
 		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due,
+		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code,
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 // applyAnswered takes a person's answer. It counts only for what was shown: of a question that has been asked anew
 // the digest is another. What waits for the answer takes it up when the run goes on; a refusal without a word ends
 // the run at once.
-func applyAnswered(s *state.State, e event.Event) error {
+func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.QuestionAnsweredData](e)
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func applyAnswered(s *state.State, e event.Event) error {
 	case q.Kind == event.QuestionEscalation:
 		delete(s.Questions, d.ID)
 		say(s, d.Text)
-		allow(s, q.Key)
+		allow(p, s, q.Key)
 	default:
 		q.Answer = &state.Answer{Word: d.Answer, Text: d.Text, By: d.By, At: e.Time}
 		s.Questions[d.ID] = q
@@ -102,8 +104,12 @@ func applyAnswered(s *state.State, e event.Event) error {
 }
 
 // allow lets go on what a person was asked about by escalation.
-func allow(s *state.State, key event.Key) {
+func allow(p *plan.Plan, s *state.State, key event.Key) {
 	_, at, _, _ := key.Parse()
+	if key.Kind() == event.KeyEscalate {
+		grant(p, s, at.Node)
+		return
+	}
 	n, ok := s.Nodes[at.Outer()]
 	if !ok {
 		return

@@ -52,7 +52,7 @@ func isPause(cmds []Command) bool {
 func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	_, written := ns.Artifacts[event.Manifest]
 	if written || failedBranches(n, ns) != nil {
-		return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event { return blockComplete(p, n, ns, f) })
+		return leaveNode(p, s, n, ns)
 	}
 	at := placeOf(n.Path, ns)
 	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Place: at}}
@@ -143,21 +143,30 @@ func branchComplete(n *plan.Node, id string, b state.Branch) event.Event {
 	return event.New(kind, branchCursor(n, id), "", d)
 }
 
-// blockComplete is the commit of the block's transition. One provider that failed fails the block, which
-// names all that did and gives the first one's reason.
-func blockComplete(p *plan.Plan, n *plan.Node, ns state.Node, check *event.FailureData) event.Event {
-	d := event.NodeCompleteData{Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess)}
-	if failed := failedBranches(n, ns); failed != nil {
-		d.Status, d.Outcome = string(state.NodeFailed), string(plan.OutcomeError)
-		d.Failure = blockFailure(n, failed, ns.Branches[failed[0]].Loop.Failure)
-		d.Reason = d.Failure.Message
+// blockEnding is how a block ended whose providers have. One that failed fails the block, which names all that did and
+// gives the first one's reason.
+func blockEnding(n *plan.Node, ns state.Node) ending {
+	end := ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path}}
+	failed := failedBranches(n, ns)
+	if failed == nil {
+		return end
 	}
-	d.To = target(p, n, plan.Outcome(d.Outcome))
-	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", worse(d, check))
+	first := ns.Branches[failed[0]].Loop
+	end.outcome = plan.OutcomeError
+	switch o := plan.Outcome(first.Outcome); o {
+	case plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeEscalate, plan.OutcomeBudget:
+		end.outcome = o
+	}
+	if len(n.Transitions) > 0 && end.outcome == plan.OutcomeError {
+		end.outcome = plan.OutcomeFail // DIALECT B7
+	}
+	end.failure = blockFailure(n, failed, first.Failure, first.Reason)
+	end.reason = end.failure.Message
+	return end
 }
 
-func blockFailure(n *plan.Node, failed []string, first *event.FailureData) *event.FailureData {
-	f := event.FailureData{Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: "it gave no reason"}
+func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reason string) *event.FailureData {
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(reason, "it gave no reason")}
 	if first != nil {
 		f = *first
 	}

@@ -17,10 +17,7 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
 	}
-	return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event {
-		d := event.NodeCompleteData{Name: n.ID, Status: string(state.NodeComplete), Outcome: string(plan.OutcomeSuccess), To: target(p, n, plan.OutcomeSuccess)}
-		return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}, "", worse(d, f))
-	})
+	return leaveNode(p, s, n, ns)
 }
 
 // runs is how often a pipeline node goes through its plan. One inside another goes through it once: a
@@ -51,6 +48,7 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	ns.Runs++
 	maps.DeleteFunc(s.Nodes, func(path string, _ state.Node) bool { return strings.HasPrefix(path, s.At+".") })
+	forgetCycles(s, s.At)
 	s.Nodes[s.At] = ns
 	if len(n.Plan.Nodes) > 0 {
 		s.At += "." + n.Plan.Nodes[0].Path

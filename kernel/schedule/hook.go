@@ -164,19 +164,6 @@ func begun(n state.Node) bool {
 	return n.Runs > 0 || len(n.Branches) > 0 || !isBlock(n) && !fresh(n.Loop)
 }
 
-// leaveNode commits the end of a node, once the hooks of its end have been called. Where it ends the run, badly,
-// those of the session's end come too.
-func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end func(*event.FailureData) event.Event) []Command {
-	if cmds, passed := newCrossing(plan.PointStageEnd, n, placeOf(n.Path, ns), ns.Gate).due(p, s); !passed {
-		return cmds
-	}
-	last := end(ns.Failure)
-	if d, _ := event.Decode[event.NodeCompleteData](last); d.To == plan.ToFailed { // made a moment ago
-		return leaveSession(p, s, last)
-	}
-	return record(last)
-}
-
 // fresh reports whether nothing of the loop has begun.
 func fresh(l state.Loop) bool {
 	return l.Phase == state.PhaseReady && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
@@ -200,9 +187,9 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l
 	return newCrossing(plan.PointIterationEnd, n, at, l.Gate).due(p, s)
 }
 
-// ending reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
+// atEnd reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
 // goes on with the next of them.
-func ending(s state.State, at event.Place, g state.Gate) bool {
+func atEnd(s state.State, at event.Place, g state.Gate) bool {
 	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
 		return false
 	}
@@ -239,7 +226,7 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 		return record(nodeStart(p, s, n))
 	}
 	key := restartKey(n.Path, ns)
-	return escalate(s, placeOfNode(n.Path, ns).Cursor(), key, fmt.Sprintf(
+	return escalate(s, placeOfNode(n.Path, ns).Cursor(), key, "", fmt.Sprintf(
 		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most))
 }
 

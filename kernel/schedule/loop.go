@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -13,14 +14,19 @@ import (
 )
 
 const (
-	defaultAttempts = 2   // of a plain node (REQUIREMENTS K6)
-	defaultDelay    = 3.0 // seconds between iterations (U089)
-	firstBackoff    = 2.0 // seconds, doubled for each further attempt (U100)
-	maxBackoff      = 30.0
-	maxRetryAfter   = 6 * 3600 // seconds that a service may ask for; a session that has to wait longer fails, and is resumed then
-	maxSpared       = 5        // attempts of one iteration that may fall with another call's process
-	maxRounds       = 4        // questions of one decision (DESIGN 4)
+	defaultAttempts     = 2 // in all (REQUIREMENTS K6)
+	defaultStepRetries  = 3
+	defaultStageRetries = 2
+	defaultDelay        = 3.0 // seconds between iterations (U089)
+	firstBackoff        = 2.0 // seconds, doubled for each further attempt (U100)
+	maxBackoff          = 30.0
+	maxRetryAfter       = 6 * 3600 // seconds that a service may ask for; a session that has to wait longer fails, and is resumed then
+	maxSpared           = 5        // attempts of one iteration that may fall with another call's process
+	maxRounds           = 4        // questions of one decision (DESIGN 4)
 )
+
+// ladderBackoff are the pauses in seconds between the attempts of nodes with transitions or steps (K26).
+var ladderBackoff = []float64{1, 2, 4}
 
 // purposeBackoff is what a timer before a retry is for.
 const purposeBackoff = "backoff"
@@ -29,10 +35,20 @@ const purposeBackoff = "backoff"
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseReady:
+		if cmds := entering(s, n, at, l); cmds != nil {
+			return cmds
+		}
 		if cmds, passed := beforeIteration(p, s, n, at, l); !passed {
 			return cmds
 		}
-		return startAttempt(n, NameOf(p, s, n), attempts(p, n), at, l)
+		if cmds, affordable := afford(p, s, n, at, l); !affordable {
+			return cmds
+		}
+		return startAttempt(n, NameOf(p, s, n), attempts(p, s, n, at), at, l)
+	case state.PhaseMeasure:
+		return measure(s, n, plan.AtExit, at, l)
+	case state.PhaseSettle:
+		return []Command{{Kind: Settle, Key: settleKey(at, l), Place: at, Attempt: l.Attempt}}
 	case state.PhaseBackoff:
 		return setTimer(s, at, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
 	case state.PhaseDelay:
@@ -43,6 +59,9 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 		}
 		return []Command{{Kind: Strategy, Key: at.Key(event.KeyDecide, l.Round+1), Place: at, Round: l.Round}}
 	case state.PhaseQuestion:
+		if cmds, affordable := afford(p, s, n, at, l); !affordable {
+			return cmds
+		}
 		return putQuestion(at, l)
 	case state.PhaseCutOff:
 		return askAboutCutOff(s, n, at, l)
@@ -60,14 +79,14 @@ func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l stat
 	var e event.Event
 	switch {
 	case attempt > 1:
-		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: "attempt", N: attempt, Max: allowed})
+		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: rung(at), N: attempt, Max: allowed})
 	case l.Check == state.CheckPassed:
 		e = event.New(event.AttemptStart, at.Cursor(), key, struct{}{})
 	default:
 		e = iterationStart(n, name, at, key)
 	}
 	e.Attempt = attempt
-	if l.Check == state.CheckDue {
+	if l.Check == state.CheckDue || passesSteps(n, at) {
 		return record(e)
 	}
 	return []Command{{Kind: Attempt, Key: key, Event: &e, Place: at, Attempt: attempt}}
@@ -117,7 +136,7 @@ func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) [
 	if l.Failure != nil {
 		text = l.Failure.Message + "; " + text
 	}
-	return escalate(s, at.Cursor(), cutOffKey(at, l), text)
+	return escalate(s, at.Cursor(), cutOffKey(at, l), "", text)
 }
 
 // cutOffKey is the key of the attempt that was cut off.
@@ -133,11 +152,16 @@ func delay(n *plan.Node) time.Duration {
 // backoff is the pause before the next attempt: what the service asked for, if that is longer than
 // the ladder's own.
 func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
-	pause := firstBackoff * math.Pow(2, float64(l.Attempt-1))
+	pause := min(firstBackoff*math.Pow(2, float64(l.Attempt-1)), maxBackoff)
+	pauses := ladderBackoff
+	if !p.Laddered(n) {
+		pauses = nil
+	}
 	if r := p.PolicyOf(n).Retry; r != nil && len(r.Backoff) > 0 {
-		pause = r.Backoff[min(l.Attempt, len(r.Backoff))-1]
-	} else {
-		pause = min(pause, maxBackoff)
+		pauses = r.Backoff
+	}
+	if len(pauses) > 0 {
+		pause = pauses[min(l.Attempt, len(pauses))-1]
 	}
 	if l.Failure != nil {
 		pause = max(pause, l.Failure.RetryAfter)
@@ -145,11 +169,32 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 	return seconds(pause)
 }
 
-func attempts(p *plan.Plan, n *plan.Node) int {
-	if r := p.PolicyOf(n).Retry; r != nil && r.Attempts > 0 {
-		return r.Attempts
+// attempts is how many attempts an iteration at the place has in all: of a step one more than its retries.
+func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
+	var r plan.Retry
+	if said := p.PolicyOf(n).Retry; said != nil {
+		r = *said
 	}
-	return defaultAttempts
+	if at.Step == "" || n.Steps == nil {
+		return cmp.Or(r.Attempts, defaultAttempts)
+	}
+	ns := s.Nodes[at.Outer()]
+	retries := cmp.Or(r.Step, defaultStepRetries)
+	if by, said := n.Steps.RetryBy[ns.Steps[at.Step].Action]; said {
+		retries = by
+	}
+	if ns.StageAttempt > 0 && r.OnStageRetry == "single" {
+		retries = 0
+	}
+	return 1 + retries
+}
+
+// rung is what a further attempt at the place is called.
+func rung(at event.Place) string {
+	if at.Step != "" {
+		return "step"
+	}
+	return "attempt"
 }
 
 func seconds(s float64) time.Duration {

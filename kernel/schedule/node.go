@@ -17,6 +17,9 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if ns.Restart != nil {
 		return decideRestart(p, s, n, ns)
 	}
+	if p.Skipped(n) {
+		return record(skipped(p, s, n))
+	}
 	if cmds, passed := enterNode(p, s, n, ns); !passed {
 		return cmds
 	}
@@ -26,10 +29,20 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	case n.Kind == plan.KindPipeline:
 		return decideEmbedded(p, s, n, ns)
 	case ns.Loop.Phase == state.PhaseSettled:
-		return leaveNode(p, s, n, ns, func(f *event.FailureData) event.Event { return nodeComplete(p, s, n, ns, f) })
+		return leaveNode(p, s, n, ns)
+	case ns.Loop.Phase == state.PhaseSteps:
+		return decideSteps(p, s, n, ns)
 	default:
 		return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 	}
+}
+
+// skipped is the end of a node that the command line leaves out: entered, so that it is seen, and left at once.
+func skipped(p *plan.Plan, s state.State, n *plan.Node) event.Event {
+	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", event.NodeCompleteData{
+		Name: NameOf(p, s, n), Status: string(state.NodeSkipped), Reason: "left out by --skip",
+		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
+	})
 }
 
 func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
@@ -49,28 +62,6 @@ func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	return event.New(event.NodeStart, &event.Cursor{NodePath: n.Path}, "", d)
 }
 
-// nodeComplete is the commit of the transition that the settled loop leads to, or the failure of a check at its end.
-func nodeComplete(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, f *event.FailureData) event.Event {
-	l := ns.Loop
-	d := event.NodeCompleteData{
-		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: l.Reason,
-		Outcome: l.Outcome, To: target(p, n, plan.Outcome(l.Outcome)), Failure: l.Failure,
-	}
-	if d.To == plan.ToFailed {
-		d.Status = string(state.NodeFailed)
-	}
-	return event.New(event.NodeComplete, endOf(s, n.Path, ns), "", worse(d, f))
-}
-
-// worse is the end of a node that did well, if a check at its end failed.
-func worse(d event.NodeCompleteData, f *event.FailureData) event.NodeCompleteData {
-	if f == nil || d.Outcome != string(plan.OutcomeSuccess) {
-		return d
-	}
-	d.Status, d.Outcome, d.To, d.Reason, d.Failure = string(state.NodeFailed), string(plan.OutcomeFail), plan.ToFailed, f.Message, f
-	return d
-}
-
 // endOf is the place that a settled node ends at: its last iteration. Where no iteration ended it, it is the
 // node as a whole, as the Bash engine has it: the check before the first iteration, and in a loop a judge,
 // whose word is about all iterations.
@@ -88,21 +79,6 @@ func NameOf(p *plan.Plan, s state.State, n *plan.Node) string {
 		return p.Pipeline.Name
 	}
 	return n.ID
-}
-
-// target is where an outcome leads: success to the next node in list order, and from the last one of an
-// embedded plan back to the node that embeds it; everything else to failed (DIALECT B1, rule 2).
-func target(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
-	if o != plan.OutcomeSuccess {
-		return plan.ToFailed
-	}
-	if next := p.Next(n.Path); next != "" {
-		return next
-	}
-	if embedder := p.Embedder(n.Path); embedder != "" {
-		return embedder
-	}
-	return plan.ToDone
 }
 
 // ---- Apply
@@ -130,6 +106,12 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
 		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
+		n.Feedback, n.FailedSteps = s.NextFeedback, s.NextFailedSteps
+		s.NextFeedback, s.NextFailedSteps = nil, nil
+		if old.Restart != nil && n.Feedback == nil {
+			n.Feedback = orRef(old.Loop.Feedback, old.Feedback)
+		}
+		n.Steps, n.Artifacts = old.Steps, old.Artifacts
 	}
 	switch found := p.Find(s.At); {
 	case found.Kind == plan.KindStage:
@@ -165,7 +147,18 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
 	s.Nodes[s.At] = n
+	if d.Outcome != string(plan.OutcomeSuccess) && n.Loop.Verdict != "" {
+		s.NextFeedback, s.NextFailedSteps = n.Loop.Feedback, n.Loop.FailedSteps
+	}
+	countReturn(s, d)
 	return follow(p, s, e, d)
+}
+
+func orRef(ref, other *event.Ref) *event.Ref {
+	if ref == nil {
+		return other
+	}
+	return ref
 }
 
 // follow moves the run to the transition's target. A failed run stays at its node, so that a resume
@@ -179,6 +172,8 @@ func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteDat
 			return err
 		}
 		s.Failure, s.Reason = d.Failure, d.Reason
+	case plan.ToAbort:
+		s.Stop = &state.Stop{Action: "abort", Reason: d.Reason, By: d.Name, Hook: true}
 	default:
 		if p.Find(d.To) == nil {
 			return misfit(e, "the plan has no node "+d.To)

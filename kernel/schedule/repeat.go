@@ -60,6 +60,6 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 		s.PriorRuns[path] = n.Run
 	}
 	clear(s.Nodes)
-	s.Cycles, s.At = nil, first(p)
+	s.Cycles, s.Returns, s.At = nil, 0, first(p)
 	return nil
 }

@@ -144,6 +144,9 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 		}
 		eachLoop(path, &n, func(at event.Place, l state.Loop) state.Loop {
 			l.Gate.Firing = 0
+			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
+				chargeCutOff(p, s, at.Node, &l)
+			}
 			return recovered(p.PolicyOf(p.Find(at.Node)).Recovery, l)
 		})
 		s.Nodes[path] = n
@@ -153,7 +156,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 
 // applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; a
 // crashed one had not asked anything yet.
-func applyResumed(s *state.State, e event.Event) error {
+func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionResumedData](e)
 	if err != nil {
 		return err
@@ -161,14 +164,20 @@ func applyResumed(s *state.State, e event.Event) error {
 	if s.Status != state.Running && !s.Status.CanBecome(state.Running) {
 		return misfit(e, fmt.Sprintf("a session that is %s cannot be resumed", s.Status))
 	}
+	if d.ResetCycles {
+		s.Cycles, s.Returns = nil, 0
+	}
 	if n, ok := s.Nodes[s.At]; ok {
+		if d.SkipFailedStep {
+			skipFailedSteps(&n)
+		}
 		if s.Status == state.Failed {
 			n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
 			n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
 		}
 		if s.Status != state.Running {
-			if !ending(*s, placeOf(s.At, n), n.Gate) && !ending(*s, event.Place{}, s.Gate) {
-				tryAgain(*s, &n)
+			if !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
+				tryAgain(p, *s, &n)
 			}
 			if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
 				n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
@@ -176,21 +185,34 @@ func applyResumed(s *state.State, e event.Event) error {
 			maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 		}
 		s.Nodes[s.At] = n
+		if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
+			grant(p, s, s.At)
+		}
 	}
 	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
 		s.Stop = nil
 	}
 	at := e.Time
-	s.Status, s.PauseKind, s.PauseReason, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", nil, nil, &at
+	s.Status, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", nil, nil, &at
 	say(s, d.Context)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	return nil
 }
 
 // tryAgain lets what failed in the node the run is at go on where it failed.
-func tryAgain(s state.State, n *state.Node) {
+func tryAgain(p *plan.Plan, s state.State, n *state.Node) {
+	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
+		return // what becomes of the whole node: see grant
+	}
+	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
+		if n.Granted = p.RouteOf(found, endingOf(p, s, found, *n).outcome).Name != ""; !n.Granted {
+			n.StageAttempt = 0
+			beginAgain(found, n)
+		}
+		return
+	}
 	eachLoop(s.At, n, func(at event.Place, l state.Loop) state.Loop {
-		if b := n.Branches[at.Branch]; b.Status == state.NodeRunning && ending(s, at, b.Gate) {
+		if b := n.Branches[at.Branch]; b.Status == state.NodeRunning && atEnd(s, at, b.Gate) {
 			return l
 		}
 		_, asked := s.Questions[event.QuestionID(cutOffKey(at, l))]
@@ -212,7 +234,7 @@ func applyPaused(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Paused); err != nil {
 		return err
 	}
-	s.PauseKind, s.PauseReason, s.Stop = state.PauseKind(d.Kind), d.Reason, nil
+	s.PauseKind, s.PauseReason, s.PauseCode, s.Stop = state.PauseKind(d.Kind), d.Reason, d.Code, nil
 	return nil
 }
 

@@ -48,6 +48,8 @@ type Node struct {
 	// are to be made again for it.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
+	// Granted: a person allowed the edge that the node leaves by once more than its limit.
+	Granted bool `json:"granted,omitempty"`
 }
 
 // NodeStatus is the condition of a node.
@@ -234,7 +236,10 @@ type Charge struct {
 	UnknownTokens int     `json:"unknown_tokens,omitempty"`
 	DearestUSD    float64 `json:"dearest_usd,omitempty"`
 	DearestTokens int64   `json:"dearest_tokens,omitempty"`
-	Warned        bool    `json:"warned,omitempty"` // that warn_usd was passed
+	// Renewed is how often a person allowed the ceiling once more.
+	Renewed int `json:"renewed,omitempty"`
+	// WarnedAt is the number of the event with which warn_usd was passed, 0 before.
+	WarnedAt int64 `json:"warned_at,omitempty"`
 }
 
 // Call is a gated tool call whose intent is on disk; Result is nil until it is known.

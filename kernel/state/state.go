@@ -179,14 +179,18 @@ func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
 	return out
 }
 
-// LoopAt is the iteration loop at a place: of the node, or of a provider in a parallel block, which has
-// one loop at a time. The zero loop if nothing has begun there.
+// LoopAt is the iteration loop at a place: of the node, of one of its steps, or of a provider in a parallel block,
+// which has one loop at a time. The zero loop if nothing has begun there.
 func (s State) LoopAt(at event.Place) Loop {
 	n := s.Nodes[at.Outer()]
-	if at.Branch != "" {
+	switch {
+	case at.Branch != "":
 		return n.Branches[at.Branch].Loop
+	case at.Step != "":
+		return n.Steps[at.Step].Loop
+	default:
+		return n.Loop
 	}
-	return n.Loop
 }
 
 // Parse reads a state from JSON, as session_imported and snapshots carry it.

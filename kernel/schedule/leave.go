@@ -1,0 +1,358 @@
+package schedule
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// How a node is left: by a stage retry, by a question to a person, or by one line that commits where the run goes.
+
+// ending is how a node ended, before anything is made of it.
+type ending struct {
+	outcome plan.Outcome
+	reason  string
+	failure *event.FailureData
+	at      *event.Cursor // of the line that commits it
+}
+
+// endingOf is how a node ended whose work is over, with the check of a hook at its end, which makes it worse.
+func endingOf(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) ending {
+	var end ending
+	switch n.Kind {
+	case plan.KindParallel:
+		end = blockEnding(n, ns)
+	case plan.KindPipeline:
+		end = ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
+	default:
+		l := ns.Loop
+		end = ending{outcome: plan.Outcome(l.Outcome), reason: l.Reason, failure: l.Failure, at: endOf(s, n.Path, ns)}
+	}
+	if f := ns.Failure; f != nil && end.outcome == plan.OutcomeSuccess {
+		end.outcome, end.reason, end.failure = plan.OutcomeFail, f.Message, f
+	}
+	return end
+}
+
+// leaveNode leaves a node whose work is over: first the stage retries, then the hooks of its end, then the transition.
+// Where that ends the run, badly, the hooks of the session's end come too.
+func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+	end := endingOf(p, s, n, ns)
+	route := p.RouteOf(n, end.outcome)
+	if cmds := retryStage(p, n, ns, route); cmds != nil {
+		return cmds
+	}
+	if cmds, passed := newCrossing(plan.PointStageEnd, n, placeOf(n.Path, ns), ns.Gate).due(p, s); !passed {
+		return cmds
+	}
+	d := event.NodeCompleteData{
+		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
+		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
+	}
+	if n.Kind == plan.KindPipeline && end.outcome == plan.OutcomeSuccess || n.Kind == plan.KindParallel {
+		d.Name = n.ID
+	}
+	if route.Name != "" {
+		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passPrint(p, s, n, route.To)
+	}
+	if stop := barred(p, s, n, ns, end, route, d.Print); stop != nil {
+		if stop.action == plan.ToPause {
+			return escalate(s, end.at, escalationKey(n.Path, ns), stop.code, stop.text)
+		}
+		d.To, d.Edge, d.Cycle, d.Limit, d.Print = stop.action, "", 0, 0, ""
+		d.Failure = stop.failure(n, end)
+		d.Reason = d.Failure.Message
+	}
+	if d.To == plan.ToFailed {
+		d.Status = string(state.NodeFailed)
+		if d.Failure == nil {
+			d.Failure = failureOf(n, ns, end)
+		}
+		return leaveSession(p, s, event.New(event.NodeComplete, end.at, "", d))
+	}
+	return record(event.New(event.NodeComplete, end.at, "", d))
+}
+
+// retryStage begins the node's work once more in the same visit, where its outcome leads to that and stage retries
+// are left.
+func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
+	most := stageRetries(p, n)
+	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most {
+		return nil
+	}
+	at := placeOfNode(n.Path, ns)
+	e := event.New(event.Retry, placeOf(n.Path, ns).Cursor(), at.Key(event.KeyRestart, ns.StageAttempt+2),
+		event.RetryData{Rung: "stage", N: ns.StageAttempt + 2, Max: most + 1})
+	return record(e)
+}
+
+func stageRetries(p *plan.Plan, n *plan.Node) int {
+	if r := p.PolicyOf(n).Retry; r != nil && r.Stage > 0 {
+		return r.Stage
+	}
+	return defaultStageRetries
+}
+
+// barrier is why a node cannot be left the way that its outcome leads, and what is done instead: pause, failed or
+// abort.
+type barrier struct {
+	action string
+	code   string
+	kind   failure.Kind // "" for that of the node's own failure
+	text   string       // for a person
+	brief  string       // without what a person can do
+}
+
+// barred is what bars the way, nil if it is open.
+func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending, route plan.Route, print string) *barrier {
+	why := orElse(end.reason, "it gave no reason")
+	if len(why) > maxWhy {
+		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
+	}
+	const again = "going on begins it anew, with what you say in its prompt"
+	b := barrier{action: plan.ToPause, code: codeOf(end)}
+	switch {
+	case route.To == plan.ToRetry && ns.StageAttempt > 0:
+		b.action = onLimit(p, n, route)
+		b.brief = fmt.Sprintf("%s ended as %s %d times, with all its stage retries: %s", n.ID, end.outcome, ns.StageAttempt+1, why)
+		b.text = b.brief + "; " + again
+	case route.To == plan.ToRetry:
+		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
+		b.text = b.brief + "; " + again
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
+		b.brief = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
+		b.text = b.brief + "; going on allows as much once more"
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
+		b.brief = fmt.Sprintf("%s needs a person: %s", n.ID, why)
+		b.text = b.brief + "; " + again
+	case route.To == plan.ToPause:
+		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
+		b.text = b.brief + "; " + again
+	case route.Name != "" && !ns.Granted:
+		limit := overLimit(p, s, n, route, print)
+		if limit == "" {
+			return nil
+		}
+		b.action, b.kind, b.code = onLimit(p, n, route), failure.CycleLimit, failure.CycleLimit.Code()
+		b.brief = fmt.Sprintf("%s ended as %s, and %s: %s", n.ID, end.outcome, limit, why)
+		b.text = fmt.Sprintf("%s; going on takes %s once more, with what you say in the prompt of %s", b.brief, route.Name, route.Edge.To)
+	default:
+		return nil
+	}
+	b.text += "; reject ends the run"
+	return &b
+}
+
+// maxWhy is how much of a reason a question to a person repeats, in bytes.
+const maxWhy = 500
+
+// codeEscalated is the code of a run that needs a person because its own means are used up.
+const codeEscalated = "ACODE-ORCH-004"
+
+func codeOf(end ending) string {
+	if end.outcome == plan.OutcomeBudget {
+		return failure.BudgetExceeded.Code()
+	}
+	return codeEscalated
+}
+
+// onLimit is what happens when an edge or a ladder is used up.
+func onLimit(p *plan.Plan, n *plan.Node, route plan.Route) string {
+	general := ""
+	if e := p.PolicyOf(n).Escalation; e != nil {
+		general = e.OnLimit
+	}
+	return cmp.Or(route.Edge.OnLimit, general, plan.ToPause)
+}
+
+// failure is the record of a run that ends at the barrier.
+func (b barrier) failure(n *plan.Node, end ending) *event.FailureData {
+	kind := b.kind
+	if kind == "" && end.failure != nil {
+		f := *end.failure
+		f.Message, f.Usage, f.Collateral = b.brief, nil, false
+		return &f
+	}
+	kind = cmp.Or(kind, failure.CheckFailed)
+	return &event.FailureData{Code: kind.Code(), ErrorType: string(kind), Message: b.brief, Node: n.ID, Stage: n.ID}
+}
+
+// failureOf is the record of a node that ended badly without a failure of its own: what was measured or judged to be
+// wrong.
+func failureOf(n *plan.Node, ns state.Node, end ending) *event.FailureData {
+	kind := failure.AgentError
+	if slices.ContainsFunc(ns.Loop.Measured, func(m state.Measurement) bool { return !m.Passed }) {
+		kind = failure.CheckFailed
+	}
+	return &event.FailureData{
+		Code: kind.Code(), ErrorType: string(kind), Node: n.ID, Stage: n.ID, Iteration: ns.Loop.Iteration,
+		Message: fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, orElse(end.reason, "it gave no reason")),
+	}
+}
+
+// overLimit says which limit of cycles does not let an edge be taken once more, "" for none.
+func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, print string) string {
+	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
+	switch {
+	case c.Count >= route.Limit:
+		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
+	case returnsTo(s, route) >= limits.Max:
+		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
+	case s.Returns >= limits.Session:
+		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
+	case limits.Identical > 0 && c.Print == print && c.Same+1 >= limits.Identical:
+		return fmt.Sprintf("%d passes in a row over %s put out the same", c.Same+1, route.Name)
+	default:
+		return ""
+	}
+}
+
+// returnsTo is how often the target of the edge was entered again, over all edges that lead to it.
+func returnsTo(s state.State, route plan.Route) int {
+	of, _ := splitEdge(route.Name)
+	sum := 0
+	for name, c := range s.Cycles {
+		if embedder, edge := splitEdge(name); embedder == of && strings.HasSuffix(edge, "->"+route.Edge.To) {
+			sum += c.Count
+		}
+	}
+	return sum
+}
+
+// splitEdge takes the name of a counted edge apart: the path of the node that embeds its pipeline, "" for none, and
+// the rest.
+func splitEdge(name string) (embedder, edge string) {
+	if before, after, inside := strings.Cut(name, "/"); inside {
+		return before, after
+	}
+	return "", name
+}
+
+// passPrint is a digest of what the nodes from the target of a back edge to its source put out.
+func passPrint(p *plan.Plan, s state.State, n *plan.Node, target string) string {
+	siblings, last := p.Siblings(n.Path)
+	digest := sha256.New()
+	inside := false
+	for i := 0; i <= last; i++ {
+		path := siblings[i].Path
+		if inside = inside || path == target; !inside {
+			continue
+		}
+		ns := s.Nodes[path]
+		for _, ref := range []*event.Ref{ns.Output, ns.Loop.Result} {
+			if ref != nil {
+				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n") // a hash takes everything
+			}
+		}
+	}
+	return hex.EncodeToString(digest.Sum(nil))[:16]
+}
+
+// escalationKey is that of the question what becomes of a node that cannot be left.
+func escalationKey(path string, ns state.Node) event.Key {
+	return placeOfNode(path, ns).Key(event.KeyEscalate, 1)
+}
+
+// ---- Apply
+
+// applyStageRetry begins the work of a node once more.
+func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.RetryData](e)
+	if err != nil {
+		return err
+	}
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	if n == nil || ns.Status != state.NodeRunning || d.N != ns.StageAttempt+2 || e.Key != placeOfNode(s.At, ns).Key(event.KeyRestart, d.N) {
+		return misfit(e, "the node does not wait for a stage retry")
+	}
+	if n.Kind == plan.KindStage && ns.Loop.Phase != state.PhaseSettled {
+		return misfit(e, "the node has not ended")
+	}
+	ns.StageAttempt++
+	beginAgain(n, &ns)
+	dropQuestions(s, ofNode(s.At))
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+// beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
+// done, and no number of an iteration is used again.
+func beginAgain(n *plan.Node, ns *state.Node) {
+	ns.Gate, ns.Failure = state.Gate{}, nil
+	if n.Kind == plan.KindParallel {
+		for id, b := range ns.Branches {
+			if b.Status == state.NodeFailed {
+				b.Loop = resumed(b.Loop, false)
+				ns.Branches[id] = b
+			}
+		}
+		reopen(ns.Branches)
+		return
+	}
+	old := ns.Loop
+	ns.Loop = loopFrom(firstLoop(n), max(old.Iteration, old.Completed))
+	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback = old.Heard, old.Injected, old.Feedback
+	retrySteps(ns)
+}
+
+// loopFrom is a loop that begins behind an iteration.
+func loopFrom(l state.Loop, last int) state.Loop {
+	l.Before, l.Completed, l.Iteration = last, last, last
+	return l
+}
+
+// countReturn counts the return that a transition makes over a back edge.
+func countReturn(s *state.State, d event.NodeCompleteData) {
+	if d.Edge == "" {
+		return
+	}
+	if s.Cycles == nil {
+		s.Cycles = map[string]state.Cycle{}
+	}
+	c := s.Cycles[d.Edge]
+	if c.Print != d.Print {
+		c.Print, c.Same = d.Print, 0
+	}
+	c.Same++
+	c.Count, c.Limit = d.Cycle, d.Limit
+	c.Reasons = append(c.Reasons, d.Reason)
+	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]
+	s.Cycles[d.Edge] = c
+	s.Returns++
+}
+
+// forgetCycles forgets the returns inside a pipeline node that begins another run.
+func forgetCycles(s *state.State, path string) {
+	for name := range s.Cycles {
+		if embedder, _ := splitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
+			delete(s.Cycles, name)
+		}
+	}
+}
+
+// grant lets a node go on that a person was asked about: over its edge once more, or from its beginning.
+func grant(p *plan.Plan, s *state.State, path string) {
+	n, ns := p.Find(path), s.Nodes[path]
+	if n == nil || ns.Status != state.NodeRunning {
+		return
+	}
+	end := endingOf(p, *s, n, ns)
+	if end.outcome == plan.OutcomeBudget {
+		renewCeilings(p, s, path)
+	}
+	if p.RouteOf(n, end.outcome).Name != "" {
+		ns.Granted = true
+	} else {
+		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
+	}
+	s.Nodes[path] = ns
+}

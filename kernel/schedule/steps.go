@@ -1,0 +1,322 @@
+package schedule
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// parallelSteps is how many steps of a node are in work at a time where they may be side by side.
+const parallelSteps = 4
+
+// passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
+// itself.
+func passesSteps(n *plan.Node, at event.Place) bool { return n.Steps != nil && at.Step == "" }
+
+// decideSteps serves a pass over the steps of a node: each step is begun when all that it depends on is done, in the
+// order of the plan. A step that waits for a person pauses the run when nothing else of the pass can go on.
+func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
+	if ns.Order == nil {
+		at := placeOf(n.Path, ns)
+		return []Command{{Kind: PlanSteps, Key: at.Key(event.KeyPlan, 1), Place: at}}
+	}
+	var cmds, waits []Command
+	running := 0
+	for i, id := range ns.Order {
+		st := ns.Steps[id]
+		if st.Status != state.StepRunning {
+			continue
+		}
+		running++
+		due := decideStep(p, s, n, ns, i)
+		if isPause(due) {
+			waits = append(waits, due...)
+			continue
+		}
+		cmds = append(cmds, due...)
+	}
+	cmds = append(cmds, beginSteps(n, ns, running)...)
+	if len(cmds) == 0 && len(waits) > 0 && len(waits) == running {
+		return waits[:1]
+	}
+	return cmds
+}
+
+// decideStep is the loop of a step that is in work, or its end.
+func decideStep(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, i int) []Command {
+	id := ns.Order[i]
+	st := ns.Steps[id]
+	at := placeOfStep(n.Path, ns, id)
+	if st.Loop.Phase != state.PhaseSettled {
+		return decideLoop(p, s, n, at, st.Loop)
+	}
+	d := event.StepCompleteData{
+		Step: id, Title: st.Title, Status: string(state.StepComplete), Outcome: st.Loop.Outcome, Reason: st.Loop.Reason,
+		N: i + 1, Of: len(ns.Order), Done: stepsDone(ns), Failure: st.Loop.Failure,
+	}
+	if d.Outcome == string(plan.OutcomeSuccess) {
+		d.Done++
+	} else {
+		d.Status = string(state.StepFailed)
+	}
+	return record(event.New(event.StepComplete, at.Cursor(), "", d))
+}
+
+func stepsDone(ns state.Node) int {
+	done := 0
+	for _, id := range ns.Order {
+		if ns.Steps[id].Status.Done() {
+			done++
+		}
+	}
+	return done
+}
+
+// beginSteps begins what can be begun, and gives up what depends on a step that failed.
+func beginSteps(n *plan.Node, ns state.Node, running int) []Command {
+	most := 1
+	if n.Steps.Parallel {
+		most = parallelSteps
+	}
+	var cmds []Command
+	for i, id := range ns.Order {
+		st := ns.Steps[id]
+		if st.Status != state.StepPending {
+			continue
+		}
+		at := placeOfStep(n.Path, ns, id)
+		switch by, ready := waitsFor(ns, st); {
+		case by != "":
+			cmds = append(cmds, record(event.New(event.StepBlocked, at.Cursor(), "", event.StepBlockedData{Step: id, By: by}))...)
+		case ready && running < most:
+			running++
+			cmds = append(cmds, record(event.New(event.StepStart, at.Cursor(), "",
+				event.StepStartData{Step: id, Title: st.Title, N: i + 1, Of: len(ns.Order)}))...)
+		}
+	}
+	return cmds
+}
+
+// waitsFor says which step that failed or is blocked blocks another, and else whether all that it depends on is done.
+func waitsFor(ns state.Node, st state.Step) (by string, ready bool) {
+	ready = true
+	for _, id := range st.DependsOn {
+		switch before := ns.Steps[id].Status; {
+		case before == state.StepFailed || before == state.StepBlocked:
+			return id, false
+		case !before.Done():
+			ready = false
+		}
+	}
+	return "", ready
+}
+
+// ---- Apply
+
+// stepsAt is the running node whose steps the event is about.
+func stepsAt(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Node, error) {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	switch {
+	case n == nil || n.Steps == nil || ns.Status != state.NodeRunning || e.Cursor == nil || e.Cursor.NodePath != s.At:
+		return nil, ns, misfit(e, "the run is not at that node")
+	case ns.Loop.Phase != state.PhaseSteps:
+		return nil, ns, misfit(e, fmt.Sprintf("the node is in phase %s", ns.Loop.Phase))
+	}
+	return n, ns, nil
+}
+
+// applyStepsPlanned takes the steps of the visit. What an earlier visit has done of them stays done if nobody wants
+// it made again; where that leaves nothing to do, all of them are made again.
+func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.StepsPlannedData](e)
+	if err != nil {
+		return err
+	}
+	n, ns, err := stepsAt(p, s, e)
+	if err != nil {
+		return err
+	}
+	if want := placeOf(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
+		return misfit(e, "the node does not wait for its steps")
+	}
+	if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+		return nil
+	}
+	if d.Failure == nil && len(d.Steps) == 0 {
+		d.Failure = &event.FailureData{
+			Code: failure.ResultInvalid.Code(), ErrorType: string(failure.ResultInvalid), Node: n.ID, Stage: n.ID, Message: "there are no steps",
+		}
+	}
+	if d.Failure != nil {
+		settleFailed(&ns.Loop, d.Failure)
+		s.Nodes[s.At] = ns
+		return nil
+	}
+	old := ns.Steps
+	ns.Steps, ns.Order = map[string]state.Step{}, nil
+	for _, step := range d.Steps {
+		st := state.Step{Status: state.StepPending, StepData: step}
+		was, known := old[step.ID]
+		if known && was.Status.Done() && was.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
+			st.Status = was.Status
+		}
+		ns.Steps[step.ID] = st
+	}
+	ns.Order = inOrder(d.Steps)
+	if len(ns.Order) < len(d.Steps) {
+		return misfit(e, "its steps depend on each other in a circle")
+	}
+	if stepsDone(ns) == len(ns.Order) {
+		for id, st := range ns.Steps {
+			st.Status = state.StepPending
+			ns.Steps[id] = st
+		}
+	}
+	ns.FailedSteps = nil
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+// inOrder are the ids of steps so that each comes after those that it depends on, and else as the plan has them.
+// Steps in a circle are left out.
+func inOrder(steps []event.StepData) []string {
+	var order []string
+	placed := map[string]bool{}
+	for len(order) < len(steps) {
+		i := slices.IndexFunc(steps, func(st event.StepData) bool {
+			return !placed[st.ID] && !slices.ContainsFunc(st.DependsOn, func(id string) bool { return !placed[id] })
+		})
+		if i < 0 {
+			return order
+		}
+		placed[steps[i].ID] = true
+		order = append(order, steps[i].ID)
+	}
+	return order
+}
+
+func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.StepStartData](e)
+	if err != nil {
+		return err
+	}
+	_, ns, err := stepsAt(p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if _, ready := waitsFor(ns, st); !known || st.Status != state.StepPending || !ready {
+		return misfit(e, fmt.Sprintf("step %q cannot begin", d.Step))
+	}
+	st.Status, st.Reason = state.StepRunning, ""
+	st.Loop = loopFrom(state.Loop{Phase: state.PhaseReady}, st.Last)
+	ns.Steps[d.Step] = st
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.StepCompleteData](e)
+	if err != nil {
+		return err
+	}
+	n, ns, err := stepsAt(p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if !known || st.Status != state.StepRunning || st.Loop.Phase != state.PhaseSettled {
+		return misfit(e, fmt.Sprintf("step %q has not ended", d.Step))
+	}
+	st.Status, st.Reason, st.Last = state.StepStatus(d.Status), "", st.Loop.Iteration
+	if st.Status == state.StepFailed {
+		st.Reason = d.Reason
+	} else {
+		st.Loop = state.Loop{}
+	}
+	ns.Steps[d.Step] = st
+	endPass(n, &ns)
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.StepBlockedData](e)
+	if err != nil {
+		return err
+	}
+	n, ns, err := stepsAt(p, s, e)
+	if err != nil {
+		return err
+	}
+	st, known := ns.Steps[d.Step]
+	if by, _ := waitsFor(ns, st); !known || st.Status != state.StepPending || by == "" {
+		return misfit(e, fmt.Sprintf("step %q is not blocked", d.Step))
+	}
+	st.Status, st.Reason = state.StepBlocked, "step "+d.By+" failed"
+	ns.Steps[d.Step] = st
+	endPass(n, &ns)
+	s.Nodes[s.At] = ns
+	return nil
+}
+
+// endPass ends a pass when no step is left: with the first failure, or by going on to the checks.
+func endPass(n *plan.Node, ns *state.Node) {
+	var failed *state.Step
+	for _, id := range ns.Order {
+		switch st := ns.Steps[id]; {
+		case st.Status == state.StepPending || st.Status == state.StepRunning:
+			return
+		case st.Status != state.StepFailed || failed != nil && st.Loop.Outcome != string(plan.OutcomeEscalate):
+		case failed == nil || failed.Loop.Outcome != string(plan.OutcomeEscalate): // who needs a person comes first
+			failed = &st
+		}
+	}
+	if failed == nil {
+		toMeasure(n, &ns.Loop)
+		return
+	}
+	l := &ns.Loop
+	l.Phase, l.Failure, l.IterationStartedAt = state.PhaseSettled, stepFailure(n, *failed), nil
+	l.Outcome, l.Reason = failed.Loop.Outcome, l.Failure.Message
+	l.Feedback, l.Message = failed.Loop.Feedback, l.Failure.Message
+}
+
+// stepFailure is the failure of the node that a step failed.
+func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
+	f := event.FailureData{Code: failure.AgentError.Code(), ErrorType: string(failure.AgentError), Message: orElse(st.Reason, "it gave no reason")}
+	if st.Loop.Failure != nil {
+		f = *st.Loop.Failure
+	}
+	f.Node, f.Stage, f.Step, f.Usage, f.Collateral = n.ID, n.ID, st.ID, nil, false
+	f.Message = fmt.Sprintf("step %s failed: %s", st.ID, f.Message)
+	return &f
+}
+
+// retrySteps makes the steps that failed, and those that they blocked, ready once more.
+func retrySteps(ns *state.Node) {
+	for _, id := range ns.Order {
+		if st := ns.Steps[id]; st.Status == state.StepFailed || st.Status == state.StepBlocked {
+			st.Status, st.Loop = state.StepPending, state.Loop{}
+			ns.Steps[id] = st
+		}
+	}
+}
+
+// skipFailedSteps lets the node go on without the steps that failed.
+func skipFailedSteps(ns *state.Node) {
+	for _, id := range ns.Order {
+		st := ns.Steps[id]
+		switch st.Status {
+		case state.StepFailed:
+			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by a person: "+st.Reason
+		case state.StepBlocked:
+			st.Status, st.Reason = state.StepPending, ""
+		}
+		ns.Steps[id] = st
+	}
+}
