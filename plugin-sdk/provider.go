@@ -62,6 +62,15 @@ type ExecuteRequest struct {
 	Grace time.Duration
 	// Resume is set when an earlier attempt was cut off after a checkpoint.
 	Resume *Resume
+	// Budget is what this attempt may consume at most; nil: nothing limits it. A provider that can stop its
+	// agent before it passes the limit does so; the kernel counts what the usage says in any case.
+	Budget *Budget
+}
+
+// Budget limits what one attempt consumes. A nil pointer is no limit.
+type Budget struct {
+	MaxUSD    *float64
+	MaxTokens *int64 // input and output, without what a cache served
 }
 
 // Paths are absolute. Empty ones do not exist for this attempt.

@@ -33,6 +33,10 @@ type ProviderTraits struct {
 	Usage Reporting `json:"usage,omitempty"`
 	Cost  Reporting `json:"cost,omitempty"`
 
+	// ContextTokens is how many tokens the default model takes in, prompt and answers together; 0: it is not
+	// known. A pipeline whose policy.budget.total is "model" needs it.
+	ContextTokens int64 `json:"context_tokens,omitempty"`
+
 	// Resume: the provider saves checkpoints and goes on from the last one when an attempt was cut off
 	// ([ExecuteRequest.Resume]). Without it such an attempt begins anew.
 	Resume bool `json:"resume,omitempty"`

@@ -65,6 +65,7 @@ have, those of others too. The conformance suite for plugins holds a provider to
 const capabilitiesKey = `
 - **Models**: which model names are taken. Any: the name is passed on, and the service may refuse it. The known ones: others are refused before
   work begins. By configuration: the provider's settings can add names.
+- **Context**: how much the default model takes in, prompt and answers together.
 - **Effort**: the words for how hard the model should think. How one is chosen is told by the provider's settings below.
 - **Locality**: where the model runs.
 - **Reports tool calls**: what the agent does is in the journal, as far as the agent tells of it.

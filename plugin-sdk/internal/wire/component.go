@@ -112,6 +112,7 @@ func traitsPB(t *sdk.ProviderTraits) *pb.ProviderTraits {
 		Cost:            enumOf(t.Cost, reportingPairs()),
 		Resume:          t.Resume,
 		SoftCancel:      t.SoftCancel,
+		ContextTokens:   t.ContextTokens,
 	}
 }
 
@@ -135,6 +136,7 @@ func fromTraits(m *pb.ProviderTraits) *sdk.ProviderTraits {
 		Cost:            wordOf(m.GetCost(), reportingPairs(), sdk.ReportsNever),
 		Resume:          m.GetResume(),
 		SoftCancel:      m.GetSoftCancel(),
+		ContextTokens:   max(0, m.GetContextTokens()),
 	}.Complete()
 	return &t
 }

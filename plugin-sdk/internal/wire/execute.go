@@ -28,6 +28,7 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		IdleTimeoutMs: millis(r.IdleTimeout),
 		GraceMs:       millis(r.Grace),
 		Resume:        resumePB(r.Resume),
+		Budget:        budgetPB(r.Budget),
 	}
 }
 
@@ -53,6 +54,7 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 		IdleTimeout: fromMillis(m.GetIdleTimeoutMs()),
 		Grace:       fromMillis(m.GetGraceMs()),
 		Resume:      fromResume(m.GetResume()),
+		Budget:      fromBudget(m.GetBudget()),
 	}
 	return r
 }
@@ -101,6 +103,20 @@ func fromResume(m *pb.Resume) *sdk.Resume {
 			return sdk.ResumedCall{Call: FromCall(c.GetCall()), Result: fromResultPtr(c.GetResult())}
 		}),
 	}
+}
+
+func budgetPB(b *sdk.Budget) *pb.Budget {
+	if b == nil {
+		return nil
+	}
+	return &pb.Budget{MaxUsd: b.MaxUSD, MaxTokens: b.MaxTokens}
+}
+
+func fromBudget(m *pb.Budget) *sdk.Budget {
+	if m == nil {
+		return nil
+	}
+	return &sdk.Budget{MaxUSD: m.MaxUsd, MaxTokens: m.MaxTokens}
 }
 
 // ResultPB sends the end of an attempt.

@@ -46,7 +46,7 @@ var agent = outcome.Agent{
 		outcome.Forbidden:    "use an account that may do this: run claude and type /login, or set ANTHROPIC_API_KEY",
 		outcome.ModelUnknown: "check the model's name: opus, sonnet, haiku, or the full name of one that the account may use",
 		outcome.TurnLimit:    "raise max_turns in the configuration of provider claude, or give it less to do",
-		outcome.CostLimit:    "raise max_budget_usd in the configuration of provider claude, or give it less to do",
+		outcome.CostLimit:    "raise policy.cost of the pipeline, or max_budget_usd in the configuration of provider claude; or give it less to do",
 		outcome.Denied:       "allow the tools by args (--allowedTools) or a wider permission_mode in the configuration of provider claude",
 	},
 }

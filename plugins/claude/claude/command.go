@@ -9,6 +9,9 @@ import (
 
 const defaultModel = "opus"
 
+// contextTokens is what the models of Claude Code take in; those with more have to be asked for by name.
+const contextTokens = 200_000
+
 // shortNames are the models that the Bash engine wrote in other ways; all other names are passed on as
 // they are (REQUIREMENTS K39).
 var shortNames = map[string]string{
@@ -30,24 +33,33 @@ func modelName(model string) string {
 
 // arguments is the command line. stream-json needs --verbose in print mode. The prompt is no argument:
 // one of more than 128 KiB could not be started.
-func arguments(cfg Config, model string) []string {
+func arguments(cfg Config, req sdk.ExecuteRequest) []string {
 	args := []string{"--print"}
 	if cfg.PermissionMode == bypass {
 		args = append(args, "--dangerously-skip-permissions")
 	} else {
 		args = append(args, "--permission-mode", cfg.PermissionMode)
 	}
-	args = append(args, "--model", modelName(model), "--output-format", "stream-json", "--verbose")
+	args = append(args, "--model", modelName(req.Model), "--output-format", "stream-json", "--verbose")
 	if cfg.MaxTurns > 0 {
 		args = append(args, "--max-turns", strconv.Itoa(cfg.MaxTurns))
 	}
-	if cfg.MaxBudgetUSD > 0 {
-		args = append(args, "--max-budget-usd", strconv.FormatFloat(cfg.MaxBudgetUSD, 'f', -1, 64))
+	if limit := maxBudget(cfg, req.Budget); limit > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(limit, 'f', -1, 64))
 	}
 	if cfg.AppendSystemPrompt != "" {
 		args = append(args, "--append-system-prompt", cfg.AppendSystemPrompt)
 	}
 	return append(args, cfg.Args...)
+}
+
+// maxBudget is the smaller one of what the configuration and the run allow, in dollars; 0 is no limit. The command
+// line takes no limit in tokens.
+func maxBudget(cfg Config, run *sdk.Budget) float64 {
+	if run == nil || run.MaxUSD == nil || cfg.MaxBudgetUSD > 0 && cfg.MaxBudgetUSD < *run.MaxUSD {
+		return cfg.MaxBudgetUSD
+	}
+	return *run.MaxUSD
 }
 
 const retriesVariable = "CLAUDE_CODE_MAX_RETRIES"
@@ -79,7 +91,7 @@ func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command
 		return cliagent.Command{}, err
 	}
 	return cliagent.Command{
-		Name: name, Path: path, Args: arguments(cfg, req.Model), Dir: req.WorkDir, Env: env, Stdin: req.Prompt,
+		Name: name, Path: path, Args: arguments(cfg, req), Dir: req.WorkDir, Env: env, Stdin: req.Prompt,
 		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace,
 	}, nil
 }

@@ -27,20 +27,26 @@ func TestModelName(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
+	const usual = "--print --dangerously-skip-permissions --model opus --output-format stream-json --verbose"
 	tests := []struct {
 		name   string
 		config string
 		model  string
+		budget *sdk.Budget
 		want   string
 	}{
-		{"default", ``, "", "--print --dangerously-skip-permissions --model opus --output-format stream-json --verbose"},
+		{"default", ``, "", nil, usual},
 		{
 			"everything",
 			`{"args": ["--add-dir", "x"], "max_turns": 3, "max_budget_usd": 0.25, "append_system_prompt": "be brief", "permission_mode": "plan"}`,
-			"claude-haiku",
+			"claude-haiku", nil,
 			"--print --permission-mode plan --model haiku --output-format stream-json --verbose " +
 				"--max-turns 3 --max-budget-usd 0.25 --append-system-prompt be brief --add-dir x",
 		},
+		{"the run's budget", ``, "", &sdk.Budget{MaxUSD: new(0.125)}, usual + " --max-budget-usd 0.125"},
+		{"the run's budget is smaller", `{"max_budget_usd": 2}`, "", &sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(9))}, usual + " --max-budget-usd 0.5"},
+		{"the run's budget is larger", `{"max_budget_usd": 0.25}`, "", &sdk.Budget{MaxUSD: new(4.0)}, usual + " --max-budget-usd 0.25"},
+		{"a budget in tokens alone", ``, "", &sdk.Budget{MaxTokens: new(int64(900))}, usual},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,7 +54,7 @@ func TestArguments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(arguments(cfg, tt.model), " ")); diff != "" {
+			if diff := cmp.Diff(tt.want, strings.Join(arguments(cfg, sdk.ExecuteRequest{Model: tt.model, Budget: tt.budget}), " ")); diff != "" {
 				t.Errorf("arguments (-want +got):\n%s", diff)
 			}
 		})

@@ -54,7 +54,7 @@ func (p *Provider) Describe() sdk.Component {
 		},
 		Provider: &sdk.ProviderTraits{
 			DefaultModel: defaultModel, ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityRemote,
-			ObservedTools: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways, SoftCancel: true,
+			ObservedTools: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways, SoftCancel: true, ContextTokens: contextTokens,
 		},
 	}
 }

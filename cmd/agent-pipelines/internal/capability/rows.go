@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -53,6 +54,7 @@ func providerRows(t sdk.ProviderTraits) []Row {
 		{"Models", modelChoice(t.ModelChoice)},
 		{KnownModels, listed(t.Models, "")},
 		{"Default model", orElse(t.DefaultModel, "none")},
+		{"Context", context(t)},
 		{"Effort", effort(t)},
 		{"Locality", string(t.Locality)},
 		{"Reports tool calls", yes(t.ObservedTools || t.GatedTools)},
@@ -74,6 +76,13 @@ func modelChoice(m sdk.ModelChoice) string {
 	default:
 		return "any"
 	}
+}
+
+func context(t sdk.ProviderTraits) string {
+	if t.ContextTokens == 0 {
+		return "not said"
+	}
+	return fmt.Sprintf("%d tokens", t.ContextTokens)
 }
 
 func effort(t sdk.ProviderTraits) string {

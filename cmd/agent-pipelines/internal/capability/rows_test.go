@@ -10,7 +10,7 @@ import (
 
 func TestRows(t *testing.T) {
 	names := []string{
-		"Models", "Known models", "Default model", "Effort", "Locality", "Reports tool calls", "Asks for approval",
+		"Models", "Known models", "Default model", "Context", "Effort", "Locality", "Reports tool calls", "Asks for approval",
 		"Token usage", "Cost in dollars", "Resume", "Cancel", "Sandbox", "Concurrency", "Capabilities", "Asks for",
 	}
 	for _, tt := range []struct {
@@ -22,7 +22,7 @@ func TestRows(t *testing.T) {
 			"a provider that declares nothing",
 			sdk.Component{Provider: &sdk.ProviderTraits{}},
 			[]string{
-				"any", "none", "none", "no setting", "remote", "no", "no", "no", "no", "begins anew", "may leave processes",
+				"any", "none", "none", "not said", "no setting", "remote", "no", "no", "no", "no", "begins anew", "may leave processes",
 				"not required", "calls overlap", "none", "nothing",
 			},
 		},
@@ -34,10 +34,11 @@ func TestRows(t *testing.T) {
 					Models: []string{"m", "n"}, DefaultModel: "m", ModelChoice: sdk.ModelsConfigurable, Locality: sdk.LocalityLocal,
 					Efforts: []string{"low", "high"}, DefaultEffort: "low", GatedTools: true, ObservedTools: true,
 					Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true, RequiresSandbox: true, NestedSandbox: true,
+					ContextTokens: 32_000,
 				},
 			},
 			[]string{
-				"the known ones, others by configuration", "m, n", "m", "low (default), high", "local", "yes", "yes", "yes",
+				"the known ones, others by configuration", "m, n", "m", "32000 tokens", "low (default), high", "local", "yes", "yes", "yes",
 				"depends on model or configuration", "from its last checkpoint", "ends with all it started", "required, brings its own",
 				"one call at a time", "x, y", "nothing",
 			},
@@ -46,7 +47,7 @@ func TestRows(t *testing.T) {
 			"one of an older kit",
 			sdk.Component{Provider: &sdk.ProviderTraits{Models: []string{"m"}, ReasoningEffort: true, GatedTools: true}},
 			[]string{
-				"the known ones", "m", "none", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "begins anew",
+				"the known ones", "m", "none", "not said", "yes, its words are not listed", "remote", "yes", "yes", "no", "no", "begins anew",
 				"may leave processes", "not required", "calls overlap", "none", "nothing",
 			},
 		},

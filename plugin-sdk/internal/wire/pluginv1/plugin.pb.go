@@ -1038,6 +1038,7 @@ type ProviderTraits struct {
 	Cost            Reporting              `protobuf:"varint,13,opt,name=cost,proto3,enum=agentpipelines.plugin.v1.Reporting" json:"cost,omitempty"`   // cost_usd
 	Resume          bool                   `protobuf:"varint,14,opt,name=resume,proto3" json:"resume,omitempty"`                                       // saves checkpoints and goes on from one
 	SoftCancel      bool                   `protobuf:"varint,15,opt,name=soft_cancel,json=softCancel,proto3" json:"soft_cancel,omitempty"`             // a cancelled attempt leaves nothing running and keeps what is known
+	ContextTokens   int64                  `protobuf:"varint,16,opt,name=context_tokens,json=contextTokens,proto3" json:"context_tokens,omitempty"`    // how much its default model takes in, 0: not said
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -1175,6 +1176,13 @@ func (x *ProviderTraits) GetSoftCancel() bool {
 		return x.SoftCancel
 	}
 	return false
+}
+
+func (x *ProviderTraits) GetContextTokens() int64 {
+	if x != nil {
+		return x.ContextTokens
+	}
+	return 0
 }
 
 type InitRequest struct {
@@ -1758,6 +1766,7 @@ type ExecuteStart struct {
 	IdleTimeoutMs int64                  `protobuf:"varint,18,opt,name=idle_timeout_ms,json=idleTimeoutMs,proto3" json:"idle_timeout_ms,omitempty"` // 0: none
 	GraceMs       int64                  `protobuf:"varint,19,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`                     // 0: the plugin's default
 	Resume        *Resume                `protobuf:"bytes,20,opt,name=resume,proto3" json:"resume,omitempty"`
+	Budget        *Budget                `protobuf:"bytes,21,opt,name=budget,proto3" json:"budget,omitempty"` // absent: none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1932,6 +1941,66 @@ func (x *ExecuteStart) GetResume() *Resume {
 	return nil
 }
 
+func (x *ExecuteStart) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+// Budget is what an attempt may consume. A field that is absent is not limited.
+type Budget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	MaxUsd        *float64               `protobuf:"fixed64,1,opt,name=max_usd,json=maxUsd,proto3,oneof" json:"max_usd,omitempty"`
+	MaxTokens     *int64                 `protobuf:"varint,2,opt,name=max_tokens,json=maxTokens,proto3,oneof" json:"max_tokens,omitempty"` // input and output, without what a cache served
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Budget) Reset() {
+	*x = Budget{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Budget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Budget) ProtoMessage() {}
+
+func (x *Budget) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Budget.ProtoReflect.Descriptor instead.
+func (*Budget) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Budget) GetMaxUsd() float64 {
+	if x != nil && x.MaxUsd != nil {
+		return *x.MaxUsd
+	}
+	return 0
+}
+
+func (x *Budget) GetMaxTokens() int64 {
+	if x != nil && x.MaxTokens != nil {
+		return *x.MaxTokens
+	}
+	return 0
+}
+
 type Paths struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Context       string                 `protobuf:"bytes,1,opt,name=context,proto3" json:"context,omitempty"`
@@ -1946,7 +2015,7 @@ type Paths struct {
 
 func (x *Paths) Reset() {
 	*x = Paths{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2027,7 @@ func (x *Paths) String() string {
 func (*Paths) ProtoMessage() {}
 
 func (x *Paths) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2040,7 @@ func (x *Paths) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Paths.ProtoReflect.Descriptor instead.
 func (*Paths) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Paths) GetContext() string {
@@ -2026,7 +2095,7 @@ type Resume struct {
 
 func (x *Resume) Reset() {
 	*x = Resume{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2107,7 @@ func (x *Resume) String() string {
 func (*Resume) ProtoMessage() {}
 
 func (x *Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2120,7 @@ func (x *Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resume.ProtoReflect.Descriptor instead.
 func (*Resume) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Resume) GetCheckpoint() *Checkpoint {
@@ -2078,7 +2147,7 @@ type ResumedCall struct {
 
 func (x *ResumedCall) Reset() {
 	*x = ResumedCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2090,7 +2159,7 @@ func (x *ResumedCall) String() string {
 func (*ResumedCall) ProtoMessage() {}
 
 func (x *ResumedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2103,7 +2172,7 @@ func (x *ResumedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumedCall.ProtoReflect.Descriptor instead.
 func (*ResumedCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumedCall) GetCall() *ToolCall {
@@ -2130,7 +2199,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2211,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2224,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2175,7 +2244,7 @@ type CheckpointStored struct {
 
 func (x *CheckpointStored) Reset() {
 	*x = CheckpointStored{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2187,7 +2256,7 @@ func (x *CheckpointStored) String() string {
 func (*CheckpointStored) ProtoMessage() {}
 
 func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2200,7 +2269,7 @@ func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointStored.ProtoReflect.Descriptor instead.
 func (*CheckpointStored) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CheckpointStored) GetTurn() int32 {
@@ -2230,7 +2299,7 @@ type ExecuteEvent struct {
 
 func (x *ExecuteEvent) Reset() {
 	*x = ExecuteEvent{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2311,7 @@ func (x *ExecuteEvent) String() string {
 func (*ExecuteEvent) ProtoMessage() {}
 
 func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2255,7 +2324,7 @@ func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteEvent.ProtoReflect.Descriptor instead.
 func (*ExecuteEvent) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExecuteEvent) GetEvent() isExecuteEvent_Event {
@@ -2412,7 +2481,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2493,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2506,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 type OutputChunk struct {
@@ -2450,7 +2519,7 @@ type OutputChunk struct {
 
 func (x *OutputChunk) Reset() {
 	*x = OutputChunk{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2462,7 +2531,7 @@ func (x *OutputChunk) String() string {
 func (*OutputChunk) ProtoMessage() {}
 
 func (x *OutputChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2475,7 +2544,7 @@ func (x *OutputChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputChunk.ProtoReflect.Descriptor instead.
 func (*OutputChunk) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *OutputChunk) GetStream() Stream {
@@ -2503,7 +2572,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2515,7 +2584,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2528,7 +2597,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Progress) GetMessage() string {
@@ -2564,7 +2633,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +2645,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +2658,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ToolCall) GetCallId() string {
@@ -2632,7 +2701,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +2713,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +2726,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2700,7 +2769,7 @@ type ToolVerdict struct {
 
 func (x *ToolVerdict) Reset() {
 	*x = ToolVerdict{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2781,7 @@ func (x *ToolVerdict) String() string {
 func (*ToolVerdict) ProtoMessage() {}
 
 func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2794,7 @@ func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolVerdict.ProtoReflect.Descriptor instead.
 func (*ToolVerdict) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ToolVerdict) GetCallId() string {
@@ -2766,7 +2835,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2778,7 +2847,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2791,7 +2860,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Checkpoint) GetTurn() int32 {
@@ -2823,7 +2892,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2835,7 +2904,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2848,7 +2917,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -2910,7 +2979,7 @@ type ExecuteResult struct {
 
 func (x *ExecuteResult) Reset() {
 	*x = ExecuteResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2922,7 +2991,7 @@ func (x *ExecuteResult) String() string {
 func (*ExecuteResult) ProtoMessage() {}
 
 func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2935,7 +3004,7 @@ func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResult.ProtoReflect.Descriptor instead.
 func (*ExecuteResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExecuteResult) GetOutput() []byte {
@@ -3026,7 +3095,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3038,7 +3107,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3051,7 +3120,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *DecideRequest) GetComponent() *ComponentRef {
@@ -3184,7 +3253,7 @@ type FileRef struct {
 
 func (x *FileRef) Reset() {
 	*x = FileRef{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3196,7 +3265,7 @@ func (x *FileRef) String() string {
 func (*FileRef) ProtoMessage() {}
 
 func (x *FileRef) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3209,7 +3278,7 @@ func (x *FileRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRef.ProtoReflect.Descriptor instead.
 func (*FileRef) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FileRef) GetPath() string {
@@ -3245,7 +3314,7 @@ type PastDecision struct {
 
 func (x *PastDecision) Reset() {
 	*x = PastDecision{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3326,7 @@ func (x *PastDecision) String() string {
 func (*PastDecision) ProtoMessage() {}
 
 func (x *PastDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3339,7 @@ func (x *PastDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastDecision.ProtoReflect.Descriptor instead.
 func (*PastDecision) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *PastDecision) GetIteration() int32 {
@@ -3311,7 +3380,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3323,7 +3392,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3336,7 +3405,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Answer) GetOutput() string {
@@ -3364,7 +3433,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3376,7 +3445,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3389,7 +3458,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Question) GetPrompt() string {
@@ -3428,7 +3497,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3440,7 +3509,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3453,7 +3522,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DecideResponse) GetAction() DecisionAction {
@@ -3515,7 +3584,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3527,7 +3596,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3540,7 +3609,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ReleaseRequest) GetComponent() *ComponentRef {
@@ -3566,7 +3635,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3578,7 +3647,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3591,7 +3660,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ReleaseResponse) GetFailure() *Failure {
@@ -3626,7 +3695,7 @@ type HookRequest struct {
 
 func (x *HookRequest) Reset() {
 	*x = HookRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3638,7 +3707,7 @@ func (x *HookRequest) String() string {
 func (*HookRequest) ProtoMessage() {}
 
 func (x *HookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3651,7 +3720,7 @@ func (x *HookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookRequest.ProtoReflect.Descriptor instead.
 func (*HookRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HookRequest) GetComponent() *ComponentRef {
@@ -3787,7 +3856,7 @@ type HookResponse struct {
 
 func (x *HookResponse) Reset() {
 	*x = HookResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3799,7 +3868,7 @@ func (x *HookResponse) String() string {
 func (*HookResponse) ProtoMessage() {}
 
 func (x *HookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3812,7 +3881,7 @@ func (x *HookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookResponse.ProtoReflect.Descriptor instead.
 func (*HookResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HookResponse) GetAction() string {
@@ -3889,7 +3958,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\anetwork\x18\x01 \x01(\bR\anetwork\x12\x1a\n" +
 	"\bcommands\x18\x02 \x01(\bR\bcommands\x12\x12\n" +
 	"\x04read\x18\x03 \x03(\tR\x04read\x12\x14\n" +
-	"\x05write\x18\x04 \x03(\tR\x05write\"\x8a\x05\n" +
+	"\x05write\x18\x04 \x03(\tR\x05write\"\xb1\x05\n" +
 	"\x0eProviderTraits\x12\x16\n" +
 	"\x06models\x18\x01 \x03(\tR\x06models\x12#\n" +
 	"\rdefault_model\x18\x02 \x01(\tR\fdefaultModel\x12>\n" +
@@ -3908,7 +3977,8 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x04cost\x18\r \x01(\x0e2#.agentpipelines.plugin.v1.ReportingR\x04cost\x12\x16\n" +
 	"\x06resume\x18\x0e \x01(\bR\x06resume\x12\x1f\n" +
 	"\vsoft_cancel\x18\x0f \x01(\bR\n" +
-	"softCancel\"\xa7\x01\n" +
+	"softCancel\x12%\n" +
+	"\x0econtext_tokens\x18\x10 \x01(\x03R\rcontextTokens\"\xa7\x01\n" +
 	"\vInitRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x19\n" +
 	"\bwork_dir\x18\x02 \x01(\tR\aworkDir\x12\x1d\n" +
@@ -3939,7 +4009,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\averdict\x18\x02 \x01(\v2%.agentpipelines.plugin.v1.ToolVerdictH\x00R\averdict\x12Y\n" +
 	"\x11checkpoint_stored\x18\x03 \x01(\v2*.agentpipelines.plugin.v1.CheckpointStoredH\x00R\x10checkpointStored\x12:\n" +
 	"\x06cancel\x18\x04 \x01(\v2 .agentpipelines.plugin.v1.CancelH\x00R\x06cancelB\a\n" +
-	"\x05input\"\x9a\x06\n" +
+	"\x05input\"\xd4\x06\n" +
 	"\fExecuteStart\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -3962,10 +4032,18 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"timeout_ms\x18\x11 \x01(\x03R\ttimeoutMs\x12&\n" +
 	"\x0fidle_timeout_ms\x18\x12 \x01(\x03R\ridleTimeoutMs\x12\x19\n" +
 	"\bgrace_ms\x18\x13 \x01(\x03R\agraceMs\x128\n" +
-	"\x06resume\x18\x14 \x01(\v2 .agentpipelines.plugin.v1.ResumeR\x06resume\x1a>\n" +
+	"\x06resume\x18\x14 \x01(\v2 .agentpipelines.plugin.v1.ResumeR\x06resume\x128\n" +
+	"\x06budget\x18\x15 \x01(\v2 .agentpipelines.plugin.v1.BudgetR\x06budget\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"e\n" +
+	"\x06Budget\x12\x1c\n" +
+	"\amax_usd\x18\x01 \x01(\x01H\x00R\x06maxUsd\x88\x01\x01\x12\"\n" +
+	"\n" +
+	"max_tokens\x18\x02 \x01(\x03H\x01R\tmaxTokens\x88\x01\x01B\n" +
+	"\n" +
+	"\b_max_usdB\r\n" +
+	"\v_max_tokens\"\x9f\x01\n" +
 	"\x05Paths\x12\x18\n" +
 	"\acontext\x18\x01 \x01(\tR\acontext\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
@@ -4222,7 +4300,7 @@ func file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(Kind)(0),                // 0: agentpipelines.plugin.v1.Kind
 	(Concurrency)(0),         // 1: agentpipelines.plugin.v1.Concurrency
@@ -4253,32 +4331,33 @@ var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(*Failure)(nil),          // 26: agentpipelines.plugin.v1.Failure
 	(*ExecuteInput)(nil),     // 27: agentpipelines.plugin.v1.ExecuteInput
 	(*ExecuteStart)(nil),     // 28: agentpipelines.plugin.v1.ExecuteStart
-	(*Paths)(nil),            // 29: agentpipelines.plugin.v1.Paths
-	(*Resume)(nil),           // 30: agentpipelines.plugin.v1.Resume
-	(*ResumedCall)(nil),      // 31: agentpipelines.plugin.v1.ResumedCall
-	(*Cancel)(nil),           // 32: agentpipelines.plugin.v1.Cancel
-	(*CheckpointStored)(nil), // 33: agentpipelines.plugin.v1.CheckpointStored
-	(*ExecuteEvent)(nil),     // 34: agentpipelines.plugin.v1.ExecuteEvent
-	(*Heartbeat)(nil),        // 35: agentpipelines.plugin.v1.Heartbeat
-	(*OutputChunk)(nil),      // 36: agentpipelines.plugin.v1.OutputChunk
-	(*Progress)(nil),         // 37: agentpipelines.plugin.v1.Progress
-	(*ToolCall)(nil),         // 38: agentpipelines.plugin.v1.ToolCall
-	(*ToolResult)(nil),       // 39: agentpipelines.plugin.v1.ToolResult
-	(*ToolVerdict)(nil),      // 40: agentpipelines.plugin.v1.ToolVerdict
-	(*Checkpoint)(nil),       // 41: agentpipelines.plugin.v1.Checkpoint
-	(*Usage)(nil),            // 42: agentpipelines.plugin.v1.Usage
-	(*ExecuteResult)(nil),    // 43: agentpipelines.plugin.v1.ExecuteResult
-	(*DecideRequest)(nil),    // 44: agentpipelines.plugin.v1.DecideRequest
-	(*FileRef)(nil),          // 45: agentpipelines.plugin.v1.FileRef
-	(*PastDecision)(nil),     // 46: agentpipelines.plugin.v1.PastDecision
-	(*Answer)(nil),           // 47: agentpipelines.plugin.v1.Answer
-	(*Question)(nil),         // 48: agentpipelines.plugin.v1.Question
-	(*DecideResponse)(nil),   // 49: agentpipelines.plugin.v1.DecideResponse
-	(*ReleaseRequest)(nil),   // 50: agentpipelines.plugin.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 51: agentpipelines.plugin.v1.ReleaseResponse
-	(*HookRequest)(nil),      // 52: agentpipelines.plugin.v1.HookRequest
-	(*HookResponse)(nil),     // 53: agentpipelines.plugin.v1.HookResponse
-	nil,                      // 54: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	(*Budget)(nil),           // 29: agentpipelines.plugin.v1.Budget
+	(*Paths)(nil),            // 30: agentpipelines.plugin.v1.Paths
+	(*Resume)(nil),           // 31: agentpipelines.plugin.v1.Resume
+	(*ResumedCall)(nil),      // 32: agentpipelines.plugin.v1.ResumedCall
+	(*Cancel)(nil),           // 33: agentpipelines.plugin.v1.Cancel
+	(*CheckpointStored)(nil), // 34: agentpipelines.plugin.v1.CheckpointStored
+	(*ExecuteEvent)(nil),     // 35: agentpipelines.plugin.v1.ExecuteEvent
+	(*Heartbeat)(nil),        // 36: agentpipelines.plugin.v1.Heartbeat
+	(*OutputChunk)(nil),      // 37: agentpipelines.plugin.v1.OutputChunk
+	(*Progress)(nil),         // 38: agentpipelines.plugin.v1.Progress
+	(*ToolCall)(nil),         // 39: agentpipelines.plugin.v1.ToolCall
+	(*ToolResult)(nil),       // 40: agentpipelines.plugin.v1.ToolResult
+	(*ToolVerdict)(nil),      // 41: agentpipelines.plugin.v1.ToolVerdict
+	(*Checkpoint)(nil),       // 42: agentpipelines.plugin.v1.Checkpoint
+	(*Usage)(nil),            // 43: agentpipelines.plugin.v1.Usage
+	(*ExecuteResult)(nil),    // 44: agentpipelines.plugin.v1.ExecuteResult
+	(*DecideRequest)(nil),    // 45: agentpipelines.plugin.v1.DecideRequest
+	(*FileRef)(nil),          // 46: agentpipelines.plugin.v1.FileRef
+	(*PastDecision)(nil),     // 47: agentpipelines.plugin.v1.PastDecision
+	(*Answer)(nil),           // 48: agentpipelines.plugin.v1.Answer
+	(*Question)(nil),         // 49: agentpipelines.plugin.v1.Question
+	(*DecideResponse)(nil),   // 50: agentpipelines.plugin.v1.DecideResponse
+	(*ReleaseRequest)(nil),   // 51: agentpipelines.plugin.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),  // 52: agentpipelines.plugin.v1.ReleaseResponse
+	(*HookRequest)(nil),      // 53: agentpipelines.plugin.v1.HookRequest
+	(*HookResponse)(nil),     // 54: agentpipelines.plugin.v1.HookResponse
+	nil,                      // 55: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
 }
 var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: agentpipelines.plugin.v1.ComponentRef.kind:type_name -> agentpipelines.plugin.v1.Kind
@@ -4296,71 +4375,72 @@ var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	12, // 12: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
 	26, // 13: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
 	28, // 14: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
-	40, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
-	33, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
-	32, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
+	41, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
+	34, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
+	33, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
 	12, // 18: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
 	5,  // 19: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
-	54, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
-	29, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
-	30, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
-	41, // 23: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	31, // 24: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
-	38, // 25: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
-	39, // 26: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	35, // 27: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
-	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
-	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
-	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	38, // 31: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	39, // 32: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
-	42, // 33: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
-	41, // 34: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	43, // 35: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
-	6,  // 36: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
-	7,  // 37: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
-	8,  // 38: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
-	9,  // 39: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
-	39, // 40: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	10, // 41: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
-	42, // 42: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
-	26, // 43: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 44: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	46, // 45: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
-	45, // 46: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
-	45, // 47: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
-	47, // 48: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
-	11, // 49: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	11, // 50: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	48, // 51: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
-	26, // 52: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 53: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 54: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 55: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 56: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	13, // 57: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
-	18, // 58: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
-	20, // 59: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
-	22, // 60: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
-	24, // 61: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
-	27, // 62: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
-	44, // 63: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
-	50, // 64: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
-	52, // 65: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
-	14, // 66: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
-	19, // 67: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
-	21, // 68: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
-	23, // 69: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
-	25, // 70: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
-	34, // 71: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
-	49, // 72: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
-	51, // 73: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
-	53, // 74: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
-	66, // [66:75] is the sub-list for method output_type
-	57, // [57:66] is the sub-list for method input_type
-	57, // [57:57] is the sub-list for extension type_name
-	57, // [57:57] is the sub-list for extension extendee
-	0,  // [0:57] is the sub-list for field type_name
+	55, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	30, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
+	31, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
+	29, // 23: agentpipelines.plugin.v1.ExecuteStart.budget:type_name -> agentpipelines.plugin.v1.Budget
+	42, // 24: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	32, // 25: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
+	39, // 26: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
+	40, // 27: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
+	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
+	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
+	39, // 31: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	39, // 32: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	40, // 33: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
+	43, // 34: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
+	42, // 35: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	44, // 36: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
+	6,  // 37: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
+	7,  // 38: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
+	8,  // 39: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
+	9,  // 40: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
+	40, // 41: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	10, // 42: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
+	43, // 43: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
+	26, // 44: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 45: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	47, // 46: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
+	46, // 47: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
+	46, // 48: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
+	48, // 49: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
+	11, // 50: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	11, // 51: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	49, // 52: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
+	26, // 53: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 54: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 55: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 56: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 57: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	13, // 58: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
+	18, // 59: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
+	20, // 60: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
+	22, // 61: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
+	24, // 62: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
+	27, // 63: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
+	45, // 64: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
+	51, // 65: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
+	53, // 66: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
+	14, // 67: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
+	19, // 68: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
+	21, // 69: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
+	23, // 70: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
+	25, // 71: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
+	35, // 72: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
+	50, // 73: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
+	52, // 74: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
+	54, // 75: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
+	67, // [67:76] is the sub-list for method output_type
+	58, // [58:67] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_agentpipelines_plugin_v1_plugin_proto_init() }
@@ -4374,7 +4454,8 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteInput_CheckpointStored)(nil),
 		(*ExecuteInput_Cancel)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23].OneofWrappers = []any{
 		(*ExecuteEvent_Heartbeat)(nil),
 		(*ExecuteEvent_Output)(nil),
 		(*ExecuteEvent_Progress)(nil),
@@ -4385,14 +4466,14 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteEvent_Checkpoint)(nil),
 		(*ExecuteEvent_Result)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agentpipelines_plugin_v1_plugin_proto_rawDesc), len(file_agentpipelines_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   43,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   4,
 		},
