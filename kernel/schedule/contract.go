@@ -16,18 +16,12 @@ import (
 // checkRounds sets the keys of checks apart that are made again in a stage retry, before an iteration has begun.
 const checkRounds = 1000
 
-// entering are the checks at the entry of a node that are still to be made: before the first iteration, and anew in
-// every stage retry.
-func entering(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
-	if at.Step != "" || l.Attempt > 0 || l.Iteration != l.Before || l.Completed != l.Before {
-		return nil
-	}
-	at.Iteration = 0
-	return measure(s, n, plan.AtEnter, at, l)
-}
-
-// measure is the command for the next check at the moment, nil when all are made.
+// measure is the command for the next check at the moment, nil when all are made. Those at the entry of a node are made
+// before its first iteration, and anew in every stage retry.
 func measure(s state.State, n *plan.Node, moment string, at event.Place, l state.Loop) []Command {
+	if moment == plan.AtEnter {
+		at.Iteration = 0
+	}
 	c, number := nextCheck(n, moment, l)
 	if number == 0 {
 		return nil
@@ -87,8 +81,8 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Place, e even
 		return l, err
 	}
 	moment, phase := plan.AtExit, state.PhaseMeasure
-	if l.Phase == state.PhaseReady {
-		moment, phase = plan.AtEnter, state.PhaseReady
+	if l.Phase == state.PhaseEnter {
+		moment, phase = plan.AtEnter, state.PhaseEnter
 		now.Iteration = 0
 	}
 	c, number := nextCheck(n, moment, l)
@@ -109,6 +103,7 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Place, e even
 			l.Phase = state.PhaseSettle
 			return
 		}
+		l.Phase = state.PhaseReady
 		refuseEntry(l)
 	})
 }

@@ -114,9 +114,9 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 		if key, busy := underWay(seat); busy {
 			cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
 		}
-		if seat.loop.Phase == state.PhaseMeasure {
+		if seat.loop.Phase == state.PhaseEnter || seat.loop.Phase == state.PhaseMeasure {
 			for _, c := range due {
-				if c.Kind == Check && c.Place == seat.at {
+				if c.Kind == Check && c.Place.Node == seat.at.Node && c.Place.Branch == seat.at.Branch {
 					cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Place: seat.at, Cause: d})
 				}
 			}
@@ -276,7 +276,7 @@ func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Place,
 	was := before.LoopAt(at)
 	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt
 	switch l.Phase {
-	case state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
+	case state.PhaseEnter, state.PhaseAttempt, state.PhaseSteps, state.PhaseMeasure, state.PhaseSettle, state.PhaseAsking, state.PhaseDecide, state.PhaseCutOff:
 		return l
 	case state.PhaseSettled:
 		decision := e.Type == event.Decision && was.Phase == state.PhaseDecide && l.Failure != nil

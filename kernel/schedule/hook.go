@@ -166,7 +166,7 @@ func begun(n state.Node) bool {
 
 // fresh reports whether nothing of the loop has begun.
 func fresh(l state.Loop) bool {
-	return l.Phase == state.PhaseReady && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
+	return (l.Phase == state.PhaseReady || l.Phase == state.PhaseEnter) && len(l.Measured) == 0 && l.Iteration == 0 && l.Completed == 0 && l.Gate.Point == ""
 }
 
 // beforeIteration are the hooks before a new iteration; a retry is none.

@@ -34,10 +34,9 @@ const purposeBackoff = "backoff"
 // decideLoop is one iteration loop: attempt, decide, delay, and again.
 func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	switch l.Phase {
+	case state.PhaseEnter:
+		return measure(s, n, plan.AtEnter, at, l)
 	case state.PhaseReady:
-		if cmds := entering(s, n, at, l); cmds != nil {
-			return cmds
-		}
 		if cmds, passed := beforeIteration(p, s, n, at, l); !passed {
 			return cmds
 		}

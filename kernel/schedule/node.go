@@ -90,6 +90,9 @@ func firstLoop(n *plan.Node) state.Loop {
 	if n.Termination.Bool("check_before", false) {
 		l.Check = state.CheckDue
 	}
+	if len(n.ChecksAt(plan.AtEnter)) > 0 {
+		l.Phase = state.PhaseEnter
+	}
 	return l
 }
 

@@ -103,8 +103,10 @@ func (s *simulation) perform(c schedule.Command) {
 		s.append(*c.Event)
 	}
 	switch c.Kind {
-	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest, schedule.Hook:
+	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest, schedule.Hook,
+		schedule.Check, schedule.Settle, schedule.PlanSteps:
 		s.under[c.Key] = c
+		s.checkCeilings()
 	case schedule.Cancel:
 		was := s.under[c.Key]
 		delete(s.under, c.Key)
@@ -113,6 +115,10 @@ func (s *simulation) perform(c schedule.Command) {
 			s.append(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
 				Hook: was.Hook, Point: string(was.Point), Answer: "pause", Failure: &event.FailureData{ErrorType: "aborted"},
 			}))
+			return
+		}
+		if was.Kind == schedule.Check {
+			s.append(event.New(event.CheckResult, c.Place.Cursor(), c.Key, event.CheckResultData{ID: was.Check, Failure: c.Cause}))
 			return
 		}
 		s.append(stopped(c))
@@ -147,6 +153,9 @@ func (s *simulation) finish() {
 	if n := s.state.Nodes[c.Place.Outer()]; n.Visit != c.Place.Visit { // of a stage that began anew: a late delivery
 		return
 	}
+	if s.finishContract(c) {
+		return
+	}
 	switch c.Kind {
 	case schedule.Attempt:
 		s.askAboutTool(c)
@@ -166,8 +175,11 @@ func drawErrorType(t *rapid.T) string {
 }
 
 func (s *simulation) finishAttempt(c schedule.Command) {
-	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key,
-		event.IterationCompleteData{Ask: rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")})
+	ask := rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")
+	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+	if s.contractOf(c) != nil {
+		e = event.New(event.AttemptComplete, c.Place.Cursor(), c.Key, event.AttemptCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+	}
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
 		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
 			ErrorType: drawErrorType(s.t), Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
@@ -270,7 +282,30 @@ func drawPlan(t *rapid.T) *plan.Plan {
 		}
 		p.Nodes = append(p.Nodes, n)
 	}
+	drawContracts(t, p)
 	return p
+}
+
+// drawContracts gives stages of the list contracts.
+func drawContracts(t *rapid.T, p *plan.Plan) {
+	var ids []string
+	for _, n := range p.Nodes {
+		ids = append(ids, n.ID)
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		switch n.Kind {
+		case plan.KindStage:
+			drawContract(t, n, ids)
+		case plan.KindParallel:
+			for j := range n.Stages {
+				drawContract(t, &n.Stages[j], nil)
+			}
+		}
+	}
+	if rapid.IntRange(0, 5).Draw(t, "cost of the run") == 0 {
+		p.Pipeline.Policy = &plan.Policy{Cost: drawCost(t)}
+	}
 }
 
 // drawEmbedded draws a pipeline node; its plan has its own paths, as a compiled one.
@@ -288,6 +323,7 @@ func drawEmbedded(t *rapid.T, path string, depth int) plan.Node {
 		}
 		inner.Nodes = append(inner.Nodes, n)
 	}
+	drawContracts(t, inner)
 	return plan.Node{Path: path, ID: "n" + path, Kind: plan.KindPipeline, Runs: rapid.IntRange(0, 3).Draw(t, "runs"), Plan: inner, Guardrails: drawGuardrails(t)}
 }
 

@@ -126,6 +126,7 @@ type Phase string
 
 // The phases, in the order of one iteration.
 const (
+	PhaseEnter    Phase = "enter"    // the checks before the first iteration are to be made, or are being made
 	PhaseReady    Phase = "ready"    // the next attempt can start
 	PhaseAttempt  Phase = "attempt"  // an attempt is in flight
 	PhaseSteps    Phase = "steps"    // the steps of the node are in work

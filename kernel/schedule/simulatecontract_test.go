@@ -1,0 +1,146 @@
+package schedule_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"pgregory.net/rapid"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+)
+
+// drawContract gives a stage some of what the newer keys can say. ids are those of its list.
+func drawContract(t *rapid.T, n *plan.Node, ids []string) {
+	if rapid.IntRange(0, 2).Draw(t, "contract") > 0 {
+		return
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "checks") {
+		n.Checks = append(n.Checks, plan.Check{ID: fmt.Sprint("c", i), At: rapid.SampledFrom([]string{"", plan.AtEnter, plan.AtExit}).Draw(t, "moment")})
+	}
+	if rapid.Bool().Draw(t, "artifact") {
+		n.Artifact = &plan.Artifact{Type: "drawn"}
+	}
+	if n.Policy == nil {
+		n.Policy = &plan.Policy{}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "cost") == 0 {
+		n.Policy.Cost = drawCost(t)
+	}
+	if len(ids) == 0 { // in a block
+		return
+	}
+	if rapid.IntRange(0, 3).Draw(t, "steps") == 0 {
+		n.Steps = &plan.Steps{
+			From: ids[0], Parallel: rapid.Bool().Draw(t, "side by side"), Rerun: rapid.SampledFrom([]string{"", "all"}).Draw(t, "rerun"),
+			RetryBy: map[string]int{"once": 0},
+		}
+		delete(n.Termination, "check_before")
+	}
+	if rapid.Bool().Draw(t, "transitions") {
+		n.Transitions = map[plan.Outcome]plan.Edge{}
+		targets := append([]string{"next", "done", "retry", "pause", "abort", "failed"}, ids...)
+		for _, o := range []plan.Outcome{"success", "fail", "reject", "timeout", "error", "escalate", "budget"} {
+			if rapid.IntRange(0, 2).Draw(t, "edge") > 0 {
+				continue
+			}
+			n.Transitions[o] = plan.Edge{
+				To: rapid.SampledFrom(targets).Draw(t, "to"), Limit: rapid.IntRange(0, 3).Draw(t, "limit"),
+				OnLimit: rapid.SampledFrom([]string{"", "pause", "failed", "abort"}).Draw(t, "on limit"),
+			}
+		}
+	}
+	if rapid.Bool().Draw(t, "cycles") {
+		n.Policy.Cycles = &plan.Cycles{Session: rapid.IntRange(1, 6).Draw(t, "session"), Identical: rapid.SampledFrom([]int{0, 2}).Draw(t, "identical")}
+	}
+}
+
+func drawCost(t *rapid.T) *plan.Cost {
+	return &plan.Cost{
+		MaxUSD: float64(rapid.IntRange(0, 4).Draw(t, "max usd")), ReserveUSD: float64(rapid.IntRange(0, 2).Draw(t, "reserve")) / 2,
+		MaxTokens: int64(rapid.IntRange(0, 3).Draw(t, "max tokens") * 1000), WarnUSD: 1,
+	}
+}
+
+// finishContract ends an effect of a contract. It returns false for another one's.
+func (s *simulation) finishContract(c schedule.Command) bool {
+	switch c.Kind {
+	case schedule.Check:
+		d := event.CheckResultData{ID: c.Check, Passed: rapid.Bool().Draw(s.t, "passed")}
+		if rapid.IntRange(0, 5).Draw(s.t, "measurable") == 0 {
+			d.Failure = &event.FailureData{ErrorType: rapid.SampledFrom([]string{"hook_failed", "hook_timeout"}).Draw(s.t, "why")}
+		}
+		s.append(event.New(event.CheckResult, c.Place.Cursor(), c.Key, d))
+	case schedule.Settle:
+		s.append(s.drawSettled(c))
+	case schedule.PlanSteps:
+		s.append(event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, drawSteps(s.t)))
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *simulation) drawSettled(c schedule.Command) event.Event {
+	if rapid.IntRange(0, 5).Draw(s.t, "bad artifact") == 0 {
+		return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true})
+	}
+	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
+		Ask: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
+		Settlement: event.Settlement{
+			Outcome: rapid.SampledFrom([]string{"success", "success", "fail", "reject", "escalate", "error"}).Draw(s.t, "outcome"), Message: "drawn",
+			FailedSteps: rapid.SampledFrom([][]string{nil, {"s0"}}).Draw(s.t, "failed steps"),
+		},
+	})
+}
+
+func drawUsage(t *rapid.T) *event.Usage {
+	if rapid.Bool().Draw(t, "unknown use") {
+		return nil
+	}
+	cost, tokens := float64(rapid.IntRange(0, 4).Draw(t, "cost"))/4, int64(rapid.IntRange(0, 900).Draw(t, "tokens"))
+	return &event.Usage{CostUSD: &cost, InputTokens: &tokens}
+}
+
+func drawSteps(t *rapid.T) event.StepsPlannedData {
+	var d event.StepsPlannedData
+	for i := range rapid.IntRange(0, 4).Draw(t, "how many steps") {
+		st := event.StepData{ID: fmt.Sprint("s", i), Action: rapid.SampledFrom([]string{"", "once"}).Draw(t, "action"), Item: event.Ref{SHA256: "x"}}
+		for j := range i {
+			if rapid.IntRange(0, 2).Draw(t, "depends") == 0 {
+				st.DependsOn = append(st.DependsOn, fmt.Sprint("s", j))
+			}
+		}
+		d.Steps = append(d.Steps, st)
+	}
+	return d
+}
+
+// contractOf is the node that an attempt is made for, if its outcome is settled afterwards.
+func (s *simulation) contractOf(c schedule.Command) *plan.Node {
+	n := schedule.StageAt(s.plan, s.state, c.Place)
+	if n == nil || !n.HasContract() || c.Place.Step != "" {
+		return nil
+	}
+	return n
+}
+
+// checkCeilings looks at what was charged and is set aside: side by side calls never hold more than the ceiling.
+func (s *simulation) checkCeilings() {
+	for path := range s.state.Nodes {
+		for _, c := range s.plan.Ceilings(path) {
+			charge := s.state.Charges[c.Scope]
+			held := 0.0
+			for _, at := range slices.Sorted(maps.Keys(s.under)) {
+				if part := s.state.LoopAt(s.under[at].Place).Reserved[c.Scope]; part.USD != nil {
+					held += *part.USD
+				}
+			}
+			if most := c.Cost.MaxUSD * float64(1+charge.Renewed); c.Cost.MaxUSD > 0 && held > 0 && held > most {
+				s.t.Fatalf("%v USD are held under a ceiling of %v", held, most)
+			}
+		}
+	}
+}
