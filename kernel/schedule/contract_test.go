@@ -1,0 +1,517 @@
+package schedule_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// world answers the commands of a run and keeps what was made: "execute v2 i1", "execute v1 s1 i1#2" for a step's
+// second attempt, "check lint", "stage 2 of 3", "wait 1s".
+type world struct {
+	*history
+	made []string
+	// attempt is how an attempt ends: "" well, else an outcome, or "crash" for a transient failure.
+	attempt func(c schedule.Command, node string) string
+	usage   func(c schedule.Command) *event.Usage
+	checks  map[string]bool
+	steps   []event.StepData
+}
+
+func newWorld(t *testing.T, p *plan.Plan) *world {
+	t.Helper()
+	return &world{history: newHistory(t, p), attempt: func(schedule.Command, string) string { return "" }, usage: func(schedule.Command) *event.Usage { return nil }}
+}
+
+// run performs what is due until nothing is.
+func (w *world) run() *world {
+	w.t.Helper()
+	for range 10_000 {
+		cmds := schedule.Decide(w.plan, w.state)
+		if len(cmds) == 0 {
+			if w.fire() {
+				continue
+			}
+			return w
+		}
+		w.perform(cmds[0])
+	}
+	w.t.Fatalf("no end: %v", w.made[:20])
+	return w
+}
+
+// fire lets the timer run out that is due first.
+func (w *world) fire() bool {
+	var first event.Key
+	for key, timer := range w.state.Timers {
+		if first == "" || timer.Due.Before(w.state.Timers[first].Due) {
+			first = key
+		}
+	}
+	if first == "" || w.state.Status != state.Running {
+		return false
+	}
+	w.add(event.Event{Type: event.TimerFired, Key: first})
+	return true
+}
+
+func (w *world) perform(c schedule.Command) {
+	w.t.Helper()
+	if c.Event != nil {
+		w.tell(*c.Event)
+		w.add(*c.Event)
+	}
+	at := c.Place.Cursor()
+	switch c.Kind {
+	case schedule.Attempt:
+		w.finish(c)
+	case schedule.Strategy:
+		w.add(event.New(event.Decision, at, c.Key, event.DecisionData{Action: "stop", Reason: "done"}))
+	case schedule.Check:
+		w.made = append(w.made, "check "+c.Check)
+		w.add(event.New(event.CheckResult, at, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
+	case schedule.Settle:
+		n := schedule.StageAt(w.plan, w.state, c.Place)
+		outcome := orSuccess(w.attempt(c, n.ID))
+		for _, m := range w.state.LoopAt(c.Place).Measured {
+			if !m.Passed {
+				outcome = "fail"
+			}
+		}
+		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{
+			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
+		}))
+	case schedule.PlanSteps:
+		w.add(event.New(event.StepsPlanned, at, c.Key, event.StepsPlannedData{Steps: w.steps}))
+	}
+}
+
+func (w *world) tell(e event.Event) {
+	switch d, _ := event.Decode[event.TimerSetData](e); e.Type {
+	case event.TimerSet:
+		w.made = append(w.made, "wait "+d.After.String())
+	case event.Retry:
+		if r, _ := event.Decode[event.RetryData](e); r.Rung == "stage" {
+			w.made = append(w.made, fmt.Sprintf("stage %d of %d", r.N, r.Max))
+		}
+	}
+}
+
+func (w *world) finish(c schedule.Command) {
+	n := schedule.StageAt(w.plan, w.state, c.Place)
+	said := fmt.Sprintf("%s v%d", n.ID, c.Place.Visit)
+	if c.Place.Step != "" {
+		said += " " + c.Place.Step
+	}
+	said += fmt.Sprintf(" i%d", c.Place.Iteration)
+	if c.Attempt > 1 {
+		said += fmt.Sprintf("#%d", c.Attempt)
+	}
+	w.made = append(w.made, said)
+	outcome, at := w.attempt(c, n.ID), c.Place.Cursor()
+	switch {
+	case outcome == "crash":
+		w.fail(c, event.FailureData{ErrorType: "provider_crashed", Code: "ACODE-ORCH-001", Message: "it crashed", Retryable: true, Usage: w.usage(c)})
+	case n.HasContract() && c.Place.Step == "":
+		w.add(event.New(event.AttemptComplete, at, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
+	default:
+		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
+	}
+}
+
+func orSuccess(outcome string) string {
+	if outcome == "" || outcome == "crash" {
+		return "success"
+	}
+	return outcome
+}
+
+func (w *world) count(prefix string) int {
+	n := 0
+	for _, said := range w.made {
+		if strings.HasPrefix(said, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+// resume goes on as a new kernel.
+func (w *world) resume(d event.SessionResumedData) *world {
+	w.kernel()
+	w.add(event.New(event.SessionResumed, nil, "", d))
+	return w
+}
+
+func (w *world) rests(status state.Status, kind state.PauseKind) {
+	w.t.Helper()
+	if w.state.Status != status || w.state.PauseKind != kind {
+		w.t.Errorf("the run is %s %s (%s), want %s %s", w.state.Status, w.state.PauseKind, w.state.PauseReason, status, kind)
+	}
+}
+
+func graph(edges map[string]map[plan.Outcome]plan.Edge, ids ...string) *plan.Plan {
+	p := &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "p"}}
+	for i, id := range ids {
+		p.Nodes = append(p.Nodes, plan.Node{
+			Path: fmt.Sprint(i), ID: id, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}, Transitions: edges[id],
+		})
+	}
+	return p
+}
+
+func loopPlan() *plan.Plan {
+	return graph(map[string]map[plan.Outcome]plan.Edge{
+		"plan": {"success": {To: "execute"}}, "execute": {"success": {To: "verify"}},
+		"verify": {"success": {To: "review"}, "fail": {To: "execute", Limit: 3}},
+		"review": {"success": {To: "done"}, "reject": {To: "plan", Limit: 3}},
+	}, "plan", "execute", "verify", "review")
+}
+
+func by(node, outcome string) func(schedule.Command, string) string {
+	return func(_ schedule.Command, n string) string {
+		if n == node {
+			return outcome
+		}
+		return ""
+	}
+}
+
+// D3, U120, U122, U123: verification that fails for ever: one pass and three returns, then a person; who goes on takes
+// the edge once more.
+func TestVerifyFailsForEver(t *testing.T) {
+	w := newWorld(t, loopPlan())
+	w.attempt = by("verify", "fail")
+	w.run().rests(state.Paused, state.PauseEscalation)
+	if w.count("execute") != 4 || w.count("verify") != 4 || w.count("plan") != 1 {
+		t.Errorf("made %q", w.made)
+	}
+	c := w.state.Cycles["verify:fail->execute"]
+	if c.Count != 3 || c.Limit != 3 || len(c.Reasons) != 3 || w.state.Returns != 3 || w.state.PauseCode != "ACODE-ORCH-003" {
+		t.Errorf("cycles %+v, %d returns, code %s", c, w.state.Returns, w.state.PauseCode)
+	}
+	if n := w.state.Nodes["1"]; n.Visit != 4 || n.Feedback == nil {
+		t.Errorf("execute is %+v", n)
+	}
+	w.resume(event.SessionResumedData{Context: "use the other library"}).run().rests(state.Paused, state.PauseEscalation)
+	if w.count("execute") != 5 || w.state.Cycles["verify:fail->execute"].Count != 4 {
+		t.Errorf("after the resume: %q", w.made)
+	}
+	w.attempt = by("", "")
+	w.resume(event.SessionResumedData{ResetCycles: true}).run().rests(state.Completed, "")
+	if w.state.Returns != 1 {
+		t.Errorf("%d returns are left", w.state.Returns)
+	}
+}
+
+// D3: counters outlive a pause: after two of three returns one is left.
+func TestCyclesOutliveAPause(t *testing.T) {
+	w := newWorld(t, loopPlan())
+	w.attempt = func(c schedule.Command, node string) string {
+		if node == "verify" && c.Place.Visit == 3 && w.state.Stop == nil {
+			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
+		}
+		return by("verify", "fail")(c, node)
+	}
+	w.run().rests(state.Paused, state.PauseUser)
+	if got := w.state.Cycles["verify:fail->execute"].Count; got != 2 {
+		t.Fatalf("paused after %d returns", got)
+	}
+	w.attempt = by("verify", "fail")
+	w.resume(event.SessionResumedData{}).run().rests(state.Paused, state.PauseEscalation)
+	if w.count("execute") != 4 {
+		t.Errorf("made %q", w.made)
+	}
+}
+
+// U121: a review that rejects leads back to the plan; U123: what happens at the limit is the edge's word.
+func TestOnLimit(t *testing.T) {
+	for _, tt := range []struct {
+		onLimit string
+		status  state.Status
+		kind    string
+	}{{"failed", state.Failed, "cycle_limit"}, {"abort", state.Aborted, "aborted"}} {
+		p := loopPlan()
+		p.Nodes[3].Transitions["reject"] = plan.Edge{To: "plan", Limit: 1, OnLimit: tt.onLimit}
+		w := newWorld(t, p)
+		w.attempt = by("review", "reject")
+		w.run().rests(tt.status, "")
+		if w.count("plan") != 2 || w.state.Failure == nil || w.state.Failure.ErrorType != tt.kind {
+			t.Errorf("%s: made %q, failure %+v", tt.onLimit, w.made, w.state.Failure)
+		}
+	}
+}
+
+// K31, K37: besides each edge a node and the whole run have limits.
+func TestLimitsOfNodesAndRuns(t *testing.T) {
+	edges := map[string]map[plan.Outcome]plan.Edge{}
+	for _, id := range []string{"b", "c", "d"} {
+		edges[id] = map[plan.Outcome]plan.Edge{"fail": {To: "a", Limit: 10}}
+	}
+	for _, tt := range []struct {
+		name   string
+		policy plan.Cycles
+		want   int
+		says   string
+	}{
+		{"a node", plan.Cycles{}, 10, "policy.cycles.max"},
+		{"the run", plan.Cycles{Session: 7}, 7, "policy.cycles.session"},
+		{"equal passes", plan.Cycles{Identical: 3}, 2, "put out the same"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := graph(edges, "a", "b", "c", "d")
+			p.Pipeline.Policy = &plan.Policy{Cycles: &tt.policy}
+			w := newWorld(t, p)
+			turn := 0
+			w.attempt = func(c schedule.Command, node string) string {
+				if c.Kind == schedule.Attempt && node == "a" {
+					turn++
+				}
+				if tt.policy.Identical == 0 && node == []string{"b", "c", "d"}[turn%3] || tt.policy.Identical > 0 && node == "b" {
+					return "fail"
+				}
+				return ""
+			}
+			w.run().rests(state.Paused, state.PauseEscalation)
+			if w.state.Returns != tt.want || !strings.Contains(w.state.PauseReason, tt.says) {
+				t.Errorf("%d returns: %s", w.state.Returns, w.state.PauseReason)
+			}
+		})
+	}
+}
+
+// U124, U125, U126, K33: a step that always fails: four attempts after 1, 2 and 4 s, two stage retries, twelve calls in all,
+// then a person.
+func TestStepFailsForEver(t *testing.T) {
+	p := graph(nil, "plan", "execute")
+	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
+	w := newWorld(t, p)
+	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}, {ID: "s3"}}
+	w.attempt = func(c schedule.Command, _ string) string {
+		if c.Place.Step == "s1" {
+			return "crash"
+		}
+		return ""
+	}
+	w.run().rests(state.Paused, state.PauseEscalation)
+	want := []string{
+		"plan v1 i1",
+		"execute v1 s1 i1", "wait 1s", "execute v1 s1 i1#2", "wait 2s", "execute v1 s1 i1#3", "wait 4s", "execute v1 s1 i1#4",
+		"execute v1 s3 i1", "stage 2 of 3",
+		"execute v1 s1 i2", "wait 1s", "execute v1 s1 i2#2", "wait 2s", "execute v1 s1 i2#3", "wait 4s", "execute v1 s1 i2#4", "stage 3 of 3",
+		"execute v1 s1 i3", "wait 1s", "execute v1 s1 i3#2", "wait 2s", "execute v1 s1 i3#3", "wait 4s", "execute v1 s1 i3#4",
+	}
+	if diff := cmp.Diff(want, w.made); diff != "" {
+		t.Error(diff)
+	}
+	ns := w.state.Nodes["1"]
+	if ns.Steps["s2"].Status != state.StepBlocked || ns.Steps["s3"].Status != state.StepComplete || w.state.PauseCode != "ACODE-ORCH-004" {
+		t.Errorf("steps %+v, code %s", ns.Steps, w.state.PauseCode)
+	}
+	w.made = nil
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Completed, "")
+	if diff := cmp.Diff([]string{"execute v2 s2 i1"}, w.made); diff != "" {
+		t.Errorf("without the step:\n%s", diff)
+	}
+}
+
+// K33: retry.on_stage_retry: single gives a step that failed one attempt in each stage retry; retry_by counts by action.
+func TestRetriesOfSteps(t *testing.T) {
+	p := graph(nil, "plan", "execute")
+	p.Nodes[1].Steps = &plan.Steps{From: "plan", RetryBy: map[string]int{"READ": 1}}
+	p.Nodes[1].Policy = &plan.Policy{Retry: &plan.Retry{Stage: 2, OnStageRetry: "single"}}
+	for action, want := range map[string]int{"": 4 + 1 + 1, "READ": 2 + 1 + 1} {
+		w := newWorld(t, p)
+		w.steps = []event.StepData{{ID: "s1", Action: action}}
+		w.attempt = by("execute", "crash")
+		w.run()
+		if got := w.count("execute"); got != want {
+			t.Errorf("%q: %d attempts, want %d", action, got, want)
+		}
+	}
+}
+
+// U160, U161: steps side by side are begun in the order of the plan, each after what it depends on; a hundred of them.
+func TestStepsSideBySide(t *testing.T) {
+	p := graph(nil, "plan", "execute")
+	p.Nodes[1].Steps = &plan.Steps{From: "plan", Parallel: true}
+	w := newWorld(t, p)
+	for i := range 100 {
+		st := event.StepData{ID: fmt.Sprintf("s%03d", i)}
+		if i >= 10 {
+			st.DependsOn = []string{fmt.Sprintf("s%03d", i-10)}
+		}
+		w.steps = append(w.steps, st)
+	}
+	most := 0
+	w.attempt = func(schedule.Command, string) string {
+		running := 0
+		for _, st := range w.state.Nodes["1"].Steps {
+			if st.Status == state.StepRunning {
+				running++
+			}
+		}
+		most = max(most, running)
+		return ""
+	}
+	w.run().rests(state.Completed, "")
+	if w.count("execute") != 100 || most > 4 || len(asJSON(w.state)) > 100<<10 {
+		t.Errorf("%d steps, at most %d at a time, a state of %d bytes", w.count("execute"), most, len(asJSON(w.state)))
+	}
+}
+
+// Re-entry: what is done stays done unless its content changed or it is named; where nothing is named all are made again.
+func TestStepsOfALaterVisit(t *testing.T) {
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute"}}}, "plan", "execute", "verify")
+	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
+	w := newWorld(t, p)
+	w.steps = []event.StepData{{ID: "s1", Item: event.Ref{SHA256: "a"}}, {ID: "s2", Item: event.Ref{SHA256: "b"}}}
+	w.attempt = func(c schedule.Command, node string) string {
+		if node != "verify" || c.Place.Visit > 2 {
+			return ""
+		}
+		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Place.Visit, 1)) // once another one
+		return "fail"
+	}
+	w.run().rests(state.Completed, "")
+	want := []string{"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "verify v1 i1", "execute v2 s2 i1", "verify v2 i1", "execute v3 s1 i1", "execute v3 s2 i1", "verify v3 i1"}
+	if diff := cmp.Diff(want, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Checks are all made, in order, whatever the agent says; one at the entry keeps the agent from working.
+func TestChecks(t *testing.T) {
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "failed"}}}, "a")
+	p.Nodes[0].Checks = []plan.Check{{ID: "green", At: plan.AtEnter}, {ID: "build"}, {ID: "lint"}}
+	for _, tt := range []struct {
+		checks map[string]bool
+		says   string
+		status state.Status
+		made   []string
+	}{
+		{map[string]bool{"green": true, "build": true, "lint": true}, "", state.Completed, []string{"check green", "a v1 i1", "check build", "check lint"}},
+		{map[string]bool{"green": true, "build": false, "lint": true}, "", state.Failed, []string{"check green", "a v1 i1", "check build", "check lint"}},
+		{map[string]bool{"green": true, "build": true, "lint": true}, "fail", state.Failed, []string{"check green", "a v1 i1", "check build", "check lint"}},
+		{map[string]bool{"green": false}, "", state.Failed, []string{"check green"}},
+	} {
+		w := newWorld(t, p)
+		w.checks, w.attempt = tt.checks, by("a", tt.says)
+		w.run().rests(tt.status, "")
+		if diff := cmp.Diff(tt.made, w.made); diff != "" {
+			t.Errorf("%v: %s", tt.checks, diff)
+		}
+	}
+}
+
+// U131: who asks for a person is heard first, is not counted as failed, and works again with what they said.
+func TestEscalate(t *testing.T) {
+	w := newWorld(t, graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b"))
+	w.attempt = by("a", "escalate")
+	w.run().rests(state.Paused, state.PauseEscalation)
+	id := w.state.Awaited()[0]
+	w.attempt = by("", "")
+	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
+		ID: id, Answer: "approve", Text: "use Google", Digest: w.state.Questions[id].Digest,
+	}))
+	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U113: a node that is left out is seen in the journal.
+func TestSkip(t *testing.T) {
+	p := graph(nil, "a", "b")
+	p.Pipeline.Overrides = &plan.Overrides{Skip: []string{"a"}}
+	w := newWorld(t, p)
+	w.run().rests(state.Completed, "")
+	if w.count("a") != 0 || w.state.Nodes["0"].Status != state.NodeSkipped || w.state.Nodes["0"].Outcome != "skip" {
+		t.Errorf("made %q, a is %+v", w.made, w.state.Nodes["0"])
+	}
+}
+
+func costs(usd float64) func(schedule.Command) *event.Usage {
+	return func(schedule.Command) *event.Usage { return &event.Usage{CostUSD: &usd} }
+}
+
+// Sixteen providers under one ceiling of money: what they spend together never passes it.
+func TestNoOvershoot(t *testing.T) {
+	block := plan.Node{Path: "0", ID: "many", Kind: plan.KindParallel, Stages: []plan.Node{{
+		Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5},
+	}}}
+	for i := range 16 {
+		block.Providers = append(block.Providers, plan.BlockProvider{Name: "mock", As: fmt.Sprint("m", i)})
+	}
+	for _, reserve := range []float64{0.3, 0} {
+		p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}, Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 2, ReserveUSD: reserve}}}}
+		w := newWorld(t, p)
+		under := map[event.Key]schedule.Command{}
+		for w.state.Status == state.Running {
+			i := slices.IndexFunc(schedule.Decide(p, w.state), func(c schedule.Command) bool { _, busy := under[c.Key]; return !busy })
+			if i >= 0 {
+				if c := schedule.Decide(p, w.state)[i]; c.Kind == schedule.Attempt {
+					w.add(*c.Event)
+					under[c.Key] = c
+				} else {
+					w.perform(c)
+				}
+				continue
+			}
+			if len(under) == 0 {
+				if !w.fire() {
+					t.Fatalf("nothing goes on: %s", asJSON(schedule.Decide(p, w.state)))
+				}
+				continue
+			}
+			for key, c := range under {
+				delete(under, key)
+				w.usage = costs(0.3)
+				w.finish(c)
+				break
+			}
+		}
+		if got := w.state.Charges[""]; got.USD > 2 || got.USD < 1.7 || got.Attempts != 6 {
+			t.Errorf("reserve %v: charged %+v", reserve, got)
+		}
+	}
+}
+
+// A call that does not say what it took counts as what was reserved for it, never as nothing; a budget stop is an
+// outcome that a person can lift.
+func TestUnknownCost(t *testing.T) {
+	p := graph(nil, "a", "b", "c")
+	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1, ReserveUSD: 0.5}}
+	w := newWorld(t, p)
+	w.run().rests(state.Paused, state.PauseEscalation)
+	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 2 || w.state.PauseCode != "ACODE-ORCH-005" || w.state.Usage.CostUSD != nil {
+		t.Errorf("charged %+v, code %s, use %+v", got, w.state.PauseCode, w.state.Usage)
+	}
+	if !strings.Contains(w.state.PauseReason, "2 calls did not say") {
+		t.Errorf("reason %q", w.state.PauseReason)
+	}
+	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+}
+
+// What a crash cut off counts as what was reserved for it.
+func TestCutOffIsCharged(t *testing.T) {
+	p := graph(nil, "a")
+	p.Nodes[0].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 1000, ReserveTokens: 400}}
+	w := newWorld(t, p)
+	c := w.commit()
+	if c.Kind != schedule.Attempt {
+		t.Fatalf("due is %s", asJSON(c))
+	}
+	w.kernel()
+	if got := w.state.Charges["0"]; got.Tokens != 400 || got.UnknownTokens != 1 {
+		t.Errorf("charged %+v", got)
+	}
+}
