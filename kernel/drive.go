@@ -89,12 +89,13 @@ func (s *session) happened(e event.Event, st state.State) {
 	if err := s.view.Update(e, st); err != nil {
 		s.log.Warn("state.json is behind the journal", "error", err)
 	}
+	s.account.Take(e)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
 	switch e.Type {
 	case event.NodeComplete:
-		s.derive(e)
+		s.derive(e, st)
 	case event.TimerFired, event.HookComplete, event.HookTimeout:
 		s.overtime(e, st)
 	}
@@ -118,7 +119,7 @@ func (s *session) overtime(e event.Event, st state.State) {
 }
 
 // derive journals what follows from a transition, for readers: they inform, and no fold needs them.
-func (s *session) derive(e event.Event) {
+func (s *session) derive(e event.Event, st state.State) {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
 		return
@@ -132,7 +133,34 @@ func (s *session) derive(e event.Event) {
 	if n := s.plan.Find(to); n != nil {
 		to = n.ID
 	}
-	s.note(event.New(event.StageTransition, e.Cursor, "", event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome}))
+	s.note(event.New(event.StageTransition, e.Cursor, "", s.transition(e, d, to)))
+	if d.Edge != "" {
+		s.note(event.New(event.CycleStart, e.Cursor, "", cycleStart(st, d, to)))
+	}
+}
+
+// transition is what a transition says of the visit that it ends (REQUIREMENTS U225).
+func (s *session) transition(e event.Event, d event.NodeCompleteData, to string) event.StageTransitionData {
+	t := event.StageTransitionData{From: d.Name, To: to, Outcome: d.Outcome, CycleCount: d.Cycle}
+	if e.Cursor == nil {
+		return t
+	}
+	if v, ok := s.account.Last(e.Cursor.NodePath); ok {
+		t.DurationMS, t.TokensUsed, t.RetryCount = v.DurationMS, v.Tokens(), v.Retries+v.StageRetries
+	}
+	return t
+}
+
+// cycleStart is what the return over a counted edge comes to, by the state after it.
+func cycleStart(st state.State, d event.NodeCompleteData, to string) event.CycleStartData {
+	c := event.CycleStartData{Edge: d.Edge, From: d.Name, To: to, Count: d.Cycle, Limit: d.Limit, Total: st.Returns, Reason: d.Reason}
+	if counted, ok := st.Cycles[d.Edge]; ok {
+		c.Count, c.Limit = counted.Count, counted.Limit
+		if n := len(counted.Reasons); n > 0 {
+			c.Reason = orElse(counted.Reasons[n-1], c.Reason)
+		}
+	}
+	return c
 }
 
 // warn tells the warnings before there is anything else to tell: a run may take hours.
@@ -253,7 +281,7 @@ func (s *session) checkStrategy(ctx context.Context, n *plan.Node) error {
 // finish settles the files of a run that rests and makes its result.
 func (s *session) finish() (*Result, error) {
 	r := s.result()
-	err := s.view.Flush(s.state)
+	err := s.rest()
 	if s.state.Mode == "loop" {
 		err = errors.Join(err, s.recordCompletion())
 	}

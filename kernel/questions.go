@@ -316,7 +316,7 @@ func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) e
 	if err := s.stopAsAsked(ctx); err != nil {
 		return err
 	}
-	return s.view.Flush(s.state)
+	return s.rest()
 }
 
 // stopAsAsked ends or pauses a session in which nothing is under way, if that was asked for.

@@ -47,7 +47,7 @@ func (s *session) recall(ctx context.Context, log journal.Log) (*recalled, error
 	if err != nil {
 		return nil, err
 	}
-	s.view = view.New(s.dir, s.plan, log.Events)
+	s.follow(log.Events)
 	if r.Whole {
 		return nil, s.fold(log)
 	}

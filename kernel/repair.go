@@ -10,7 +10,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/restore"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -213,6 +212,7 @@ func (s *session) renew(ctx context.Context, found *restore.Found, from *recalle
 	if kept != "" {
 		kept = s.dir.Abs(kept)
 	}
-	s.view, s.state = view.New(s.dir, s.plan, nil), state.State{}
+	s.follow(nil)
+	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
 }

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/notify"
@@ -40,6 +41,7 @@ type session struct {
 	journal *journal.Journal
 	host    *pluginhost.Host
 	view    *view.Writer
+	account *account.Account
 	closers []func() error // in the order of opening
 
 	lock      *lock.Lock
@@ -232,6 +234,11 @@ func (s *session) vacate() {
 	if err := errors.Join(append(errs, s.engine.project.Remove(rundir.RunsDir+"/"+s.name))...); err != nil {
 		s.log.Debug("directory of a session that did not begin stays", "error", err)
 	}
+}
+
+// follow begins the views of a session that follows a plan; past are the events that the journal holds already.
+func (s *session) follow(past []event.Event) {
+	s.view, s.account = view.New(s.dir, s.plan, past), account.New(s.plan, past)
 }
 
 // marker names the session in the environment of everything it starts.

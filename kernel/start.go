@@ -9,7 +9,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -92,7 +91,7 @@ func (e *Engine) startable(name string, force bool) error {
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
 	s.plan, s.configs, s.warnings = src.plan, src.configs, src.warnings
-	s.view = view.New(s.dir, s.plan, log.Events)
+	s.follow(log.Events)
 	if err := s.fold(log); err == nil && !force {
 		if err := occupied(s.name, s.state.Status); err != nil {
 			return err
@@ -185,7 +184,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 // ended refuses a session that has ended for good. A crash after its last event may have left state.json
 // behind.
 func (s *session) ended() error {
-	return errors.Join(terminal(s.name, s.state.Status), s.view.Flush(s.state))
+	return errors.Join(terminal(s.name, s.state.Status), s.rest())
 }
 
 // awaitOvertaken gives the kernel whose session was taken by force the time to notice and to end its

@@ -26,7 +26,8 @@ type line struct {
 	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
 	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`
 	List     listVerb      `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
-	Sessions sessionVerb   `cmd:"" name:"session" help:"Remove sessions."`
+	Sessions sessionVerb   `cmd:"" name:"session" help:"Tell the way that a session took; remove sessions."`
+	Metrics  metricsVerb   `cmd:"" help:"Show what a session took: time, tokens, cost, retries, cycles."`
 	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
 	Config   configVerb    `cmd:"" help:"Show the settings of config.yaml, and which file says them."`

@@ -14,10 +14,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
-// sessionVerb is `session rm` and `session prune`.
+// sessionVerb is `session history`, `session rm` and `session prune`.
 type sessionVerb struct {
-	Remove sessionRemoveVerb `cmd:"" name:"rm" help:"Remove sessions with all their files."`
-	Prune  sessionPruneVerb  `cmd:"" help:"Remove all sessions that ended long ago."`
+	History sessionHistoryVerb `cmd:"" help:"Show every visit of every stage in order, and the way from each to the next."`
+	Remove  sessionRemoveVerb  `cmd:"" name:"rm" help:"Remove sessions with all their files."`
+	Prune   sessionPruneVerb   `cmd:"" help:"Remove all sessions that ended long ago."`
 }
 
 // sessionRemoveVerb is `session rm <name>...`.

@@ -413,6 +413,12 @@ type StageTransitionData struct {
 	From    string `json:"from_stage"`
 	To      string `json:"to_stage"`
 	Outcome string `json:"outcome"`
+	// DurationMS and TokensUsed are what the visit took, without the time in which nobody held the session; tokens are
+	// those that went in and came out, nil if nobody said.
+	DurationMS int64  `json:"duration_ms"`
+	TokensUsed *int64 `json:"tokens_used,omitempty"`
+	CycleCount int    `json:"cycle_count"` // returns over the edge taken, 0 for one forward
+	RetryCount int    `json:"retry_count"` // attempts made again and stage retries, in the visit
 }
 
 // ToolCallData is a gated call's intent (on disk before the verdict) or an observed call.

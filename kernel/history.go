@@ -1,0 +1,111 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Visit is one visit of a node: when, how it ended, where the run went from it, and what it took.
+type Visit = account.Visit
+
+// VisitRestarted is the status of a visit that ended because the node was entered anew.
+const VisitRestarted = account.Restarted
+
+// Work is what was done and consumed; CheckFacts is the last result of a check, StepCounts how far steps have got.
+type (
+	Work       = account.Work
+	CheckFacts = account.Check
+	StepCounts = account.Steps
+)
+
+// StageMetrics is what all visits of a node took, CycleMetrics a counted edge that was taken.
+type (
+	StageMetrics = account.Stage
+	CycleMetrics = account.Cycle
+)
+
+// History is the way that the newest run of a session took.
+type History struct {
+	Session string       `json:"session"`
+	RunID   string       `json:"run_id"`
+	Status  state.Status `json:"status"`
+	// Visits are those of all nodes, in the order in which they began.
+	Visits []Visit `json:"visits"`
+	// Damage says what of the session's files could not be read, "" for nothing: the history may lack it.
+	Damage string `json:"damage,omitempty"`
+}
+
+// Metrics are what the newest run of a session took: metrics.json, with what has happened since.
+type Metrics struct {
+	Session   string       `json:"session"`
+	RunID     string       `json:"run_id"`
+	Pipeline  string       `json:"pipeline,omitempty"`
+	Status    state.Status `json:"status"`
+	StartedAt time.Time    `json:"started_at"`
+	EndedAt   *time.Time   `json:"ended_at,omitempty"` // completed, failed, aborted or paused
+	account.Totals
+}
+
+// History tells every visit of every node of a session, from its journal. It takes no lock. The error wraps
+// [ErrNoSession] if there is none, and [ErrNothingToResume] if the session never began.
+func (e *Engine) History(session string) (*History, error) {
+	k, a, err := e.accountOf(session)
+	if err != nil {
+		return nil, err
+	}
+	return &History{Session: session, RunID: k.state.RunID, Status: k.state.Status, Visits: a.Visits(), Damage: k.damage}, nil
+}
+
+// Metrics says what a session took in all and stage by stage, from its journal. It fails as [Engine.History] does.
+func (e *Engine) Metrics(session string) (*Metrics, error) {
+	k, a, err := e.accountOf(session)
+	if err != nil {
+		return nil, err
+	}
+	return metricsOf(k.state, a), nil
+}
+
+func (e *Engine) accountOf(session string) (known, *account.Account, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return known{}, nil, err
+	}
+	defer dir.Close()
+	log, err := journal.Read(dir)
+	if err != nil {
+		return known{}, nil, err
+	}
+	k, err := e.known(dir, log)
+	if err != nil {
+		return known{}, nil, err
+	}
+	if len(log.Events) == 0 && k.damage == "" {
+		return known{}, nil, neverBegan(session)
+	}
+	return k, account.New(k.plan, log.Events), nil
+}
+
+func metricsOf(st state.State, a *account.Account) *Metrics {
+	return &Metrics{
+		Session: st.Session, RunID: st.RunID, Pipeline: st.Pipeline, Status: st.Status, StartedAt: st.StartedAt, EndedAt: st.EndedAt,
+		Totals: a.Totals(),
+	}
+}
+
+// rest settles the views of a session that ends or pauses.
+func (s *session) rest() error {
+	if err := s.view.Flush(s.state); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(metricsOf(s.state, s.account), "", "  ")
+	if err != nil {
+		return fmt.Errorf("render %s: %w", rundir.MetricsFile, err)
+	}
+	return s.dir.Replace(rundir.MetricsFile, append(text, '\n'))
+}
