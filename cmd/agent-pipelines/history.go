@@ -211,12 +211,10 @@ func tokensText(used *int64, most int64, unknown int) string {
 func costText(used *float64, most float64, unknown int) string {
 	text := ""
 	if used != nil {
-		text = dollars(*used)
+		text = screen.Dollars(*used)
 	}
-	return amount(text, limitText(most > 0, dollars(most)), unknown)
+	return amount(text, limitText(most > 0, screen.Dollars(most)), unknown)
 }
-
-func dollars(usd float64) string { return fmt.Sprintf("$%.4f", usd) }
 
 func limitText(limited bool, text string) string {
 	if !limited {

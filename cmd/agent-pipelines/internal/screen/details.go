@@ -29,14 +29,30 @@ func Details(e event.Event) string {
 		if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
 			data["question"] = data["id"]
 		}
-		parts = append(parts, chosen(data)...)
+		if e.Type == event.CheckResult {
+			data["check"] = data["id"]
+		}
+		parts = append(append(parts, numbered(data)...), chosen(data)...)
 	}
 	return Clean(strings.Join(parts, " "))
 }
 
 // shown are the keys of an event's data that stand in its line, in this order.
 var shown = []string{
-	"provider", "model", "point", "action", "question", "kind", "tool", "status", "decision", "answer", "by", "error_type", "reason", "message", "text",
+	"provider", "model", "point", "action", "step", "title", "check", "edge", "question", "kind", "tool", "status", "decision", "answer", "by", "error_type", "reason", "message", "text",
+}
+
+// numbered says how far steps and cycles are: "n=2/5", "cycle=1/3".
+func numbered(data map[string]any) []string {
+	var parts []string
+	for _, pair := range [][3]string{{"n", "n", "of"}, {"cycle", "count", "limit"}} {
+		n, one := data[pair[1]].(float64)
+		of, two := data[pair[2]].(float64)
+		if one && two {
+			parts = append(parts, fmt.Sprintf("%s=%v/%v", pair[0], n, of))
+		}
+	}
+	return parts
 }
 
 func chosen(data map[string]any) []string {

@@ -29,11 +29,23 @@ func personAsked(at place, e event.Event) []string {
 	if err != nil {
 		return nil
 	}
+	if d.Kind == event.QuestionEscalation && d.Code != "" {
+		return escalated(at, d)
+	}
 	again := ""
 	if d.Changed {
 		again = " (asked again: what was shown has changed)"
 	}
 	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
+	if at.State.Waits {
+		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
+	}
+	return lines
+}
+
+// escalated tells that the run cannot go on without a person; one that pauses says at its end what they can do.
+func escalated(at place, d event.QuestionAskedData) []string {
+	lines := as(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
 	if at.State.Waits {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}

@@ -29,6 +29,8 @@ func (n *Narrator) Lines(u kernel.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
 		return n.echo.add(u.Report.Branch, u.Report.Text)
+	case u.Event != nil && u.Plan != nil && u.Event.Type == event.BudgetWarning:
+		return warned(u)
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return nil
 	}
@@ -52,6 +54,9 @@ type place struct {
 func (p place) loop() bool { return p.State.Mode == modeLoop }
 
 func (n *Narrator) say(at place, e event.Event) []string {
+	if lines, ok := n.contracted(at, e); ok {
+		return lines
+	}
 	switch e.Type {
 	case event.SessionStart:
 		return sessionHead(at)

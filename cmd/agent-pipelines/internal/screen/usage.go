@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -17,7 +16,7 @@ func Usage(u event.Usage) string {
 		parts = append(parts, Count(*u.OutputTokens)+" out")
 	}
 	if u.CostUSD != nil {
-		parts = append(parts, fmt.Sprintf("$%.4f", *u.CostUSD))
+		parts = append(parts, Dollars(*u.CostUSD))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -1,0 +1,68 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Spent says what of a ceiling is used up: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (2 attempts did not say, and
+// count as what was reserved)". "" for a ceiling that bounds nothing.
+func Spent(of plan.Cost, c state.Charge) string {
+	var parts []string
+	unknown := 0
+	if of.MaxTokens > 0 {
+		parts = append(parts, fmt.Sprintf("tokens %s / %s", Count(c.Tokens), Count(of.MaxTokens)))
+		unknown = c.UnknownTokens
+	}
+	if of.MaxUSD > 0 {
+		parts = append(parts, fmt.Sprintf("cost %s / %s", Dollars(c.USD), Dollars(of.MaxUSD)))
+		unknown = max(unknown, c.UnknownUSD)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	text := strings.Join(parts, ", ")
+	if unknown > 0 {
+		text += fmt.Sprintf(" (%s did not say, and count as what was reserved)", count(unknown, "attempt"))
+	}
+	return text
+}
+
+// Dollars is an amount of money.
+func Dollars(usd float64) string { return fmt.Sprintf("$%.4f", usd) }
+
+// spent are the ceilings that hold for a node, the widest first.
+func spent(at place) []string {
+	var lines []string
+	for _, c := range at.Plan.Ceilings(at.node.Path) {
+		if text := Spent(c.Cost, at.State.Charges[c.Scope]); text != "" {
+			lines = append(lines, as(scopeRole(at.Plan, c.Scope), "Budget: "+text)...)
+		}
+	}
+	return lines
+}
+
+func scopeRole(p *plan.Plan, scope string) string {
+	if n := p.Find(scope); n != nil {
+		return role(n)
+	}
+	return orchestrator
+}
+
+// warned tells that a mark of policy.cost was passed.
+func warned(u kernel.Update) []string {
+	d, err := event.Decode[event.BudgetWarningData](*u.Event)
+	if err != nil {
+		return nil
+	}
+	line := fmt.Sprintf("⚠ %s spent, which is past warn_usd %s", Dollars(d.SpentUSD), Dollars(d.WarnUSD))
+	if d.MaxUSD > 0 {
+		line += "; the ceiling is " + Dollars(d.MaxUSD)
+	}
+	return as(scopeRole(u.Plan, d.Scope), line)
+}

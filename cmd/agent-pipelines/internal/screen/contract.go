@@ -1,0 +1,315 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// orchestrator is who speaks of what concerns no single stage.
+const orchestrator = "ORCHESTRATOR"
+
+// maxPlanned is how many steps are named when they are planned.
+const maxPlanned = 20
+
+// as begins lines with the role of who speaks.
+func as(role string, lines ...string) []string {
+	for i := range lines {
+		lines[i] = "[" + role + "] " + lines[i]
+	}
+	return lines
+}
+
+// role is how a node is called in lines about it.
+func role(n *plan.Node) string { return strings.ToUpper(Clean(n.ID)) }
+
+// contracted tells of a node with a contract, in lines that begin with its role (REQUIREMENTS U135, U226). ok is false
+// for what is told of it as of any other node.
+func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool) {
+	var before []string
+	if s := at.stage(e); branch(e) != "" && s != nil {
+		at.node = s
+	}
+	if at.node == nil || !at.node.HasContract() {
+		return nil, false
+	}
+	switch e.Type {
+	case event.NodeStart, event.IterationStart, event.IterationComplete, event.Error:
+		if at.block() || branch(e) != "" {
+			return nil, false
+		}
+		lines = n.worked(at, e)
+	case event.NodeComplete:
+		if at.block() {
+			before = blockEnd(at, e)
+		}
+		lines = []string{outcomeOf(e)}
+	case event.Retry:
+		lines = retriedAs(at, e)
+	case event.StepsPlanned, event.StepStart, event.StepComplete, event.StepBlocked:
+		lines = stepped(at, e)
+	case event.CheckResult:
+		lines = checked(e)
+	case event.AttemptComplete:
+		lines = n.consumed(e)
+	default:
+		return nil, false
+	}
+	for i := range lines {
+		lines[i] = who(e) + lines[i]
+	}
+	lines = append(before, as(role(at.node), lines...)...)
+	if e.Type == event.NodeComplete {
+		lines = append(append(append(lines, returned(at, e)...), spent(at)...), "")
+	}
+	return lines, true
+}
+
+// worked tells of visits, iterations and failures.
+func (n *Narrator) worked(at place, e event.Event) []string {
+	switch e.Type {
+	case event.NodeStart:
+		return []string{entered(at, e)}
+	case event.IterationStart:
+		return iterated(at, e)
+	case event.IterationComplete:
+		return settled(at, e)
+	default:
+		d, err := event.Decode[event.FailureData](e)
+		if err != nil {
+			return nil
+		}
+		return []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
+	}
+}
+
+// entered is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
+func entered(at place, e event.Event) string {
+	nodes, position := at.Plan.Siblings(at.node.Path)
+	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), providerOf(at.node))
+	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {
+		line += fmt.Sprintf(", visit %d", visit)
+	}
+	return line
+}
+
+// iterated begins an iteration, where there may be more than one.
+func iterated(at place, e event.Event) []string {
+	limit := at.node.Termination.Max()
+	switch {
+	case limit == 1, e.Cursor.Step != "" && e.Cursor.Iteration == 1:
+		return nil
+	case e.Cursor.Step != "", limit == 0:
+		return []string{fmt.Sprintf("Iteration %d", e.Cursor.Iteration)}
+	default:
+		return []string{fmt.Sprintf("Iteration %d/%d", e.Cursor.Iteration, limit)}
+	}
+}
+
+// settled ends an iteration: with what the agent says, and with the outcome where it is none of the node yet.
+func settled(at place, e event.Event) []string {
+	d, err := event.Decode[event.IterationCompleteData](e)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	if d.Summary != "" {
+		lines = append(lines, Clean(d.Summary))
+	}
+	if d.Outcome != "" && d.Outcome != string(plan.OutcomeSuccess) && at.node.Termination.Max() != 1 {
+		lines = append(lines, verdict(d.Outcome, d.Message))
+	}
+	return lines
+}
+
+// outcomeOf is the last line of a visit.
+func outcomeOf(e event.Event) string {
+	d, err := event.Decode[event.NodeCompleteData](e)
+	if err != nil {
+		return "ended"
+	}
+	reason := d.Reason
+	if d.Edge != "" || toldBefore(d) { // which has a line of its own
+		reason = ""
+	}
+	return verdict(cmp.Or(d.Outcome, d.Status), reason)
+}
+
+// verdict is an outcome with its reason: "✗ fail: 2 of 14 tests failed".
+func verdict(outcome, reason string) string {
+	mark := "✗"
+	switch plan.Outcome(outcome) {
+	case plan.OutcomeSuccess:
+		mark = "✓"
+	case plan.OutcomeSkip:
+		mark = "⏭"
+	}
+	if reason = Clean(reason); reason != "" {
+		reason = ": " + reason
+	}
+	return mark + " " + outcome + reason
+}
+
+// returned tells of a return over a counted edge: a cycle is a return, so the first one is cycle 1 (REQUIREMENTS K36).
+func returned(at place, e event.Event) []string {
+	d, err := event.Decode[event.NodeCompleteData](e)
+	if err != nil || d.Edge == "" {
+		return nil
+	}
+	to := orchestrator
+	if n := at.Plan.Find(d.To); n != nil {
+		to = role(n)
+	}
+	line := fmt.Sprintf("Cycle %d/%d %s", d.Cycle, d.Limit, strings.Replace(Clean(d.Edge), "->", " -> ", 1))
+	if d.Reason != "" {
+		line += ": " + Clean(d.Reason)
+	}
+	return as(to, line)
+}
+
+// retriedAs tells of a rung of the ladder: an attempt has the number of the attempt, the others count retries.
+func retriedAs(at place, e event.Event) []string {
+	d, err := event.Decode[event.RetryData](e)
+	if err != nil {
+		return nil
+	}
+	if d.Rung == "stage" {
+		return []string{fmt.Sprintf("Stage retry %d/%d", d.N, d.Max)}
+	}
+	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
+	if e.Cursor.Step != "" {
+		line += ": " + stepName(at, e.Cursor.Step)
+	}
+	return []string{line}
+}
+
+// stepName is a step's place among the steps: "Step 2/5", and its id where that is not known.
+func stepName(at place, id string) string {
+	order := at.State.Nodes[at.node.Path].Order
+	if i := slices.Index(order, id); i >= 0 {
+		return fmt.Sprintf("Step %d/%d", i+1, len(order))
+	}
+	return "Step " + Clean(id)
+}
+
+func stepped(at place, e event.Event) []string {
+	switch e.Type {
+	case event.StepsPlanned:
+		return planned(e)
+	case event.StepStart:
+		d, err := event.Decode[event.StepStartData](e)
+		if err != nil {
+			return nil
+		}
+		return []string{fmt.Sprintf("Step %d/%d: %s", d.N, d.Of, Clean(cmp.Or(d.Title, d.Step)))}
+	case event.StepComplete:
+		return []string{stepEnd(e)}
+	default:
+		d, err := event.Decode[event.StepBlockedData](e)
+		if err != nil {
+			return nil
+		}
+		return []string{stepName(at, d.Step) + " blocked: it depends on " + Clean(d.By)}
+	}
+}
+
+// planned names the steps of a node.
+func planned(e event.Event) []string {
+	d, err := event.Decode[event.StepsPlannedData](e)
+	switch {
+	case err != nil:
+		return nil
+	case d.Failure != nil:
+		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
+	}
+	lines := []string{count(len(d.Steps), "step")}
+	for i, s := range d.Steps {
+		if i == maxPlanned {
+			return append(lines, fmt.Sprintf("  … and %d more", len(d.Steps)-i))
+		}
+		lines = append(lines, fmt.Sprintf("  %d. %s", i+1, Clean(cmp.Or(s.Title, s.ID))))
+	}
+	return lines
+}
+
+func stepEnd(e event.Event) string {
+	d, err := event.Decode[event.StepCompleteData](e)
+	if err != nil {
+		return "step ended"
+	}
+	line := fmt.Sprintf("Step %d/%d %s", d.N, d.Of, d.Status)
+	if d.Status == string(state.StepFailed) {
+		line = "✗ " + line
+	}
+	if d.Reason != "" && d.Status != string(state.StepComplete) {
+		line += ": " + Clean(d.Reason)
+	}
+	return line
+}
+
+// checked tells what was measured: "✗ Check tests: 2 of 14 tests failed (12 passed, 2 failed; 1.2s)".
+func checked(e event.Event) []string {
+	d, err := event.Decode[event.CheckResultData](e)
+	if err != nil {
+		return nil
+	}
+	mark, reason := "✓", d.Reason
+	if !d.Passed {
+		mark = "✗"
+	}
+	if d.Failure != nil {
+		reason = cmp.Or(reason, d.Failure.Message)
+	}
+	line := fmt.Sprintf("%s Check %s", mark, Clean(d.ID))
+	if reason != "" && !d.Passed {
+		line += ": " + Clean(reason)
+	}
+	return []string{line + " (" + measured(d) + ")"}
+}
+
+// measured are the numbers of a check.
+func measured(d event.CheckResultData) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(d.Counts)) {
+		parts = append(parts, fmt.Sprintf("%s %d", Clean(name), d.Counts[name]))
+	}
+	if d.ExitCode != nil {
+		parts = append(parts, fmt.Sprintf("exit code %d", *d.ExitCode))
+	}
+	return strings.Join(append(parts, short(d.DurationMS)), ", ")
+}
+
+// consumed says what an attempt took, to who wants to know.
+func (n *Narrator) consumed(e event.Event) []string {
+	d, err := event.Decode[event.AttemptCompleteData](e)
+	if err != nil || !n.Verbose {
+		return nil
+	}
+	line := "Attempt took " + short(d.DurationMS)
+	if d.Usage == nil {
+		return []string{line + ", usage unknown"}
+	}
+	return []string{line + ", " + cmp.Or(Usage(*d.Usage), "usage unknown")}
+}
+
+func short(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if d < time.Second {
+		return d.String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
