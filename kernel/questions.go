@@ -29,9 +29,11 @@ type Question struct {
 	// Stage is the id of the node that it is about, "" for the session.
 	Stage string `json:"stage,omitempty"`
 	// Provider is the provider of a parallel block whose work it is about, "" elsewhere.
-	Provider string   `json:"provider,omitempty"`
-	Text     string   `json:"text"`
-	Options  []string `json:"options"`
+	Provider string `json:"provider,omitempty"`
+	Text     string `json:"text"`
+	// Code is that of what made a person needed, for an escalation.
+	Code    string   `json:"code,omitempty"`
+	Options []string `json:"options"`
 	// AcceptFeedback: a rejection may have a text. It sends the stage back with it; about a tool call the agent is told
 	// it, and goes on.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
@@ -108,12 +110,14 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 	q := st.Questions[id]
 	asked := Question{
 		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
-		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer,
+		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer, Code: q.Code,
 	}
 	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
 		if n := p.Find(at.Node); n != nil {
 			asked.Stage, asked.Provider = n.ID, at.Branch
 		}
+	} else if n := p.Find(q.Node); p != nil && n != nil {
+		asked.Stage = n.ID
 	}
 	for _, f := range q.Shown {
 		if !filepath.IsAbs(f.Path) {

@@ -67,7 +67,7 @@ func (e *Engine) open(session string) (*rundir.Dir, error) {
 // describe turns a state into what people ask about.
 func describe(p *plan.Plan, st state.State) *Status {
 	s := &Status{
-		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, Reason: orElse(st.Reason, st.PauseReason),
+		RunID: st.RunID, Mode: st.Mode, Status: st.Status, PauseKind: st.PauseKind, PauseCode: st.PauseCode, Reason: orElse(st.Reason, st.PauseReason),
 		Run: st.Run, Runs: st.Runs, Node: st.At, Completed: completed(p, st), StartedAt: st.StartedAt, EndedAt: st.EndedAt, Failure: st.Failure, Usage: st.Usage,
 	}
 	at := st.At
@@ -81,6 +81,11 @@ func describe(p *plan.Plan, st state.State) *Status {
 		}
 	}
 	s.Providers = providersOf(p.Find(at), st)
+	s.StepsOf, s.Steps = steps(p, st)
+	s.Cycles, s.Budgets = cyclesOf(st), budgets(p, st)
+	if s.Returns = st.Returns; s.Returns > 0 {
+		s.MaxReturns = p.CyclesOf(nil).Session
+	}
 	l := st.Nodes[at].Loop
 	s.Iteration, s.Attempt = l.Iteration, l.Attempt
 	return s

@@ -116,6 +116,7 @@ type Result struct {
 	// Reason is the completion reason, the reason of the pause or of the abort.
 	Reason    string          `json:"reason,omitempty"`
 	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
+	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
 	// Failure is the error record of a failed run, nil otherwise.
 	Failure *event.FailureData `json:"error,omitempty"`
 	// Completed are the ids of the nodes that were completed, in order, in the last run of the pipeline.
@@ -171,6 +172,7 @@ type Status struct {
 	Held        bool               `json:"held,omitempty"`
 	PID         int                `json:"pid,omitempty"`
 	PauseKind   state.PauseKind    `json:"pause_kind,omitempty"`
+	PauseCode   string             `json:"pause_code,omitempty"` // of what made a person needed
 	Reason      string             `json:"reason,omitempty"`
 	Run         int                `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
 	Runs        int                `json:"runs,omitempty"` // how often it does
@@ -195,6 +197,16 @@ type Status struct {
 	Providers []ProviderStatus `json:"providers,omitempty"`
 	// Plugins are the processes that its last kernel started, each with its isolation.
 	Plugins []event.PluginData `json:"plugins,omitempty"`
+	// Steps are those of the node that it is at, or else of the last node that has steps, whose id is StepsOf.
+	StepsOf string       `json:"steps_of,omitempty"`
+	Steps   []StepStatus `json:"steps,omitempty"`
+	// Cycles are the counted edges taken so far, by name; Returns are all returns of the run, MaxReturns how many there
+	// may be.
+	Cycles     []CycleStatus `json:"cycles,omitempty"`
+	Returns    int           `json:"returns,omitempty"`
+	MaxReturns int           `json:"max_returns,omitempty"`
+	// Budgets are the ceilings of the session and of its nodes.
+	Budgets []BudgetStatus `json:"budgets,omitempty"`
 	// Questions are those that it has open.
 	Questions []Question `json:"questions,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.

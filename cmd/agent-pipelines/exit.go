@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -29,7 +30,10 @@ const (
 	exitCycles     exit = 21
 	exitEscalation exit = 22
 	exitAborted    exit = 23
+	exitStep       exit = 30
+	exitTurns      exit = 31
 	exitDenied     exit = 33
+	exitStepTime   exit = 34
 	exitHangup     exit = 129
 	exitInterrupt  exit = 130
 	exitTerminate  exit = 143
@@ -53,7 +57,10 @@ var exits = []struct {
 	{exitCycles, "a cycle of stages reached its limit"},
 	{exitEscalation, "paused, because a person is needed"},
 	{exitAborted, "aborted"},
+	{exitStep, "a step of a stage failed as often as it was tried"},
+	{exitTurns, "an agent used all its turns for a step"},
 	{exitDenied, "a tool call was denied, and the agent could not go on without it"},
+	{exitStepTime, "a step of a stage passed its time limit"},
 	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
 	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
 	{exitTerminate, "paused by SIGTERM; resume goes on"},
@@ -118,6 +125,10 @@ func exitOfKind(kind failure.Kind, before bool) exit {
 		return exitTimeout
 	case failure.CycleLimit:
 		return exitCycles
+	case failure.StepFailed:
+		return exitStep
+	case failure.TurnLimit:
+		return exitTurns
 	case failure.Aborted:
 		return exitAborted
 	case failure.ApprovalRequired:
@@ -144,10 +155,25 @@ func exitOfResult(r *kernel.Result, signal os.Signal) exit {
 		return exitOfPause(r.PauseKind, signal)
 	case state.Failed:
 		if r.Failure != nil {
-			return exitOfKind(failure.Kind(r.Failure.ErrorType), false)
+			return exitOfFailure(r.Failure)
 		}
 	}
 	return exitFailed
+}
+
+// exitOfFailure is the code for a failed run. What failed in a step has codes of its own where no finer one fits.
+func exitOfFailure(f *event.FailureData) exit {
+	code := exitOfKind(failure.Kind(f.ErrorType), false)
+	switch {
+	case f.Step == "":
+		return code
+	case code == exitTimeout, failure.Kind(f.ErrorType) == failure.ProviderTimeout:
+		return exitStepTime
+	case code == exitFailed:
+		return exitStep
+	default:
+		return code
+	}
 }
 
 func exitOfPause(kind state.PauseKind, signal os.Signal) exit {

@@ -84,6 +84,13 @@ func TestExitOfResult(t *testing.T) {
 		{"time limit", kernel.Result{Status: state.Failed, Failure: failed(failure.IterationTimeout)}, nil, exitTimeout},
 		{"a question under non_interactive: fail", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalRequired)}, nil, exitQuestion},
 		{"not without the call", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalDenied)}, nil, exitDenied},
+		{"cycle limit", kernel.Result{Status: state.Failed, Failure: failed(failure.CycleLimit)}, nil, exitCycles},
+		{"step failed", kernel.Result{Status: state.Failed, Failure: failed(failure.StepFailed)}, nil, exitStep},
+		{"turns used up", kernel.Result{Status: state.Failed, Failure: failed(failure.TurnLimit)}, nil, exitTurns},
+		{"a provider in a step", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_crashed", Step: "s1"}}, nil, exitStep},
+		{"a step too late", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "iteration_timeout", Step: "s1"}}, nil, exitStepTime},
+		{"a provider in a step too late", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_timeout", Step: "s1"}}, nil, exitStepTime},
+		{"a denied call in a step", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "approval_denied", Step: "s1"}}, nil, exitDenied},
 		{"failed without a word", kernel.Result{Status: state.Failed}, nil, exitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -146,6 +146,7 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	row("Question", q.ID)
 	row("Session", q.Session)
 	row("Kind", q.Kind)
+	row("Code", q.Code)
 	row("Stage", q.Stage)
 	row("Provider", q.Provider)
 	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
@@ -209,7 +210,11 @@ func writeWaiting(to io.Writer, all []kernel.Question) {
 			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answered(q))
 			continue
 		}
-		fmt.Fprintf(to, "Waiting for you: %s%s: %s\n", q.ID, about, screen.Clean(q.Text))
+		text := screen.Clean(q.Text)
+		if q.Code != "" {
+			text += " [" + q.Code + "]"
+		}
+		fmt.Fprintf(to, "Waiting for you: %s%s: %s\n", q.ID, about, text)
 		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
 		writeCommands(to, q)
 	}

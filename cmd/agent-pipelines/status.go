@@ -61,6 +61,7 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 		p := &s.Providers[i]
 		row("  "+p.Provider, provider(p))
 	}
+	writeProgress(to, row, s)
 	if s.LastEvent != "" {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
@@ -89,6 +90,9 @@ func condition(s *kernel.Status) string {
 	case s.Crashed:
 		return "crashed (its process is gone; the work that was finished is kept)"
 	case s.Status == state.Paused && s.PauseKind != "":
+		if s.PauseCode != "" {
+			return fmt.Sprintf("%s (%s, %s)", s.Status, s.PauseKind, s.PauseCode)
+		}
 		return fmt.Sprintf("%s (%s)", s.Status, s.PauseKind)
 	case s.Status == "":
 		return "never began"

@@ -34,6 +34,8 @@ const (
 	CheckFailed        Kind = "check_failed"        // what was measured is not what it should be
 	AgentError         Kind = "agent_error"         // the agent's own result says decision: error
 	BudgetExceeded     Kind = "budget_exceeded"     // tokens or cost passed the limit
+	StepFailed         Kind = "step_failed"         // a step of a stage failed as often as it was tried
+	TurnLimit          Kind = "turn_limit"          // the agent used all its turns for a step
 	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
 	ApprovalRequired   Kind = "approval_required"   // a person has to allow a tool call, and none did or none was there
 	ApprovalDenied     Kind = "approval_denied"     // the agent could not go on without a tool call that was denied
@@ -69,6 +71,10 @@ func (k Kind) Code() string {
 		return "ACODE-ORCH-006"
 	case Aborted:
 		return "ACODE-ORCH-007"
+	case StepFailed:
+		return "ACODE-EXEC-001"
+	case TurnLimit:
+		return "ACODE-EXEC-003"
 	case ApprovalRequired, ApprovalDenied:
 		return "ACODE-EXEC-005"
 	case PluginInvalid, PluginUntrusted, ConfigInvalid, SandboxUnavailable:

@@ -29,8 +29,9 @@ type Moment struct {
 	Stage    string
 	// Text is what was asked, or why; Next the command that goes on from here. Either may be empty.
 	Text, Next string
-	// Kind is that of a pause.
+	// Kind is that of a pause, Code that of what made a person needed.
 	Kind state.PauseKind
+	Code string
 }
 
 // Told are the moments that an event brings, in order; st is the state after it. A question is told when it is asked,
@@ -75,7 +76,7 @@ func waiting(p *plan.Plan, e event.Event, st state.State, ids ...string) []Momen
 			continue
 		}
 		q := st.Questions[id]
-		m := Moment{Point: sdk.SessionWaiting, Question: id, Text: q.Text, Next: "agent-pipelines approve " + st.Session}
+		m := Moment{Point: sdk.SessionWaiting, Question: id, Text: q.Text, Code: q.Code, Next: "agent-pipelines approve " + st.Session}
 		if len(open) > 1 { // which of them is meant has to be said
 			m.Next += " " + id
 		}
@@ -91,7 +92,7 @@ func paused(p *plan.Plan, e event.Event, st state.State) []Moment {
 		return nil
 	}
 	return []Moment{moment(p, e, st, Moment{
-		Point: sdk.SessionPaused, Question: d.Question, Kind: st.PauseKind, Text: st.PauseReason, Next: "agent-pipelines resume " + st.Session,
+		Point: sdk.SessionPaused, Question: d.Question, Kind: st.PauseKind, Code: st.PauseCode, Text: st.PauseReason, Next: "agent-pipelines resume " + st.Session,
 	})}
 }
 
@@ -145,6 +146,9 @@ const maxText = 500
 // Line is the moment as one line for people. again says that they were told before.
 func (m Moment) Line(again bool) string {
 	line := fmt.Sprintf("session '%s' %s", m.Session, m.says(again))
+	if m.Code != "" {
+		line += " [" + m.Code + "]"
+	}
 	if text := event.Brief(strings.Join(strings.Fields(m.Text), " "), maxText); text != "" {
 		line += ": " + text
 	}

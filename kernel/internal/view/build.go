@@ -36,6 +36,7 @@ func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
 		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
 	}
 	b.StageArtifacts, b.Retries = ofNodes(p, st)
+	b.Visits, b.Steps, b.Budget = contracts(p, st)
 	b.end(st, loop)
 	return f, b
 }
@@ -72,6 +73,7 @@ func (b *Back) end(st state.State, loop state.Loop) {
 		b.FailedAt, b.ResumeFrom = at, loop.Completed+1
 	case state.Paused:
 		b.PausedAt, b.PauseReason, b.PauseKind, b.ResumeFrom = at, st.PauseReason, string(st.PauseKind), loop.Completed+1
+		b.PauseCode = st.PauseCode
 	}
 	if st.Failure != nil {
 		b.Error = &Error{Type: st.Failure.ErrorType, Message: st.Failure.Message, Timestamp: at}
@@ -142,12 +144,47 @@ func ofNodes(p *plan.Plan, st state.State) (artifacts map[string]map[string]even
 	return artifacts, retries
 }
 
-func cycles(st state.State) map[string]int {
-	counts := make(map[string]int, len(st.Cycles))
-	for edge, c := range st.Cycles {
-		counts[edge] = c.Count
+// contracts are the members that only nodes of the newer dialect have.
+func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[string]map[string]string, budget map[string]Budget) {
+	visits, steps, budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, c := range p.Ceilings(n.Path) {
+			id := ""
+			if c.Scope != "" {
+				id = n.ID
+			}
+			budget[id] = budgetOf(c.Cost, st.Charges[c.Scope])
+		}
+		ns, entered := st.Nodes[n.Path]
+		if !entered || !n.HasContract() {
+			continue
+		}
+		visits[n.ID] = ns.Visit
+		if len(ns.Steps) == 0 {
+			continue
+		}
+		steps[n.ID] = map[string]string{}
+		for id, s := range ns.Steps {
+			steps[n.ID][id] = string(s.Status)
+		}
 	}
-	return counts
+	return visits, steps, budget
+}
+
+func budgetOf(c plan.Cost, used state.Charge) Budget {
+	return Budget{
+		LimitUSD: c.MaxUSD, UsedUSD: used.USD, UnknownUSD: used.UnknownUSD,
+		LimitTokens: c.MaxTokens, UsedTokens: used.Tokens, UnknownTokens: used.UnknownTokens,
+	}
+}
+
+func cycles(st state.State) map[string]Cycle {
+	all := make(map[string]Cycle, len(st.Cycles))
+	for edge, c := range st.Cycles {
+		all[edge] = Cycle{Count: c.Count, Limit: c.Limit, Reasons: list(c.Reasons)}
+	}
+	return all
 }
 
 // tokens is what went in and came out, nil if nobody said.

@@ -48,13 +48,17 @@ type Back struct {
 	PauseReason      string `json:"pause_reason,omitempty"`
 
 	PauseKind       string                          `json:"pause_kind,omitempty"`
+	PauseCode       string                          `json:"pause_code,omitempty"` // of what made a person needed
 	RunID           string                          `json:"run_id,omitempty"`
 	Pipeline        string                          `json:"pipeline,omitempty"` // its name
 	CurrentAttempt  int                             `json:"current_attempt,omitempty"`
 	IterationCount  int                             `json:"iteration_count"` // length of the history
 	CompletedStages []string                        `json:"completed_stages"`
 	StageArtifacts  map[string]map[string]event.Ref `json:"stage_artifacts,omitempty"` // by node id and name
-	Cycles          map[string]int                  `json:"cycles,omitempty"`          // returns by edge
+	Visits          map[string]int                  `json:"visits,omitempty"`          // of nodes with a contract, by id
+	Steps           map[string]map[string]string    `json:"steps,omitempty"`           // status by node id and step id
+	Cycles          map[string]Cycle                `json:"cycles,omitempty"`          // by edge
+	Budget          map[string]Budget               `json:"budget,omitempty"`          // by node id, "" for the session
 	Retries         map[string]int                  `json:"retries,omitempty"`         // stage retries by node id
 	Questions       []string                        `json:"questions,omitempty"`       // ids of those that are not settled
 	ApprovedStages  []string                        `json:"approved_stages,omitempty"` // by a person
@@ -74,6 +78,24 @@ type Pending struct {
 	// Feedback is the text that a stage is to be sent back with.
 	Feedback   string `json:"pending_feedback,omitempty"`
 	Escalation string `json:"escalation_id,omitempty"` // of the question about it
+}
+
+// Cycle is a counted edge that was taken.
+type Cycle struct {
+	Count   int      `json:"count"` // returns
+	Limit   int      `json:"limit"`
+	Reasons []string `json:"reasons"` // of the last ones, oldest first
+}
+
+// Budget is a ceiling and what is used up of it. An attempt that did not say what it took counts as what was reserved for
+// it, and in UnknownUSD and UnknownTokens.
+type Budget struct {
+	LimitUSD      float64 `json:"limit_usd,omitempty"` // 0 for none, as with tokens
+	UsedUSD       float64 `json:"used_usd"`
+	UnknownUSD    int     `json:"unknown_usd,omitempty"`
+	LimitTokens   int64   `json:"limit_tokens,omitempty"`
+	UsedTokens    int64   `json:"used_tokens"`
+	UnknownTokens int     `json:"unknown_tokens,omitempty"`
 }
 
 // Stage is a node that was entered: Bash's members, then ours.

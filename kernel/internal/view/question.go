@@ -21,6 +21,7 @@ type Question struct {
 	Stage          string      `json:"stage,omitempty"`    // id of the node, "" for the session
 	Provider       string      `json:"provider,omitempty"` // of the parallel block
 	Text           string      `json:"text"`
+	Code           string      `json:"code,omitempty"` // of what made a person needed
 	Options        []string    `json:"options"`
 	AcceptFeedback bool        `json:"accept_feedback"`
 	Preview        string      `json:"preview,omitempty"`
@@ -61,7 +62,7 @@ func (all questions) observe(p *plan.Plan, e event.Event) {
 		}
 		all.put(p, e.Session, d.ID, state.Question{
 			Kind: d.Kind, Digest: d.Digest, Key: e.Key, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due,
+			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code,
 		})
 	case event.QuestionAnswered:
 		d, err := event.Decode[event.QuestionAnsweredData](e)
@@ -75,7 +76,7 @@ func (all questions) observe(p *plan.Plan, e event.Event) {
 func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 	f := &questionFile{behind: true, Question: Question{
 		ID: id, Session: session, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
-		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: stampOf(q.Due),
+		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: stampOf(q.Due), Code: q.Code,
 	}}
 	if _, at, _, ok := q.Key.Parse(); ok {
 		if n := p.Find(at.Node); n != nil {

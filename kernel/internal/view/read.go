@@ -77,6 +77,7 @@ func (d *Document) fields() map[string]any {
 		"event_offset": &d.EventOffset, "completed_at": &d.CompletedAt, "completion_reason": &d.CompletionReason,
 		"failed_at": &d.FailedAt, "error": &d.Error, "error_type": &d.ErrorType, "resume_from": &d.ResumeFrom,
 		"resumed_at": &d.ResumedAt, "paused_at": &d.PausedAt, "pause_reason": &d.PauseReason, "pause_kind": &d.PauseKind,
+		"pause_code": &d.PauseCode, "visits": &d.Visits, "steps": &d.Steps, "budget": &d.Budget,
 		"run_id": &d.RunID, "pipeline": &d.Pipeline, "current_attempt": &d.CurrentAttempt,
 		"iteration_count": &d.IterationCount, "completed_stages": &d.CompletedStages, "stage_artifacts": &d.StageArtifacts,
 		"cycles": &d.Cycles, "retries": &d.Retries, "questions": &d.Questions, "total_tokens_used": &d.TokensUsed,
