@@ -82,9 +82,9 @@ func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
 	case schedule.UsedUp(s.plan, s.state) != nil && !o.Force:
 		return usedUp(s.name, schedule.UsedUp(s.plan, s.state))
 	case from != nil && from.src != nil:
-		return sameRuns(s.state, o.Runs)
+		return fits(s.plan, s.state, o)
 	default:
-		return errors.Join(sameRuns(s.state, o.Runs), s.checkPlan())
+		return errors.Join(fits(s.plan, s.state, o), s.checkPlan())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -71,6 +72,24 @@ func idle(name string, s *Status) error {
 func neverBegan(name string) error {
 	return refused(ErrNothingToResume, "session '%s' never began: its journal has no events", name).
 		WithHint("start it anew")
+}
+
+// fits refuses a resume that does not fit how the session stands.
+func fits(p *plan.Plan, st state.State, o ResumeOptions) error {
+	if err := sameRuns(st, o.Runs); err != nil || !o.SkipFailedStep {
+		return err
+	}
+	for _, s := range st.Nodes[st.At].Steps {
+		if s.Status == state.StepFailed {
+			return nil
+		}
+	}
+	at := "its end"
+	if n := p.Find(st.At); n != nil {
+		at = "stage " + n.ID
+	}
+	return refused(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
+		WithHint("agent-pipelines status %s shows the steps; leave --skip-failed-step out", st.Session)
 }
 
 // sameRuns refuses a number of runs that is not the one the session was started with; 0 is no word about it.

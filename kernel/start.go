@@ -142,7 +142,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	case s.state.Status.Final():
 		return s.ended()
 	}
-	if err := sameRuns(s.state, o.Runs); err != nil {
+	if err := fits(s.plan, s.state, o); err != nil {
 		return err
 	}
 	used := schedule.UsedUp(s.plan, s.state)
@@ -169,7 +169,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return err
 	}
 	text, then := s.resumed(ctx, o.Context)
-	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: o.By, Context: text, Renew: used != nil})); err != nil {
+	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
+		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
+	})); err != nil {
 		return err
 	}
 	if then != nil {

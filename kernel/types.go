@@ -66,6 +66,11 @@ type ResumeOptions struct {
 	Runs int
 	// Context is text for the agent's next prompts.
 	Context string
+	// SkipFailedStep counts the steps that failed as done: what depends on them is made. It is refused with [ErrOptions]
+	// where no step failed.
+	SkipFailedStep bool
+	// ResetCycles counts all cycles anew.
+	ResetCycles bool
 	// By says who resumes, for the journal.
 	By string
 	// Force takes over a session that another kernel holds, and gives a run that has used up its guardrail the

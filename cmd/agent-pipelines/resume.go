@@ -11,9 +11,11 @@ import (
 
 // resumeVerb is `resume <session>`.
 type resumeVerb struct {
-	Session string `arg:"" help:"The session to go on with."`
-	Context string `help:"Text for the next iteration: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
-	Force   bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
+	Session        string `arg:"" help:"The session to go on with."`
+	Context        string `help:"Text for the next iteration: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
+	Force          bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
+	SkipFailedStep bool   `help:"Count the steps that failed as done, and go on with what depends on them."`
+	ResetCycles    bool   `help:"Count the returns to earlier stages anew."`
 	resumePlace
 	cleanedFlag
 	waitFlags
@@ -37,7 +39,10 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o := kernel.ResumeOptions{Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes()}
+	o := kernel.ResumeOptions{
+		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes(),
+		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles,
+	}
 	a.unattended = v.Unattended
 	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
 }
@@ -100,6 +105,12 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 			}
 			if o.Wait {
 				more = append(more, "--wait")
+			}
+			if o.SkipFailedStep {
+				more = append(more, "--skip-failed-step")
+			}
+			if o.ResetCycles {
+				more = append(more, "--reset-cycles")
 			}
 			more = append(more, sandboxArguments(o.Sandbox)...)
 			return a.foreground("resume", more, []string{session})

@@ -65,7 +65,7 @@ func TestCycle(t *testing.T) {
 	j.add(event.AttemptComplete, "0", event.KeyAttempt, event.AttemptCompleteData{Usage: used(100, 10, 0.5)})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "a", Status: "complete", N: 1, Of: 2, Done: 1})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "failed", N: 2, Of: 2, Done: 1})
-	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: account.RungStage, N: 1, Max: 2})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: account.RungStage, N: 2, Max: 3})
 	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Of: 2})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Of: 2, Done: 2})
 	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // no attempt of its own

@@ -52,6 +52,16 @@ func TestTold(t *testing.T) {
 			[]string{"waiting running refine/ q-2: session 'auth' waits for you: b b? (agent-pipelines approve auth q-2)"},
 		},
 		{
+			"an escalation", ask("q-1"),
+			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": {Key: endOf("0"), Text: "3 returns", Code: "ACODE-ORCH-003"}}},
+			[]string{"waiting running draft/writer q-1: session 'auth' waits for you [ACODE-ORCH-003]: 3 returns (agent-pipelines approve auth)"},
+		},
+		{
+			"paused for an escalation", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "escalation", Question: "q-1"}),
+			state.State{Status: state.Paused, PauseKind: state.PauseEscalation, PauseCode: "ACODE-ORCH-004", PauseReason: "help", At: "0"},
+			[]string{"paused paused draft/writer q-1: session 'auth' is paused (escalation) [ACODE-ORCH-004]: help (agent-pipelines resume auth)"},
+		},
+		{
 			"a question of the session", ask("q-1"),
 			state.State{Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": {Text: "Go on?"}}},
 			[]string{"waiting running / q-1: session 'auth' waits for you: Go on? (agent-pipelines approve auth)"},

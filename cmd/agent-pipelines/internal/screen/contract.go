@@ -174,16 +174,16 @@ func returned(at place, e event.Event) []string {
 	return as(to, line)
 }
 
-// retriedAs tells of a rung of the ladder: an attempt has the number of the attempt, the others count retries.
+// retriedAs tells of a rung of the ladder. The event counts what is made with the first time, people count retries.
 func retriedAs(at place, e event.Event) []string {
 	d, err := event.Decode[event.RetryData](e)
 	if err != nil {
 		return nil
 	}
-	if d.Rung == "stage" {
-		return []string{fmt.Sprintf("Stage retry %d/%d", d.N, d.Max)}
-	}
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
+	if d.Rung == "stage" {
+		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
+	}
 	if e.Cursor.Step != "" {
 		line += ": " + stepName(at, e.Cursor.Step)
 	}

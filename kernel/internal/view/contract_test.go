@@ -1,0 +1,56 @@
+package view_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// U041, U209: nodes of the newer dialect have members of their own, and others do not.
+func TestContracts(t *testing.T) {
+	_, d := openDir(t, "p2")
+	p := twoStages()
+	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 2}}
+	p.Nodes[1].Steps = &plan.Steps{From: "plan"}
+	p.Nodes[1].Policy = &plan.Policy{Cost: &plan.Cost{MaxTokens: 4000}}
+	s := newStory(t, d, p)
+	s.begin("pipeline")
+	s.enter("0")
+	s.iterate("0", 1)
+	s.iterate("0", 2)
+	s.leave("0", "1")
+	s.enter("1")
+	s.st = s.st.Clone()
+	n := s.st.Nodes["1"]
+	n.Steps = map[string]state.Step{
+		"a": {Status: state.StepComplete, StepData: event.StepData{ID: "a"}}, "b": {Status: state.StepFailed, StepData: event.StepData{ID: "b"}},
+	}
+	s.st.Nodes["1"] = n
+	s.st.Cycles = map[string]state.Cycle{"build:fail->plan": {Count: 2, Limit: 3, Reasons: []string{"x", "y"}}}
+	s.st.Charges = map[string]state.Charge{"": {USD: 0.5, UnknownUSD: 1}, "1": {Tokens: 2450, UnknownTokens: 2}}
+	s.st.Status, s.st.PauseKind, s.st.PauseCode = state.Paused, state.PauseEscalation, "ACODE-ORCH-003"
+	doc := document(t, d, s)
+	got := map[string]any{"visits": doc.Visits, "steps": doc.Steps, "cycles": doc.Cycles, "budget": doc.Budget, "code": doc.PauseCode}
+	want := map[string]any{
+		"visits": map[string]int{"build": 1},
+		"steps":  map[string]map[string]string{"build": {"a": "complete", "b": "failed"}},
+		"cycles": map[string]view.Cycle{"build:fail->plan": {Count: 2, Limit: 3, Reasons: []string{"x", "y"}}},
+		"budget": map[string]view.Budget{"": {LimitUSD: 2, UsedUSD: 0.5, UnknownUSD: 1}, "build": {LimitTokens: 4000, UsedTokens: 2450, UnknownTokens: 2}},
+		"code":   "ACODE-ORCH-003",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	_, plain := openDir(t, "p3")
+	old := newStory(t, plain, twoStages())
+	old.begin("pipeline")
+	old.enter("0")
+	if doc := document(t, plain, old); doc.Visits != nil || doc.Steps != nil || doc.Cycles != nil || doc.Budget != nil {
+		t.Errorf("a plain pipeline has %+v", doc.Back)
+	}
+}
