@@ -19,7 +19,7 @@ const checkLimit = 2 * time.Minute
 // outcomeFail is what a check that did not pass makes of a node's outcome.
 const outcomeFail = "fail"
 
-// Facts are what a check measured, the JSON of [sdk.HookAnswer.Facts]. They stay below about 8 KiB.
+// Facts are what a check measured, the JSON of [sdk.HookAnswer.Facts]. They stay below about 10 KiB.
 type Facts struct {
 	Type   string `json:"type"`
 	Passed bool   `json:"passed"`
@@ -31,8 +31,10 @@ type Facts struct {
 	// Counts are files that match (file, content), warnings (command with max_warnings), or passed,
 	// failed and skipped (tests).
 	Counts map[string]int `json:"counts,omitempty"`
-	// Failed are the names of tests that failed, the first of them.
-	Failed []string `json:"failed,omitempty"`
+	// Failed are the names of tests that failed, PassedTests of those that passed: the first of them each, and in a last
+	// text how many more there are. They are empty where the report has counts and no names.
+	Failed      []string `json:"failed,omitempty"`
+	PassedTests []string `json:"passed_tests,omitempty"`
 	// Output is the end of what the command printed, without colours.
 	Output string `json:"output,omitempty"`
 }

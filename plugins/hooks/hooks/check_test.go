@@ -70,6 +70,25 @@ func TestCheck(t *testing.T) {
 		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: code(0), Output: "build"}},
 		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3", ExitCode: code(3), Output: "red"}},
 		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: code(-1)}},
+		{"as DIALECT says it", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: map[string]int{"files": 1}}},
+		{"content as DIALECT says it", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: map[string]int{"files": 1}}},
+		{"a command as DIALECT says it", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: code(0), Output: "a"}},
+		{
+			"files behind a command", `{"type": "command", "run": "printf '<%s>' cat ", "files": ["a.txt", "sub/c.go", "-n", "$(id); x", "@y", "it's", ".env", "é b"]}`,
+			Facts{Passed: true, ExitCode: code(0), Output: "<cat><a.txt><sub/c.go><./-n><./$(id); x><./@y><it's><.env><é b>"},
+		},
+		{
+			"files where the command wants them", `{"type": "command", "command": "wc -l \"$@\" | tail -1; exit 3", "files": ["a.txt", "b.txt"]}`,
+			Facts{Reason: "the command of the check exited with code 3", ExitCode: code(3), Output: "3 total"},
+		},
+		{
+			"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`,
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
+		},
+		{
+			"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`,
+			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}},
+		},
 		{
 			"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`,
 			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"warnings": 1}, Output: "a.c: Warning: x\n3 warnings"},
@@ -85,13 +104,13 @@ func TestCheck(t *testing.T) {
 
 		{
 			"tests", `{"type": "tests", "command": "cat passed.json"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, Output: "--- PASS"},
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
 		},
 		{
 			"tests that fail", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "format": "go"}`,
 			Facts{
 				Reason: "1 of 2 tests failed", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
-				Failed: []string{"p.TestB"}, Output: "--- PASS\nb_test.go:7: no",
+				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
@@ -105,7 +124,7 @@ func TestCheck(t *testing.T) {
 			"an exit code is not made good by tests that pass", `{"type": "tests", "command": "printf '1..1\\nok 1\\n'; exit 1"}`,
 			Facts{
 				Reason: "the command of the check exited with code 1", ExitCode: code(1),
-				Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, Output: "1..1\nok 1",
+				Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"test 1"}, Output: "1..1\nok 1",
 			},
 		},
 		{
@@ -133,7 +152,7 @@ func TestCheck(t *testing.T) {
 			"one passes that should not", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "expect": "none_pass"}`,
 			Facts{
 				Reason: "1 of 2 tests passed, none should", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
-				Failed: []string{"p.TestB"}, Output: "--- PASS\nb_test.go:7: no",
+				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
@@ -154,7 +173,9 @@ func TestCheck(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.config), &head); err != nil {
 				t.Fatal(err)
 			}
-			tt.want.Type = head.Type
+			if tt.want.Type == "" {
+				tt.want.Type = head.Type
+			}
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(Facts{}, "DurationMS")); diff != "" {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
@@ -179,6 +200,9 @@ func TestCheckCannotMeasure(t *testing.T) {
 		{"time for tests", `{"type": "tests", "command": "echo ok 1; exec sleep 600"}`, failure.HookTimeout, []string{"took longer than 300ms"}},
 		{"no test", `{"type": "tests", "command": "echo fine"}`, failure.HookFailed, []string{"no test was found", "fine"}},
 		{"no test, as text of go test", `{"type": "tests", "command": "printf 'ok  \\tp\\t0.1s\\n'"}`, failure.HookFailed, []string{"no test was found"}},
+		{"text of go test -v", `{"type": "tests", "command": "printf '=== RUN   TestA\n--- PASS: TestA (0.00s)\n'"}`, failure.HookFailed, []string{"no test was found", "TestA"}},
+		{"a file behind a link that leads out", `{"type": "tests", "command": "cat", "files": ["outdir/passwd"]}`, failure.HookFailed, []string{"files", "escapes"}},
+		{"a file that is a link that leads out", `{"type": "command", "command": "true", "files": ["plain.sh", "out"]}`, failure.HookFailed, []string{"files", "escapes"}},
 		{"no test to fail", `{"type": "tests", "command": "echo does not build; exit 1", "expect": "none_pass"}`, failure.HookFailed, []string{"no test was found"}},
 		{"a torn report", `{"type": "tests", "command": "echo '<testsuite><testcase name=\"a\"/>'", "format": "junit"}`, failure.HookFailed, []string{"JUnit XML", "EOF"}},
 		{"a link that leads out", `{"type": "file", "path": "out", "exists": false}`, failure.HookFailed, []string{"escapes"}},
@@ -208,9 +232,24 @@ func TestCheckCannotMeasure(t *testing.T) {
 	}
 }
 
+// Who lets go test print text is told what to add; others which formats there are (the example of DIALECT B3).
+func TestCheckSaysHowTestsCount(t *testing.T) {
+	for command, hint := range map[string]string{
+		`printf 'ok  \\tp\\t0.1s\\n'`: "add -json",
+		`printf -- '--- PASS: TestA'`: "add -json",
+		`printf 'FAIL\\tp\\t0.1s\\n'`: "add -json",
+		`echo ok`:                     "one of the formats cargo, go, junit, node, pytest, tap; format is auto",
+	} {
+		_, err := measured(t, firing(t, `{"type": "tests", "command": "`+command+`"}`, nil))
+		if f := failure.From(err); f == nil || !strings.Contains(f.Hint, hint) {
+			t.Errorf("%s: %+v, want %q", command, f, hint)
+		}
+	}
+}
+
 // Facts stay small, however much is printed and fails.
 func TestFactsAreSmall(t *testing.T) {
-	const flood = `{"type": "tests", "command": "awk 'BEGIN { print \"TAP version 13\"; for (i = 1; i < 20000; i++) print \"not ok \" i \" - the test with the long name \" i }'"}`
+	const flood = `{"type": "tests", "command": "awk 'BEGIN { print \"TAP version 13\"; for (i = 1; i < 20000; i++) print (i % 2 ? \"\" : \"not \") \"ok \" i \" - the test with the long name \" i }'"}`
 	facts, err := measured(t, firing(t, flood, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -219,8 +258,8 @@ func TestFactsAreSmall(t *testing.T) {
 	if err != nil || len(raw) > 10_000 {
 		t.Errorf("%d bytes, error %v", len(raw), err)
 	}
-	last := facts.Failed[len(facts.Failed)-1]
-	if facts.Counts["failed"] != 19999 || !strings.HasPrefix(last, "and 199") || !strings.HasSuffix(facts.Output, "19999") || !strings.HasPrefix(facts.Output, "not ok") {
+	last, lastPassed := facts.Failed[len(facts.Failed)-1], facts.PassedTests[len(facts.PassedTests)-1]
+	if facts.Counts["failed"] != 9999 || !strings.HasPrefix(last, "and 99") || facts.Counts["passed"] != 10000 || !strings.HasPrefix(lastPassed, "and 99") || !strings.HasSuffix(facts.Output, "19999") || !strings.Contains(facts.Output, "\nnot ok") {
 		t.Errorf("counts %v, last name %q, output %.60q", facts.Counts, last, facts.Output)
 	}
 }

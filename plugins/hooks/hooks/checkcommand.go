@@ -20,7 +20,10 @@ var warning = regexp.MustCompile(`(?i)\bwarning\b`)
 func (c *Check) command(ctx context.Context, config CheckConfig, req sdk.HookRequest) (Facts, error) {
 	var warnings atomic.Int64
 	printed := &tail{max: maxOutput}
-	run := inShell("the command of the check", config.Command)
+	if err := inside(req.WorkDir, config.Files); err != nil {
+		return Facts{}, err
+	}
+	run := inShellWith("the command of the check", config.Command, config.Files)
 	run.limit = limitOf(req, checkLimit)
 	run.stdout = func(line []byte) {
 		if warning.Match(line) {

@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,7 +17,8 @@ import (
 
 // CheckConfig are the keys of a hook with action check. Which of them may be there depends on Type.
 type CheckConfig struct {
-	Type string `json:"type"` // one of the types below; required
+	// Type is one of the types below; required. file_exists is file, file_content is content.
+	Type string `json:"type"`
 	// Path names files below the project, with the wildcards of [path.Match]. For file and content.
 	Path string `json:"path"`
 	// Exists says whether there is to be such a file. Default true. For file.
@@ -25,8 +27,12 @@ type CheckConfig struct {
 	// to match somewhere in one; one of the two. For content.
 	Contains string `json:"contains"`
 	Matches  string `json:"matches"`
-	// Command is a text that sh -c runs. For command and tests.
+	// Command is a text that sh -c runs. For command and tests. Run is another word for it.
 	Command string `json:"command"`
+	Run     string `json:"run"`
+	// Files are paths below the project, with slashes, that the command gets as further arguments: where it says "$@",
+	// else at its end. They are never part of the text. For command and tests.
+	Files []string `json:"files"`
 	// Expect is what is to come of it. Default exit_zero for command, all_pass for tests.
 	Expect Expectation `json:"expect"`
 	// Format is how the command reports its tests on stdout. Default auto. For tests.
@@ -42,6 +48,9 @@ const (
 	typeCommand = "command"
 	typeTests   = "tests"
 )
+
+// typeAliases are further words for types.
+var typeAliases = map[string]string{"file_exists": typeFile, "file_content": typeContent}
 
 // Expectation is the word of an expect, or the most warnings that a command may have.
 type Expectation struct {
@@ -78,11 +87,11 @@ func (e *Expectation) UnmarshalJSON(raw []byte) error {
 var checkKeys = map[string]struct{ needed, others []string }{
 	typeFile:    {[]string{"path"}, []string{"exists"}},
 	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
-	typeCommand: {[]string{"command"}, []string{"expect"}},
-	typeTests:   {[]string{"command"}, []string{"expect", "format"}},
+	typeCommand: {[]string{"command"}, []string{"run", "files", "expect"}},
+	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format"}},
 }
 
-var checkTypes = []string{typeCommand, typeContent, typeFile, typeTests}
+var checkTypes = []string{typeCommand, typeContent, typeFile, typeTests, "file_exists", "file_content"}
 
 // readCheckConfig reads and checks a configuration. Errors are of kind config_invalid.
 func readCheckConfig(raw json.RawMessage) (CheckConfig, error) {
@@ -90,7 +99,7 @@ func readCheckConfig(raw json.RawMessage) (CheckConfig, error) {
 	if err := config.Decode(raw, &c); err != nil {
 		return CheckConfig{}, err
 	}
-	for _, check := range []func() error{c.checkType, func() error { return c.checkPresence(raw) }, c.checkPath, c.checkContent, c.checkExpect, c.checkFormat} {
+	for _, check := range []func() error{c.checkType, func() error { return c.checkPresence(raw) }, c.checkPath, c.checkCommand, c.checkFiles, c.checkContent, c.checkExpect, c.checkFormat} {
 		if err := check(); err != nil {
 			return CheckConfig{}, err
 		}
@@ -117,7 +126,13 @@ func oneOf(key, word string, words []string) error {
 	return checkInvalid("%s", said).WithHint("%s is one of %s", key, strings.Join(words, ", "))
 }
 
-func (c *CheckConfig) checkType() error { return oneOf("type", c.Type, checkTypes) }
+func (c *CheckConfig) checkType() error {
+	err := oneOf("type", c.Type, checkTypes)
+	if alias, ok := typeAliases[c.Type]; ok {
+		c.Type = alias
+	}
+	return err
+}
 
 // checkPresence holds the keys that were written against those of the type.
 func (c *CheckConfig) checkPresence(raw json.RawMessage) error {
@@ -126,6 +141,12 @@ func (c *CheckConfig) checkPresence(raw json.RawMessage) error {
 		return checkInvalid("%w", err)
 	}
 	keys := checkKeys[c.Type]
+	if _, ok := written["run"]; ok && slices.Contains(keys.needed, "command") {
+		if _, both := written["command"]; both {
+			return checkInvalid("run and command are the same: write one of them")
+		}
+		written["command"] = written["run"]
+	}
 	for _, key := range keys.needed {
 		if _, ok := written[key]; !ok {
 			return checkInvalid("%s is missing: a check of type %s needs it", key, c.Type)
@@ -142,9 +163,6 @@ func (c *CheckConfig) checkPresence(raw json.RawMessage) error {
 
 func (c *CheckConfig) checkPath() error {
 	if c.Type != typeFile && c.Type != typeContent {
-		if c.Command == "" || strings.ContainsRune(c.Command, 0) {
-			return checkInvalid("command is no text for a shell")
-		}
 		return nil
 	}
 	if c.Path == "" {
@@ -159,6 +177,17 @@ func (c *CheckConfig) checkPath() error {
 		return checkInvalid("path %q: ** is not known", c.Path).WithHint("* matches within one directory; write one * for each, as in src/*/*.go")
 	case path.IsAbs(c.Path) || c.Path == ".." || strings.HasPrefix(c.Path, "../"):
 		return checkInvalid("path %q leads out of the project", c.Path).WithHint("write it from the project's directory on")
+	}
+	return nil
+}
+
+func (c *CheckConfig) checkCommand() error {
+	if c.Type != typeCommand && c.Type != typeTests {
+		return nil
+	}
+	c.Command = cmp.Or(c.Command, c.Run)
+	if c.Command == "" || strings.ContainsRune(c.Command, 0) {
+		return checkInvalid("command is no text for a shell")
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package hooks
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -12,9 +13,16 @@ import (
 func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookRequest) (Facts, error) {
 	read := newReport(config.Format)
 	printed := &tail{max: maxOutput}
-	run := inShell("the command of the check", config.Command)
+	if err := inside(req.WorkDir, config.Files); err != nil {
+		return Facts{}, err
+	}
+	run := inShellWith("the command of the check", config.Command, config.Files)
 	run.limit, run.stderr = limitOf(req, checkLimit), printed.write
-	run.stdout = func(line []byte) { printed.write(read.line(line)) }
+	goText := false // go test without -json, which counts nothing
+	run.stdout = func(line []byte) {
+		goText = goText || printsGoText(line)
+		printed.write(read.line(line))
+	}
 	end, err := c.measure(ctx, run, req)
 	if err != nil {
 		return Facts{}, err
@@ -26,13 +34,22 @@ func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookReque
 	}
 	if !found.known() && (end.Clean() || config.Expect.Word == expectNonePass) {
 		return Facts{}, unmeasured("no test was found in what the command printed").WithDetail(printed.String()).
-			WithHint("let it print the results of its tests on stdout, as go test -json, JUnit XML or TAP; format: is %s", config.Format)
+			WithHint("%s", config.missing(goText))
 	}
 	return Facts{
 		ExitCode: &end.ExitCode,
 		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
-		Failed:   found.names(), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
+		Failed:   found.failures.of(found.failed), PassedTests: found.passes.of(found.passed), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
 	}, nil
+}
+
+// missing says what to do where no test was found.
+func (c CheckConfig) missing(goText bool) string {
+	if goText {
+		return "go test prints its results as text: add -json, as in go test -json ./..., or measure the exit code alone with type: command"
+	}
+	return fmt.Sprintf("let it print the results of its tests on stdout, in one of the formats %s; format is %s",
+		strings.Join(formatNames()[1:], ", "), c.Format)
 }
 
 // unexpected is why the tests did not come out as expected, or "".

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 )
 
@@ -42,6 +43,11 @@ func beginsGoTest(line []byte) bool {
 	return ok && (e.Package != "" || e.Action == "build-output" || e.Action == "build-fail")
 }
 
+// goText finds what go test prints without -json.
+var goText = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SKIP): |^=== RUN `)
+
+func printsGoText(line []byte) bool { return goText.Match(line) }
+
 func (g *goTest) line(line []byte) []byte {
 	e, ok := readGoEvent(line)
 	if !ok {
@@ -71,7 +77,7 @@ func (g *goTest) count(e goEvent) {
 	case e.Action == "run":
 		p.running[e.Test] = true
 	case e.Action == "pass":
-		g.found.passed++
+		g.found.pass(e.Package + "." + e.Test)
 		delete(p.running, e.Test)
 	case e.Action == "skip":
 		g.found.skipped++

@@ -85,7 +85,7 @@ func (s suite) count(found *results) (bad int) {
 		case len(c.Skipped) > 0:
 			found.skipped++
 		default:
-			found.passed++
+			found.pass(c.String())
 		}
 	}
 	hidden := number(s.Failures) + number(s.Errors) - bad

@@ -15,10 +15,13 @@ type report interface {
 
 // The formats. Each has a file of its own with its report.
 const (
-	formatAuto  = "auto"
-	formatGo    = "go"
-	formatJUnit = "junit"
-	formatTAP   = "tap"
+	formatAuto   = "auto"
+	formatCargo  = "cargo"
+	formatGo     = "go"
+	formatJUnit  = "junit"
+	formatNode   = "node"
+	formatPytest = "pytest"
+	formatTAP    = "tap"
 )
 
 // formats are the formats, how their reports are made, and which line tells that one begins.
@@ -27,8 +30,11 @@ var formats = []struct {
 	new    func() report
 	begins func(line []byte) bool
 }{
+	{formatCargo, func() report { return &cargo{} }, beginsCargo},
 	{formatGo, func() report { return &goTest{} }, beginsGoTest},
 	{formatJUnit, func() report { return &junit{} }, beginsJUnit},
+	{formatNode, func() report { return &nodeTest{} }, beginsNode},
+	{formatPytest, func() report { return &pytest{} }, beginsPytest},
 	{formatTAP, func() report { return &tap{} }, beginsTAP},
 }
 
@@ -75,29 +81,23 @@ func (a *auto) results() (results, error) {
 	return a.found.results()
 }
 
-// results are the counts of a report.
+// results are the counts of a report, and the names that it has for them. A report that counts without names, or
+// that names more than it counts, is as good as any: the counts are what holds.
 type results struct {
 	passed, failed, skipped int
-	// failures are the names of those that failed, each once, as far as there is room.
-	failures []string
-	room     int // bytes of names so far
+	passes, failures        names
 }
 
-const (
-	maxNames = 2 << 10 // bytes of all names
-	maxName  = 200     // bytes of one
-)
+// pass counts a test that passed.
+func (r *results) pass(name string) {
+	r.passed++
+	r.passes.add(name)
+}
 
 // fail counts a test that failed.
 func (r *results) fail(name string) {
 	r.failed++
-	if name = plain([]byte(name)); len(name) > maxName {
-		name = text([]byte(name[:maxName])) + "…"
-	}
-	if name == "" || slices.Contains(r.failures, name) || r.room+len(name) > maxNames {
-		return
-	}
-	r.failures, r.room = append(r.failures, name), r.room+len(name)
+	r.failures.add(name)
 }
 
 // failMore counts n tests that failed and have one name together; n may be less than 1.
@@ -109,12 +109,39 @@ func (r *results) failMore(name string, n int) {
 }
 
 // known says whether there was a test at all.
-func (r results) known() bool { return r.passed+r.failed+r.skipped > 0 }
+func (r *results) known() bool { return r.passed+r.failed+r.skipped > 0 }
 
-// names are the failures, and how many more there are.
-func (r results) names() []string {
-	if more := r.failed - len(r.failures); len(r.failures) > 0 && more > 0 {
-		return append(slices.Clone(r.failures), fmt.Sprintf("and %d more", more))
+// names are names of tests, each once, as far as there is room.
+type names struct {
+	list []string
+	room int // bytes so far
+}
+
+const (
+	maxNames = 2 << 10 // bytes of all names
+	maxName  = 200     // bytes of one
+)
+
+func (n *names) add(name string) {
+	if name = plain([]byte(name)); len(name) > maxName {
+		name = text([]byte(name[:maxName])) + "…"
 	}
-	return r.failures
+	if name == "" || slices.Contains(n.list, name) || n.room+len(name) > maxNames {
+		return
+	}
+	n.list, n.room = append(n.list, name), n.room+len(name)
+}
+
+// of are the names of so many tests, and how many more there are.
+func (n *names) of(count int) []string {
+	switch more := count - len(n.list); {
+	case count == 0:
+		return nil
+	case more < 0:
+		return n.list[:count]
+	case more > 0 && len(n.list) > 0:
+		return append(slices.Clone(n.list), fmt.Sprintf("and %d more", more))
+	default:
+		return n.list
+	}
 }

@@ -36,14 +36,15 @@ func beginsTAP(line []byte) bool {
 
 func (t *tap) line(line []byte) []byte {
 	bare := bytes.TrimRight(line, "\r\n \t")
+	p, isPoint := readPoint(bare)
 	switch {
+	case isPoint:
+		t.point(p)
 	case tapPlan.Match(bare):
 		n, err := strconv.Atoi(string(tapPlan.FindSubmatch(bare)[1]))
 		if err == nil && n <= maxPlan {
 			t.planned += n
 		}
-	case tapPoint.Match(bare):
-		t.point(tapPoint.FindSubmatch(bare))
 	case tapBail.Match(bare):
 		t.found.fail("Bail out! " + string(tapBail.FindSubmatch(bare)[1]))
 	}
@@ -53,20 +54,41 @@ func (t *tap) line(line []byte) []byte {
 // maxPlan is the longest plan that is believed.
 const maxPlan = 10_000_000
 
-func (t *tap) point(m [][]byte) {
+func (t *tap) point(p point) {
 	t.points++
-	failed, number, name := len(m[1]) > 0, m[2], append([]byte{' '}, m[3]...)
-	directive := bytes.ToLower(bytes.TrimLeft(tapDirective.Find(name), " \t#"))
 	switch {
-	case bytes.HasPrefix(directive, []byte("skip")), bytes.HasPrefix(directive, []byte("todo")):
+	case p.skipped:
 		t.found.skipped++
-	case !failed:
-		t.found.passed++
-	case len(bytes.TrimSpace(name)) == 0:
-		t.found.fail("test " + string(number))
+	case p.failed:
+		t.found.fail(p.name)
 	default:
-		t.found.fail(tapEscapes.Replace(string(name)))
+		t.found.pass(p.name)
 	}
+}
+
+// point is what a point says.
+type point struct {
+	failed, skipped bool
+	name            string
+}
+
+// readPoint reads a line without white space around it.
+func readPoint(line []byte) (point, bool) {
+	m := tapPoint.FindSubmatch(line)
+	if m == nil {
+		return point{}, false
+	}
+	name := append([]byte{' '}, m[3]...)
+	directive := bytes.ToLower(bytes.TrimLeft(tapDirective.Find(name), " \t#"))
+	p := point{
+		failed:  len(m[1]) > 0,
+		skipped: bytes.HasPrefix(directive, []byte("skip")) || bytes.HasPrefix(directive, []byte("todo")),
+		name:    tapEscapes.Replace(string(bytes.TrimSpace(name))),
+	}
+	if p.name == "" {
+		p.name = strings.TrimSpace("test " + string(m[2]))
+	}
+	return p, true
 }
 
 // results counts what was planned and never came as failed.
