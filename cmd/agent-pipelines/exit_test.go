@@ -107,7 +107,7 @@ func TestExitTable(t *testing.T) {
 	for _, row := range exits {
 		got = append(got, row.code)
 	}
-	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 33, 129, 130, 143}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 33, 34, 129, 130, 143}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
