@@ -20,7 +20,10 @@ require (
 	golang.org/x/term v0.47.0
 )
 
-require github.com/coder/acp-go-sdk v0.13.0 // indirect
+require (
+	github.com/coder/acp-go-sdk v0.13.0 // indirect
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+)
 
 require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect

@@ -34,6 +34,7 @@ type Node struct {
 	Context    string    `json:"context,omitempty"`
 	OutputPath string    `json:"output_path,omitempty"` // with ${SESSION} still in it
 	Delay      *float64  `json:"delay,omitempty"`       // seconds between iterations, nil: the default
+	Role       string    `json:"role,omitempty"`        // what the stage calls the part that it plays, "" for its id
 
 	// Commands are the stage's own; a reader wants [Plan.CommandsOf].
 	Commands map[string]string `json:"commands,omitempty"`

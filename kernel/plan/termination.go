@@ -9,6 +9,7 @@ type Termination map[string]any
 // The strategy types with a meaning to more than their own plugin.
 const (
 	TypeFixed    = "fixed"    // in the kernel: a number of iterations
+	TypeChecks   = "checks"   // in the kernel: all exit checks of the node have passed
 	TypeJudgment = "judgment" // plugins/judge
 	TypeQueue    = "queue"    // plugins/queue
 )

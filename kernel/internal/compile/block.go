@@ -31,7 +31,10 @@ func (c *compiler) parallel(a authored, s scope) *plan.Node {
 	c.blocks = true
 	a.idle(notOnBlocks, "a parallel block", "say it on the stages of the block")
 	a.idle([]string{"inputs"}, "a parallel block", "say it on the stages or the providers of the block")
-	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(), Guardrails: a.guardrails()}
+	a.refuse("artifact", "say it on the stages of the block", "each provider's stage puts out its own")
+	a.refuse("checks", "say them on the stages of the block", "they measure the work of a stage")
+	a.refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
+	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
 	inner, ok := a.mapping.mapping("parallel")
 	if !ok {
@@ -155,7 +158,9 @@ func (c *compiler) blockStage(a authored, s scope) *plan.Node {
 	a.refuse("provider", "name it under providers: of the block", "the block's providers run it")
 	a.refuse("parallel", "split it into sequential blocks", "nested parallel blocks are not supported")
 	a.refuse("pipeline", "make it a node of its own", "a block runs stages only")
-	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy()}
+	a.refuse("transitions", "say them on the block", "edges lead from node to node")
+	a.refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
+	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(ofStage)}
 	if !a.has("stage", "loop", "prompt") {
 		if !a.has("parallel", "pipeline") {
 			a.nothing("add stage: or prompt:")

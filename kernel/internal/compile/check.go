@@ -28,6 +28,7 @@ func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
 // CheckStage is [CheckPipeline] for a stage in its folder, which runs alone.
 func CheckStage(req Request, dir StageDir, loop Loop) (*plan.Plan, diagnostic.List) {
 	c := newCompiler(req)
+	c.looking = true
 	p := c.loop(dir, loop)
 	return p, c.diagnostics.Sorted()
 }

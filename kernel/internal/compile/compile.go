@@ -41,6 +41,12 @@ type Overrides struct {
 	Inputs   []string          // paths, globs and directories, after those of the pipeline
 	Commands map[string]string // key by key over those of stage and pipeline
 	Sandbox  *plan.Sandbox     // the least isolation; it narrows what the files say
+	// Skip are the ids of nodes of the pipeline itself that are left out.
+	Skip []string
+	// Timeouts of attempts by the ids of nodes, over policy.timeout; embedded nodes and stages of blocks included.
+	Timeouts map[string]time.Duration
+	// MaxCycles is the limit of every counted edge, 0: as the files say.
+	MaxCycles int
 }
 
 // Defaults are what the files of settings say for whatever the pipeline's own files leave open. Zero

@@ -25,14 +25,17 @@ type compiler struct {
 	pipelineDir string
 	open        []opened // the outermost first
 
-	done   map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
-	sizes  map[*plan.Plan]int    // numbers of nodes
-	blocks bool                  // there are parallel blocks
-	alone  bool                  // a stage runs alone
+	checkTexts map[*plan.Check]mapping // as they stand in the file
+
+	done    map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
+	sizes   map[*plan.Plan]int    // numbers of nodes
+	blocks  bool                  // there are parallel blocks
+	alone   bool                  // a stage runs alone
+	looking bool                  // at files, without a run to come
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}}
+	return &compiler{Request: req, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}}
 }
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
@@ -98,7 +101,9 @@ func (c *compiler) load(dir StageDir) *stage {
 	if !ok {
 		return nil
 	}
-	return newStage(dir, m, data)
+	s := newStage(dir, m, data)
+	s.artifact = m.artifact(c.besideStage(dir))
+	return s
 }
 
 // stageFile is the display name of a stage's stage.yaml.

@@ -30,7 +30,10 @@ type opened struct {
 // embed compiles a node that stands for a whole pipeline.
 func (c *compiler) embed(a authored, s scope) *plan.Node {
 	a.idle(notOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(), Guardrails: a.guardrails()}
+	for _, key := range []string{"artifact", "checks", "steps"} {
+		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
+	}
+	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
 	node.Description, _ = a.text("description")
 	if n, at := a.count("runs"); at.Node != nil {
 		node.Runs = n

@@ -149,6 +149,21 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 	case "--command":
 		name, command, _ := strings.Cut(text, "=")
 		req.Overrides.Commands = map[string]string{name: command}
+	case "--skip":
+		req.Overrides.Skip = append(req.Overrides.Skip, text)
+	case "--timeout":
+		id, seconds, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(seconds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.Timeouts = map[string]time.Duration{id: time.Duration(n) * time.Second}
+	case "--max-cycles":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.MaxCycles = n
 	case "CLAUDE_PIPELINE_PROVIDER":
 		req.Env.Provider = text
 	case "CLAUDE_PIPELINE_MODEL":

@@ -33,8 +33,11 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		OutputPath:  s.outputPath,
 		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
 		Guardrails:  s.guardrails,
+		Role:        s.role,
+		Artifact:    c.aloneArtifact(s),
 		Commands:    s.commands,
 	})
+	c.checkNamed(p)
 	if s.approval.asks {
 		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
 	}
@@ -59,5 +62,21 @@ func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
 		t["check_before"] = true
 	}
 	c.checkTermination(t, own, termination{})
+	if t.Type() == plan.TypeChecks && !c.looking {
+		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks to end by")
+	}
 	return t
+}
+
+// aloneArtifact is the artifact of a stage that runs alone, in which nothing is measured.
+func (c *compiler) aloneArtifact(s *stage) *plan.Artifact {
+	if s.artifact.Artifact == nil || len(s.artifact.KernelFields) == 0 {
+		return s.artifact.Artifact
+	}
+	if at := s.artifact.fields; !c.looking {
+		at.Warnf(at.node.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
+	}
+	own := *s.artifact.Artifact
+	own.KernelFields = nil
+	return &own
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
@@ -17,7 +18,9 @@ var (
 		"require_human_approval",
 		"artifact", "requires", "skip_when", "steps", "checks", "transitions",
 	}
-	nodeNotYet = []string{"artifact", "requires", "skip_when", "steps", "checks", "transitions"}
+	nodeNotYet = []string{"requires", "skip_when"}
+	// takenForBoolean are what becomes of the key on, which other dialects have for transitions.
+	takenForBoolean = []string{"on", "true"}
 )
 
 // authored is a node, or a stage of a block, as it stands in the file.
@@ -75,7 +78,12 @@ func (c *compiler) node(a authored, s scope, defaults settings) (*plan.Node, app
 
 // common checks what holds for nodes of all kinds.
 func (a authored) common() {
-	a.unknown(nodeKeys)
+	a.unknown(slices.Concat(nodeKeys, takenForBoolean))
+	for _, key := range takenForBoolean {
+		if at := a.key(key); at.Line > 0 {
+			a.Warnf(at, diagnostic.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.what)
+		}
+	}
 	a.notYet(nodeNotYet)
 	a.checkID()
 }
@@ -107,7 +115,7 @@ func (a authored) nothing(hint string) {
 
 // stageNode compiles a node that runs a stage.
 func (c *compiler) stageNode(a authored, s scope, defaults settings) (*plan.Node, approval) {
-	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy()}
+	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(ofNode), Steps: a.steps()}
 	own, stage, ok := c.work(node, a)
 	if !ok {
 		return nil, own.approval
@@ -125,9 +133,14 @@ func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bo
 	if !usable {
 		return own, stage, false
 	}
+	promised := a.artifact(c.besidePipeline)
 	if st != nil {
-		stage = st.settings
+		stage, node.Role = st.settings, st.role
+		promised = promised.over(st.artifact)
 	}
+	node.Checks = c.checks(a)
+	node.Artifact = promised.Artifact
+	promised.checkFields(node.Checks)
 	node.Termination = mergeTermination(stage.termination, own.termination, r)
 	node.Description = cmp.Or(own.description, stage.description)
 	node.Context = cmp.Or(own.context, stage.context)
@@ -135,6 +148,7 @@ func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bo
 	node.Delay = cmp.Or(own.delay, stage.delay, c.Defaults.Delay)
 	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
 	c.checkTermination(node.Termination, stage.termination, own.termination)
+	a.checkMeasured(node, stage.termination, own.termination)
 	c.setPrompt(node, a, st)
 	return own, stage, true
 }

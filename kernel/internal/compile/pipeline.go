@@ -29,6 +29,7 @@ func (c *compiler) outermost(file string, data []byte) *plan.Plan {
 	p := c.file(file, data, c.flagPatterns())
 	if p != nil {
 		p.Pipeline.Commands = c.commands(p.Pipeline.Commands)
+		c.fillCommands(p)
 	}
 	c.checkReach()
 	return p
@@ -57,11 +58,11 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	}
 	m.unknown(pipelineKeys)
 	m.notYet(pipelineNotYet)
-	p.Pipeline.Guardrails = m.guardrails()
 	p.Pipeline.Name = m.required("name")
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
-	p.Pipeline.Policy = m.policy("timeout")
+	p.Pipeline.Policy = m.policy(ofPipeline)
+	p.Pipeline.Guardrails = m.runLimit(m.guardrails(), p.Pipeline.Policy)
 	p.Dependencies.Tmux = !m.noTmux()
 	patterns := m.initialPatterns()
 	for _, pattern := range patterns {
@@ -69,8 +70,11 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	}
 	p.Session.Inputs = c.initialInputs(append(patterns, more...))
 	list := m.authored()
+	m.checkShares(list)
+	f := newFlow(c, m, list)
 	var asks []approval
-	p.Nodes, asks = c.nodes(list, m.defaults())
+	p.Nodes, asks = c.nodes(f, m.defaults())
+	f.check(p)
 	p.Pipeline.Hooks = c.hooks(m, data, list, asks)
 	if !c.checkSize(p, m) {
 		return nil
@@ -136,16 +140,17 @@ func (m mapping) authored() []authored {
 	return list
 }
 
-// nodes compiles the list of nodes, in list order. asks is what each item of the list says of a person's
-// approval.
-func (c *compiler) nodes(list []authored, defaults settings) (nodes []plan.Node, asks []approval) {
-	nodes, asks = []plan.Node{}, make([]approval, len(list))
-	around := outlines(list)
-	for i, a := range list {
+// nodes compiles the list of nodes, in list order, and lets the flow have them. asks is what each item of the list says
+// of a person's approval.
+func (c *compiler) nodes(f *flow, defaults settings) (nodes []plan.Node, asks []approval) {
+	nodes, asks = []plan.Node{}, make([]approval, len(f.list))
+	around := outlines(f.list)
+	for i, a := range f.list {
 		var node *plan.Node
 		if node, asks[i] = c.node(a, scope{nodes: around, at: i}, defaults); node != nil {
-			node.Path = strconv.Itoa(i)
+			node.Path, node.Transitions = strconv.Itoa(i), planned(f.edges[i])
 			nodes = append(nodes, *node)
+			f.nodes[i] = node
 		}
 	}
 	return nodes, asks

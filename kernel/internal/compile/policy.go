@@ -11,27 +11,27 @@ import (
 )
 
 var (
-	policyKeys   = []string{"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox"}
-	policyNotYet = []string{
-		"mode", "cycles", "budget", "context", "cost", "escalation", "tools", "secrets", "required",
+	policyKeys = []string{
+		"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox",
+		"cycles", "budget", "context", "cost", "escalation", "required",
 	}
+	policyNotYet   = []string{"mode", "tools", "secrets"}
 	guardrailsKeys = []string{"max_runtime_seconds"}
-	retryKeys      = []string{"attempts", "backoff"}
-	retryNotYet    = []string{"step", "stage", "on_stage_retry"}
+	retryKeys      = []string{"attempts", "backoff", "step", "stage", "on_stage_retry"}
+	contextWords   = []string{"focused", "full", "minimal", "summary"}
 	recoveryWords  = []plan.Recovery{plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun}
 	envWords       = []string{"inherit", "minimal"}
 	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// policy reads the policy of a pipeline or a node, nil if there is none. notYet are members that do not
-// work in this place yet.
-func (m mapping) policy(notYet ...string) *plan.Policy {
+// policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
+func (m mapping) policy(of holder) *plan.Policy {
 	inner, ok := m.mapping("policy")
 	if !ok {
 		return nil
 	}
 	inner.unknown(slices.Concat(policyKeys, policyNotYet))
-	inner.notYet(slices.Concat(policyNotYet, notYet))
+	inner.notYet(policyNotYet)
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
@@ -39,7 +39,10 @@ func (m mapping) policy(notYet ...string) *plan.Policy {
 		Retry:        inner.retry(),
 	}
 	p.Recovery = oneOf[plan.Recovery](inner, "recovery", recoveryWords)
+	p.Context = oneOf(inner, "context", contextWords)
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
+	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
+	p.Required = inner.isRequired(of)
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}
@@ -95,10 +98,12 @@ func (m mapping) retry() *plan.Retry {
 	if !ok {
 		return nil
 	}
-	inner.unknown(slices.Concat(retryKeys, retryNotYet))
-	inner.notYet(retryNotYet)
+	inner.unknown(retryKeys)
 	r := &plan.Retry{}
 	r.Attempts, _ = inner.count("attempts")
+	r.Step, _ = inner.count("step")
+	r.Stage, _ = inner.count("stage")
+	r.OnStageRetry = oneOf(inner, "on_stage_retry", []string{"renew", "single"})
 	pauses, _ := inner.list("backoff")
 	for _, pause := range pauses {
 		n, ok := numeric(pause)

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -103,8 +104,15 @@ func (c *compiler) overrides() *plan.Overrides {
 		Inputs:   o.Inputs,
 		Commands: o.Commands,
 		Sandbox:  o.Sandbox,
+		Skip:     o.Skip, MaxCycles: o.MaxCycles,
 	}
-	if said.Provider == "" && said.Model == "" && said.Context == "" && len(said.Inputs) == 0 && len(said.Commands) == 0 && said.Sandbox == nil {
+	for id, d := range o.Timeouts {
+		if said.Timeouts == nil {
+			said.Timeouts = map[string]float64{}
+		}
+		said.Timeouts[id] = d.Seconds()
+	}
+	if reflect.ValueOf(said).IsZero() {
 		return nil
 	}
 	return &said

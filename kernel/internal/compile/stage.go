@@ -3,6 +3,7 @@ package compile
 import (
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -11,10 +12,9 @@ var (
 	stageKeys = []string{
 		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"require_human_approval", "artifact",
+		"require_human_approval", "artifact", "role",
 	}
 	stageNoEffect = []string{"output_parse", "items"}
-	stageNotYet   = []string{"artifact"}
 )
 
 // settings are the keys that a node and a stage.yaml share; a node's win.
@@ -40,6 +40,8 @@ type stage struct {
 	prompt      string // as written, may be empty
 	promptAt    place
 	commands    map[string]string
+	role        string
+	artifact    artifact
 	checkBefore bool
 	noTmux      bool
 	data        []byte
@@ -69,7 +71,6 @@ func (m mapping) settings() settings {
 func newStage(dir StageDir, m mapping, data []byte) *stage {
 	m.unknown(stageKeys)
 	m.noEffect(stageNoEffect...)
-	m.notYet(stageNotYet)
 	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
 	if s.name, _ = m.text("name"); s.name == "" {
 		s.name = dir.Name
@@ -77,6 +78,10 @@ func newStage(dir StageDir, m mapping, data []byte) *stage {
 	prompt, at := m.text("prompt")
 	s.prompt, s.promptAt = prompt, m.place(at)
 	s.checkBefore = m.flag("check_before")
+	s.role, _ = m.text("role")
+	if wrong := validName(s.role); s.role != "" && wrong != "" {
+		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
+	}
 	return s
 }
 

@@ -151,7 +151,35 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 	if _, named := node.values["type"]; named {
 		at = node.typeAt
 	}
-	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
+	if name := t.Type(); name != plan.TypeChecks && !c.Catalog.Termination(name) && at.List != nil {
 		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
+	}
+}
+
+// checkMeasured checks a node that ends when its checks have passed: it needs some, and an end for when they do not.
+func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
+	if node.Termination.Type() != plan.TypeChecks {
+		return
+	}
+	at := stage.typeAt
+	if _, named := own.values["type"]; named {
+		at = own.typeAt
+	}
+	bounded := a.has("runs")
+	for _, side := range []termination{stage, own} {
+		for _, key := range []string{"max", "iterations"} {
+			_, said := side.values[key]
+			bounded = bounded || said
+		}
+	}
+	if !bounded {
+		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.what)
+	}
+	if node.Steps != nil {
+		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they are made after all of its steps, not inside one", a.what)
+		return
+	}
+	if len(node.ChecksAt(plan.AtExit)) == 0 {
+		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks have passed, and has no exit check", a.what)
 	}
 }

@@ -41,6 +41,14 @@ const (
 	CodeAction      Code = "AP-YAML-208" // unknown hook action
 	CodeHookStage   Code = "AP-YAML-209" // a hook for a stage that does not exist, or that its point does not reach
 	CodeCondition   Code = "AP-YAML-210" // a condition that is none
+	CodeEdge        Code = "AP-YAML-211" // an edge that leads nowhere
+	CodeFlow        Code = "AP-YAML-212" // a node that is never reached, or no way to the end
+	CodeRequired    Code = "AP-YAML-213" // a way that leaves a required node out
+	CodeSchema      Code = "AP-YAML-214" // a JSON Schema that is none
+	CodeSteps       Code = "AP-YAML-215" // steps of an unknown or later node, or of one without an artifact
+	CodeCheck       Code = "AP-YAML-216" // measured values of a check that does not exist
+	CodeCommand     Code = "AP-YAML-217" // a command that nobody names
+	CodeNode        Code = "AP-YAML-218" // a node that does not exist
 )
 
 // 3xx: warnings.
@@ -63,6 +71,9 @@ const (
 	CodeModel         Code = "AP-YAML-403" // a model that its provider does not know
 	CodeJudgment      Code = "AP-YAML-404" // a judgment without its numbers
 	CodeDefaultRuns   Code = "AP-YAML-405" // a node does not say how often it runs
+	CodeOutcome       Code = "AP-YAML-406" // an edge for an outcome that the node never has, or a value without one
+	CodeNoFail        Code = "AP-YAML-407" // checks that may fail for good, and no edge says what then
+	CodeReserve       Code = "AP-YAML-408" // a ceiling of cost for a provider that does not say what it costs
 )
 
 // codeOf maps the faults of the YAML reader.

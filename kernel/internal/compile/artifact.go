@@ -1,0 +1,232 @@
+package compile
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+var (
+	artifactKeys    = []string{"type", "version", "schema", "from", "kernel_fields", "verdict"}
+	artifactNotYet  = []string{"carry", "defaults_from", "heal", "max_bytes"}
+	artifactSources = []string{"file", "output", "result"}
+	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
+	// behind its id.
+	measured   = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
+	measurable = []string{"counts", "exit_code", "failed", "passed", "reason"}
+)
+
+// artifact is what a node or its stage says of the node's artifact.
+type artifact struct {
+	*plan.Artifact         // nil if nothing is said
+	fields         mapping // kernel_fields, for what is wrong with them
+}
+
+// folder reads a file beside the one that names it.
+type folder func(name string) (data []byte, shown, problem string)
+
+// besidePipeline is the folder of the pipeline file.
+func (c *compiler) besidePipeline(name string) (data []byte, shown, problem string) {
+	return c.fromDisk(c.pipelineDir, name)
+}
+
+func (c *compiler) fromDisk(dir, name string) (data []byte, shown, problem string) {
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	data, problem = diagnostic.ReadFile(name)
+	return data, c.display(name), problem
+}
+
+// besideStage is the folder of a stage.
+func (c *compiler) besideStage(dir StageDir) folder {
+	return func(name string) (data []byte, shown, problem string) {
+		if !dir.Library {
+			return c.fromDisk(dir.Path, name)
+		}
+		file := path.Join(dir.Path, name)
+		if !strings.HasPrefix(file, dir.Path+"/") {
+			return nil, "library:" + file, "the file lies outside the stage"
+		}
+		f, err := c.Library.Open(file)
+		if err != nil {
+			return nil, "library:" + file, diagnostic.Problem(err)
+		}
+		defer closeQuietly(f)
+		data, problem = diagnostic.Read(f)
+		return data, "library:" + file, problem
+	}
+}
+
+// artifact reads the contract for what is put out. Files that it names lie beside.
+func (m mapping) artifact(beside folder) artifact {
+	inner, ok := m.mapping("artifact")
+	if !ok {
+		return artifact{}
+	}
+	inner.unknown(slices.Concat(artifactKeys, artifactNotYet))
+	inner.notYet(artifactNotYet)
+	if len(inner.node.Entries) == 0 {
+		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.what)
+	}
+	a := &plan.Artifact{From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict()}
+	a.Type, _ = inner.text("type")
+	a.Version, _ = inner.text("version")
+	a.KernelFields = inner.texts("kernel_fields")
+	fields, _ := inner.quietly("kernel_fields")
+	return artifact{a, fields}
+}
+
+// artifactSource is where the artifact is looked for first; "" for the default order.
+func (m mapping) artifactSource() string {
+	if word, at := m.text("from"); strings.HasPrefix(word, "tool:") {
+		m.Errorf(at.Pos, diagnostic.CodeNotYet, "write "+alternatives(artifactSources), "from: tool:… in artifact is not supported yet")
+		return ""
+	}
+	return oneOf(m, "from", artifactSources)
+}
+
+// alternatives names words as such.
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// verdict reads which value of a field means which outcome, nil if nothing is said.
+func (m mapping) verdict() *plan.Verdict {
+	inner, ok := m.mapping("verdict")
+	if !ok {
+		return nil
+	}
+	inner.unknown([]string{"field", "map"})
+	v := &plan.Verdict{Field: inner.required("field"), Map: map[string]plan.Outcome{}}
+	values, _ := inner.mapping("map")
+	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
+		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "say which value means which outcome: map: {pass: success, fail: fail}", "verdict has no map")
+	}
+	if values.node == nil {
+		return v
+	}
+	for _, e := range values.node.Entries {
+		v.Map[e.Key] = oneOfOutcomes(values, e)
+	}
+	return v
+}
+
+func oneOfOutcomes(m mapping, e yamltree.Entry) plan.Outcome {
+	word, at := m.text(e.Key)
+	o := plan.Outcome(word)
+	switch {
+	case word == "" && (e.Value.Kind == yamltree.Null || e.Value.Kind == yamltree.Text):
+		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q means no outcome", e.Key)
+	case at.Node != nil && !slices.Contains(outcomes, o):
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words(outcomes)), "%q is no outcome", word)
+	}
+	return o
+}
+
+// schema is the JSON Schema that stands in the map or in a file that it names, nil if there is none or, having said
+// why, none that can be used.
+func (m mapping) schema(beside folder) json.RawMessage {
+	v := m.get("schema")
+	d, root := m.document, v.Node
+	switch {
+	case v.Node == nil:
+		return nil
+	case v.Kind == yamltree.Text:
+		data, shown, problem := beside(trimmed(v.Source))
+		if problem != "" {
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "the path is taken from the folder of this file", "schema %q: %s", trimmed(v.Source), problem)
+			return nil
+		}
+		d.File = shown
+		if root, _ = d.Parse(data); root == nil {
+			m.Errorf(v.Pos, diagnostic.CodeSchema, "", "schema %q holds none", trimmed(v.Source))
+			return nil
+		}
+	case v.Kind != yamltree.Map && v.Kind != yamltree.Bool:
+		m.wrongType(v, "a JSON Schema, or the path of one")
+		return nil
+	}
+	raw := root.JSON()
+	_, err := schema.Compile(raw)
+	var problems schema.Problems
+	if errors.As(err, &problems) {
+		for _, p := range problems {
+			d.Errorf(locate(root, p.Path), diagnostic.CodeSchema, p.Hint, "%s", p.Message)
+		}
+		return nil
+	}
+	return raw
+}
+
+// locate is the place of a value inside another: of its key, for a member of a map.
+func locate(n *yamltree.Node, tokens []string) yamltree.Pos {
+	at := n.Pos
+	for _, token := range tokens {
+		if i, err := strconv.Atoi(token); err == nil && n.Kind == yamltree.List && i >= 0 && i < len(n.Items) {
+			n = n.Items[i]
+			at = n.Pos
+			continue
+		}
+		i := slices.IndexFunc(n.Entries, func(e yamltree.Entry) bool { return e.Key == token })
+		if i < 0 {
+			break
+		}
+		n, at = n.Entries[i].Value, n.Entries[i].KeyPos
+	}
+	return at
+}
+
+// over lays what a node says over what its stage says, member by member.
+func (a artifact) over(stage artifact) artifact {
+	if a.Artifact == nil || stage.Artifact == nil {
+		return cmp.Or(a, stage)
+	}
+	merged := *stage.Artifact
+	merged.Type, merged.Version, merged.From = cmp.Or(a.Type, merged.Type), cmp.Or(a.Version, merged.Version), cmp.Or(a.From, merged.From)
+	merged.Verdict = cmp.Or(a.Verdict, merged.Verdict)
+	if a.Schema != nil {
+		merged.Schema = a.Schema
+	}
+	of := artifact{&merged, stage.fields}
+	if a.KernelFields != nil {
+		merged.KernelFields, of.fields = a.KernelFields, a.fields
+	}
+	return of
+}
+
+// checkFields looks for the checks whose values the kernel writes into the artifact.
+func (a artifact) checkFields(checks []plan.Check) {
+	if a.Artifact == nil || a.fields.node == nil {
+		return
+	}
+	var ids []string
+	for _, c := range checks {
+		ids = append(ids, c.ID)
+	}
+	for _, e := range a.fields.node.Entries {
+		source, at := trimmed(e.Value.Source), e.Value.Pos
+		parts := measured.FindStringSubmatch(source)
+		switch {
+		case e.Value.Kind == yamltree.List || e.Value.Kind == yamltree.Map: // already reported
+		case parts == nil:
+			a.fields.Errorf(at, diagnostic.CodeCheck, "write checks.<id of a check>."+alternatives(measurable), "%q is nothing that is measured", source)
+		case !slices.Contains(ids, parts[1]):
+			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[1], ids), "kernel_fields name unknown check %q", parts[1])
+		case !slices.Contains(measurable, parts[2]):
+			a.fields.Errorf(at, diagnostic.CodeCheck, didYouMean(parts[2], measurable), "a check has no %q", parts[2])
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+var (
+	// checkKeys are the kernel's own; everything else belongs to the hook action check.
+	checkKeys = []string{"id", "at", "files_from", "timeout"}
+	checkID   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	// checkTypes are the dialect's names for types of the action.
+	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
+)
+
+// checkAction is the hook action that makes checks.
+const checkAction = "check"
+
+// checks reads the checks of a node, nil for none.
+func (c *compiler) checks(a authored) []plan.Check {
+	items, _ := a.list("checks")
+	if len(items) == 0 {
+		return nil
+	}
+	if _, ok := c.Catalog.HookAction(checkAction); !ok {
+		a.Errorf(a.key("checks"), diagnostic.CodeAction, didYouMean(checkAction, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", checkAction)
+	}
+	checks := make([]plan.Check, 0, len(items))
+	first := map[string]yamltree.Pos{}
+	for i, item := range items {
+		if item.Kind != yamltree.Map {
+			a.wrongType(value{item, "a check"}, "a map")
+			continue
+		}
+		m := mapping{a.document, item, fmt.Sprintf("check %d of %s", i+1, a.what)}
+		check := m.check()
+		id := m.place(m.get("id")).at
+		if at, twice := first[check.ID]; twice && check.ID != "" {
+			m.Errorf(id, diagnostic.CodeRepeated, "give each check its own id", "check id %q stands twice, first in line %d", check.ID, at.Line)
+		}
+		first[check.ID] = id
+		checks = append(checks, check)
+		c.checkTexts[&checks[len(checks)-1]] = m // the list has room for all and does not move
+	}
+	return checks
+}
+
+// check reads one check.
+func (m mapping) check() plan.Check {
+	c := plan.Check{ID: m.required("id"), Timeout: m.secondsOr("timeout", "the action's own limit")}
+	if c.ID != "" && !checkID.MatchString(c.ID) {
+		m.Errorf(m.get("id").Pos, diagnostic.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
+	}
+	c.At = oneOf(m, "at", []string{plan.AtEnter, plan.AtExit})
+	c.FilesFrom, _ = m.text("files_from")
+	m.required("type")
+	if m.has("run") && m.has("command") {
+		m.Errorf(m.key("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.what)
+	}
+	config := yamltree.Node{Kind: yamltree.Map}
+	for _, e := range m.node.Entries {
+		if slices.Contains(checkKeys, e.Key) || strings.HasPrefix(e.Key, "x-") {
+			continue
+		}
+		config.Entries = append(config.Entries, plainCheck(e))
+	}
+	c.Config = config.JSON()
+	return c
+}
+
+// plainCheck is a member of a check in the words of the action.
+func plainCheck(e yamltree.Entry) yamltree.Entry {
+	switch e.Key {
+	case "run":
+		e.Key = "command"
+	case "type":
+		if name, known := checkTypes[trimmed(e.Value.Source)]; known && e.Value.Kind == yamltree.Text {
+			e.Value = &yamltree.Node{Pos: e.Value.Pos, Kind: yamltree.Text, Source: name}
+		}
+	}
+	return e
+}
+
+var commandName = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
+
+// fillCommands replaces the commands in the checks of all nodes of the plan, now that all that says them is known. An
+// embedded plan is the same wherever its file is embedded, its commands are not: one with checks is copied.
+func (c *compiler) fillCommands(root *plan.Plan) {
+	c.fillIn(root, root, "")
+}
+
+func (c *compiler) fillIn(root, p *plan.Plan, outer string) {
+	fill := func(n *plan.Node) {
+		if len(n.Checks) > 0 {
+			n.Checks = c.filled(n, root.CommandsOf(&plan.Node{Path: outer + n.Path, Commands: n.Commands}))
+		}
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		fill(n)
+		for j := range n.Stages {
+			fill(&n.Stages[j])
+		}
+		if n.Plan != nil && hasChecks(n.Plan) {
+			n.Plan = copied(n.Plan)
+			c.fillIn(root, n.Plan, outer+n.Path+".")
+		}
+	}
+}
+
+// hasChecks reports whether a node of the plan, or of those that it embeds, has checks.
+func hasChecks(p *plan.Plan) bool {
+	for n := range p.All() {
+		if len(n.Checks) > 0 || slices.ContainsFunc(n.Stages, func(s plan.Node) bool { return len(s.Checks) > 0 }) {
+			return true
+		}
+	}
+	return false
+}
+
+// copied is a plan whose nodes can be changed.
+func copied(p *plan.Plan) *plan.Plan {
+	own := *p
+	own.Nodes = slices.Clone(p.Nodes)
+	for i := range own.Nodes {
+		own.Nodes[i].Stages = slices.Clone(own.Nodes[i].Stages)
+	}
+	return &own
+}
+
+// filled are the checks of a node with its commands in them.
+func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check {
+	checks := slices.Clone(n.Checks)
+	for i := range checks {
+		var config map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(checks[i].Config))
+		decoder.UseNumber()
+		if !bytes.Contains(checks[i].Config, []byte("${COMMANDS.")) || decoder.Decode(&config) != nil {
+			continue
+		}
+		m := c.checkTexts[&n.Checks[i]]
+		for key, v := range config {
+			at := m.place(m.get(key))
+			if key == "command" {
+				at = m.place(m.get("command", "run"))
+			}
+			config[key] = withCommands(v, commands, at)
+		}
+		if text, err := json.Marshal(config); err == nil {
+			checks[i].Config = text
+		}
+	}
+	return checks
+}
+
+// withCommands replaces ${COMMANDS.<key>} in every text of a value.
+func withCommands(v any, commands map[string]string, at place) any {
+	switch v := v.(type) {
+	case string:
+		return commandName.ReplaceAllStringFunc(v, func(reference string) string {
+			name := commandName.FindStringSubmatch(reference)[1]
+			command, known := commands[name]
+			if !known {
+				var names []string
+				for key := range commands {
+					names = append(names, key)
+				}
+				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands:", "unknown command %q in %s", name, reference)
+			}
+			return command
+		})
+	case []any:
+		for i := range v {
+			v[i] = withCommands(v[i], commands, at)
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = withCommands(v[key], commands, at)
+		}
+	}
+	return v
+}

@@ -1,0 +1,79 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// checkNamed looks for the nodes that the command line names.
+func (c *compiler) checkNamed(p *plan.Plan) {
+	var own, all []string
+	for i := range p.Nodes {
+		own = append(own, p.Nodes[i].ID)
+	}
+	for n := range p.All() {
+		all = append(all, n.ID)
+		for i := range n.Stages {
+			all = append(all, n.Stages[i].ID)
+		}
+	}
+	for _, id := range c.Overrides.Skip {
+		i := slices.Index(own, id)
+		if i < 0 {
+			c.checkName("--skip", id, own)
+			continue
+		}
+		c.checkSkip(p, &p.Nodes[i])
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
+		c.checkName("--timeout", id, all)
+		if d := c.Overrides.Timeouts[id]; d <= 0 {
+			c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+		}
+	}
+	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
+		c.outside("--max-cycles").errorf(diagnostic.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+	}
+}
+
+func (c *compiler) checkName(flag, id string, known []string) {
+	if !slices.Contains(known, id) {
+		c.outside(flag).errorf(diagnostic.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+	}
+}
+
+// checkSkip reports a node that cannot be left out.
+func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
+	at := c.outside("--skip")
+	if id := requiredIn(n); id != "" {
+		what := "it is required"
+		if id != n.ID {
+			what = fmt.Sprintf("%q inside is required", id)
+		}
+		at.errorf(diagnostic.CodeRequired, "remove required from its policy if it may be left out", "node %q cannot be skipped: %s", n.ID, what)
+	}
+	for i := range p.Nodes {
+		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
+			at.errorf(diagnostic.CodeConflict, "skip that node, too", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+		}
+	}
+}
+
+// requiredIn is the id of the node itself, or of one inside it, that is required; "" for none.
+func requiredIn(n *plan.Node) string {
+	if n.Policy != nil && n.Policy.Required {
+		return n.ID
+	}
+	if n.Plan != nil {
+		for inner := range n.Plan.All() {
+			if inner.Policy != nil && inner.Policy.Required {
+				return inner.ID
+			}
+		}
+	}
+	return ""
+}
