@@ -90,6 +90,10 @@ var Walls = []Wall{
 		Reason: "this room alone holds data against a JSON Schema; it reads no file and fetches nothing",
 	},
 	{
+		Room: "kernel/internal/tokens", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
+		Reason: "this room alone counts tokens, by vocabularies that it carries: it reads no file and fetches nothing",
+	},
+	{
 		Room:   "kernel/internal/sandbox",
 		Allow:  []string{"std", "plugin-sdk/failure", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
 		Reason: "this room confines processes and runs in them before they are confined: the less it brings along, the better",

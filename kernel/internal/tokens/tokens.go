@@ -1,0 +1,40 @@
+package tokens
+
+import (
+	"regexp"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/tiktoken-go/tokenizer/codec"
+)
+
+// Counter counts the tokens of a text. It is safe for concurrent use.
+type Counter func(text string) int
+
+// perToken is how many characters a token of an unknown vocabulary counts as.
+const perToken = 4
+
+// public are the models whose vocabulary is public: those of OpenAI since gpt-4o (o200k_base).
+var public = regexp.MustCompile(`^(gpt-(4o|4\.1|4\.5|5|oss)|chatgpt-|codex-|o[134](-|$))`)
+
+// o200k is read when the first text is counted by it: it takes some 17 MB.
+var o200k = sync.OnceValue(codec.NewO200kBase)
+
+// For is the counter for a model, by the name that its provider has for it; "" is a model that is not known.
+func For(model string) Counter {
+	if !public.MatchString(model) {
+		return Estimate
+	}
+	return func(text string) int {
+		n, err := o200k().Count(text)
+		if err != nil { // its pattern found no end
+			return Estimate(text)
+		}
+		return n
+	}
+}
+
+// Estimate counts four characters as a token, rounded up.
+func Estimate(text string) int {
+	return (utf8.RuneCountInString(text) + perToken - 1) / perToken
+}
