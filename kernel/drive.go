@@ -239,6 +239,16 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model})
 }
 
+// checkContext asks how much the model of a node takes in.
+func (s *session) checkContext(ctx context.Context, n *plan.Node) error {
+	p, err := s.components().provider(ctx, n.Provider.Type, n)
+	if err != nil {
+		return nil //nolint:nilerr // checkProvider has said so
+	}
+	_, err = attempt.ContextOf(p, n)
+	return err
+}
+
 // checkHook asks a hook's action whether it would work with its configuration. Those of the kernel itself have none.
 func (s *session) checkHook(ctx context.Context, h *plan.Hook) error {
 	if h.Action == plan.ActionPause || h.Action == plan.ActionConfirm {

@@ -269,6 +269,9 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 		box := fmt.Sprintf("\x00%+v", s.plan.PolicyOf(n).Sandbox.Complete())
 		once(n, fmt.Sprint("provider ", n.Provider.Type, "\x00", n.Provider.Model, box), func() error { return s.checkProvider(ctx, n) })
+		if s.plan.PolicyOf(n).Budget.NeedsContext(n.ID) {
+			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
+		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 	}
 	for h := range s.plan.Hooks() {

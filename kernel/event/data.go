@@ -315,6 +315,17 @@ type BudgetWarningData struct {
 	MaxUSD   float64 `json:"max_usd,omitempty"`
 }
 
+// ContextTrimmedData says what was left out of a prompt for the sake of its budget: of one text that the kernel adds to
+// it, without the lines around it.
+type ContextTrimmedData struct {
+	Kind           string `json:"kind"` // talk, file, step or fact
+	Name           string `json:"name"`
+	OriginalTokens int    `json:"original_tokens"`
+	OriginalBytes  int64  `json:"original_bytes"`
+	KeptTokens     int    `json:"kept_tokens"`
+	KeptBytes      int64  `json:"kept_bytes"`
+}
+
 // WorkerCompleteData says that an agent in a parallel block is done; its result has been normalized. It
 // informs readers of the Bash engine's events.
 type WorkerCompleteData struct {

@@ -97,7 +97,7 @@ type attempt struct {
 
 // make reads like its specification: prepare, execute, take what the agent left.
 func (a *attempt) make(ctx context.Context) (event.Event, error) {
-	req, err := a.prepare()
+	req, err := a.prepare(ctx)
 	if err != nil {
 		return event.Event{}, err
 	}

@@ -2,26 +2,23 @@ package attempt
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 )
 
 // prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
 // the same iteration left as its result or its output is moved aside: it would be taken for this one's.
-func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
+func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	var err error
 	if a.dir, err = rundir.At(a.Plan, a.command.Place); err != nil {
 		return sdk.ExecuteRequest{}, err
@@ -30,7 +27,7 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 	if err := a.Dir.MkdirPrivate(a.private()); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	for _, name := range []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()} {
+	for _, name := range a.left() {
 		if err := a.setAside(name); err != nil {
 			return sdk.ExecuteRequest{}, err
 		}
@@ -48,10 +45,41 @@ func (a *attempt) prepare() (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
+	t, unsaid := a.tell(ctx, c.Paths)
+	a.addTo(&c, t)
 	if _, err := inputs.Write(a.Dir, a.iteration, c); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	return a.request(c.Paths)
+	if unsaid != nil {
+		return sdk.ExecuteRequest{}, unsaid
+	}
+	a.recordCuts(ctx, t.cuts)
+	return a.request(c.Paths, t.prompt)
+}
+
+// left are the files in which an agent leaves what it came to.
+func (a *attempt) left() []string {
+	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
+	if a.node.Artifact != nil {
+		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON())
+	}
+	return files
+}
+
+// addTo writes into the context what contracts and budgets add to it.
+func (a *attempt) addTo(c *inputs.Context, t told) {
+	c.Budget = t.budget
+	if !a.node.HasContract() {
+		return
+	}
+	if t.artifact.Path != "" {
+		c.Artifact = &t.artifact
+	}
+	c.InputArtifact, c.Step, c.Feedback, c.Resolution = t.input, t.step, t.feedback, a.state.Context
+	if visit := a.command.Place.Visit; visit > 1 {
+		c.Visit = visit
+	}
+	c.Cycle = inputs.Returns(a.Plan, a.state, a.command.Place)
 }
 
 // private is the directory that only this attempt writes to.
@@ -95,12 +123,8 @@ func (a *attempt) mirrored() string {
 	return a.dir.Output(a.command.Place.Iteration, a.node.Termination.Max())
 }
 
-func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
+func (a *attempt) request(paths inputs.Paths, text string) (sdk.ExecuteRequest, error) {
 	output, err := a.declaredOutput()
-	if err != nil {
-		return sdk.ExecuteRequest{}, err
-	}
-	text, err := a.prompt(paths)
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
@@ -110,8 +134,8 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 	}
 	at, policy := a.command.Place, a.Plan.PolicyOf(a.node)
 	return sdk.ExecuteRequest{
-		Resume: resume,
-		Key:    string(a.command.Key), Epoch: a.state.Epoch,
+		Resume: resume, Budget: a.budget(),
+		Key: string(a.command.Key), Epoch: a.state.Epoch,
 		Session: a.state.Session, Node: a.node.ID, Stage: a.node.Ref,
 		Iteration: at.Iteration, Attempt: a.command.Attempt, Visit: at.Visit,
 		Purpose: sdk.PurposeWork, Prompt: text, Model: a.node.Provider.Model,
@@ -125,55 +149,6 @@ func (a *attempt) request(paths inputs.Paths) (sdk.ExecuteRequest, error) {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func (a *attempt) prompt(paths inputs.Paths) (string, error) {
-	template := a.node.Prompt
-	if template == "" {
-		file := a.node.PromptPath
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(a.Project.Path(), file)
-		}
-		b, err := os.ReadFile(file)
-		if err != nil {
-			return "", failure.New(failure.ConfigInvalid, "read prompt of %s: %w", a.node.ID, err).
-				WithHint("the plan names this file; put it back, or start a new session to compile again")
-		}
-		template = string(b)
-	}
-	at := a.command.Place
-	said, err := hook.Context(a.Dir, a.state, at)
-	if err != nil {
-		return "", err
-	}
-	v := prompt.Vars{
-		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
-		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
-		OutputPath: a.outputName(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), said), "\n"),
-	}
-	if name := a.mirrored(); name != "" {
-		v.Output = a.Dir.Abs(name)
-	}
-	return withWord(template, prompt.Resolve(template, v), said), nil
-}
-
-// withWord ends a prompt that has no place for what people and hooks said with it: their word to the agent is not
-// lost.
-func withWord(template, text, said string) string {
-	if said == "" || strings.Contains(template, "${CONTEXT}") {
-		return text
-	}
-	return text + "\n\n" + said
-}
-
-func nonEmpty(texts ...string) []string {
-	var out []string
-	for _, t := range texts {
-		if t != "" {
-			out = append(out, t)
-		}
-	}
-	return out
-}
 
 // declaredOutput is the absolute path of the node's output_path, "" without one. Its directory is
 // made, inside the project only.

@@ -47,8 +47,8 @@ func TestFitCutsInAFixedOrder(t *testing.T) {
 	}{
 		{-1, nil},
 		{whole + 7, nil},
-		{whole - 100, []string{"old talk 550"}},
-		{whole - 300, []string{"old talk 0", "new talk 830"}},
+		{whole - 100, []string{"old talk 540"}},
+		{whole - 300, []string{"old talk 0", "new talk 810"}},
 		{whole - 600, []string{"old talk 0", "new talk 0", "last.go 680"}},
 		{whole - 1000, []string{"old talk 0", "new talk 0", "last.go 0", "first.go 150"}},
 		{whole - 1200, []string{"old talk 0", "new talk 0", "last.go 0", "first.go 0", "steps 420"}},

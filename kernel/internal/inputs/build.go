@@ -136,6 +136,24 @@ func (r *Reader) outputsOf(at event.Place, completed int, selected string) (List
 	return last, nil
 }
 
+// Returns are the returns to the node at a place, by the name of the edge; nil for none.
+func Returns(p *plan.Plan, st state.State, at event.Place) map[string]Cycle {
+	nodes, _ := p.Siblings(at.Outer())
+	var returns map[string]Cycle
+	for i := range nodes {
+		for outcome := range nodes[i].Transitions {
+			r := p.RouteOf(&nodes[i], outcome)
+			if c, taken := st.Cycles[r.Name]; taken && r.To == at.Outer() && c.Count > 0 {
+				if returns == nil {
+					returns = map[string]Cycle{}
+				}
+				returns[r.Name] = Cycle{Count: c.Count, Limit: c.Limit}
+			}
+		}
+	}
+	return returns
+}
+
 // Write puts the context into its file and returns the file's name in the store.
 func Write(dir *rundir.Dir, it rundir.Iteration, c Context) (string, error) {
 	text, err := render(c)

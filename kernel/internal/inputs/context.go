@@ -1,5 +1,7 @@
 package inputs
 
+import "encoding/json"
+
 // Context is context.json, keys in the file's order. Paths are absolute.
 type Context struct {
 	Session   string            `json:"session"`
@@ -12,6 +14,35 @@ type Context struct {
 	Commands  map[string]string `json:"commands"`
 	// ParallelScope is null outside parallel blocks.
 	ParallelScope *ParallelScope `json:"parallel_scope"`
+
+	// What contracts and budgets add; absent where there is none of it.
+
+	Artifact      *Artifact        `json:"artifact,omitempty"`       // that the node is to make
+	InputArtifact string           `json:"input_artifact,omitempty"` // path of the artifact that it works from
+	Step          json.RawMessage  `json:"step,omitempty"`           // the step's item
+	Feedback      string           `json:"feedback,omitempty"`       // what is said of earlier work
+	Resolution    string           `json:"resolution,omitempty"`     // what people said since
+	Budget        *Budget          `json:"budget,omitempty"`
+	Visit         int              `json:"visit,omitempty"` // from the second one on
+	Cycle         map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
+}
+
+// Artifact is an artifact that is to be made.
+type Artifact struct {
+	Path   string          `json:"path"`
+	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema
+}
+
+// Budget is the node's share of the tokens of prompts, and what of it the prompt has.
+type Budget struct {
+	Limit int `json:"limit"`
+	Used  int `json:"used"`
+}
+
+// Cycle says how often an edge has led back to the node, and how often it may.
+type Cycle struct {
+	Count int `json:"count"`
+	Limit int `json:"limit"`
 }
 
 // Stage says which node of the pipeline this is.

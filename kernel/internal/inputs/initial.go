@@ -5,6 +5,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
+// Initial are the absolute paths of the files that the pipeline in which the node at path stands was given.
+func (r *Reader) Initial(st state.State, path string) ([]string, error) { return r.initial(st, path) }
+
+// OfNode are the absolute paths of all outputs of a node's newest visit; see fromNode for blocks and embedded
+// pipelines.
+func (r *Reader) OfNode(st state.State, path string) ([]string, error) {
+	l, err := r.fromNode(st, path, history)
+	return l.paths, err
+}
+
 // initial are the files that the pipeline in which the node at path stands was given: its own, and, where
 // a node embeds it, what that node's inputs name.
 func (r *Reader) initial(st state.State, path string) ([]string, error) {

@@ -65,7 +65,7 @@ func (l Linter) node(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
 	}
 	inline := text(item, "prompt")
 	if inline != nil {
-		for _, v := range prompt.Leftovers(inline.Source) { // the lines of a block of text are not those of the file
+		for _, v := range prompt.Leftovers(inline.Source, n != nil && n.HasContract()) { // the lines of a block of text are not those of the file
 			warnVariable(d, inline.Pos, v)
 		}
 	}

@@ -61,14 +61,15 @@ func checkEnd(d diagnostic.Document, root *yamltree.Node) {
 		"Missing 'termination.type' field in stage.yaml (v3 schema)")
 }
 
-// checkPrompt looks for variables without a meaning in the prompt file of a node.
+// checkPrompt looks for variables without a meaning in the prompt file of a node. A stage does not know whether it will
+// stand in a node with a contract.
 func (l Linter) checkPrompt(found *diagnostic.List, n *plan.Node) {
 	file := n.PromptPath
 	if file == "" {
 		return
 	}
 	d := diagnostic.Document{File: file, List: found}
-	for _, v := range prompt.Leftovers(string(l.promptOf(n, &d))) {
+	for _, v := range prompt.Leftovers(string(l.promptOf(n, &d)), true) {
 		warnVariable(d, yamltree.Pos{Line: v.Line, Column: v.Column}, v)
 	}
 }

@@ -158,7 +158,7 @@ func (s shown) stage(at event.Place) (Stage, error) {
 		return Stage{}, err
 	}
 	stage.Prompt = prompt.Resolve(template, s.vars(n, at, stage.Files))
-	for _, v := range prompt.Leftovers(template) {
+	for _, v := range prompt.Leftovers(template, n.HasContract()) {
 		if !slices.Contains(stage.Unresolved, v.Text) {
 			stage.Unresolved = append(stage.Unresolved, v.Text)
 		}

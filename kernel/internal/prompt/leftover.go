@@ -12,6 +12,9 @@ var Variables = []string{
 	"PROGRESS", "PROGRESS_FILE", "CONTEXT",
 }
 
+// ContractVariables are the names that it replaces besides for a node with a contract.
+var ContractVariables = []string{"ARTIFACT", "INPUT_ARTIFACT", "FEEDBACK", "STEP"}
+
 // Leftover is a variable that [Resolve] leaves as it is.
 type Leftover struct {
 	Text         string // "${NAME}" as written
@@ -22,14 +25,18 @@ type Leftover struct {
 // variable that nobody ever replaced.
 var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
 
-// Leftovers finds the variables of a template that have no meaning, in order.
-func Leftovers(template string) []Leftover {
+// Leftovers finds the variables of a template that have no meaning, in order; contract: for a node that has one.
+func Leftovers(template string, contract bool) []Leftover {
+	names := Variables
+	if contract {
+		names = slices.Concat(Variables, ContractVariables)
+	}
 	var found []Leftover
 	line := 0
 	for text := range strings.Lines(template) {
 		line++
 		for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
-			if m[4] < 0 && slices.Contains(Variables, text[m[2]:m[3]]) {
+			if m[4] < 0 && slices.Contains(names, text[m[2]:m[3]]) {
 				continue
 			}
 			found = append(found, Leftover{Text: text[m[0]:m[1]], Line: line, Column: len([]rune(text[:m[0]])) + 1})

@@ -12,16 +12,19 @@ import (
 func TestLeftovers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		template string
+		contract bool
 		want     []prompt.Leftover
 	}{
-		"none":                     {"plain $CTX, ${ctx}, ${1}, ${}", nil},
-		"known ones":               {"${CTX} ${SESSION_NAME}", nil},
-		"unknown":                  {"a\n é ${WRONG_VAR}\n", []prompt.Leftover{{"${WRONG_VAR}", 2, 4}}},
-		"inputs":                   {"${INPUTS.plan} ${INPUTS}", []prompt.Leftover{{"${INPUTS.plan}", 1, 1}, {"${INPUTS}", 1, 16}}},
-		"a known one with a point": {"${CTX.x}", []prompt.Leftover{{"${CTX.x}", 1, 1}}},
+		"none":                     {"plain $CTX, ${ctx}, ${1}, ${}", false, nil},
+		"known ones":               {"${CTX} ${SESSION_NAME}", false, nil},
+		"unknown":                  {"a\n é ${WRONG_VAR}\n", false, []prompt.Leftover{{"${WRONG_VAR}", 2, 4}}},
+		"inputs":                   {"${INPUTS.plan} ${INPUTS}", false, []prompt.Leftover{{"${INPUTS.plan}", 1, 1}, {"${INPUTS}", 1, 16}}},
+		"a known one with a point": {"${CTX.x}", false, []prompt.Leftover{{"${CTX.x}", 1, 1}}},
+		"of a contract":            {"${STEP} ${ARTIFACT}", true, nil},
+		"of a contract, without":   {"${STEP}", false, []prompt.Leftover{{"${STEP}", 1, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, prompt.Leftovers(tt.template)); diff != "" {
+			if diff := cmp.Diff(tt.want, prompt.Leftovers(tt.template, tt.contract)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -40,8 +43,13 @@ func TestVariablesAreThoseThatAreReplaced(t *testing.T) {
 func FuzzLeftovers(f *testing.F) {
 	f.Add("${WRONG} ${CTX}\n\xff${A.b}")
 	f.Fuzz(func(t *testing.T, template string) {
-		resolved := prompt.Resolve(template, prompt.Vars{})
-		for _, l := range prompt.Leftovers(template) {
+		contract := len(template)%2 == 0
+		v := prompt.Vars{}
+		if contract {
+			v.Contract = &prompt.Contract{}
+		}
+		resolved := prompt.Resolve(template, v)
+		for _, l := range prompt.Leftovers(template, contract) {
 			if l.Line < 1 || l.Column < 1 || !strings.Contains(template, l.Text) {
 				t.Errorf("%+v is not in the template", l)
 			}

@@ -15,12 +15,22 @@ type Vars struct {
 	OutputPath string
 	Progress   string // ${PROGRESS}, ${PROGRESS_FILE}: path of the progress file
 	Text       string // ${CONTEXT}: the text of the context option
+	// Contract is nil for a node without a contract: in its template the variables of contracts stay as they are.
+	Contract *Contract
+}
+
+// Contract are the values of the variables that a node with a contract has besides.
+type Contract struct {
+	Artifact      string // ${ARTIFACT}: path where the artifact goes
+	InputArtifact string // ${INPUT_ARTIFACT}: path of the artifact that the node works from
+	Feedback      string // ${FEEDBACK}: what is said of earlier work
+	Step          string // ${STEP}: the step in JSON
 }
 
 // Resolve replaces the variables of the template and drops its trailing newlines, as the agent's
 // standard input ends without one. Unknown variables and $NAME without braces stay.
 func Resolve(template string, v Vars) string {
-	text := strings.NewReplacer(
+	values := []string{
 		"${CTX}", v.Context,
 		"${STATUS}", v.Status,
 		"${RESULT}", v.Result,
@@ -34,6 +44,9 @@ func Resolve(template string, v Vars) string {
 		"${PROGRESS}", v.Progress,
 		"${PROGRESS_FILE}", v.Progress,
 		"${CONTEXT}", v.Text,
-	).Replace(template)
-	return strings.TrimRight(text, "\n")
+	}
+	if c := v.Contract; c != nil {
+		values = append(values, "${ARTIFACT}", c.Artifact, "${INPUT_ARTIFACT}", c.InputArtifact, "${FEEDBACK}", c.Feedback, "${STEP}", c.Step)
+	}
+	return strings.TrimRight(strings.NewReplacer(values...).Replace(template), "\n")
 }

@@ -22,6 +22,7 @@ func TestResolve(t *testing.T) {
 		{"context is literal", "C=[${CONTEXT}]", "C=[a & b ${SESSION}]"},
 		{"unknown stays", "${X} $X ${INPUTS.a} ${}", "${X} $X ${INPUTS.a} ${}"},
 		{"whitespace is kept", "  a\n\n b \n\n", "  a\n\n b "},
+		{"a contract's stay without one", "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}", "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}"},
 		{"nothing", "", ""},
 	}
 	for _, tt := range tests {
@@ -30,6 +31,19 @@ func TestResolve(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestResolveForAContract(t *testing.T) {
+	v := Vars{Contract: &Contract{Artifact: "/s/artifact.yaml", InputArtifact: "/s/plan.yaml", Feedback: "${STEP}", Step: `{"id": "s1"}`}}
+	want := `/s/artifact.yaml /s/plan.yaml ${STEP} {"id": "s1"} ${X}`
+	if diff := cmp.Diff(want, Resolve("${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP} ${X}", v)); diff != "" {
+		t.Error(diff)
+	}
+	for _, name := range ContractVariables {
+		if text := "${" + name + "}"; Resolve("<"+text+">", Vars{Contract: &Contract{}}) != "<>" {
+			t.Errorf("%s is not replaced", text)
+		}
 	}
 }
 

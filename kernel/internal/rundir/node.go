@@ -144,6 +144,13 @@ func (i Iteration) Status() string { return i.file("status.json") }
 // Output is what the agent said, absent if it said nothing.
 func (i Iteration) Output() string { return i.file("output.md") }
 
+// Artifact is where the agent puts the artifact of a node that makes one, and ArtifactJSON where one in JSON may lie
+// instead.
+func (i Iteration) Artifact() string { return i.file("artifact.yaml") }
+
+// ArtifactJSON is an artifact in JSON.
+func (i Iteration) ArtifactJSON() string { return i.file("artifact.json") }
+
 // Attempts has a line for each attempt.
 func (i Iteration) Attempts() string { return i.file("attempts.jsonl") }
 

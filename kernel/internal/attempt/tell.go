@@ -1,0 +1,270 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	briefing "github.com/dodo-digital/agent-pipelines/kernel/internal/brief"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/tokens"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// told is what the agent of an attempt is told.
+type told struct {
+	prompt string
+	// The parts of a contract; zero without one.
+	artifact inputs.Artifact
+	input    string          // path of the artifact that the node works from
+	step     json.RawMessage // the step's item
+	feedback string
+	budget   *inputs.Budget // nil without a limit
+	cuts     []briefing.Cut
+}
+
+// tell puts the prompt together: the template with its variables replaced, what has no place in it, and the brief of
+// policy.context. The error of a prompt that is too long comes with what was told so far.
+func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
+	template, err := a.template()
+	if err != nil {
+		return told{}, err
+	}
+	said, err := hook.Context(a.Dir, a.state, a.command.Place)
+	if err != nil {
+		return told{}, err
+	}
+	t, err := a.contract()
+	if err != nil {
+		return t, err
+	}
+	v := a.vars(paths, said)
+	var homeless []string
+	if a.node.HasContract() {
+		v.Contract = &prompt.Contract{Artifact: t.artifact.Path, InputArtifact: t.input, Feedback: fenced("feedback", t.feedback), Step: briefing.Escape(string(t.step))}
+		homeless = a.homeless(template, t, paths)
+	} else if t.feedback != "" {
+		homeless = []string{fenced("feedback", t.feedback)}
+	}
+	text := withWord(template, prompt.Resolve(template, v), said)
+	t.prompt = strings.Join(append([]string{text}, homeless...), "\n\n")
+	return a.addBrief(ctx, t)
+}
+
+// fenced is a text as a section of the prompt, "" for none.
+func fenced(name, text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.TrimRight(briefing.Fence(name, text), "\n")
+}
+
+func (a *attempt) template() (string, error) {
+	if a.node.Prompt != "" {
+		return a.node.Prompt, nil
+	}
+	file := a.node.PromptPath
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(a.Project.Path(), file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", failure.New(failure.ConfigInvalid, "read prompt of %s: %w", a.node.ID, err).
+			WithHint("the plan names this file; put it back, or start a new session to compile again")
+	}
+	return string(b), nil
+}
+
+func (a *attempt) vars(paths inputs.Paths, said string) prompt.Vars {
+	at := a.command.Place
+	v := prompt.Vars{
+		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
+		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
+		OutputPath: a.outputName(), Progress: paths.Progress, Text: strings.Join(nonEmpty(a.Plan.ContextOf(a.node), said), "\n"),
+	}
+	if name := a.mirrored(); name != "" {
+		v.Output = a.Dir.Abs(name)
+	}
+	return v
+}
+
+// withWord ends a prompt that has no place for what people and hooks said with it: their word to the agent is not
+// lost.
+func withWord(template, text, said string) string {
+	if said == "" || strings.Contains(template, "${CONTEXT}") {
+		return text
+	}
+	return text + "\n\n" + said
+}
+
+func nonEmpty(texts ...string) []string {
+	var out []string
+	for _, t := range texts {
+		if t != "" {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// contract gathers what a contract adds to what the agent is told; feedback, without one too, where an edge brought it.
+func (a *attempt) contract() (told, error) {
+	var t told
+	var err error
+	at := a.command.Place
+	ns := a.state.Nodes[at.Outer()]
+	if t.feedback, err = a.feedback(ns); err != nil || !a.node.HasContract() {
+		return t, err
+	}
+	if c := a.node.Artifact; c != nil {
+		t.artifact = inputs.Artifact{Path: a.Dir.Abs(a.iteration.Artifact()), Schema: c.Schema}
+	}
+	if before := briefing.Previous(a.Plan, a.state, a.node, at); before != nil {
+		if ref, made := a.state.Nodes[before.Path].Artifacts[event.Artifact]; made {
+			t.input = a.Dir.Abs(ref.Path)
+		}
+	}
+	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
+		t.step, err = a.Dir.ReadRef(step.Item)
+	}
+	return t, err
+}
+
+// feedback is what the last iteration here came to, else the last one of the node, else why the node was entered
+// again; "" where all of that was a success. Under the strategy focused a step is told what concerns it.
+func (a *attempt) feedback(ns state.Node) (string, error) {
+	for _, ref := range []*event.Ref{a.loop().Feedback, ns.Loop.Feedback, ns.Feedback} {
+		if ref == nil {
+			continue
+		}
+		text, err := a.Dir.ReadRef(*ref)
+		said := strings.TrimRight(string(text), "\n")
+		if step := a.command.Place.Step; step != "" && ref != a.loop().Feedback && a.Plan.PolicyOf(a.node).Context == briefing.Focused {
+			said = briefing.Naming(said, step, ns.Order)
+		}
+		return said, err
+	}
+	return "", nil
+}
+
+// homeless is what a template with a contract has no place for, each as a section.
+func (a *attempt) homeless(template string, t told, paths inputs.Paths) []string {
+	var sections []string
+	add := func(variable, name, text string) {
+		if text != "" && !strings.Contains(template, variable) {
+			sections = append(sections, fenced(name, text))
+		}
+	}
+	add("${ARTIFACT}", "artifact", a.artifactWanted(t.artifact, paths))
+	add("${STEP}", "step "+a.command.Place.Step, string(t.step))
+	add("${FEEDBACK}", "feedback", t.feedback)
+	return sections
+}
+
+// artifactWanted says what artifact the node is to make, and where it goes; "" if none is wanted.
+func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string {
+	c := a.node.Artifact
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	switch c.From {
+	case "result":
+		fmt.Fprintf(&b, "Put the artifact of this stage into %s, as the member \"artifact\".\n", paths.Result)
+	case "output":
+		b.WriteString("End your answer with the artifact of this stage, in a fenced block of YAML or JSON.\n")
+	default:
+		fmt.Fprintf(&b, "Write the artifact of this stage to %s, as YAML or JSON.\n", to.Path)
+	}
+	if c.Type != "" {
+		fmt.Fprintf(&b, "Type: %s\n", c.Type)
+	}
+	if c.Version != "" {
+		fmt.Fprintf(&b, "Version: %s\n", c.Version)
+	}
+	if len(c.KernelFields) > 0 {
+		fmt.Fprintf(&b, "Leave out, since they are measured: %s\n", strings.Join(slices.Sorted(maps.Keys(c.KernelFields)), ", "))
+	}
+	if len(c.Schema) > 0 {
+		fmt.Fprintf(&b, "JSON Schema: %s\n", c.Schema)
+	}
+	return b.String()
+}
+
+// addBrief ends the prompt with the sections of policy.context, as much of them as the node's share of policy.budget
+// leaves room for.
+func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
+	policy, count := a.Plan.PolicyOf(a.node), tokens.For(a.node.Provider.Model)
+	share, limited, err := a.share(ctx, policy.Budget)
+	if err != nil {
+		return t, err
+	}
+	if limited {
+		t.budget = &inputs.Budget{Limit: share, Used: count(t.prompt)}
+		if t.budget.Used > share {
+			return t, failure.New(failure.BudgetExceeded, "the prompt of %s has %d tokens before anything is added to it, and its share is %d", a.node.ID, t.budget.Used, share).
+				WithHint("shorten the prompt, or raise policy.budget.total or policy.budget.shares.%s", a.node.ID)
+		}
+	}
+	sections, err := briefing.Source{
+		Plan: a.Plan, Project: a.Project, Dir: a.Dir, Inputs: a.Inputs, Redactor: a.Redactor,
+		State: a.state, Node: a.node, Place: a.command.Place, Prompt: t.prompt,
+	}.Sections(policy.Context)
+	if err != nil {
+		return t, err
+	}
+	room := -1
+	if limited {
+		room = max(0, share-count(t.prompt+"\n\n"))
+	}
+	sections, t.cuts = briefing.Fit(sections, room, count)
+	if len(sections) > 0 {
+		t.prompt += "\n\n" + strings.TrimRight(briefing.Render(sections), "\n")
+	}
+	if limited {
+		t.budget.Used = count(t.prompt)
+	}
+	return t, nil
+}
+
+// share is how many tokens the prompt may have.
+func (a *attempt) share(ctx context.Context, b *plan.Budget) (limit int, limited bool, err error) {
+	var takesIn int64
+	if b.NeedsContext(a.node.ID) {
+		provider, err := a.Providers.Provider(ctx, a.node.Provider.Type)
+		if err != nil {
+			return 0, false, err
+		}
+		if takesIn, err = ContextOf(provider, a.node); err != nil {
+			return 0, false, err
+		}
+	}
+	limit, limited = b.Share(a.node.ID, takesIn)
+	return limit, limited, nil
+}
+
+// recordCuts tells what was left out of the prompt.
+func (a *attempt) recordCuts(ctx context.Context, cuts []briefing.Cut) {
+	for _, c := range cuts {
+		e := event.New(event.ContextTrimmed, a.command.Place.Cursor(), a.command.Key, event.ContextTrimmedData{
+			Kind: string(c.Kind), Name: event.Brief(c.Name, event.MaxName),
+			OriginalTokens: c.OriginalTokens, OriginalBytes: c.OriginalBytes, KeptTokens: c.KeptTokens, KeptBytes: c.KeptBytes,
+		})
+		e.Attempt = a.command.Attempt
+		if err := a.record(ctx, e); err != nil {
+			a.log.Debug("event not recorded", "type", e.Type, "error", err)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package brief
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Source is what a brief is made from: the iteration that it is for, and where everything lies. All fields but
+// Prompt and Redactor are needed.
+type Source struct {
+	Plan     *plan.Plan
+	Project  *rundir.Project
+	Dir      *rundir.Dir
+	Inputs   *inputs.Reader
+	Redactor *redact.Redactor // takes the secrets out of files
+	State    state.State
+	Node     *plan.Node
+	Place    event.Place
+	// Prompt is what the agent is told anyway; a brief does not say it again.
+	Prompt string
+}
+
+// The context strategies.
+const (
+	Full    = "full"    // the request, all that was said, the project's files, those that are named
+	Focused = "focused" // the step, what it has to come to, its files, the last tool results
+	Minimal = "minimal" // what the node before left: output, files, and how it was measured
+	Summary = "summary" // the request, and in short what became of it
+)
+
+// Sections are those of a strategy, in their order, each with some text; none for "". An unknown strategy is an error,
+// and so is a file of the session that cannot be read. What an agent named and is not there is left out.
+func (s Source) Sections(strategy string) ([]Section, error) {
+	var parts []func() ([]Section, error)
+	switch strategy {
+	case "":
+		return nil, nil
+	case Full:
+		parts = []func() ([]Section, error){s.request, s.talk, s.tree, s.namedFiles}
+	case Focused:
+		parts = []func() ([]Section, error){s.step, s.stepCriteria, s.namedFiles, s.toolResults}
+	case Minimal:
+		parts = []func() ([]Section, error){s.before, s.criteria, s.checkResults}
+	case Summary:
+		parts = []func() ([]Section, error){s.request, s.titles, s.stepLines, s.checkSummary, s.changes, s.history}
+	default:
+		return nil, failure.New(failure.ConfigInvalid, "policy.context of %s is %q", s.Node.ID, strategy).
+			WithHint("write %s, %s, %s or %s", Full, Focused, Minimal, Summary)
+	}
+	var all []Section
+	for _, part := range parts {
+		sections, err := part()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, sections...)
+	}
+	return slices.DeleteFunc(all, s.said), nil
+}
+
+// said reports whether a section is empty or the prompt has all of it.
+func (s Source) said(section Section) bool {
+	text := strings.TrimSpace(section.Text)
+	return text == "" || strings.Contains(s.Prompt, text) || strings.Contains(s.Prompt, strings.TrimSpace(Escape(text)))
+}
+
+// request is what the run was started with: the words and files of whoever started it.
+func (s Source) request() ([]Section, error) {
+	sections := []Section{{Kind: Fact, Name: "request", Text: s.Plan.ContextOf(s.Node)}}
+	files, err := s.Inputs.Initial(s.State, s.Place.Outer())
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		sections = append(sections, s.body("input ", file)...)
+	}
+	return sections, nil
+}
+
+// entered are the nodes that agents have worked at, in the order in which the run came to them last.
+func (s Source) entered() []*plan.Node {
+	var all []*plan.Node
+	for path := range s.State.Nodes {
+		if n := s.Plan.Find(path); n != nil && n.Plan == nil {
+			all = append(all, n)
+		}
+	}
+	slices.SortFunc(all, func(a, b *plan.Node) int {
+		return cmp.Or(s.State.Nodes[a.Path].StartedAt.Compare(s.State.Nodes[b.Path].StartedAt), strings.Compare(a.Path, b.Path))
+	})
+	return all
+}
+
+// previous is the node whose work this one goes on with: that of inputs.from, else the last one before it in its
+// list that was entered; nil if there is none.
+func (s Source) previous() *plan.Node { return Previous(s.Plan, s.State, s.Node, s.Place) }
+
+// Previous is the node whose work the node at a place goes on with: that of inputs.from, else the last one before it
+// in its list that was entered; nil if there is none.
+func Previous(p *plan.Plan, st state.State, n *plan.Node, at event.Place) *plan.Node {
+	nodes, position := p.Siblings(at.Outer())
+	from := n.Inputs.From()
+	for i := range nodes {
+		if from != "" && nodes[i].ID == from {
+			return &nodes[i]
+		}
+	}
+	for i := position - 1; i >= 0; i-- {
+		if _, was := st.Nodes[nodes[i].Path]; was {
+			return &nodes[i]
+		}
+	}
+	return nil
+}
+
+// place is where the newest visit of a node works, or one of its steps.
+func (s Source) place(path, step string) event.Place {
+	ns := s.State.Nodes[path]
+	return event.Place{Node: path, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1), Step: step}
+}
+
+// works are the places of a node at which agents have worked in its newest visit, with their last iterations.
+func (s Source) works(path string) []work {
+	ns := s.State.Nodes[path]
+	if len(ns.Order) == 0 {
+		return []work{{s.place(path, ""), ns.Loop.Completed}}
+	}
+	var all []work
+	for _, id := range ns.Order {
+		step := ns.Steps[id]
+		all = append(all, work{s.place(path, id), max(step.Last, step.Loop.Completed)})
+	}
+	return all
+}
+
+type work struct {
+	at   event.Place
+	last int
+}
+
+// name says where something comes from.
+func (w work) name(of *plan.Node) string {
+	if w.at.Step != "" {
+		return of.ID + ", step " + w.at.Step
+	}
+	return of.ID
+}
+
+// feedback is the text of a reference to feedback, "" for nil.
+func (s Source) feedback(ref *event.Ref) (string, error) {
+	if ref == nil {
+		return "", nil
+	}
+	text, err := s.Dir.ReadRef(*ref)
+	return string(text), err
+}
+
+// talk is all that was said, the oldest first: outputs of agents, and what was said of them.
+func (s Source) talk() ([]Section, error) {
+	var sections []Section
+	for _, n := range s.entered() {
+		said, err := s.saidAt(n)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, said...)
+	}
+	return sections, nil
+}
+
+// saidAt is what was said at a node, its earlier visits first.
+func (s Source) saidAt(n *plan.Node) ([]Section, error) {
+	ns := s.State.Nodes[n.Path]
+	var sections []Section
+	for visit := 1; visit < ns.Visit; visit++ {
+		at := event.Place{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
+		said, err := s.outputsOf(fmt.Sprintf("output of %s, visit %d", n.ID, visit), at)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, said...)
+	}
+	said, err := s.outputs(n, true)
+	if err != nil {
+		return nil, err
+	}
+	artifact, err := s.artifactText(n)
+	if err != nil {
+		return nil, err
+	}
+	feedback, err := s.feedback(ns.Loop.Feedback)
+	return append(append(sections, said...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: feedback}), err
+}
+
+// outputsOf are the outputs of a visit of which the state knows nothing any more.
+func (s Source) outputsOf(name string, at event.Place) ([]Section, error) {
+	dir, err := rundir.At(s.Plan, at)
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.Dir.Entries(string(dir) + "/iterations")
+	if err != nil {
+		return nil, err
+	}
+	files, err := s.Inputs.Outputs(at, len(made))
+	if err != nil {
+		return nil, err
+	}
+	return s.spoken(name, files), nil
+}
+
+// outputs are the outputs of a node's newest visit: all of them, or the last one of each place.
+func (s Source) outputs(n *plan.Node, all bool) ([]Section, error) {
+	if n.Kind != plan.KindStage {
+		files, err := s.Inputs.OfNode(s.State, n.Path)
+		return s.spoken("output of "+n.ID, files), err
+	}
+	var sections []Section
+	for _, w := range s.works(n.Path) {
+		files, err := s.Inputs.Outputs(w.at, w.last)
+		if err != nil {
+			return nil, err
+		}
+		if !all && len(files) > 1 {
+			files = files[len(files)-1:]
+		}
+		sections = append(sections, s.spoken("output of "+w.name(n), files)...)
+	}
+	return sections, nil
+}
+
+// maxTalk is how many outputs of one place are looked at, the newest ones.
+const maxTalk = 100
+
+// spoken are files with what agents said, of the same name.
+func (s Source) spoken(name string, files []string) []Section {
+	files = files[max(0, len(files)-maxTalk):]
+	var sections []Section
+	for i, file := range files {
+		for _, section := range s.body("", file) {
+			section.Kind, section.Name = Talk, name
+			if len(files) > 1 {
+				section.Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(files))
+			}
+			sections = append(sections, section)
+		}
+	}
+	return sections
+}
+
+// history is why the run has come back from this node before.
+func (s Source) history() ([]Section, error) {
+	prefix := s.Node.ID + ":"
+	if embedder := s.Plan.Embedder(s.Place.Outer()); embedder != "" {
+		prefix = embedder + "/" + prefix
+	}
+	var b strings.Builder
+	for _, edge := range slices.Sorted(maps.Keys(s.State.Cycles)) {
+		c := s.State.Cycles[edge]
+		if !strings.HasPrefix(edge, prefix) {
+			continue
+		}
+		for i, reason := range c.Reasons {
+			fmt.Fprintf(&b, "- %s, return %d of at most %d: %s\n", edge, c.Count-len(c.Reasons)+i+1, c.Limit, oneLine(reason))
+		}
+	}
+	return []Section{{Kind: Fact, Name: "earlier reviews", Text: b.String()}}, nil
+}
+
+// oneLine is a text without its line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,28 @@
+package plan
+
+import "encoding/json"
+
+// TotalModel is the total of a [Budget] that is as large as what the model takes in.
+const TotalModel = "model"
+
+// NeedsContext reports whether a node's share depends on how much its model takes in.
+func (b *Budget) NeedsContext(id string) bool {
+	if b == nil || b.Shares[id] == 0 {
+		return false
+	}
+	var word string
+	return json.Unmarshal(b.Total, &word) == nil && word == TotalModel
+}
+
+// Share is how many tokens a prompt of the node may have; ok is false where nothing limits it. context is what its
+// model takes in, in tokens.
+func (b *Budget) Share(id string, context int64) (limit int, ok bool) {
+	if b == nil || b.Shares[id] == 0 {
+		return 0, false
+	}
+	total := float64(context)
+	if !b.NeedsContext(id) && (json.Unmarshal(b.Total, &total) != nil || len(b.Total) == 0) {
+		return 0, false
+	}
+	return int(total * float64(b.Shares[id]) / 100), true
+}

@@ -1,0 +1,38 @@
+package plan_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+func TestShare(t *testing.T) {
+	for name, tt := range map[string]struct {
+		budget  string
+		context int64
+		limit   int
+		limited bool
+		needs   bool
+	}{
+		"a number":               {`{"total": 10000, "shares": {"build": 40}}`, 0, 4000, true, false},
+		"rounded down":           {`{"total": 999, "shares": {"build": 15}}`, 0, 149, true, false},
+		"the model's":            {`{"total": "model", "shares": {"build": 30}}`, 200_000, 60_000, true, true},
+		"without a share":        {`{"total": "model", "shares": {"other": 30}}`, 200_000, 0, false, false},
+		"without shares":         {`{"total": 10000}`, 0, 0, false, false},
+		"without a total":        {`{"shares": {"build": 40}}`, 0, 0, false, false},
+		"without any":            {`null`, 0, 0, false, false},
+		"a word without a sense": {`{"total": "all", "shares": {"build": 40}}`, 9, 0, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b *plan.Budget
+			if err := json.Unmarshal([]byte(tt.budget), &b); err != nil {
+				t.Fatal(err)
+			}
+			limit, limited := b.Share("build", tt.context)
+			if limit != tt.limit || limited != tt.limited || b.NeedsContext("build") != tt.needs {
+				t.Errorf("share %d %t, needs %t", limit, limited, b.NeedsContext("build"))
+			}
+		})
+	}
+}
