@@ -28,7 +28,7 @@ func newPlay(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script, reply 
 // the result.
 func (p *play) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	acts := []func(context.Context) error{
-		p.interrupt(atStart), p.spawn, p.wait, p.narrate, p.tools, p.speak,
+		p.interrupt(atStart), p.afford, p.spawn, p.wait, p.narrate, p.tools, p.speak,
 		p.interrupt(atBeforeResult), p.write, p.interrupt(atAfterResult),
 	}
 	for _, act := range acts {

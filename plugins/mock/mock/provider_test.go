@@ -263,6 +263,44 @@ func TestTemplatesAreFilledAnew(t *testing.T) {
 	}
 }
 
+// An attempt does not pass its budget; what it did not do it does not charge (K32).
+func TestBudget(t *testing.T) {
+	const usage = `"usage":{"input_tokens":60,"output_tokens":30,"cache_write_tokens":10,"cache_read_tokens":500,"cost_usd":0.5}`
+	tests := []struct {
+		name, reply string
+		budget      *sdk.Budget
+		want        string // the message; "" where the reply is played
+	}{
+		{"none", usage, nil, ""},
+		{"no limit", usage, &sdk.Budget{}, ""},
+		{"just enough", usage, &sdk.Budget{MaxUSD: ptr(0.5), MaxTokens: ptr(int64(100))}, ""},
+		{"no usage", `"output":"x"`, &sdk.Budget{MaxUSD: ptr(0.0), MaxTokens: ptr(int64(0))}, ""},
+		{"too dear", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: it would cost 0.5 USD, 0.25 are allowed"},
+		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: it would take 100 tokens, 99 are allowed"},
+		{"too dear and deaf", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newTrial(t, `{"replies":[{`+tt.reply+`}]}`)
+			tr.req.Budget = tt.budget
+			got, err := tr.execute(t.Context())
+			if tt.want == "" {
+				if err != nil || tr.file(t, "result.json") == "" || got.Usage != nil && *got.Usage.CostUSD != 0.5 {
+					t.Errorf("%+v, %v", got, err)
+				}
+				return
+			}
+			if failure.KindOf(err) != failure.BudgetExceeded || err.Error() != tt.want || got.Outcome != sdk.OutcomeFailed {
+				t.Errorf("outcome %q, %v", got.Outcome, err)
+			}
+			spent := sdk.Usage{InputTokens: ptr(int64(0)), OutputTokens: ptr(int64(0)), CostUSD: ptr(0.0)}
+			if diff := cmp.Diff(&spent, got.Usage); diff != "" || tr.heard.Text != "" || tr.file(t, "result.json") != "" {
+				t.Errorf("it went on: %+v\n%s", tr.heard, diff)
+			}
+		})
+	}
+}
+
 func TestDelays(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -431,7 +469,7 @@ func TestRecord(t *testing.T) {
 	tr.env[envConfig] = "c.json"
 	tr.req.Key = "attempt:0/v1/r1/-/s7/i1#1"
 	tr.req.Environment = map[string]string{"TOKEN": "secret", "A": "b"}
-	tr.req.Timeout = time.Minute
+	tr.req.Timeout, tr.req.Budget = time.Minute, &sdk.Budget{MaxUSD: ptr(1.5)}
 	tr.req.Resume = &sdk.Resume{
 		Checkpoint: sdk.Checkpoint{Turn: 2, Blob: []byte(`{"next_call":1}`)},
 		Calls:      []sdk.ResumedCall{{Call: sdk.ToolCall{CallID: "call-2", Tool: "t"}, Result: &sdk.ToolResult{}}},
@@ -456,6 +494,7 @@ func TestRecord(t *testing.T) {
 		Key: tr.req.Key, Epoch: 1, Session: "demo", Node: "plan", Stage: "planner", Iteration: 1, Attempt: 1, Visit: 1,
 		Step: "s7", Purpose: sdk.PurposeWork, Prompt: "make a plan", Model: "small", Config: tr.req.Config, WorkDir: tr.dir,
 		Environment: []string{"A", "TOKEN"}, Paths: RecordedPaths(tr.req.Paths), TimeoutMS: 60000, PID: os.Getpid(),
+		Budget: &RecordedBudget{MaxUSD: ptr(1.5)},
 		Resume: &RecordedResume{Turn: 2, Blob: `{"next_call":1}`, Calls: []RecordedCall{{CallID: "call-2", Tool: "t", Finished: true}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

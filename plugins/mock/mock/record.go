@@ -32,6 +32,7 @@ type Record struct {
 	TimeoutMS   int64           `json:"timeout_ms,omitempty"`
 	IdleMS      int64           `json:"idle_timeout_ms,omitempty"`
 	Resume      *RecordedResume `json:"resume,omitempty"`
+	Budget      *RecordedBudget `json:"budget,omitempty"`
 	PID         int             `json:"pid"`
 }
 
@@ -43,6 +44,12 @@ type RecordedPaths struct {
 	Progress string `json:"progress,omitempty"`
 	Output   string `json:"output,omitempty"`
 	Attempt  string `json:"attempt,omitempty"`
+}
+
+// RecordedBudget is what the attempt may consume; what is left out is not limited.
+type RecordedBudget struct {
+	MaxUSD    *float64 `json:"max_usd,omitempty"`
+	MaxTokens *int64   `json:"max_tokens,omitempty"`
 }
 
 // RecordedResume is what a resumed attempt was handed back.
@@ -85,6 +92,9 @@ func newRecord(req sdk.ExecuteRequest) Record {
 		Paths:       RecordedPaths(req.Paths),
 		TimeoutMS:   req.Timeout.Milliseconds(), IdleMS: req.IdleTimeout.Milliseconds(),
 		PID: os.Getpid(),
+	}
+	if req.Budget != nil {
+		r.Budget = &RecordedBudget{MaxUSD: req.Budget.MaxUSD, MaxTokens: req.Budget.MaxTokens}
 	}
 	if req.Resume != nil {
 		r.Resume = &RecordedResume{Turn: req.Resume.Checkpoint.Turn, Blob: string(req.Resume.Checkpoint.Blob), Calls: []RecordedCall{}}

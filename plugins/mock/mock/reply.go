@@ -76,8 +76,10 @@ type Reply struct {
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 
-	// Usage, Model and AgentVersion are reported as they are. Model defaults to the one asked for.
+	// Usage, Model and AgentVersion are reported as they are. Model defaults to the one asked for. An attempt whose
+	// usage is more than its budget ends before it begins, unless IgnoreBudget lets it pass the budget.
 	Usage        *sdk.Usage `json:"usage,omitempty"`
+	IgnoreBudget bool       `json:"ignore_budget,omitempty"`
 	Model        string     `json:"model,omitempty"`
 	AgentVersion string     `json:"agent_version,omitempty"`
 	Conversation string     `json:"conversation,omitempty"`
