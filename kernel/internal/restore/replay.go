@@ -118,7 +118,7 @@ func (r *replay) close() {
 // telling reports whether an event that fits shows where the run was when it happened.
 func telling(e event.Event) bool {
 	switch e.Type {
-	case event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
+	case event.IterationStart, event.AttemptStart, event.Retry, event.AttemptComplete, event.IterationComplete, event.Decision, event.StrategyQuestion, event.StrategyAnswer,
 		event.RunStart, event.NodeStart, event.NodeComplete, event.SessionStart, event.SessionImported:
 		return true
 	case event.Error:
@@ -136,7 +136,7 @@ func (r *replay) reach(e event.Event) bool {
 	}
 	st := r.state
 	for range maxBridge {
-		for _, from := range []func(state.State, event.Event) (state.State, bool){keep, forge} {
+		for _, from := range []func(state.State, event.Event) (state.State, bool){keep, r.forge} {
 			before, ok := from(st, e)
 			if !ok {
 				continue
@@ -176,10 +176,11 @@ func (r *replay) bridge(st state.State, e event.Event) (state.State, bool) {
 	return next, err == nil
 }
 
-// forge puts the loop of the stage that the run is at where the event found it.
-func forge(st state.State, e event.Event) (state.State, bool) {
+// forge puts the loop of the stage that the run is at where the event found it. What a contract has measured and
+// settled so far cannot be made up.
+func (r *replay) forge(st state.State, e event.Event) (state.State, bool) {
 	n, running := st.Nodes[st.At]
-	if !running || n.Status != state.NodeRunning {
+	if of := r.plan.Find(st.At); !running || n.Status != state.NodeRunning || of == nil || of.HasContract() {
 		return st, false
 	}
 	st = st.Clone()
