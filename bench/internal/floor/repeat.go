@@ -79,12 +79,15 @@ func inOrder(steps ...func() error) error {
 }
 
 // commit writes and syncs each text for itself.
-func (r *Repetition) commit(texts ...[]byte) error {
+func (r *Repetition) commit(texts ...[]byte) error { return Commit(r.journal, texts...) }
+
+// Commit writes each text to a file and syncs it before the next one.
+func Commit(f *os.File, texts ...[]byte) error {
 	for _, text := range texts {
-		if _, err := r.journal.Write(text); err != nil {
+		if _, err := f.Write(text); err != nil {
 			return err
 		}
-		if err := datasync(r.journal); err != nil {
+		if err := datasync(f); err != nil {
 			return err
 		}
 	}

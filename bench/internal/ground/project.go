@@ -39,6 +39,20 @@ func Stages(provider string, stages int) string {
 	return b.String()
 }
 
+// Cycle is the text of a pipeline of two stages, of which the second one sends the first one back so many times as long
+// as it fails.
+func Cycle(provider string, returns int) string {
+	return fmt.Sprintf(`name: bench
+nodes:
+  - {id: work, prompt: "Do it, see ${CTX}.", provider: %[1]s, runs: 1}
+  - id: judge
+    prompt: "Judge it, see ${CTX}."
+    provider: %[1]s
+    runs: 1
+    transitions: {success: done, fail: {to: work, limit: %[2]d}}
+`, provider, returns)
+}
+
 // Block is the text of a pipeline of one block, in which so many providers run one iteration side by side.
 func Block(provider string, providers int) string {
 	var b strings.Builder

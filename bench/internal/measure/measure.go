@@ -74,6 +74,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, t
 		{"starts", b.starts},
 		{"isolation", b.isolation},
 		{"pipelines", b.pipelines},
+		{"cycles", b.cycles},
 		{"memory", b.memory},
 		{"whole runs, beside the Bash engine", b.besideBash},
 	} {
