@@ -128,7 +128,7 @@ type outcome struct {
 	Events []string
 }
 
-var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|PL-\d{14}-[0-9a-f]{8}`)
+var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|(?m:^\s*(created_at|duration_seconds): .*$)|PL-\d{14}-[0-9a-f]{8}`)
 
 func (w world) outcome() outcome {
 	w.t.Helper()
@@ -155,7 +155,7 @@ func (w world) outcome() outcome {
 // skipped are files that tell of the way, not of the result.
 func skipped(name string) bool {
 	switch filepath.Base(name) {
-	case "events.jsonl", "events.jsonl.lock", "attempts.jsonl", "plan.json":
+	case "events.jsonl", "events.jsonl.lock", "attempts.jsonl", "plan.json", "metrics.json":
 		return true
 	}
 	return name == "state.json" || strings.Contains(name, "/attempts/")
@@ -200,6 +200,7 @@ func (w world) events(path string) []string {
 var lasting = []string{
 	"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "run_start", "session_start", "session_complete",
 	"parallel_provider_start", "parallel_provider_complete", "hook_complete", "question_asked", "question_answered",
+	"attempt_complete", "check_result", "steps_planned", "step_start", "step_complete", "cycle_start",
 }
 
 func (w world) check(want outcome) {

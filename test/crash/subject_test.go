@@ -22,6 +22,7 @@ var subjects = []subject{
 	{"block", block, once("1"), 1},
 	{"repeated", repeated, once("2"), 4},
 	{"hooked", hooked, once("1"), 2},
+	{"cycled", cycled, once("1"), 9},
 	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2},
 }
 
@@ -67,7 +68,9 @@ const mock = `{"replies": [
   {"purpose": "question", "output": "{\"stop\": true, \"reason\": \"flat\", \"confidence\": 1}"},
   {"node": "build", "output": "built", "result": {"summary": "built"}, "progress": "",
    "tool_calls": [{"tool": "count", "gated": true, "effect": "idempotent", "count_file": "count.log", "result": {"ok": true}}]},
-  {"node": "polish", "output": "polished", "result": {"summary": "polished"}}
+  {"node": "polish", "output": "polished", "result": {"summary": "polished"}},
+  {"node": "plan", "artifact": {"steps": [{"id": "one"}, {"id": "two", "depends_on": ["one"]}]}},
+  {"node": "verify", "visit": 1, "result": {"summary": "verified", "outcome": "fail", "message": "not yet"}}
 ]}`
 
 // hooked has hooks at the points of a stage, whose texts are in the prompts.
@@ -91,4 +94,21 @@ supervised: true
 nodes:
   - {id: write, prompt: "write ${RESULT}"}
   - {id: read, prompt: "read ${RESULT} ${CONTEXT}", inputs: {from: write}}
+`
+
+// cycled has all that a contract adds: an artifact, steps made from it, checks, and an edge that leads back once.
+const cycled = `name: crash
+defaults: {provider: mock}
+policy: {cost: {max_usd: 100, reserve_usd: 1}}
+nodes:
+  - id: plan
+    prompt: "plan ${RESULT} ${ARTIFACT}"
+    artifact: {type: plan, schema: {type: object, required: [steps]}}
+  - id: work
+    prompt: "work ${STEP} ${FEEDBACK} ${RESULT}"
+    steps: {from: plan, path: "steps[*]"}
+  - id: verify
+    prompt: "verify ${RESULT}"
+    checks: [{id: there, type: command, run: "true", at: enter}, {id: build, type: command, run: "true"}]
+    transitions: {fail: {to: work, limit: 2}}
 `
