@@ -33,6 +33,10 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if attemptEnded(e) {
 		if e.Type != event.Error {
 			ns.Output = outputOf(e)
+			if st, of := ns.Steps[at.Step]; of {
+				st.Output = ns.Output
+				ns.Steps[at.Step] = st
+			}
 		}
 		if at.Branch == "" && e.Type != event.Error { // in a block it is for every provider: see applyBranchComplete
 			heard(s, found.loop.Heard)

@@ -162,7 +162,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 		st := state.Step{Status: state.StepPending, StepData: step}
 		was, known := old[step.ID]
 		if known && was.Status.Done() && was.Item.SHA256 == step.Item.SHA256 && n.Steps.Rerun != "all" && !slices.Contains(ns.FailedSteps, step.ID) {
-			st.Status = was.Status
+			st.Status, st.Output = was.Status, was.Output
 		}
 		ns.Steps[step.ID] = st
 	}

@@ -103,6 +103,8 @@ type Step struct {
 	// Last is the number of its last iteration, so that no stage retry uses one again.
 	Last   int    `json:"last,omitempty"`
 	Reason string `json:"reason,omitempty"` // why it failed, is blocked or was skipped
+	// Output is what its agent said last, in whichever visit.
+	Output *event.Ref `json:"output,omitempty"`
 }
 
 // StepStatus is the condition of a step.

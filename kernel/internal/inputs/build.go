@@ -100,6 +100,9 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 		return List{}, nil
 	}
 	n := r.plan.Find(path)
+	if n != nil && n.Steps != nil {
+		return r.ofSteps(ns), nil
+	}
 	if n != nil && n.Plan != nil && len(n.Plan.Nodes) > 0 {
 		return r.fromNode(st, path+"."+n.Plan.Nodes[len(n.Plan.Nodes)-1].Path, selected)
 	}
@@ -123,6 +126,17 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 		}
 	}
 	return all, nil
+}
+
+// ofSteps are the last outputs of a node's steps, in their order.
+func (r *Reader) ofSteps(ns state.Node) List {
+	var all List
+	for _, id := range ns.Order {
+		if ref := ns.Steps[id].Output; ref != nil {
+			all.add(r.dir.Abs(ref.Path))
+		}
+	}
+	return all
 }
 
 // outputsOf are the outputs of a place's completed iterations, all of them or the latest.
