@@ -66,8 +66,9 @@ type Report struct {
 	Text      string // output as it comes
 }
 
-// Make makes the attempt that the job's command asks for and returns the event that ends it:
-// iteration_complete or error, with the command's key.
+// Make makes the attempt that the job's command asks for and returns the event that ends it, with the command's key:
+// iteration_complete, attempt_complete where the node has a contract by which the outcome is still to be settled, or
+// error.
 func (m *Maker) Make(ctx context.Context, j Job) event.Event {
 	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
 	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Place.Iteration, "attempt", j.Command.Attempt)

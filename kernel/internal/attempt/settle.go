@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,13 +15,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-)
-
-// Bounds of the lists of agents in events: elements, and bytes of one.
-const (
-	maxList    = 200
-	maxElement = 1 << 10
 )
 
 // keepOutput writes output.md, cleaned, and returns its reference, nil if the agent said nothing. A
@@ -98,7 +94,7 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 	if err != nil {
 		return event.Event{}, err
 	}
-	r, err := result.Normalize(resultJSON, statusJSON)
+	r, err := result.Normalize(resultJSON, statusJSON, a.node.HasContract())
 	if err != nil {
 		return event.Event{}, a.explain(err)
 	}
@@ -110,9 +106,37 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 		return event.Event{}, err
 	}
 	a.tellBlock(ctx, ref)
-	e := event.New(event.IterationComplete, a.command.Place.Cursor(), a.command.Key, a.completed(r, ref, out))
+	return a.completed(r, ref, out), nil
+}
+
+// completed is the event that ends the attempt: the iteration's end, unless its outcome is still to be settled.
+func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) event.Event {
+	made := event.AttemptCompleteData{
+		Decision: r.Decision, Ask: r.Ask, Result: ref, Output: out, Usage: a.usage(),
+		Model: event.Brief(a.result.Model, event.MaxName), AgentVersion: event.Brief(a.result.AgentVersion, event.MaxName),
+		DurationMS: time.Since(a.started).Milliseconds(),
+	}
+	at := a.command.Place
+	e := event.New(event.AttemptComplete, at.Cursor(), a.command.Key, made)
+	switch name := schedule.NameOf(a.Plan, a.state, a.node); {
+	case !a.node.HasContract():
+		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, Completed(name, made, r))
+	case at.Step != "": // its node has the contract: what the agent says is all there is
+		d := Completed(name, made, r)
+		d.Settlement = claimed(r)
+		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, d)
+	}
 	e.Attempt = a.command.Attempt
-	return e, nil
+	return e
+}
+
+// claimed is the settlement of an iteration by its agent's word alone.
+func claimed(r result.Reading) event.Settlement {
+	o := r.Result.Claimed(r.Ask)
+	if o == plan.OutcomeSuccess {
+		return event.Settlement{Outcome: string(o)}
+	}
+	return event.Settlement{Outcome: string(o), Message: brief(cmp.Or(r.Result.Why(), r.Reason, r.Result.Summary))}
 }
 
 // tellBlock tells readers of the Bash engine's events that an agent of a parallel block is done.
@@ -124,18 +148,6 @@ func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
 	e.Attempt, e.Volatile = a.command.Attempt, true
 	if err := a.record(ctx, e); err != nil {
 		a.log.Debug("event not recorded", "type", e.Type, "error", err)
-	}
-}
-
-func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) event.IterationCompleteData {
-	return event.IterationCompleteData{
-		Decision: r.Decision, Reason: brief(r.Reason), Ask: r.Ask, Stage: schedule.NameOf(a.Plan, a.state, a.node), Summary: brief(r.Result.Summary),
-		FilesTouched: shortList(r.Result.Work.FilesTouched), ItemsCompleted: shortList(r.Result.Work.ItemsCompleted),
-		Signals: event.Signals{
-			PlateauSuspected: r.Result.Signals.PlateauSuspected, Risk: brief(r.Result.Signals.Risk), Notes: brief(r.Result.Signals.Notes),
-		},
-		Result: ref, Output: out, Usage: a.usage(), Model: event.Brief(a.result.Model, event.MaxName), AgentVersion: event.Brief(a.result.AgentVersion, event.MaxName),
-		DurationMS: time.Since(a.started).Milliseconds(),
 	}
 }
 
@@ -237,24 +249,6 @@ func (a *attempt) usage() *event.Usage {
 	}
 	converted := event.Usage(*u)
 	return &converted
-}
-
-// brief is a text as events carry it; the files hold it whole.
-func brief(s string) string { return event.Brief(s, event.MaxText) }
-
-// shortList is the beginning of a list: maxList elements, and as much text as one text may have.
-func shortList(list []string) []string {
-	out := make([]string, 0, min(len(list), maxList))
-	room := event.MaxText
-	for _, s := range list[:min(len(list), maxList)] {
-		s = event.Brief(s, maxElement)
-		b, _ := json.Marshal(s) // strings always marshal
-		if room -= len(b) + len(","); room < 0 {
-			break
-		}
-		out = append(out, s)
-	}
-	return out
 }
 
 var _ sdk.Exchange = (*exchange)(nil)

@@ -18,6 +18,7 @@ type Result struct {
 	Work      Work      `json:"work"`
 	Artifacts Artifacts `json:"artifacts"`
 	Signals   Signals   `json:"signals"`
+	Claims
 }
 
 // Work is what was done. The lists are never nil in JSON.
@@ -54,15 +55,20 @@ type Reading struct {
 }
 
 // Normalize makes the reading of an iteration: resultJSON if it is there, else statusJSON. A nil
-// slice is a file that does not exist. The errors are result_missing and result_invalid failures.
-func Normalize(resultJSON, statusJSON []byte) (Reading, error) {
+// slice is a file that does not exist. [Claims] are read of a node with a contract only; elsewhere they mean
+// nothing. The errors are result_missing and result_invalid failures.
+func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	switch {
 	case resultJSON != nil:
 		m, err := object(resultJSON, "result.json")
 		if err != nil {
 			return Reading{}, err
 		}
-		return fromResult(m)
+		r, err := fromResult(m)
+		if err == nil && contract {
+			r.Result.Claims, err = claims(resultJSON, m)
+		}
+		return r, err
 	case statusJSON != nil:
 		m, err := object(statusJSON, "status.json")
 		if err != nil {

@@ -57,7 +57,7 @@ func TestNormalize(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status))
+			got, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestNormalizeRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status))
+			_, err := Normalize(bytesOrNil(tt.result), bytesOrNil(tt.status), false)
 			if got := failure.KindOf(err); got != tt.kind {
 				t.Errorf("kind %q, want %q (%v)", got, tt.kind, err)
 			}
@@ -106,13 +106,15 @@ func bytesOrNil(s string) []byte {
 func FuzzNormalize(f *testing.F) {
 	f.Add([]byte(`{"summary":"s","work":{"items_completed":[1,null]}}`))
 	f.Add([]byte(`{"summary":"s","decision":"stop","artifacts":{"paths":[{}]}}`))
+	f.Add([]byte(`{"summary":"s","outcome":"fail","artifact":{"n":12345678901234567890,"t":"<a>"},"feedback":["a","b"],"steps":{"1":"failed"},"usage":{"cost_usd":0.1}}`))
+	f.Add([]byte(`{"summary":"s","escalation":{"type":"unclear","message":"m","questions":["q",1],"options":null},"next":7,"message":"m"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, status := range []bool{false, true} {
-			r, s := data, []byte(nil)
-			if status {
+		for i := range 4 {
+			r, s, contract := data, []byte(nil), i&2 != 0
+			if i&1 != 0 {
 				r, s = nil, data
 			}
-			got, err := Normalize(r, s)
+			got, err := Normalize(r, s, contract)
 			if err != nil {
 				if k := failure.KindOf(err); k != failure.ResultInvalid && k != failure.ResultMissing {
 					t.Fatalf("kind %q", k)
@@ -122,7 +124,7 @@ func FuzzNormalize(f *testing.F) {
 			if !json.Valid(got.Result.JSON()) {
 				t.Fatalf("%q is no JSON", got.Result.JSON())
 			}
-			again, err := Normalize(got.Result.JSON(), nil)
+			again, err := Normalize(got.Result.JSON(), nil, contract)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -122,6 +122,16 @@ func (n Node) Output(iteration, most int) string {
 	return path.Join(string(n), name)
 }
 
+// Check is the file with what a check at the entry of the node measured.
+func (n Node) Check(id string) string { return checkFile(string(n), id) }
+
+func checkFile(dir, id string) string { return path.Join(dir, "checks", element(id)+".json") }
+
+// StepFile is the file with a step of the node as its artifact has it.
+func (n Node) StepFile(step string) string {
+	return path.Join(string(n), "steps", element(step), "step.json")
+}
+
 // Iteration is the directory of an iteration, counted from 1.
 func (n Node) Iteration(i int) Iteration {
 	return Iteration(path.Join(string(n), "iterations", fmt.Sprintf("%03d", i)))
@@ -150,6 +160,12 @@ func (i Iteration) Artifact() string { return i.file("artifact.yaml") }
 
 // ArtifactJSON is an artifact in JSON.
 func (i Iteration) ArtifactJSON() string { return i.file("artifact.json") }
+
+// Check is the file with what a check after the attempt measured.
+func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
+
+// Feedback is what the iteration's outcome tells whoever works next.
+func (i Iteration) Feedback() string { return i.file("feedback.md") }
 
 // Attempts has a line for each attempt.
 func (i Iteration) Attempts() string { return i.file("attempts.jsonl") }

@@ -1,0 +1,195 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// The longest claims, in bytes, and the longest lists of them.
+const (
+	maxText  = 64 << 10 // message, feedback
+	maxWord  = 256      // words, ids, one question
+	maxItems = 500
+)
+
+// Claims are what an agent says of its outcome, absent where it says nothing. What is of another type than it should
+// be, is left out, except an outcome: one that nobody understands is not passed over.
+type Claims struct {
+	// Outcome is one of [Outcomes].
+	Outcome string `json:"outcome,omitempty"`
+	// Next is where the agent thinks that the run should go on. It steers nothing.
+	Next    string `json:"next,omitempty"`
+	Message string `json:"message,omitempty"` // why, for people
+	// Feedback is for whoever works next because of the outcome. A list is taken as lines.
+	Feedback string `json:"feedback,omitempty"`
+	// Artifact is the node's artifact as the agent wrote it, nil for none.
+	Artifact json.RawMessage `json:"artifact,omitempty"`
+	// Escalation asks for a person.
+	Escalation *Escalation `json:"escalation,omitempty"`
+	// Steps say how steps fared, by their ids.
+	Steps map[string]string `json:"steps,omitempty"`
+	// Usage is what the agent thinks that it consumed. It is for readers: only what a provider reports counts.
+	Usage *Usage `json:"usage,omitempty"`
+}
+
+// Escalation is what an agent needs a person for.
+type Escalation struct {
+	Type      string   `json:"type,omitempty"`
+	Message   string   `json:"message,omitempty"`
+	Questions []string `json:"questions,omitempty"`
+	Options   []string `json:"options,omitempty"`
+}
+
+// Usage are tokens and money.
+type Usage struct {
+	InputTokens  *int64   `json:"input_tokens,omitempty"`
+	OutputTokens *int64   `json:"output_tokens,omitempty"`
+	CostUSD      *float64 `json:"cost_usd,omitempty"`
+}
+
+// StepFailed is the word of [Claims].Steps for a step that is to be made again.
+const StepFailed = "failed"
+
+// Outcomes are the words that an agent may say. timeout and budget are the kernel's own.
+var Outcomes = []plan.Outcome{
+	plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeError, plan.OutcomeEscalate, plan.OutcomeSkip,
+}
+
+// Claimed is the outcome that the agent says, given what it asked for in so many words: success if it says none.
+// Whoever asks for a person, escalates.
+func (c Claims) Claimed(ask string) plan.Outcome {
+	switch {
+	case c.Escalation != nil:
+		return plan.OutcomeEscalate
+	case c.Outcome != "":
+		return plan.Outcome(c.Outcome)
+	case ask == "error":
+		return plan.OutcomeError
+	default:
+		return plan.OutcomeSuccess
+	}
+}
+
+// Why is what the agent says of its outcome, "" for nothing.
+func (c Claims) Why() string {
+	if c.Message == "" && c.Escalation != nil {
+		return c.Escalation.Message
+	}
+	return c.Message
+}
+
+// claims reads them from the file, which m was read from.
+func claims(raw []byte, m map[string]any) (Claims, error) {
+	var c Claims
+	if said, there := m["outcome"]; there && said != nil {
+		word, _ := said.(string)
+		if !slices.Contains(Outcomes, plan.Outcome(word)) {
+			return c, unknownOutcome(said)
+		}
+		c.Outcome = word
+	}
+	c.Next, c.Message = short(text(m, "next", ""), maxWord), short(text(m, "message", ""), maxText)
+	c.Feedback = short(Lines(m["feedback"]), maxText)
+	if m["artifact"] != nil {
+		c.Artifact = asWritten(raw, "artifact")
+	}
+	if e, asked := m["escalation"].(map[string]any); asked {
+		c.Escalation = &Escalation{
+			Type: short(text(e, "type", ""), maxWord), Message: short(text(e, "message", ""), maxText),
+			Questions: shortList(e, "questions"), Options: shortList(e, "options"),
+		}
+	}
+	c.Steps = steps(member(m, "steps"))
+	if m["usage"] != nil {
+		c.Usage = usage(asWritten(raw, "usage"))
+	}
+	return c, nil
+}
+
+func unknownOutcome(said any) error {
+	words := make([]string, len(Outcomes))
+	for i, o := range Outcomes {
+		words[i] = string(o)
+	}
+	return invalid("agent wrote invalid result.json: outcome %s is none of %s", short(string(rendered(said)), maxWord), strings.Join(words, ", "))
+}
+
+// asWritten is a member with its numbers as they are, compact.
+func asWritten(raw []byte, key string) json.RawMessage {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil { // it was read before
+		panic(fmt.Sprintf("read %s again: %v", key, err))
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, members[key]); err != nil {
+		panic(fmt.Sprintf("compact %s: %v", key, err))
+	}
+	return bytes.ToValidUTF8(b.Bytes(), []byte("\uFFFD"))
+}
+
+func steps(m map[string]any) map[string]string {
+	var of map[string]string
+	for _, id := range slices.Sorted(maps.Keys(m)) {
+		status, ok := m[id].(string)
+		if !ok || len(id) > maxWord || len(of) == maxItems {
+			continue
+		}
+		if of == nil {
+			of = map[string]string{}
+		}
+		of[id] = short(status, maxWord)
+	}
+	return of
+}
+
+// usage is nil for what is no such object.
+func usage(raw json.RawMessage) *Usage {
+	var u Usage
+	if json.Unmarshal(raw, &u) != nil || u == (Usage{}) {
+		return nil
+	}
+	return &u
+}
+
+func shortList(m map[string]any, key string) []string {
+	list := strs(m, key)
+	list = list[:min(len(list), maxItems)]
+	for i := range list {
+		list[i] = short(list[i], maxWord)
+	}
+	return list
+}
+
+// short is the beginning of a text, at most limit bytes of it.
+func short(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit], "")
+}
+
+// Lines is a value as text for an agent: a text as it is, a list as lines that begin with "- ", everything else as
+// JSON, nil as "".
+func Lines(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []any:
+		var b strings.Builder
+		for _, item := range v {
+			line := strings.ReplaceAll(strings.TrimSpace(Lines(item)), "\n", "\n  ")
+			b.WriteString("- " + line + "\n")
+		}
+		return b.String()
+	default:
+		return string(rendered(v))
+	}
+}

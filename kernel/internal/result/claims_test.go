@@ -1,0 +1,80 @@
+package result
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// DIALECT B2: the optional members of result.json, for nodes with a contract; elsewhere they are ignored.
+func TestClaims(t *testing.T) {
+	const head, tail = `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}`, "}\n"
+	for _, tt := range []struct{ name, wrote, want string }{
+		{"none", ``, ``},
+		{"all", `,"outcome":"fail","next":"plan","message":"m","feedback":"f","artifact":{"b":1,"a":[12345678901234567890]},
+			"escalation":{"type":"unclear","message":"m","questions":["q"],"options":["a","b"]},"steps":{"s2":"failed","s1":"done"},
+			"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5}`,
+			`,"outcome":"fail","next":"plan","message":"m","feedback":"f","artifact":{"b":1,"a":[12345678901234567890]},` +
+				`"escalation":{"type":"unclear","message":"m","questions":["q"],"options":["a","b"]},"steps":{"s1":"done","s2":"failed"},` +
+				`"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5}`},
+		{"a list is lines", `,"feedback":["one",{"two":2},"three\nfour"]`, `,"feedback":"- one\n- {\"two\":2}\n- three\n  four\n"`},
+		{"of other types", `,"next":1,"message":[],"escalation":"help","steps":["s"],"usage":"much","artifact":null,"outcome":null`, ``},
+		{"an empty wish for a person is one", `,"escalation":{}`, `,"escalation":{}`},
+		{"too long", `,"message":"` + strings.Repeat("é", maxText) + `"`, `,"message":"` + strings.Repeat("é", maxText/2) + `"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			wrote := []byte(`{"summary":"s"` + tt.wrote + `}`)
+			for contract, want := range map[bool]string{true: head + tt.want + tail, false: head + tail} {
+				got, err := Normalize(wrote, nil, contract)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(want, string(got.Result.JSON())); diff != "" {
+					t.Errorf("contract %t: %s", contract, diff)
+				}
+			}
+		})
+	}
+}
+
+// An outcome that nobody understands is told, not guessed.
+func TestUnknownOutcome(t *testing.T) {
+	for _, word := range []string{`"done"`, `"timeout"`, `"Success"`, `7`, `""`} {
+		wrote := []byte(`{"summary":"s","outcome":` + word + `}`)
+		if _, err := Normalize(wrote, nil, false); err != nil {
+			t.Errorf("without a contract: %v", err)
+		}
+		_, err := Normalize(wrote, nil, true)
+		want := "agent wrote invalid result.json: outcome " + word + " is none of success, fail, reject, retry, error, escalate, skip"
+		if failure.KindOf(err) != failure.ResultInvalid || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// DIALECT B2: decision: error is the outcome error; whoever asks for a person wants one, whatever else they say.
+func TestClaimed(t *testing.T) {
+	for _, tt := range []struct {
+		claims Claims
+		ask    string
+		want   plan.Outcome
+		why    string
+	}{
+		{Claims{}, "", plan.OutcomeSuccess, ""},
+		{Claims{}, "stop", plan.OutcomeSuccess, ""},
+		{Claims{}, "error", plan.OutcomeError, ""},
+		{Claims{Outcome: "fail", Message: "m"}, "error", plan.OutcomeFail, "m"},
+		{Claims{Outcome: "success", Escalation: &Escalation{}}, "", plan.OutcomeEscalate, ""},
+		{Claims{Outcome: "escalate", Message: "m"}, "", plan.OutcomeEscalate, "m"},
+		{Claims{Message: "m", Escalation: &Escalation{Message: "e"}}, "", plan.OutcomeEscalate, "m"},
+		{Claims{Escalation: &Escalation{Message: "e"}}, "", plan.OutcomeEscalate, "e"},
+	} {
+		if got, why := tt.claims.Claimed(tt.ask), tt.claims.Why(); got != tt.want || why != tt.why {
+			t.Errorf("%+v, %q: %s %q, want %s %q", tt.claims, tt.ask, got, why, tt.want, tt.why)
+		}
+	}
+}
