@@ -23,6 +23,11 @@ func Parse(data []byte) (*Node, []Fault) {
 		return nil, []Fault{faultf(Size, Pos{1, 1}, "split the file or move long prompts into files",
 			"the file has %d bytes, more than the %d allowed", len(data), MaxBytes)}
 	}
+	return ParseData(data)
+}
+
+// ParseData is Parse for a document whose size its caller bounds: data rather than something that a person writes.
+func ParseData(data []byte) (*Node, []Fault) {
 	if fault, bad := badCharacter(data); bad {
 		return nil, []Fault{fault}
 	}
