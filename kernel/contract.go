@@ -4,20 +4,32 @@ import (
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/contract"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/step"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Check implements run.Effects.
-func (f *effects) Check(_ context.Context, w run.Work) event.Event {
-	return event.New(event.CheckResult, w.Command.Place.Cursor(), w.Command.Key, event.CheckResultData{ID: w.Command.Check})
+func (f *effects) Check(ctx context.Context, w run.Work) event.Event {
+	return f.settler.Check(ctx, contract.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // Settle implements run.Effects.
 func (f *effects) Settle(_ context.Context, w run.Work) event.Event {
-	return event.New(event.IterationComplete, w.Command.Place.Cursor(), w.Command.Key, event.IterationCompleteData{})
+	return f.settler.Settle(contract.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // PlanSteps implements run.Effects.
 func (f *effects) PlanSteps(_ context.Context, w run.Work) event.Event {
-	return event.New(event.StepsPlanned, w.Command.Place.Cursor(), w.Command.Key, event.StepsPlannedData{})
+	return f.planner.Steps(step.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
+// checkCheck asks the action that makes checks whether it would work with one of the node's.
+func (s *session) checkCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
+	action, err := s.components().HookAction(ctx, &plan.Hook{Action: contract.Action, Config: c.Config}, n)
+	if err != nil {
+		return err
+	}
+	return validate(ctx, action, c.Config)
 }

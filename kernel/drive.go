@@ -12,9 +12,11 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/contract"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/step"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -74,15 +76,23 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Redactor: s.engine.redactor,
-				Spared:   func(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) },
+				Spared:   spared,
 				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
 			asker: &strategy.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 			},
+			settler: &contract.Settler{
+				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
+				Redactor: s.engine.redactor, Spared: spared,
+			},
+			planner: &step.Planner{Plan: s.plan, Dir: s.dir},
 		},
 	}, s.state)
 }
+
+// spared reports whether a call failed because its process fell during another one.
+func spared(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) }
 
 // happened follows every event that was applied: the view, the inbox, whoever watches.
 func (s *session) happened(e event.Event, st state.State) {

@@ -6,8 +6,10 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/contract"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/step"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -18,6 +20,9 @@ type effects struct {
 	maker *attempt.Maker
 	asker *strategy.Asker
 	hooks *hook.Caller
+
+	settler *contract.Settler
+	planner *step.Planner
 }
 
 // Attempt implements run.Effects.

@@ -273,6 +273,9 @@ func (s *session) preflight(ctx context.Context) error {
 			once(n, "context "+n.Provider.Type, func() error { return s.checkContext(ctx, n) })
 		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
+		for _, c := range n.Checks {
+			once(n, fmt.Sprint("check ", string(c.Config), box), func() error { return s.checkCheck(ctx, n, c) })
+		}
 	}
 	for h := range s.plan.Hooks() {
 		if err := s.checkHook(ctx, h); err != nil {

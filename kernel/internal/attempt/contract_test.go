@@ -1,0 +1,97 @@
+package attempt
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Part 6: under a contract the attempt ends before the outcome is settled; what it consumed counts there.
+func TestAttemptUnderAContract(t *testing.T) {
+	b := newBench(t, writes(`{"summary":"done","outcome":"fail","artifact":{"a":1},"decision":"stop"}`))
+	b.node.Artifact = &plan.Artifact{}
+	e := b.make(t.Context(), 1, 1)
+	d, err := event.Decode[event.AttemptCompleteData](e)
+	if err != nil || e.Type != event.AttemptComplete || e.Attempt != 1 {
+		t.Fatalf("%s %s, %v", e.Type, e.Data, err)
+	}
+	in, out := int64(10), int64(20)
+	want := event.AttemptCompleteData{
+		Decision: "continue", Ask: "stop", Result: d.Result, Output: d.Output, Usage: &event.Usage{InputTokens: &in, OutputTokens: &out}, Model: "m1-really", DurationMS: d.DurationMS,
+	}
+	if diff := cmp.Diff(want, d); diff != "" || d.Output == nil {
+		t.Error(diff)
+	}
+	want1 := `{"summary":"done","work":{"items_completed":[],"files_touched":[]},"artifacts":{"outputs":[],"paths":[]},` +
+		`"signals":{"plateau_suspected":false,"risk":"low","notes":""},"outcome":"fail","artifact":{"a":1}}` + "\n"
+	if diff := cmp.Diff(want1, b.read("iterations/001/result.json")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is left of an artifact of an earlier attempt is not taken for this one's.
+func TestArtifactOfAnEarlierAttempt(t *testing.T) {
+	b := newBench(t, writes(`{"summary":"s"}`))
+	b.node.Artifact = &plan.Artifact{}
+	it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
+	for _, name := range []string{"artifact.yaml", "artifact.json"} {
+		if err := os.MkdirAll(it, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(it, name), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.make(t.Context(), 1, 2)
+	for _, name := range []string{"artifact.yaml", "artifact.json"} {
+		if _, err := os.Stat(filepath.Join(it, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+		if got := b.read("iterations/001/attempts/02/superseded-" + name); got != "{}" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// An iteration of a step is settled by its agent's word: the node has the contract.
+func TestAttemptOfAStep(t *testing.T) {
+	for wrote, want := range map[string]event.Settlement{
+		`{"summary":"s"}`: {Outcome: "success"},
+		`{"summary":"s","outcome":"fail","message":"no compiler"}`:                               {Outcome: "fail", Message: "no compiler"},
+		`{"summary":"s","outcome":"retry","signals":{"notes":"later"}}`:                          {Outcome: "retry", Message: "later"},
+		`{"summary":"broken","decision":"error"}`:                                                {Outcome: "error", Message: "broken"},
+		`{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which?"}}`: {Outcome: "escalate", Message: "which?"},
+	} {
+		b := newBench(t, writes(wrote))
+		b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
+		at := event.Place{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
+		c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Place: at, Attempt: 1}
+		e := b.maker.Make(t.Context(), Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
+		d, err := event.Decode[event.IterationCompleteData](e)
+		if err != nil || e.Type != event.IterationComplete || e.Cursor.Step != "s1" || d.Result.Path != "stage-00-build/steps/s1/iterations/001/result.json" {
+			t.Fatalf("%s %s, %v", e.Type, e.Data, err)
+		}
+		if diff := cmp.Diff(want, d.Settlement); diff != "" {
+			t.Errorf("%s: %s", wrote, diff)
+		}
+	}
+}
+
+// An outcome that nobody understands fails the attempt, under a contract only.
+func TestUnknownOutcomeFailsTheAttempt(t *testing.T) {
+	b := newBench(t, writes(`{"summary":"s","outcome":"done"}`))
+	if e := b.make(t.Context(), 1, 1); e.Type != event.IterationComplete {
+		t.Errorf("%s %s", e.Type, e.Data)
+	}
+	b.node.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToDone}}
+	if d := b.failure(b.make(t.Context(), 2, 1)); d.ErrorType != string(failure.ResultInvalid) {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,123 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Bounds of the paths that a check is given.
+const (
+	maxFiles = 500
+	maxPath  = 4096 // bytes
+)
+
+// configOf is the check's configuration for the action. Where it is to look at files that an artifact names, they are
+// in it; wrong says what is wrong with them: nothing is measured then, and the check does not pass.
+func (w *work) configOf(c plan.Check) (config json.RawMessage, wrong string, err error) {
+	if c.FilesFrom == "" {
+		return c.Config, "", nil
+	}
+	named, err := w.filesFrom(c)
+	if err != nil {
+		return c.Config, "", err
+	}
+	files, wrong, err := w.checked(c.FilesFrom, named)
+	if err != nil || wrong != "" {
+		return c.Config, wrong, err
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(c.Config, &members); err != nil {
+		return c.Config, "", fmt.Errorf("read the check %s: %w", c.ID, err)
+	}
+	if members[filesKey], err = json.Marshal(files); err != nil {
+		return c.Config, "", err
+	}
+	config, err = json.Marshal(members)
+	return config, "", err
+}
+
+// filesFrom is the value of the field: of the input artifact, so that no agent chooses what it is measured by; else,
+// after the attempt, of the artifact that the agent has just made.
+func (w *work) filesFrom(c plan.Check) (any, error) {
+	input, there, err := Input(w.Dir, w.Plan, w.State, w.Node, w.at)
+	if err != nil {
+		return nil, err
+	}
+	if there {
+		if v := artifact.Field(input.Data, c.FilesFrom); v != nil {
+			return v, nil
+		}
+	}
+	if w.loop.Attempted != nil && c.At != plan.AtEnter && w.Node.Artifact != nil {
+		own, err := w.own()
+		if err != nil {
+			return nil, err
+		}
+		if v := artifact.Field(own, c.FilesFrom); v != nil {
+			return v, nil
+		}
+	}
+	return nil, failure.New(failure.ResultMissing, "no artifact has the field %s, which the check %s takes its files from", c.FilesFrom, c.ID).
+		WithHint("files_from names a field of the artifact that the node is given (inputs.from, else the node before), or of its own")
+}
+
+// own is the artifact that the attempt left, nil if there is none that can be read.
+func (w *work) own() (map[string]any, error) {
+	it, err := w.iteration()
+	if err != nil {
+		return nil, err
+	}
+	r, err := w.reading()
+	if err != nil {
+		return nil, err
+	}
+	found, err := w.left(it, r).Find(w.Node.Artifact.From)
+	return found.Data, err
+}
+
+// checked are the paths as a command may be given them: of files of the project, none of which looks like an option.
+func (w *work) checked(field string, v any) (files []string, wrong string, err error) {
+	list, ok := artifact.Texts(v)
+	if !ok || len(list) == 0 {
+		return nil, field + " names no files: it is " + short60(result.Lines(v)), nil
+	}
+	if len(list) > maxFiles {
+		return nil, fmt.Sprintf("%s names %d files, at most %d are taken", field, len(list), maxFiles), nil
+	}
+	for _, name := range list {
+		clean := path.Clean(name)
+		if name == "" || len(name) > maxPath || strings.ContainsRune(name, 0) || path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
+			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, short60(name)), nil
+		}
+		switch _, err := w.Project.Stat(clean); {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Sprintf("%s names %q, which does not exist", field, short60(name)), nil
+		case err != nil: // a link that leads out of the project
+			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, short60(name), err), nil
+		}
+		if strings.HasPrefix(clean, "-") {
+			clean = "./" + clean
+		}
+		files = append(files, clean)
+	}
+	return files, "", nil
+}
+
+// short60 is a text for one line of a message.
+func short60(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= 60 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:60], "") + "…"
+}

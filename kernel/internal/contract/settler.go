@@ -1,0 +1,126 @@
+package contract
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Settler makes the checks of one run and settles its iterations. All fields but those with a default are needed. It is
+// safe for concurrent use.
+type Settler struct {
+	Plan    *plan.Plan
+	Project *rundir.Project
+	Dir     *rundir.Dir
+	Actions hook.Actions
+	Log     hclog.Logger
+	// Redactor takes the secrets out of what checks say. Default: one that knows no values.
+	Redactor *redact.Redactor
+	// Spared reports whether an error means that a check fell with another call's process. Default: never.
+	Spared func(error) bool
+}
+
+// Job is a check to be made, or an iteration to be settled.
+type Job struct {
+	Command schedule.Command
+	Node    *plan.Node
+	State   state.State
+}
+
+// work is one job.
+type work struct {
+	*Settler
+	Job
+	at   event.Place
+	loop state.Loop
+	log  hclog.Logger
+}
+
+func (s *Settler) work(j Job) *work {
+	at := j.Command.Place
+	return &work{
+		Settler: s, Job: j, at: at, loop: j.State.LoopAt(at),
+		log: s.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", at.Iteration),
+	}
+}
+
+// iteration is the folder of the iteration that the job is about.
+func (w *work) iteration() (rundir.Iteration, error) {
+	n, err := rundir.At(w.Plan, w.at)
+	return n.Iteration(w.at.Iteration), err
+}
+
+// reading is the result of the attempt, as it was normalized.
+func (w *work) reading() (result.Reading, error) {
+	text, err := w.Dir.ReadRef(w.loop.Attempted.Result)
+	if err != nil {
+		return result.Reading{}, err
+	}
+	return result.Normalize(text, nil, true)
+}
+
+// left is what the attempt left behind.
+func (w *work) left(it rundir.Iteration, r result.Reading) artifact.Left {
+	l := artifact.Left{Dir: w.Dir, Iteration: it, Written: r.Result.Artifact}
+	if w.loop.Attempted != nil {
+		l.Output = w.loop.Attempted.Output
+	}
+	return l
+}
+
+// Input is the artifact that a node gets from the one that its inputs name, else from the one before it; false where
+// there is none. The error is about one that cannot be read.
+func Input(d *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Place) (artifact.Artifact, bool, error) {
+	siblings, i := p.Siblings(at.Outer())
+	maker := i - 1
+	if from := n.Inputs.From(); from != "" {
+		maker = slices.IndexFunc(siblings, func(s plan.Node) bool { return s.ID == from })
+	}
+	if maker < 0 {
+		return artifact.Artifact{}, false, nil
+	}
+	ref, made := st.Nodes[siblings[maker].Path].Artifacts[event.Artifact]
+	if !made {
+		return artifact.Artifact{}, false, nil
+	}
+	a, err := artifact.Load(d, ref)
+	if err == nil {
+		err = a.Of(siblings[maker].Artifact)
+	}
+	return a, err == nil, err
+}
+
+// failureOf is a failure of the job as events carry it.
+func (w *work) failureOf(err error) *event.FailureData {
+	f := failure.From(err)
+	return &event.FailureData{
+		Code: f.Code(), ErrorType: string(cmp.Or(f.Kind, failure.Internal)), Message: event.Brief(f.Message, event.MaxText), Retryable: f.Retryable,
+		Node: w.Node.ID, Stage: w.Node.ID, Iteration: w.at.Iteration, Attempt: w.loop.Attempt,
+		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
+		ResumeCommand: "agent-pipelines resume " + w.State.Session,
+	}
+}
+
+// keep writes what is worth reading beside the iteration; what fails of it is only told.
+func (w *work) keep(name string, v any) {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err == nil {
+		err = w.Dir.Replace(name, append(text, '\n'))
+	}
+	if err != nil {
+		w.log.Error("record failure beside the iteration", "error", err)
+	}
+}
