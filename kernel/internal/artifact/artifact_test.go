@@ -192,7 +192,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("%s: %s", tt.source, diff)
 		}
 	}
-	f, err := ReadFacts([]byte(`{"type":"tests","passing":["A"]}`))
+	f, err := ReadFacts([]byte(`{"type":"tests","passed_tests":["A"]}`))
 	data := map[string]any{}
 	if faults := Fill(data, &plan.Artifact{KernelFields: map[string]string{"p": "checks.t.passed"}}, map[string]Facts{"t": f}); err != nil || len(faults) > 0 || !cmp.Equal(data["p"], []any{"A"}) {
 		t.Errorf("%v, %v, %v", data, faults, err)

@@ -18,9 +18,9 @@ type Facts struct {
 	Reason   string         `json:"reason"`
 	ExitCode *int           `json:"exit_code"`
 	Counts   map[string]int `json:"counts"`
-	// Failed and Passing are names of tests, nil where the check is about something else.
-	Failed  []string `json:"failed"`
-	Passing []string `json:"passing"`
+	// Failed and PassedTests are names of tests, nil where the check is about something else.
+	Failed      []string `json:"failed"`
+	PassedTests []string `json:"passed_tests"`
 	Output  string   `json:"output"` // the end of what a command printed
 }
 
@@ -42,7 +42,7 @@ func (f Facts) value(name string) (any, bool) {
 	switch name {
 	case "passed":
 		if tests {
-			return names(f.Passing), true
+			return names(f.PassedTests), true
 		}
 		return f.Passed, true
 	case "failed":

@@ -177,7 +177,7 @@ func verdict() *plan.Artifact {
 
 const (
 	bad  = `{"type":"tests","passed":false,"reason":"2 of 3 tests failed","exit_code":1,"counts":{"passed":1,"failed":2},"failed":["A","B"],"output":"boom\n"}`
-	good = `{"type":"tests","passed":true,"exit_code":0,"counts":{"passed":3,"failed":0},"passing":["A","B","C"]}`
+	good = `{"type":"tests","passed":true,"exit_code":0,"counts":{"passed":3,"failed":0},"passed_tests":["A","B","C"]}`
 )
 
 // D6: what an agent claims of tests counts for nothing where they are measured, and only makes worse what passes. The
