@@ -1,9 +1,28 @@
 package plan
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // TotalModel is the total of a [Budget] that is as large as what the model takes in.
 const TotalModel = "model"
+
+// over returns b with the members that only below has: a node may have a total of its own, and has the share that its
+// pipeline gives it.
+func (b *Budget) over(below *Budget) *Budget {
+	if b == nil || below == nil {
+		return cmp.Or(b, below)
+	}
+	merged := *below
+	if len(b.Total) > 0 {
+		merged.Total = b.Total
+	}
+	if b.Shares != nil {
+		merged.Shares = b.Shares
+	}
+	return &merged
+}
 
 // NeedsContext reports whether a node's share depends on how much its model takes in.
 func (b *Budget) NeedsContext(id string) bool {

@@ -7,6 +7,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
+func TestANodeHasATotalOfItsOwn(t *testing.T) {
+	p := &plan.Plan{
+		Pipeline: plan.Pipeline{Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("1000"), Shares: map[string]int{"a": 10, "b": 20}}}},
+		Nodes:    []plan.Node{{Path: "0", ID: "a"}, {Path: "1", ID: "b", Policy: &plan.Policy{Budget: &plan.Budget{Total: []byte("500")}}}},
+	}
+	for i, want := range []int{100, 100} {
+		n := &p.Nodes[i]
+		if got, limited := p.PolicyOf(n).Budget.Share(n.ID, 0); got != want || !limited {
+			t.Errorf("the share of %s is %d, want %d", n.ID, got, want)
+		}
+	}
+}
+
 func TestShare(t *testing.T) {
 	for name, tt := range map[string]struct {
 		budget  string

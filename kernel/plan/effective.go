@@ -57,7 +57,7 @@ func (p *Policy) over(below Policy) Policy {
 	of.IdleTimeout, of.Recovery = cmp.Or(p.IdleTimeout, of.IdleTimeout), cmp.Or(p.Recovery, of.Recovery)
 	of.Retry = p.Retry.over(of.Retry)
 	of.Required = p.Required
-	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), cmp.Or(p.Budget, of.Budget), cmp.Or(p.Escalation, of.Escalation)
+	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), p.Budget.over(of.Budget), cmp.Or(p.Escalation, of.Escalation)
 	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
 	of.Env, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Rest, of.Rest)
 	of.Sandbox = p.Sandbox.Over(of.Sandbox)

@@ -147,7 +147,7 @@ func (s Source) journal() iter.Seq2[[]byte, error] {
 				yield(nil, err)
 				return
 			}
-			lines := bytes.Split(append(block, rest...), []byte{'\n'})
+			lines := bytes.Split(slices.Concat(block, rest), []byte{'\n'})
 			if end > 0 {
 				rest, lines = lines[0], lines[1:]
 			}
