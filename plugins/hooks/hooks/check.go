@@ -31,10 +31,10 @@ type Facts struct {
 	// Counts are files that match (file, content), warnings (command with max_warnings), or passed,
 	// failed and skipped (tests).
 	Counts map[string]int `json:"counts,omitempty"`
-	// Failed are the names of tests that failed, Passing of those that passed: the first of them each, and in a last
+	// Failed are the names of tests that failed, PassedTests of those that passed: the first of them each, and in a last
 	// text how many more there are. They are empty where the report has counts and no names.
-	Failed  []string `json:"failed,omitempty"`
-	Passing []string `json:"passing,omitempty"`
+	Failed      []string `json:"failed,omitempty"`
+	PassedTests []string `json:"passed_tests,omitempty"`
 	// Output is the end of what the command printed, without colours.
 	Output string `json:"output,omitempty"`
 }

@@ -83,7 +83,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, Passing: []string{"p.TestA"}, Output: "--- PASS"},
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
 		},
 		{
 			"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`,
@@ -104,13 +104,13 @@ func TestCheck(t *testing.T) {
 
 		{
 			"tests", `{"type": "tests", "command": "cat passed.json"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, Passing: []string{"p.TestA"}, Output: "--- PASS"},
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
 		},
 		{
 			"tests that fail", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "format": "go"}`,
 			Facts{
 				Reason: "1 of 2 tests failed", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
-				Failed: []string{"p.TestB"}, Passing: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
+				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 			"an exit code is not made good by tests that pass", `{"type": "tests", "command": "printf '1..1\\nok 1\\n'; exit 1"}`,
 			Facts{
 				Reason: "the command of the check exited with code 1", ExitCode: code(1),
-				Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, Passing: []string{"test 1"}, Output: "1..1\nok 1",
+				Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"test 1"}, Output: "1..1\nok 1",
 			},
 		},
 		{
@@ -152,7 +152,7 @@ func TestCheck(t *testing.T) {
 			"one passes that should not", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "expect": "none_pass"}`,
 			Facts{
 				Reason: "1 of 2 tests passed, none should", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
-				Failed: []string{"p.TestB"}, Passing: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
+				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
@@ -258,7 +258,7 @@ func TestFactsAreSmall(t *testing.T) {
 	if err != nil || len(raw) > 10_000 {
 		t.Errorf("%d bytes, error %v", len(raw), err)
 	}
-	last, lastPassed := facts.Failed[len(facts.Failed)-1], facts.Passing[len(facts.Passing)-1]
+	last, lastPassed := facts.Failed[len(facts.Failed)-1], facts.PassedTests[len(facts.PassedTests)-1]
 	if facts.Counts["failed"] != 9999 || !strings.HasPrefix(last, "and 99") || facts.Counts["passed"] != 10000 || !strings.HasPrefix(lastPassed, "and 99") || !strings.HasSuffix(facts.Output, "19999") || !strings.Contains(facts.Output, "\nnot ok") {
 		t.Errorf("counts %v, last name %q, output %.60q", facts.Counts, last, facts.Output)
 	}

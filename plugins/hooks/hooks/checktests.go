@@ -39,7 +39,7 @@ func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookReque
 	return Facts{
 		ExitCode: &end.ExitCode,
 		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
-		Failed:   found.failures.of(found.failed), Passing: found.passes.of(found.passed), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
+		Failed:   found.failures.of(found.failed), PassedTests: found.passes.of(found.passed), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
 	}, nil
 }
 
