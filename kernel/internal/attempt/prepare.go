@@ -60,7 +60,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 // left are the files in which an agent leaves what it came to.
 func (a *attempt) left() []string {
 	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
-	if a.node.Artifact != nil {
+	if a.node.Artifact != nil && a.command.Place.Step == "" {
 		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON())
 	}
 	return files

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,10 +15,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	briefing "github.com/dodo-digital/agent-pipelines/kernel/internal/brief"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/tokens"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -129,7 +132,11 @@ func (a *attempt) contract() (told, error) {
 		return t, err
 	}
 	if c := a.node.Artifact; c != nil {
-		t.artifact = inputs.Artifact{Path: a.Dir.Abs(a.iteration.Artifact()), Schema: c.Schema}
+		file, err := a.artifactFile(ns)
+		if err != nil {
+			return t, err
+		}
+		t.artifact = inputs.Artifact{Path: a.Dir.Abs(file), Schema: c.Schema}
 	}
 	if before := briefing.Previous(a.Plan, a.state, a.node, at); before != nil {
 		if ref, made := a.state.Nodes[before.Path].Artifacts[event.Artifact]; made {
@@ -138,8 +145,20 @@ func (a *attempt) contract() (told, error) {
 	}
 	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
 		t.step, err = a.Dir.ReadRef(step.Item)
+		t.step = bytes.TrimSpace(t.step)
 	}
 	return t, err
+}
+
+// artifactFile is where the artifact goes: the steps of a node make one together.
+func (a *attempt) artifactFile(ns state.Node) (string, error) {
+	at := a.command.Place
+	if at.Step == "" {
+		return a.iteration.Artifact(), nil
+	}
+	at.Step = ""
+	dir, err := rundir.At(a.Plan, at)
+	return dir.Iteration(max(1, ns.Loop.Iteration)).Artifact(), err
 }
 
 // feedback is what the last iteration here came to, else the last one of the node, else why the node was entered
@@ -173,17 +192,18 @@ func (a *attempt) homeless(template string, t told, paths inputs.Paths) []string
 	return sections
 }
 
-// artifactWanted says what artifact the node is to make, and where it goes; "" if none is wanted.
+// artifactWanted says what artifact the node is to make, and where it goes; "" if none is wanted, or by all steps
+// together: then the prompt has to say which one writes it.
 func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string {
 	c := a.node.Artifact
-	if c == nil {
+	if c == nil || a.command.Place.Step != "" {
 		return ""
 	}
 	var b strings.Builder
 	switch c.From {
-	case "result":
+	case artifact.FromResult:
 		fmt.Fprintf(&b, "Put the artifact of this stage into %s, as the member \"artifact\".\n", paths.Result)
-	case "output":
+	case artifact.FromOutput:
 		b.WriteString("End your answer with the artifact of this stage, in a fenced block of YAML or JSON.\n")
 	default:
 		fmt.Fprintf(&b, "Write the artifact of this stage to %s, as YAML or JSON.\n", to.Path)

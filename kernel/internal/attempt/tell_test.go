@@ -98,36 +98,49 @@ func TestAContractFillsItsVariables(t *testing.T) {
 }
 
 func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
-	var heard sdk.ExecuteRequest
-	b := newBench(t, listener(&heard))
+	b := newBench(t, nil)
 	b.node.Prompt = "do it"
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "1.0", Schema: []byte(`{"type":"object"}`), KernelFields: map[string]string{"tests": "checks.tests.counts", "all": "x"}}
-	b.node.Steps = &plan.Steps{From: "plan"}
 	b.state.Context = "mind the gap"
-	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Order: []string{"s1", "s2"}, Feedback: b.file("feedback.md", "s2 is wrong\n"), Steps: map[string]state.Step{
-		"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", `{"id":"s1"}`)}},
-	}}
-	got := b.prompt("s1")
-	file := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/steps/s1/iterations/001/artifact.yaml")
+	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Feedback: b.file("feedback.md", "this is wrong\n")}
+	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
 	want := "do it\n\nmind the gap\n\n" +
-		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + file + ", as YAML or JSON.\nType: report\nVersion: 1.0\n" +
+		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + node + "/iterations/001/artifact.yaml, as YAML or JSON.\nType: report\nVersion: 1.0\n" +
 		"Leave out, since they are measured: all, tests\nJSON Schema: {\"type\":\"object\"}\n[[agent-pipelines: end of artifact]]\n\n" +
-		"[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]\n\n" +
-		"[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]"
-	if diff := cmp.Diff(want, got.prompt); diff != "" {
+		"[[agent-pipelines: feedback]]\nthis is wrong\n[[agent-pipelines: end of feedback]]"
+	if diff := cmp.Diff(want, b.prompt("").prompt); diff != "" {
 		t.Errorf("prompt (-want +got)\n%s", diff)
-	}
-	b.node.Policy = &plan.Policy{Context: "focused"} // what names another step is not for this one
-	if got := b.prompt("s1"); strings.Contains(got.prompt, "s2 is wrong") || got.feedback != "" {
-		t.Errorf("prompt:\n%s", got.prompt)
 	}
 	for from, wanted := range map[string]string{
 		"result": `result.json, as the member "artifact".`, "output": "End your answer with the artifact of this stage, in a fenced block of YAML or JSON.",
 	} {
 		b.node.Artifact.From = from
-		if got := b.prompt("s1"); !strings.Contains(got.prompt, wanted) {
+		if got := b.prompt(""); !strings.Contains(got.prompt, wanted) {
 			t.Errorf("from %s:\n%s", from, got.prompt)
 		}
+	}
+}
+
+// The steps of a node make its artifact together.
+func TestAStepIsAppended(t *testing.T) {
+	b := newBench(t, nil)
+	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
+	b.state.Nodes["0"] = state.Node{
+		Visit: 1, Run: 1, Order: []string{"s1", "s2"}, Feedback: b.file("feedback.md", "s2 is wrong\n"), Loop: state.Loop{Iteration: 2},
+		Steps: map[string]state.Step{"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", "{\"id\":\"s1\"}\n")}}},
+	}
+	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
+	want := "do it, " + node + "/iterations/002/artifact.yaml\n\n[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]"
+	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt (-want +got)\n%s", diff)
+	}
+	b.node.Policy = &plan.Policy{Context: "focused"} // what names another step is not for this one
+	if diff := cmp.Diff(want, b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt, focused (-want +got)\n%s", diff)
+	}
+	b.node.Prompt, b.node.Artifact = "do ${STEP}", nil
+	if diff := cmp.Diff(`do {"id":"s1"}`, b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt with a place for the step (-want +got)\n%s", diff)
 	}
 }
 

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// artifact is the data of a node's newest artifact, nil if it has none.
-func (s Source) artifact(n *plan.Node) (any, error) {
+// dataOf is the data of a node's newest artifact, nil if it has none. Its envelope is left out: times would be others in
+// each run.
+func (s Source) dataOf(n *plan.Node) (any, error) {
 	if n == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
@@ -22,36 +23,26 @@ func (s Source) artifact(n *plan.Node) (any, error) {
 	if !ok {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	data, err := s.Dir.ReadRef(ref)
+	a, err := artifact.Load(s.Dir, ref)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(a.Data)
 	if err != nil {
 		return nil, err
 	}
 	return parse(data)
 }
 
-// parse reads an artifact, without what the kernel says of it: times would be others in each run.
-func parse(data []byte) (any, error) {
-	root, faults := yamltree.Parse(data)
-	if len(faults) > 0 {
-		return nil, fmt.Errorf("read artifact: %s", faults[0].Message)
-	}
-	if root == nil {
-		return nil, nil //nolint:nilnil // an empty one
-	}
-	var v any
-	if err := json.Unmarshal(root.JSON(), &v); err != nil {
-		return nil, fmt.Errorf("read artifact: %w", err)
-	}
-	if m, ok := v.(map[string]any); ok {
-		delete(m, "_artifact_meta")
-		delete(m, "_metadata")
-	}
-	return v, nil
+// parse reads JSON.
+func parse(data []byte) (v any, err error) {
+	err = json.Unmarshal(data, &v)
+	return v, err
 }
 
 // artifactText is a node's newest artifact as a section, without text if it has none.
 func (s Source) artifactText(n *plan.Node) (Section, error) {
-	v, err := s.artifact(n)
+	v, err := s.dataOf(n)
 	if v == nil || err != nil {
 		return Section{}, err
 	}
@@ -93,8 +84,8 @@ func (s Source) stepCriteria() ([]Section, error) {
 		return s.criteriaOf(s.previous())
 	}
 	var b strings.Builder
-	artifact, err := s.artifact(s.sibling(s.Node.Steps.From))
-	way := wayTo(artifact, item)
+	data, err := s.dataOf(s.sibling(s.Node.Steps.From))
+	way := wayTo(data, item)
 	if len(way) == 0 {
 		way = []map[string]any{object(item)}
 	}
@@ -167,8 +158,8 @@ func (s Source) criteria() ([]Section, error) {
 }
 
 func (s Source) criteriaOf(n *plan.Node) ([]Section, error) {
-	artifact, err := s.artifact(n)
-	if artifact == nil || err != nil {
+	data, err := s.dataOf(n)
+	if data == nil || err != nil {
 		return nil, err
 	}
 	var b strings.Builder
@@ -179,7 +170,7 @@ func (s Source) criteriaOf(n *plan.Node) ([]Section, error) {
 			walk(inner)
 		}
 	}
-	walk(artifact)
+	walk(data)
 	return []Section{{Kind: Fact, Name: "acceptance criteria of " + n.ID, Text: b.String()}}, nil
 }
 
@@ -229,15 +220,15 @@ func (s Source) titles() ([]Section, error) {
 	}
 	var sections []Section
 	for _, n := range sources {
-		artifact, err := s.artifact(n)
+		data, err := s.dataOf(n)
 		if err != nil {
 			return nil, err
 		}
-		if artifact == nil {
+		if data == nil {
 			continue
 		}
 		var b strings.Builder
-		writeTitles(&b, artifact, 0)
+		writeTitles(&b, data, 0)
 		sections = append(sections, Section{Kind: Fact, Name: "titles of " + n.ID, Text: b.String()})
 	}
 	return sections, nil

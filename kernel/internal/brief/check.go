@@ -1,12 +1,12 @@
 package brief
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -58,12 +58,8 @@ func (s Source) facts(m state.Measurement) string {
 	if err != nil {
 		return "" // the line above says what matters
 	}
-	var f struct {
-		Counts map[string]int `json:"counts"`
-		Failed []string       `json:"failed"`
-		Output string         `json:"output"`
-	}
-	if json.Unmarshal(data, &f) != nil {
+	f, err := artifact.ReadFacts(data)
+	if err != nil {
 		return ""
 	}
 	var b strings.Builder

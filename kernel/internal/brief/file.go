@@ -25,7 +25,7 @@ const (
 	maxFile  = 1 << 20 // bytes of a file
 	maxFiles = 50      // files
 	maxTree  = 500     // lines of the list of files
-	maxLooks = 50      // results of a place, the newest ones
+	maxLooks = 100     // iterations of a place, the newest ones
 )
 
 // body is a file as a section whose name begins with what. One that is not there, or is no file that can be read, is
@@ -99,7 +99,7 @@ func (s Source) namedFiles() ([]Section, error) {
 		return nil, err
 	}
 	if item == nil {
-		if item, err = s.artifact(s.previous()); err != nil {
+		if item, err = s.dataOf(s.previous()); err != nil {
 			return nil, err
 		}
 	}
@@ -192,12 +192,12 @@ func (s Source) tree() ([]Section, error) {
 func (s Source) touched(n *plan.Node) ([]string, error) {
 	var names []string
 	for _, w := range s.works(n.Path) {
-		dir, err := rundir.At(s.Plan, w.at)
+		iterations, err := w.iterations(s.Plan)
 		if err != nil {
 			return nil, err
 		}
-		for i := max(1, w.last-maxLooks+1); i <= w.last; i++ {
-			data, err := s.Dir.Read(dir.Iteration(i).Result(), result.MaxBytes)
+		for _, it := range iterations {
+			data, err := s.Dir.Read(it.Result(), result.MaxBytes)
 			if err != nil {
 				continue // an iteration that failed
 			}

@@ -131,23 +131,45 @@ func (s Source) place(path, step string) event.Place {
 	return event.Place{Node: path, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1), Step: step}
 }
 
-// works are the places of a node at which agents have worked in its newest visit, with their last iterations.
+// works are the places of a node at which agents have worked in its newest visit. A step that was done in an earlier
+// visit, and is not made again, is at the place where its last output is.
 func (s Source) works(path string) []work {
 	ns := s.State.Nodes[path]
 	if len(ns.Order) == 0 {
-		return []work{{s.place(path, ""), ns.Loop.Completed}}
+		return []work{{at: s.place(path, ""), last: ns.Loop.Completed}}
 	}
 	var all []work
 	for _, id := range ns.Order {
 		step := ns.Steps[id]
-		all = append(all, work{s.place(path, id), max(step.Last, step.Loop.Completed)})
+		w := work{at: s.place(path, id), last: max(step.Last, step.Loop.Completed)}
+		if w.last == 0 && step.Output != nil {
+			w.earlier = rundir.Iteration(dirOf(step.Output.Path))
+		}
+		all = append(all, w)
 	}
 	return all
 }
 
+func dirOf(file string) string { return file[:max(0, strings.LastIndexByte(file, '/'))] }
+
+// work is a place with the number of its last iteration, or the one iteration of an earlier visit.
 type work struct {
-	at   event.Place
-	last int
+	at      event.Place
+	last    int
+	earlier rundir.Iteration
+}
+
+// iterations are the newest ones of the place, in their order.
+func (w work) iterations(p *plan.Plan) ([]rundir.Iteration, error) {
+	if w.earlier != "" {
+		return []rundir.Iteration{w.earlier}, nil
+	}
+	dir, err := rundir.At(p, w.at)
+	var all []rundir.Iteration
+	for i := max(1, w.last-maxLooks+1); i <= w.last; i++ {
+		all = append(all, dir.Iteration(i))
+	}
+	return all, err
 }
 
 // name says where something comes from.
@@ -186,11 +208,19 @@ func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 	var sections []Section
 	for visit := 1; visit < ns.Visit; visit++ {
 		at := event.Place{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
-		said, err := s.outputsOf(fmt.Sprintf("output of %s, visit %d", n.ID, visit), at)
+		dir, err := rundir.At(s.Plan, at)
 		if err != nil {
 			return nil, err
 		}
-		sections = append(sections, said...)
+		made, err := s.Dir.Entries(string(dir) + "/iterations")
+		if err != nil {
+			return nil, err
+		}
+		iterations, err := work{at: at, last: len(made)}.iterations(s.Plan)
+		if err != nil {
+			return nil, err
+		}
+		sections = append(sections, s.spoken(fmt.Sprintf("output of %s, visit %d", n.ID, visit), outputsIn(s.Dir, iterations))...)
 	}
 	said, err := s.outputs(n, true)
 	if err != nil {
@@ -204,23 +234,6 @@ func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 	return append(append(sections, said...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: feedback}), err
 }
 
-// outputsOf are the outputs of a visit of which the state knows nothing any more.
-func (s Source) outputsOf(name string, at event.Place) ([]Section, error) {
-	dir, err := rundir.At(s.Plan, at)
-	if err != nil {
-		return nil, err
-	}
-	made, err := s.Dir.Entries(string(dir) + "/iterations")
-	if err != nil {
-		return nil, err
-	}
-	files, err := s.Inputs.Outputs(at, len(made))
-	if err != nil {
-		return nil, err
-	}
-	return s.spoken(name, files), nil
-}
-
 // outputs are the outputs of a node's newest visit: all of them, or the last one of each place.
 func (s Source) outputs(n *plan.Node, all bool) ([]Section, error) {
 	if n.Kind != plan.KindStage {
@@ -229,32 +242,39 @@ func (s Source) outputs(n *plan.Node, all bool) ([]Section, error) {
 	}
 	var sections []Section
 	for _, w := range s.works(n.Path) {
-		files, err := s.Inputs.Outputs(w.at, w.last)
+		iterations, err := w.iterations(s.Plan)
 		if err != nil {
 			return nil, err
 		}
-		if !all && len(files) > 1 {
-			files = files[len(files)-1:]
+		said := s.spoken("output of "+w.name(n), outputsIn(s.Dir, iterations))
+		if !all && len(said) > 1 {
+			said = said[len(said)-1:]
 		}
-		sections = append(sections, s.spoken("output of "+w.name(n), files)...)
+		sections = append(sections, said...)
 	}
 	return sections, nil
 }
 
-// maxTalk is how many outputs of one place are looked at, the newest ones.
-const maxTalk = 100
+func outputsIn(d *rundir.Dir, iterations []rundir.Iteration) []string {
+	files := make([]string, len(iterations))
+	for i, it := range iterations {
+		files[i] = d.Abs(it.Output())
+	}
+	return files
+}
 
-// spoken are files with what agents said, of the same name.
+// spoken are files with what agents said, of the same name; those in which nothing was said are not there.
 func (s Source) spoken(name string, files []string) []Section {
-	files = files[max(0, len(files)-maxTalk):]
 	var sections []Section
-	for i, file := range files {
+	for _, file := range files {
 		for _, section := range s.body("", file) {
 			section.Kind, section.Name = Talk, name
-			if len(files) > 1 {
-				section.Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(files))
-			}
 			sections = append(sections, section)
+		}
+	}
+	if len(sections) > 1 {
+		for i := range sections {
+			sections[i].Name = fmt.Sprintf("%s, %d of %d", name, i+1, len(sections))
 		}
 	}
 	return sections

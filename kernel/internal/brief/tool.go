@@ -16,9 +16,9 @@ import (
 
 // Bounds of what is said of tool calls.
 const (
-	maxTools = 10      // calls whose results are told, the newest ones
-	maxArgs  = 2 << 10 // bytes of a call's arguments
-	maxBlock = 64 << 10
+	maxTools = 10       // calls whose results are told, the newest ones
+	maxArgs  = 2 << 10  // bytes of a call's arguments
+	maxBlock = 64 << 10 // bytes of the journal that are read at once
 )
 
 // toolResults are the last results of tools in this visit of the node: of its step alone where steps run side by
@@ -95,34 +95,43 @@ func (s Source) raw(inline []byte, ref *event.Ref) string {
 // backwards yields the tool events of this visit of the node, the newest first. The journal is read from its end, and
 // no further than the visit's beginning.
 func (s Source) backwards() iter.Seq2[event.Event, error] {
-	own := s.Place
-	steps := s.Node.Steps
 	return func(yield func(event.Event, error) bool) {
 		for text, err := range s.journal() {
-			if err != nil {
+			e := toolEvent(text)
+			switch {
+			case err != nil:
 				yield(event.Event{}, err)
 				return
-			}
-			if !bytes.Contains(text, []byte(`"tool_`)) && !bytes.Contains(text, []byte(`"node_start"`)) {
-				continue
-			}
-			e, err := event.ParseLine(text)
-			if err != nil || e.Cursor == nil {
-				continue // the journal's own reader judges it
-			}
-			if e.Type == event.NodeStart && e.Cursor.NodePath == own.Outer() {
+			case e.Type == event.NodeStart && e.Cursor.NodePath == s.Place.Outer():
 				return
-			}
-			_, at, _, ok := e.Key.Parse()
-			alike := ok && at.Node == own.Node && at.Branch == own.Branch && (steps == nil || !steps.Parallel || at.Step == own.Step)
-			if alike && (e.Type == event.ToolCall || e.Type == event.ToolResult) && !yield(e, nil) {
+			case e.Type != event.NodeStart && s.concerns(e) && !yield(e, nil):
 				return
 			}
 		}
 	}
 }
 
-// journal yields the lines of the journal, the last first.
+// toolEvent is the event of a line, the zero one if it is of no tool and begins no visit. What cannot be read the
+// journal's own reader judges.
+func toolEvent(text []byte) event.Event {
+	if !bytes.Contains(text, []byte(`"tool_`)) && !bytes.Contains(text, []byte(`"node_start"`)) {
+		return event.Event{}
+	}
+	e, err := event.ParseLine(text)
+	if err != nil || e.Cursor == nil || e.Type != event.ToolCall && e.Type != event.ToolResult && e.Type != event.NodeStart {
+		return event.Event{}
+	}
+	return e
+}
+
+// concerns reports whether a tool was used where this iteration works.
+func (s Source) concerns(e event.Event) bool {
+	_, at, _, ok := e.Key.Parse()
+	parallel := s.Node.Steps != nil && s.Node.Steps.Parallel
+	return ok && at.Node == s.Place.Node && at.Branch == s.Place.Branch && (!parallel || at.Step == s.Place.Step)
+}
+
+// journal yields the lines of the journal, the last first; none if there is no journal yet.
 func (s Source) journal() iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		f, err := s.Dir.OpenRegular(rundir.EventsFile)
@@ -139,22 +148,27 @@ func (s Source) journal() iter.Seq2[[]byte, error] {
 			yield(nil, err)
 			return
 		}
-		var rest []byte // the beginning of the lines that were read last
-		for end := info.Size(); end > 0; {
-			block := make([]byte, min(end, maxBlock))
-			end -= int64(len(block))
-			if _, err := f.ReadAt(block, end); err != nil && !errors.Is(err, io.EOF) {
-				yield(nil, err)
+		reversed(f, info.Size(), yield)
+	}
+}
+
+// reversed yields the lines of a file of that size, the last first.
+func reversed(f io.ReaderAt, size int64, yield func([]byte, error) bool) {
+	var rest []byte // the line through which the last block's beginning went
+	for end := size; end > 0; {
+		block := make([]byte, min(end, maxBlock))
+		end -= int64(len(block))
+		if _, err := f.ReadAt(block, end); err != nil && !errors.Is(err, io.EOF) {
+			yield(nil, err)
+			return
+		}
+		lines := bytes.Split(slices.Concat(block, rest), []byte{'\n'})
+		if end > 0 {
+			rest, lines = lines[0], lines[1:]
+		}
+		for _, text := range slices.Backward(lines) {
+			if !yield(text, nil) {
 				return
-			}
-			lines := bytes.Split(slices.Concat(block, rest), []byte{'\n'})
-			if end > 0 {
-				rest, lines = lines[0], lines[1:]
-			}
-			for _, text := range slices.Backward(lines) {
-				if len(text) > 0 && !yield(text, nil) {
-					return
-				}
 			}
 		}
 	}
