@@ -43,10 +43,15 @@ func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 		return nil, err
 	}
 	s := &Settings{
-		ProjectFile: filepath.Join(e.config.workDir, settings.ProjectFile), UserFile: e.settings.userFile,
-		Settings: []Setting{}, Warnings: warnings,
+		ProjectFile: filepath.Join(e.config.workDir, settings.ProjectFile), UserFile: e.settings.userFile, Warnings: warnings,
 	}
-	layers := e.settings.layers()
+	s.list(e.settings.layers(), providers)
+	return s, nil
+}
+
+// list lists what layers come to together, with what they say of providers.
+func (s *Settings) list(layers settings.Layers, providers userConfigs) {
+	s.Settings = []Setting{}
 	background, at := layers.Background()
 	s.add("background", string(background), at)
 	for _, c := range layers.Commands() {
@@ -72,7 +77,6 @@ func (e *Engine) Settings(ctx context.Context) (*Settings, error) {
 		s.add("providers."+name+".model", p.Model, p.ModelAt)
 	}
 	slices.SortStableFunc(s.Settings, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
-	return s, nil
 }
 
 // sandbox adds what is said of isolation, as JSON: the words of both files count together.

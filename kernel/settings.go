@@ -35,6 +35,7 @@ func WithProviderConfig(provider string, object json.RawMessage) Option {
 type allSettings struct {
 	project, user written
 	userFile      string // absolute path
+	foreign       bool   // that lies inside the project, and is not the user's word
 	// over wins over the files.
 	over []settings.Provider
 	// trusted: the user trusts the project.
@@ -65,7 +66,8 @@ func (c *config) readSettings() (allSettings, error) {
 	}
 	home := c.variable("HOME")
 	s := allSettings{userFile: filepath.Join(dir, settings.FileName), over: c.providerConfigs}
-	s.user.Settings, s.user.found = settings.Read(dir, discovery.Owned(dir, c.workDir, home))
+	s.foreign = discovery.Owned(dir, c.workDir, home)
+	s.user.Settings, s.user.found = settings.Read(dir, s.foreign)
 	trusts := discovery.Trusts(trust.Store{Dir: dir}, c.workDir, home)
 	s.project.Settings, s.project.found = settings.ReadProject(c.workDir, trusts)
 	if ok, err := trusts(c.workDir); err == nil { // the other reader of it reports a damaged file

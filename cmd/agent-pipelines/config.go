@@ -2,22 +2,37 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
-// configVerb is `config`.
-type configVerb struct{}
+// configVerb is `config show`, `config get` and `config set`.
+type configVerb struct {
+	Show configShowVerb `cmd:"" default:"withargs" help:"Show the settings, and which file says them."`
+	Get  configGetVerb  `cmd:"" help:"Print one setting."`
+	Set  configSetVerb  `cmd:"" help:"Change one setting in your config.yaml, or in the project's; comments and other lines stay."`
+}
 
-func (configVerb) run(ctx context.Context, a *app) error {
+// configShowVerb is `config show`.
+type configShowVerb struct {
+	Origin bool `help:"Show what each file says, also where another's word holds."`
+}
+
+func (v *configShowVerb) run(ctx context.Context, a *app) error {
 	return a.use(ctx, func(e *kernel.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
+		}
+		if v.Origin {
+			return a.showOrigins(ctx, e, s)
 		}
 		if a.JSON {
 			printJSON(a.stdout, s)
@@ -34,8 +49,7 @@ const valueWidth = 60
 // writeConfig writes the settings for people.
 func writeConfig(to io.Writer, s *kernel.Settings) error {
 	if len(s.Settings) == 0 {
-		fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
-		return nil
+		return writeNoConfig(to, s)
 	}
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "KEY\tVALUE\tFROM")
@@ -43,4 +57,141 @@ func writeConfig(to io.Writer, s *kernel.Settings) error {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), screen.Clean(row.From))
 	}
 	return table.Flush()
+}
+
+func writeNoConfig(to io.Writer, s *kernel.Settings) error {
+	_, err := fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
+	return err
+}
+
+// showOrigins shows every word of every file.
+func (a *app) showOrigins(ctx context.Context, e *kernel.Engine, s *kernel.Settings) error {
+	all, err := e.Origins(ctx)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		printJSON(a.stdout, struct {
+			ProjectFile string             `json:"project_file"`
+			UserFile    string             `json:"user_file"`
+			Settings    []kernel.Origin    `json:"settings"`
+			Warnings    kernel.Diagnostics `json:"warnings,omitempty"`
+		}{s.ProjectFile, s.UserFile, all, s.Warnings})
+		return nil
+	}
+	writeDiagnostics(a.stderr, s.Warnings)
+	if len(all) == 0 {
+		return writeNoConfig(a.stdout, s)
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KEY\tVALUE\tLAYER\tHOLDS\tFROM")
+	for _, row := range all {
+		holds := "yes"
+		if !row.Counts {
+			holds = "no"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+			screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), row.Layer, holds, screen.Clean(row.From))
+	}
+	return table.Flush()
+}
+
+// configGetVerb is `config get <key>`.
+type configGetVerb struct {
+	Key string `arg:"" help:"The setting, such as defaults.provider."`
+}
+
+// errNotSet says that no file has a setting.
+var errNotSet = errors.New("it is not set")
+
+func (v *configGetVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		s, err := e.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(s.Settings, func(row kernel.Setting) bool { return row.Key == v.Key })
+		if i < 0 {
+			return notSet(s, v.Key)
+		}
+		if a.JSON {
+			printJSON(a.stdout, s.Settings[i])
+			return nil
+		}
+		_, err = fmt.Fprintln(a.stdout, strings.Join(screen.Lines(s.Settings[i].Value), "\n"))
+		return err
+	})
+}
+
+// notSet says why a setting has no value.
+func notSet(s *kernel.Settings, key string) error {
+	within := slices.ContainsFunc(s.Settings, func(row kernel.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
+	if err := kernel.CheckSetting(key); err != nil && !within {
+		return err
+	} else if within {
+		return usageError(key+" has several settings below it", "`%s config show` lists them", program)
+	}
+	return fmt.Errorf("neither %s nor %s says %s: %w", s.ProjectFile, s.UserFile, key, errNotSet)
+}
+
+// configSetVerb is `config set <key> <value>`.
+type configSetVerb struct {
+	Key     string `arg:"" help:"The setting, such as defaults.provider."`
+	Value   string `arg:"" help:"Its value: a text as it is, a number, or YAML such as '{mode: strict}'."`
+	Project bool   `help:"In the project's .claude/config.yaml instead of your own."`
+}
+
+func (v *configSetVerb) run(ctx context.Context, a *app) error {
+	layer := kernel.LayerUser
+	if v.Project {
+		layer = kernel.LayerProject
+	}
+	err := a.use(ctx, func(e *kernel.Engine) error {
+		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
+		if err == nil && !a.JSON {
+			writeDiagnostics(a.stderr, warnings)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.use(ctx, func(e *kernel.Engine) error { // which reads the files as they are now
+		all, err := e.Origins(ctx)
+		if err != nil {
+			return err
+		}
+		return a.reportSet(v.Key, layer, all)
+	})
+}
+
+// reportSet says what was set, and whose word holds where that is another's.
+func (a *app) reportSet(key string, layer kernel.Layer, all []kernel.Origin) error {
+	var set, over *kernel.Origin
+	for i := range all {
+		switch row := &all[i]; {
+		case row.Key != key && !strings.HasPrefix(key, row.Key+"."):
+		case row.Layer == layer:
+			set = row
+		case row.Counts:
+			over = row
+		}
+	}
+	if a.JSON {
+		printJSON(a.stdout, struct {
+			Key   string         `json:"key"`
+			Set   *kernel.Origin `json:"set,omitempty"` // nil for what is not shown: notes of one's own, no value
+			Holds *kernel.Origin `json:"holds,omitempty"`
+		}{key, set, over})
+		return nil
+	}
+	if set == nil {
+		fmt.Fprintf(a.stdout, "%s is set.\n", key)
+		return nil
+	}
+	fmt.Fprintf(a.stdout, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
+	if !set.Counts && over != nil {
+		fmt.Fprintf(a.stdout, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
+	}
+	return nil
 }

@@ -105,6 +105,7 @@ var sentinels = []struct {
 	{kernel.ErrResumable, exitFailed, "resumable_session"},
 	{kernel.ErrNoSession, exitFailed, "no_session"},
 	{kernel.ErrNoPlugin, exitUsage, "no_plugin"},
+	{errNotSet, exitFailed, "not_set"},
 	{kernel.ErrInstalled, exitFailed, "plugin_installed"},
 	{context.Canceled, exitFailed, string(failure.SignalInterrupt)},
 }

@@ -30,7 +30,7 @@ type line struct {
 	Metrics  metricsVerb   `cmd:"" help:"Show what a session took: time, tokens, cost, retries, cycles."`
 	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
-	Config   configVerb    `cmd:"" help:"Show the settings of config.yaml, and which file says them."`
+	Config   configVerb    `cmd:"" help:"Show or change the settings of config.yaml, and which file says them."`
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`

@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Key is the name of a setting, such as defaults.provider.
+type Key struct {
+	Path []string // names of the maps that it is in, and its own
+	Text bool     // its value is a text, whatever it looks like
+}
+
+// String is the key as it is written.
+func (k Key) String() string { return strings.Join(k.Path, ".") }
+
+// The forms of keys, for messages.
+var keyForms = []string{
+	"background", "commands.NAME", "defaults.delay", "defaults.provider", "notify", "providers.NAME.config", "providers.NAME.model",
+	"providers.NAME.sandbox", "sandbox",
+}
+
+// ParseKey reads the name of a setting. What stands behind config and sandbox names a member of it; a command's name may
+// have dots.
+func ParseKey(text string) (Key, error) {
+	parts := strings.Split(text, ".")
+	if slices.Contains(parts, "") {
+		return Key{}, unknownKey(text)
+	}
+	head, rest := parts[0], parts[1:]
+	switch {
+	case private(head):
+		return Key{Path: parts}, nil
+	case head == "background" && len(rest) == 0:
+		return Key{Path: parts, Text: true}, nil
+	case head == "commands" && len(rest) > 0:
+		return Key{Path: []string{head, strings.Join(rest, ".")}, Text: true}, nil
+	case text == "defaults.provider":
+		return Key{Path: parts, Text: true}, nil
+	case text == "defaults.delay", head == "sandbox", text == "notify":
+		return Key{Path: parts}, nil
+	case head == "notify":
+		return Key{}, errors.New("notify is a list: its entries have no names to set them by; change it in the file")
+	case head == "providers" && len(rest) == 2 && rest[1] == "model":
+		return Key{Path: parts, Text: true}, nil
+	case head == "providers" && len(rest) > 1 && (rest[1] == "config" || rest[1] == "sandbox"):
+		return Key{Path: parts}, nil
+	default:
+		return Key{}, unknownKey(text)
+	}
+}
+
+func unknownKey(text string) error {
+	return fmt.Errorf("there is no setting %q (%s)", text, suggest(text, keyForms))
+}
