@@ -27,8 +27,8 @@ func as(role string, lines ...string) []string {
 	return lines
 }
 
-// role is how a node is called in lines about it.
-func role(n *plan.Node) string { return strings.ToUpper(Clean(n.ID)) }
+// role is how a node is called in lines about it: by the part that its stage plays, else by its id.
+func role(n *plan.Node) string { return strings.ToUpper(Clean(cmp.Or(n.Role, n.ID))) }
 
 // contracted tells of a node with a contract, in lines that begin with its role (REQUIREMENTS U135, U226). ok is false
 // for what is told of it as of any other node.
