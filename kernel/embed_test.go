@@ -133,6 +133,31 @@ func TestWithTermination(t *testing.T) {
 	}
 }
 
+// loud says what it is told.
+type loud struct{}
+
+func (loud) Describe() sdk.Component { return sdk.Component{Name: "loud"} }
+func (loud) Run(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	return sdk.HookAnswer{Action: sdk.ActionPause, Reason: "heard " + string(req.Config)}, nil
+}
+
+// U278: a program brings a hook action of its own.
+func TestWithHookAction(t *testing.T) {
+	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}], hooks: {stage_end: [{action: loud, at: last}]}}`)
+	e, err := kernel.NewEngine(isolated(t, root, kernel.WithProvider(agent{}), kernel.WithHookAction(loud{}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	r, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "s"})
+	if err != nil || r.Status != state.Paused || !strings.Contains(r.Reason, `heard {"at":"last"}`) {
+		t.Errorf("result %+v, %v", r, err)
+	}
+	if _, err := kernel.NewEngine(isolated(t, root, kernel.WithHookAction(nil))...); !errors.Is(err, kernel.ErrOptions) {
+		t.Errorf("none: %v", err)
+	}
+}
+
 // U278: a pipeline that lies in no file runs, and its faults say where in the text they are.
 func TestText(t *testing.T) {
 	var prompts []string

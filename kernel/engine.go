@@ -95,6 +95,12 @@ func (e *Engine) register() error {
 		}
 		err = errors.Join(err, e.host.RegisterTermination(t))
 	}
+	for _, a := range e.config.actions {
+		if a == nil {
+			return errors.Join(err, fmt.Errorf("%w: a hook action that is nil", ErrOptions))
+		}
+		err = errors.Join(err, e.host.RegisterHookAction(a))
+	}
 	return err
 }
 

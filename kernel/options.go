@@ -35,6 +35,7 @@ type config struct {
 	skipDelays bool
 	providers  []sdk.Provider
 	strategies []sdk.Termination
+	actions    []sdk.HookAction
 	bundled    []Bundled
 	bundledOff string
 	reattach   string
@@ -100,6 +101,13 @@ func WithProvider(p sdk.Provider) Option {
 // providers ([Engine.RegisterProvider]) holds for it.
 func WithTermination(t sdk.Termination) Option {
 	return func(c *config) { c.strategies = append(c.strategies, t) }
+}
+
+// WithHookAction registers a hook action of this process; its Describe names it, and hooks ask for it by action, checks
+// of nodes by the name check. It wins over plugins' actions of the same name; what holds for providers
+// ([Engine.RegisterProvider]) holds for it.
+func WithHookAction(a sdk.HookAction) Option {
+	return func(c *config) { c.actions = append(c.actions, a) }
 }
 
 // WithDefaultProvider names the provider of stages for which nobody names one. Default: none, which

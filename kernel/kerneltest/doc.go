@@ -15,7 +15,9 @@
 //		kerneltest.AssertIterationCount(t, s, 3)
 //	}
 //
-// Everything but the agents is real: the compiler, the scheduler, the files of the session. Nothing of the machine
+// A pipeline that comes back to a stage is tested by its way: [AssertPath], [AssertCycles], [AssertPrompts].
+//
+// Everything but the agents, and the checks where the fixtures have any, is real: the compiler, the scheduler, the files of the session. Nothing of the machine
 // is seen: no plugin, configuration or environment of the user, unless [Fixtures].Options say so. Delays between
 // iterations are left out; the waits before a retry are those of the pipeline (policy.retry.backoff).
 //

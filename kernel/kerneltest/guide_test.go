@@ -36,3 +36,32 @@ nodes:
 		t.Errorf("the plan was asked for by %q", prompt)
 	}
 }
+
+// What was planned is made step by step, measured, and made again where a test failed, with what it said.
+func TestCycle(t *testing.T) {
+	s := kerneltest.NewMockSession(t, kerneltest.Fixtures{
+		Files: map[string]string{".claude/pipelines/cycle.yaml": `
+name: cycle
+policy: {retry: {backoff: [0]}}
+nodes:
+  - {id: plan, prompt: plan, artifact: {type: task_plan}, transitions: {success: execute}}
+  - {id: execute, prompt: "make ${STEP}", steps: {from: plan, path: "steps[*]", depends_on: needs}, transitions: {success: verify}}
+  - id: verify
+    prompt: verify
+    checks: [{id: tests, type: tests, run: make test, expect: all_pass}]
+    transitions: {success: done, fail: {to: execute, limit: 3}}
+`},
+		Run: kernel.RunOptions{Pipeline: "cycle"},
+		Replies: []kerneltest.Reply{
+			{Node: "plan", Artifact: "steps: [{id: draw, needs: [measure]}, {id: measure}]"},
+		},
+		Checks: []kerneltest.Check{
+			{Node: "verify", Visit: 1, Reason: "1 of 9 tests failed", Failed: []string{"TestLegs"}},
+		},
+	})
+	s.Run()
+	kerneltest.AssertStateStatus(t, s, state.Completed)
+	kerneltest.AssertPath(t, s, "plan", "execute", "verify:fail", "execute", "verify:success")
+	kerneltest.AssertCycles(t, s, map[string]int{"verify:fail->execute": 1})
+	kerneltest.AssertPrompts(t, s, kerneltest.At{Node: "execute", Step: "draw", Visit: 2}, "TestLegs")
+}

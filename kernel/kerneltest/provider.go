@@ -6,22 +6,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Reply is what an agent does. The zero value takes no time, says one line, and leaves a result that asks to go on.
 type Reply struct {
 	// Which requests it is for; all that are set must hold. Provider is one of [Fixtures].Providers, Node a node's
-	// id, Stage a stage's name. Iteration, Attempt and Visit count from 1. Epoch is which start of the session
+	// id, Stage a stage's name, Step the id of one of the node's steps. Iteration, Attempt and Visit count from 1. Epoch is which start of the session
 	// asks: 1 the run, 2 its first resume. Purpose defaults to work; a strategy's question has its own.
 	Provider  string
 	Node      string
 	Stage     string
+	Step      string
 	Iteration int
 	Attempt   int
 	Visit     int
@@ -47,15 +50,28 @@ type Reply struct {
 	Decision string
 	Reason   string
 	Summary  string
-	// Result is the text of result.json in place of these three, whatever it is. NoResult: the agent leaves none.
+	// Outcome is how the agent says that the node ended (success, fail, reject, …), Message why, and Feedback what
+	// whoever works next because of it should know. "": nothing is said of it.
+	Outcome  string
+	Message  string
+	Feedback string
+	// Result is the text of result.json in place of these six, whatever it is. NoResult: the agent leaves none.
 	Result   string
 	NoResult bool
+	// Artifact is the text of the artifact, YAML or JSON, that the agent leaves in a file. "": it leaves none.
+	Artifact string
 }
 
 func (r Reply) fits(provider string, req sdk.ExecuteRequest) bool {
-	return same(r.Provider, provider) && same(r.Node, req.Node) && same(r.Stage, req.Stage) && same(r.Iteration, req.Iteration) &&
+	return same(r.Provider, provider) && same(r.Node, req.Node) && same(r.Stage, req.Stage) && same(r.Step, Step(req)) && same(r.Iteration, req.Iteration) &&
 		same(r.Attempt, req.Attempt) && same(r.Visit, req.Visit) && same(r.Epoch, req.Epoch) &&
 		cmp.Or(r.Purpose, sdk.PurposeWork) == cmp.Or(req.Purpose, sdk.PurposeWork)
+}
+
+// Step is the id of the step that a request is for, "" for a node without steps.
+func Step(req sdk.ExecuteRequest) string {
+	_, place, _, _ := event.Key(req.Key).Parse()
+	return place.Step
 }
 
 // same reports whether a wanted value is unset or met.
@@ -67,6 +83,7 @@ func same[T comparable](wanted, is T) bool {
 // script is what all providers of a session answer by. It is safe for concurrent use.
 type script struct {
 	replies []Reply
+	more    func(provider string, req sdk.ExecuteRequest) Reply
 
 	mu       sync.Mutex // guards:
 	requests []sdk.ExecuteRequest
@@ -80,8 +97,8 @@ func (s *script) check(providers []string) error {
 			return fmt.Errorf("reply %d is for provider %q; Providers are %s", i, r.Provider, strings.Join(providers, ", "))
 		case !slices.Contains([]string{"", "continue", "stop", "error"}, r.Decision):
 			return fmt.Errorf("reply %d decides %q; an agent says continue, stop or error", i, r.Decision)
-		case (r.Result != "" || r.NoResult) && r.Decision+r.Reason+r.Summary != "":
-			return fmt.Errorf("reply %d has a decision, reason or summary beside Result or NoResult", i)
+		case (r.Result != "" || r.NoResult) && r.Decision+r.Reason+r.Summary+r.Outcome+r.Message+r.Feedback != "":
+			return fmt.Errorf("reply %d has a decision, reason, summary, outcome, message or feedback beside Result or NoResult", i)
 		}
 	}
 	return nil
@@ -89,12 +106,15 @@ func (s *script) check(providers []string) error {
 
 func (s *script) take(provider string, req sdk.ExecuteRequest) Reply {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.requests = append(s.requests, req)
+	s.mu.Unlock()
 	for _, r := range s.replies {
 		if r.fits(provider, req) {
 			return r
 		}
+	}
+	if s.more != nil {
+		return s.more(provider, req)
 	}
 	return Reply{}
 }
@@ -130,25 +150,47 @@ func (p provider) Execute(ctx context.Context, req sdk.ExecuteRequest, _ sdk.Exc
 	if err = cmp.Or(err, r.Failure); err != nil {
 		return said, err
 	}
-	if req.Purpose == sdk.PurposeQuestion || r.NoResult {
+	if req.Purpose == sdk.PurposeQuestion {
 		return said, nil
 	}
 	return said, r.leave(req.Paths.Result)
 }
 
-// leave writes the result.
+// artifactFile is where agents leave an artifact, in the directory of the result.
+const artifactFile = "artifact.yaml"
+
+// leave writes the artifact and the result.
 func (r Reply) leave(path string) error {
+	if r.Artifact != "" {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), artifactFile), []byte(r.Artifact), 0o644); err != nil {
+			return err
+		}
+	}
+	if r.NoResult {
+		return nil
+	}
 	text := []byte(r.Result)
 	if r.Result == "" {
 		var err error
-		text, err = json.Marshal(map[string]string{
-			"decision": cmp.Or(r.Decision, "continue"), "reason": r.Reason, "summary": cmp.Or(r.Summary, "done"),
+		text, err = json.Marshal(result{
+			Decision: cmp.Or(r.Decision, "continue"), Reason: r.Reason, Summary: cmp.Or(r.Summary, "done"),
+			Outcome: r.Outcome, Message: r.Message, Feedback: r.Feedback,
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return os.WriteFile(path, text, 0o644)
+}
+
+// result is what a reply leaves in result.json.
+type result struct {
+	Decision string `json:"decision"`
+	Reason   string `json:"reason"`
+	Summary  string `json:"summary"`
+	Outcome  string `json:"outcome,omitempty"`
+	Message  string `json:"message,omitempty"`
+	Feedback string `json:"feedback,omitempty"`
 }
 
 // pass lets time pass, or returns the cause of ctx's end.

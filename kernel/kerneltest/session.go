@@ -25,8 +25,15 @@ type Fixtures struct {
 	// Run says what is run. Session defaults to "test".
 	Run kernel.RunOptions
 	// Replies are what the agents answer: of those that are for a request, the first. A request that none is for
-	// gets the zero Reply.
+	// gets what Script answers, and the zero Reply where there is none.
 	Replies []Reply
+	// Script answers requests that no reply is for, as a node that comes back has another answer each time. It is told
+	// the name of the provider that is asked. In parallel blocks and steps it is called by several at once.
+	Script func(provider string, req sdk.ExecuteRequest) Reply
+	// Checks are what the checks of nodes, and hooks with action check, measure: of those that are for a request, the
+	// first; one that none is for passes. nil: nobody answers for them, and a pipeline with checks needs the true
+	// plugin, by Options.
+	Checks []Check
 	// Providers are the names that are answered for; the first is the provider of stages that name none.
 	// Default: "mock".
 	Providers []string
@@ -67,7 +74,7 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	if len(providers) == 0 {
 		providers = []string{"mock"}
 	}
-	s.script = &script{replies: slices.Clone(fixtures.Replies)}
+	s.script = &script{replies: slices.Clone(fixtures.Replies), more: fixtures.Script}
 	if err := s.script.check(providers); err != nil {
 		t.Fatalf("read the fixtures: %v", err)
 	}
@@ -80,6 +87,9 @@ func NewMockSession(t testing.TB, fixtures Fixtures) *Session {
 	}
 	for _, name := range fixtures.Strategies {
 		options = append(options, kernel.WithTermination(obedient{name}))
+	}
+	if fixtures.Checks != nil {
+		options = append(options, kernel.WithHookAction(checker{slices.Clone(fixtures.Checks)}))
 	}
 	engine, err := kernel.NewEngine(append(options, fixtures.Options...)...)
 	if err != nil {
@@ -198,4 +208,5 @@ func (s *Session) events() (events []event.Event, err error) {
 }
 
 // Requests are what the agents were asked so far, with their whole prompts, in the order in which the requests came.
+// [Step] tells the step that one is for.
 func (s *Session) Requests() []sdk.ExecuteRequest { return s.script.asked() }
