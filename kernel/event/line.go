@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -48,7 +49,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 		l.Data = json.RawMessage("{}")
 	}
 	l.TraceID, l.SpanID, l.ParentSpanID = e.trace()
-	b, err := json.Marshal(l)
+	b, err := plain(l)
 	if err != nil {
 		return dst, fmt.Errorf("render event %s: %w", e.Type, err)
 	}
@@ -56,6 +57,17 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 		return dst, fmt.Errorf("render event %s: %w: %d bytes, at most %d", e.Type, ErrTooLong, len(b)+1, MaxLine)
 	}
 	return append(append(dst, b...), '\n'), nil
+}
+
+// plain is JSON as people read and grep it: <, > and & stand for themselves.
+func plain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
 // trace derives W3C trace and span ids from the run and the key, so that a replay yields the same
