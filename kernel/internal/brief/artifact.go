@@ -70,7 +70,7 @@ func (s Source) step() ([]Section, error) {
 		return nil, nil
 	}
 	data, err := s.Dir.ReadRef(step.Item)
-	return []Section{{Kind: Fact, Name: "step " + s.Place.Step, Text: string(data)}}, err
+	return []Section{{Kind: Fact, Name: "step " + s.Place.Step, Text: s.unsaid(string(data))}}, err
 }
 
 // stepCriteria is what the step and what it belongs to have to come to; outside steps what the artifact that the node

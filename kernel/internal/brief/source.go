@@ -67,18 +67,20 @@ func (s Source) Sections(strategy string) ([]Section, error) {
 		}
 		all = append(all, sections...)
 	}
-	return slices.DeleteFunc(all, s.said), nil
+	return slices.DeleteFunc(all, func(s Section) bool { return strings.TrimSpace(s.Text) == "" }), nil
 }
 
-// said reports whether a section is empty or the prompt has all of it.
-func (s Source) said(section Section) bool {
-	text := strings.TrimSpace(section.Text)
-	return text == "" || strings.Contains(s.Prompt, text) || strings.Contains(s.Prompt, strings.TrimSpace(Escape(text)))
+// unsaid is a text of which the prompt may have a copy, "" if it has.
+func (s Source) unsaid(text string) string {
+	if strings.Contains(s.Prompt, strings.TrimSpace(Escape(text))) || strings.Contains(s.Prompt, strings.TrimSpace(text)) {
+		return ""
+	}
+	return text
 }
 
 // request is what the run was started with: the words and files of whoever started it.
 func (s Source) request() ([]Section, error) {
-	sections := []Section{{Kind: Fact, Name: "request", Text: s.Plan.ContextOf(s.Node)}}
+	sections := []Section{{Kind: Fact, Name: "request", Text: s.unsaid(s.Plan.ContextOf(s.Node))}}
 	files, err := s.Inputs.Initial(s.State, s.Place.Outer())
 	if err != nil {
 		return nil, err
@@ -231,7 +233,7 @@ func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 		return nil, err
 	}
 	feedback, err := s.feedback(ns.Loop.Feedback)
-	return append(append(sections, said...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: feedback}), err
+	return append(append(sections, said...), artifact, Section{Kind: Talk, Name: "feedback of " + n.ID, Text: s.unsaid(feedback)}), err
 }
 
 // outputs are the outputs of a node's newest visit: all of them, or the last one of each place.
