@@ -124,6 +124,11 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("MOCK_CASES", cases)
+	examples, err := filepath.Abs("../../examples")
+	if err != nil {
+		return err
+	}
+	env.Setenv("EXAMPLES", examples)
 	if err := privateTmux(env); err != nil {
 		return err
 	}
