@@ -54,7 +54,7 @@ func (v *rejectVerb) run(ctx context.Context, a *app) error {
 type answerVerb struct {
 	Session  string  `arg:"" help:"The session that asks."`
 	Question string  `arg:"" help:"The question's id."`
-	Answer   string  `arg:"" help:"approve or reject; any other text is feedback, where the question takes it."`
+	Answer   string  `arg:"" help:"approve or reject; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
 	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection."`
 	goOnFlags
 }
@@ -72,7 +72,7 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 		if v.Text != nil {
 			return usageError(fmt.Sprintf("%q is neither approve nor reject", v.Answer), "with --text say one of them")
 		}
-		o.Answer, o.Text = event.AnswerReject, v.Answer
+		o.Answer, o.Text = "", v.Answer // which the question decides
 	}
 	return a.answer(ctx, o, v.goOnFlags)
 }
@@ -141,6 +141,9 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 			q = open[0]
 			o.Question = q.ID
 		}
+		if o.Answer == "" {
+			o.Answer = meant(q)
+		}
 		if err := e.Answer(ctx, o); err != nil {
 			return err
 		}
@@ -166,6 +169,15 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 	fmt.Fprintln(a.stdout, outcome(q, o, s))
 	writeResume(a.stdout, s.ResumeCommand)
 	return nil
+}
+
+// meant is the answer that a text alone stands for: words to an escalation are for whoever works next, to other questions
+// they say what is to be done better.
+func meant(q kernel.Question) string {
+	if q.Kind == event.QuestionEscalation && !q.AcceptFeedback {
+		return event.AnswerApprove
+	}
+	return event.AnswerReject
 }
 
 // outcome says what became of an answer.

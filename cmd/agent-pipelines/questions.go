@@ -181,8 +181,16 @@ func writeCommands(to io.Writer, q kernel.Question) {
 	if q.Kind == event.QuestionTool {
 		reject, feedback = "To reject:", "To reject with a reason:"
 	}
+	approve, words, anew := "To approve:", "", ""
+	if q.Kind == event.QuestionEscalation && q.Commands.Approve != "" {
+		approve, words = "To go on:", q.Commands.Approve+" --context TEXT"
+	}
+	if q.Code == failure.CycleLimit.Code() {
+		anew = program + " resume " + q.Session + " --reset-cycles"
+	}
 	for _, c := range []struct{ name, line string }{
-		{"To approve:", q.Commands.Approve}, {reject, q.Commands.Reject}, {feedback, q.Commands.Feedback},
+		{approve, q.Commands.Approve}, {"To go on with words for the next prompt:", words}, {"To go on and count the cycles anew:", anew},
+		{reject, q.Commands.Reject}, {feedback, q.Commands.Feedback},
 	} {
 		if c.line != "" {
 			fmt.Fprintln(to, "  "+c.name+" "+c.line)

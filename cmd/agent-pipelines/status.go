@@ -79,6 +79,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	}
 	writeWaiting(to, s.Questions)
 	writeResume(to, s.ResumeCommand)
+	if skips(s) {
+		fmt.Fprintf(to, "To go on without what failed: %s --skip-failed-step\n", s.ResumeCommand)
+	}
 	if s.RepairCommand != "" {
 		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
 	}

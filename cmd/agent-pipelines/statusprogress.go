@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -31,6 +32,12 @@ func writeProgress(to io.Writer, row func(name, text string), s *kernel.Status) 
 			row("Budget", orElse(b.Scope, "session")+": "+text)
 		}
 	}
+}
+
+// skips reports whether a resume can leave out a step that failed.
+func skips(s *kernel.Status) bool {
+	failed := func(step kernel.StepStatus) bool { return step.Status == state.StepFailed }
+	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
 }
 
 // stepsOf is "execute: 3/5 done".

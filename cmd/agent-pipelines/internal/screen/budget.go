@@ -11,7 +11,7 @@ import (
 )
 
 // Spent says what of a ceiling is used up: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (2 attempts did not say, and
-// count as what was reserved)". "" for a ceiling that bounds nothing.
+// counted as reserved)". "" for a ceiling that bounds nothing.
 func Spent(of plan.Cost, c state.Charge) string {
 	var parts []string
 	unknown := 0
@@ -28,7 +28,7 @@ func Spent(of plan.Cost, c state.Charge) string {
 	}
 	text := strings.Join(parts, ", ")
 	if unknown > 0 {
-		text += fmt.Sprintf(" (%s did not say, and count as what was reserved)", count(unknown, "attempt"))
+		text += fmt.Sprintf(" (unknown for %s: counted as reserved)", count(unknown, "attempt"))
 	}
 	return text
 }

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -105,8 +106,8 @@ func TestContract(t *testing.T) {
 		{
 			"success", s.tell(event.NodeComplete, "0", 1, event.NodeCompleteData{Name: "execute", Status: "complete", Outcome: "success", To: "1"}),
 			[]string{
-				"[EXECUTE] ✓ success", "[ORCHESTRATOR] Budget: cost $0.5000 / $2.0000 (1 attempt did not say, and count as what was reserved)",
-				"[EXECUTE] Budget: tokens 2,450 / 4,000 (2 attempts did not say, and count as what was reserved)", "",
+				"[EXECUTE] ✓ success", "[ORCHESTRATOR] Budget: cost $0.5000 / $2.0000 (unknown for 1 attempt: counted as reserved)",
+				"[EXECUTE] Budget: tokens 2,450 / 4,000 (unknown for 2 attempts: counted as reserved)", "",
 			},
 		},
 		{
@@ -115,7 +116,7 @@ func TestContract(t *testing.T) {
 			}),
 			[]string{
 				"[VERIFY] ✗ fail", "[EXECUTE] Cycle 1/3 verify:fail -> execute: 2 failed",
-				"[ORCHESTRATOR] Budget: cost $0.5000 / $2.0000 (1 attempt did not say, and count as what was reserved)", "",
+				"[ORCHESTRATOR] Budget: cost $0.5000 / $2.0000 (unknown for 1 attempt: counted as reserved)", "",
 			},
 		},
 		{
@@ -164,4 +165,42 @@ func TestContractDetails(t *testing.T) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
+}
+
+// U135: the live lines show the step, the cycle and the money.
+func TestContractLive(t *testing.T) {
+	s := cycleStory()
+	var st status
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(u kernel.Update, step string) kernel.Update { u.Event.Cursor.Step = step; return u }
+	look := func(want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, st.lines(now)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	const money = "  cost $0.5000 / $2.0000 (unknown for 1 attempt: counted as reserved)"
+	begin := func(step string) {
+		st.take(at(s.tell(event.IterationStart, "0", 1, event.IterationStartData{}), step), now)
+	}
+	begin("s2")
+	look("⠋ execute · step 2/3 · mock · 0:00", money)
+	st.take(at(s.tell(event.AttemptComplete, "0", 1, event.AttemptCompleteData{}), "s2"), now)
+	look("⠋ execute · step 2/3 · mock · 0:00", money+" · checking the work")
+	st.take(at(s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2"}), "s2"), now)
+	if lines := st.lines(now); lines != nil {
+		t.Errorf("%q after the end", lines)
+	}
+	st.take(s.tell(event.NodeComplete, "1", 1, event.NodeCompleteData{Edge: "verify:fail->execute", Cycle: 1, Limit: 3}), now)
+	begin("s1")
+	look("⠋ execute · step 1/3 · mock · 0:00 · cycle 1/3", money)
+	s.plan.Nodes[0].Steps.Parallel = true
+	st.take(at(s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2"}), "s2"), now)
+	st.running = nil
+	begin("s3")
+	begin("s1")
+	look("⠋ s1: execute · step 1/3 · mock · 0:00", "⠋ s3: execute · step 3/3 · mock · 0:00", money+" · cycle 1/3")
+	st.take(s.tell(event.NodeComplete, "1", 1, event.NodeCompleteData{Outcome: "success"}), now)
+	begin("s1")
+	look("⠋ s1: execute · step 1/3 · mock · 0:00", money)
 }

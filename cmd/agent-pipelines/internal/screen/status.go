@@ -16,12 +16,21 @@ import (
 // status is what a live view shows: the attempts under way and what is known of them.
 type status struct {
 	total   event.Usage
+	ceiling string // what of the session's is used up, "" for none
+	cycle   cycle
 	running []*activity // one; in a parallel block one for each provider, in the order of their names
+}
+
+// cycle is the newest return over a counted edge, until its source ends another way.
+type cycle struct {
+	from string // path of the source
+	text string // "cycle 1/3", "" for none
 }
 
 // activity is one iteration under way.
 type activity struct {
-	branch    string // the provider of a parallel block, "" outside
+	branch    string // the provider of a parallel block, or one of several steps at a time; "" outside
+	step      string // "step 2/5", "" for none
 	stage     string
 	provider  string
 	iteration int
@@ -44,11 +53,19 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 		return false
 	}
 	s.total = u.State.Usage
+	if p := u.Plan.Pipeline.Policy; p != nil && p.Cost != nil {
+		s.ceiling = Spent(*p.Cost, u.State.Charges[""])
+	}
 	e := *u.Event
-	switch a := s.of(branch(e)); e.Type {
+	lane := laneOf(u)
+	switch a := s.of(lane); e.Type {
 	case event.IterationStart:
-		s.end(branch(e))
+		s.end(lane)
 		s.begin(u, now)
+	case event.StepComplete:
+		s.end(lane)
+	case event.AttemptComplete, event.CheckResult:
+		a.current, a.progress, a.doing = nil, sdk.Progress{}, "checking the work"
 	case event.Retry:
 		a.attempt, a.current, a.progress, a.doing = e.Attempt, nil, sdk.Progress{}, ""
 	case event.IterationComplete, event.Error:
@@ -69,13 +86,40 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 		}
 		a.doing = "waiting"
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
-		s.end(branch(e))
-	case event.NodeComplete, event.SessionPaused, event.SessionComplete, event.SessionAborted:
+		s.end(lane)
+	case event.NodeComplete:
+		s.running = nil
+		s.returned(e)
+	case event.SessionPaused, event.SessionComplete, event.SessionAborted:
 		s.running = nil
 	default:
 		return false
 	}
 	return true
+}
+
+// laneOf is whose work an event is about, among those who work side by side.
+func laneOf(u kernel.Update) string {
+	c := u.Event.Cursor
+	if c == nil || c.Step == "" {
+		return branch(*u.Event)
+	}
+	if n := u.Plan.Find(c.NodePath); n != nil && n.Steps != nil && n.Steps.Parallel {
+		return c.Step
+	}
+	return ""
+}
+
+// returned takes note of the end of a node.
+func (s *status) returned(e event.Event) {
+	d, err := event.Decode[event.NodeCompleteData](e)
+	switch {
+	case err != nil || e.Cursor == nil:
+	case d.Edge != "":
+		s.cycle = cycle{e.Cursor.NodePath, fmt.Sprintf("cycle %d/%d", d.Cycle, d.Limit)}
+	case s.cycle.from == e.Cursor.NodePath:
+		s.cycle = cycle{}
+	}
 }
 
 // of is what runs for a branch, and something that nobody sees if nothing does.
@@ -94,18 +138,21 @@ func (s *status) end(branch string) {
 
 func (s *status) begin(u kernel.Update, now time.Time) {
 	e := *u.Event
-	a := &activity{branch: branch(e), attempt: max(e.Attempt, 1), since: now}
+	a := &activity{branch: laneOf(u), attempt: max(e.Attempt, 1), since: now}
 	if c := e.Cursor; c != nil {
 		a.iteration = c.Iteration
 		n := u.Plan.Find(c.NodePath)
-		if a.branch != "" {
+		if c.Provider != "" {
 			n = place{Update: u}.stage(e)
+		}
+		if c.Step != "" && n != nil {
+			a.step = strings.ToLower(stepName(place{Update: u, node: n}, c.Step))
 		}
 		if n != nil {
 			a.stage, a.provider, a.limit = n.ID, providerOf(n), n.Termination.Max()
 		}
 	}
-	if a.branch != "" { // the plan does not say what runs there
+	if branch(e) != "" { // the plan does not say what runs there
 		d, _ := event.Decode[event.IterationStartData](e) // what cannot be read is not shown
 		a.provider = providerOf(&plan.Node{Provider: &plan.Provider{Type: d.Provider, Model: d.Model}})
 	}
@@ -117,10 +164,10 @@ func (s *status) begin(u kernel.Update, now time.Time) {
 // what all of them consumed.
 func (s *status) lines(now time.Time) []string {
 	var lines []string
-	usage := Usage(s.used())
+	usage := joined(Usage(s.used()), s.ceiling)
 	for _, a := range s.running {
 		if a.branch == "" {
-			lines = append(lines, Clean(a.head(now)))
+			lines = append(lines, Clean(joined(a.head(now), s.cycle.text)))
 			if work := joined(usage, a.work()); work != "" {
 				lines = append(lines, "  "+Clean(work))
 			}
@@ -128,8 +175,8 @@ func (s *status) lines(now time.Time) []string {
 		}
 		lines = append(lines, Clean(joined(a.head(now), a.work())))
 	}
-	if len(lines) > 0 && usage != "" {
-		lines = append(lines, "  "+usage)
+	if last := joined(usage, s.cycle.text); len(lines) > 0 && last != "" {
+		lines = append(lines, "  "+last)
 	}
 	return lines
 }
@@ -140,7 +187,11 @@ func (a *activity) head(now time.Time) string {
 	if a.branch != "" {
 		name = a.branch + ": " + a.stage
 	}
-	head := fmt.Sprintf("%c %s · iteration %s · %s · %s", spinner(running), name, a.of(), a.provider, Clock(running))
+	at := "iteration " + a.of()
+	if a.step != "" {
+		at = a.step
+	}
+	head := fmt.Sprintf("%c %s · %s · %s · %s", spinner(running), name, at, a.provider, Clock(running))
 	if a.attempt > 1 {
 		head += fmt.Sprintf(" · attempt %d", a.attempt)
 	}
