@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// Spent says what of a ceiling is used up: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (2 attempts did not say, and
+// Spent says what of a ceiling is used up: "tokens 2,450 / 4,000, cost $0.0213 / $2.0000 (unknown for 2 attempts:
 // counted as reserved)". "" for a ceiling that bounds nothing.
 func Spent(of plan.Cost, c state.Charge) string {
 	var parts []string
