@@ -103,6 +103,9 @@ func (s *session) happened(e event.Event, st state.State) {
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
+	for _, warning := range budgetWarnings(s.plan, e, st) {
+		s.note(event.New(event.BudgetWarning, e.Cursor, "", warning))
+	}
 	switch e.Type {
 	case event.NodeComplete:
 		s.derive(e, st)

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -86,6 +87,23 @@ func budgets(p *plan.Plan, st state.State) []BudgetStatus {
 	}
 	for n := range p.All() {
 		add(n.Path)
+	}
+	return all
+}
+
+// budgetWarnings are the marks of policy.cost.warn_usd that the event has passed; st is the state after it.
+func budgetWarnings(p *plan.Plan, e event.Event, st state.State) []event.BudgetWarningData {
+	var all []event.BudgetWarningData
+	for _, scope := range slices.Sorted(maps.Keys(st.Charges)) {
+		charge := st.Charges[scope]
+		if charge.WarnedAt == 0 || charge.WarnedAt != e.Seq {
+			continue
+		}
+		for _, c := range p.Ceilings(scope) {
+			if c.Scope == scope {
+				all = append(all, event.BudgetWarningData{Scope: scope, SpentUSD: charge.USD, WarnUSD: c.Cost.WarnUSD, MaxUSD: c.Cost.MaxUSD})
+			}
+		}
 	}
 	return all
 }

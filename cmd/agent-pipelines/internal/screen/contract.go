@@ -80,6 +80,9 @@ func (n *Narrator) worked(at place, e event.Event) []string {
 	case event.IterationStart:
 		return iterated(at, e)
 	case event.IterationComplete:
+		if e.Key.Kind() == event.KeyAttempt { // of a step: no line of its own tells of its attempt
+			return append(n.consumed(e), settled(at, e)...)
+		}
 		return settled(at, e)
 	default:
 		d, err := event.Decode[event.FailureData](e)
@@ -136,7 +139,7 @@ func outcomeOf(e event.Event) string {
 		return "ended"
 	}
 	reason := d.Reason
-	if d.Edge != "" || toldBefore(d) { // which has a line of its own
+	if d.Edge != "" || toldBefore(d) || d.Outcome == string(plan.OutcomeSuccess) { // which has a line of its own, or tells nothing
 		reason = ""
 	}
 	return verdict(cmp.Or(d.Outcome, d.Status), reason)
