@@ -39,6 +39,17 @@ func Stages(provider string, stages int) string {
 	return b.String()
 }
 
+// Told is the text of a pipeline of one stage that runs so many iterations, whose agent is told all there is, within
+// a budget that is too small for it.
+func Told(provider string, runs int) string {
+	return fmt.Sprintf(`name: bench
+inputs: [request.md]
+policy: {budget: {total: 60000, shares: {work: 50}}}
+nodes:
+  - {id: work, prompt: "Do it, see ${CTX}.", provider: %s, runs: %d, policy: {context: full}}
+`, provider, runs)
+}
+
 // Cycle is the text of a pipeline of two stages, of which the second one sends the first one back so many times as long
 // as it fails.
 func Cycle(provider string, returns int) string {

@@ -22,6 +22,8 @@ type Effort struct {
 	MemoryRuns, MemoryIterations int
 	// History is the number of earlier iterations that a context is prepared with, in so many runs.
 	History, HistoryRuns int
+	// Told is the number of iterations in a session whose agent is told all there is.
+	Told int
 	// JournalRounds of the rows about the journal.
 	JournalRounds int
 	// Young, Middle and Old are the iterations that sessions of different ages are at when they are compared, in
@@ -36,7 +38,7 @@ type Effort struct {
 func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
-		History: 200, HistoryRuns: 5, JournalRounds: 30, BashRuns: 10,
+		History: 200, HistoryRuns: 5, Told: 40, JournalRounds: 30, BashRuns: 10,
 		Young: 10, Middle: 450, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
 	}
 }
@@ -45,7 +47,7 @@ func Full() Effort {
 func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
-		History: 3, HistoryRuns: 1, JournalRounds: 1, BashRuns: 1,
+		History: 3, HistoryRuns: 1, Told: 4, JournalRounds: 1, BashRuns: 1,
 		Young: 1, Middle: 3, Old: 6, LongRounds: 2,
 	}
 }
@@ -69,6 +71,7 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, t
 		{"iterations", b.iterations},
 		{"a long session", b.long},
 		{"context", b.contexts},
+		{"briefs", b.briefs},
 		{"calls", b.calls},
 		{"journal", b.journal},
 		{"starts", b.starts},

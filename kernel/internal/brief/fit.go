@@ -29,8 +29,9 @@ type Cut struct {
 func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
 	sizes, total := make([]int, len(kept)), 0
-	for i, s := range kept {
-		sizes[i] = count(s.render())
+	for i := range kept {
+		kept[i].Text = Escape(kept[i].Text)
+		sizes[i] = count(kept[i].render())
 		total += sizes[i]
 	}
 	var cuts []Cut

@@ -42,16 +42,15 @@ var imitation = regexp.MustCompile(`(?i)\[[\s\[]*\[\s*(/?\s*agent-pipelines)`)
 func Escape(text string) string { return imitation.ReplaceAllString(text, "[ $1") }
 
 // Fence is a text as a section: with its name before it and after it, and nothing in it that looks like that.
-func Fence(name, text string) string {
-	name = label(name)
-	var b strings.Builder
-	b.WriteString(border + ": " + name + "]]\n")
-	b.WriteString(Escape(text))
-	if !strings.HasSuffix(text, "\n") {
-		b.WriteByte('\n')
+func Fence(name, text string) string { return Section{Name: name, Text: Escape(text)}.render() }
+
+// render is a section whose text is escaped already.
+func (s Section) render() string {
+	name, end := label(s.Name), ""
+	if !strings.HasSuffix(s.Text, "\n") {
+		end = "\n"
 	}
-	b.WriteString(border + ": end of " + name + "]]\n")
-	return b.String()
+	return border + ": " + name + "]]\n" + s.Text + end + border + ": end of " + name + "]]\n"
 }
 
 // maxLabel bounds a name, in characters.
@@ -75,13 +74,11 @@ func label(name string) string {
 	return name
 }
 
-func (s Section) render() string { return Fence(s.Name, s.Text) }
-
 // Render is the text of a brief, "" for no sections.
 func Render(sections []Section) string {
 	var b strings.Builder
 	for _, s := range sections {
-		b.WriteString(s.render())
+		b.WriteString(Fence(s.Name, s.Text))
 	}
 	return b.String()
 }

@@ -1,0 +1,83 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// What there is to be told in the rows about briefs: so much of a file that the session was given, and so many files in
+// the project.
+const (
+	toldBytes = 200 << 10
+	toldFiles = 400
+)
+
+// briefs is how long it takes to tell an agent all that strategy full tells, cut to half of what there is, beside the
+// target and beside reading the same files.
+func (b *bench) briefs(ctx context.Context) ([]table.Row, error) {
+	p, err := b.Project(ground.Told("inside", b.Told))
+	if err != nil {
+		return nil, err
+	}
+	if err := fill(p.Dir); err != nil {
+		return nil, err
+	}
+	var ours, theirs sample.Series
+	for n := range b.HistoryRuns {
+		session := fmt.Sprintf("s%d", n)
+		v, err := b.runInside(ctx, p, session)
+		if err != nil {
+			return nil, err
+		}
+		times := sample.Series(v.preparations())
+		ours = append(ours, times[len(times)/2:].Median())
+		read, err := medianOf(b.Told-b.Told/2, func() error { return readTold(p, session) })
+		if err != nil {
+			return nil, err
+		}
+		theirs = append(theirs, read)
+	}
+	what := fmt.Sprintf("context and prompt of an iteration with strategy full: %d KB given, %d files, up to %d outputs before it (seed 000)", toldBytes>>10, toldFiles, b.Told-1)
+	each := b.Told - b.Told/2
+	return []table.Row{
+		{What: what, Ours: ours, Each: each, Peer: "target", Theirs: sample.Constant(contextTarget, len(ours))},
+		{What: what, Ours: ours, Each: each, Peer: "reading the same files and lists of files", Theirs: theirs},
+	}, nil
+}
+
+// fill makes the project's files.
+func fill(dir string) error {
+	text := strings.Repeat("This is one line of what was asked for.\n", toldBytes/40)
+	errs := []error{os.WriteFile(filepath.Join(dir, "request.md"), []byte(text), 0o600)}
+	for i := range toldFiles {
+		folder := filepath.Join(dir, "src", fmt.Sprintf("p%02d", i%20))
+		errs = append(errs, os.MkdirAll(folder, 0o750), os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%03d.go", i)), []byte("package x\n"), 0o600))
+	}
+	return errors.Join(errs...)
+}
+
+// readTold reads what an iteration in the middle of a session is told of.
+func readTold(p *ground.Project, session string) error {
+	err := filepath.WalkDir(p.Dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == ".claude" {
+			return fs.SkipDir
+		}
+		return err
+	})
+	outputs, globErr := filepath.Glob(filepath.Join(p.Session(session), "stage-00-work", "iterations", "*", "output.md"))
+	errs := []error{err, globErr}
+	for _, file := range append(outputs[:len(outputs)*3/4], filepath.Join(p.Dir, "request.md")) {
+		_, err := os.ReadFile(file)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
