@@ -130,6 +130,9 @@ type outcome struct {
 
 var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|(?m:^\s*(created_at|duration_seconds): .*$)|PL-\d{14}-[0-9a-f]{8}`)
 
+// timed are references to files that say how long something took, or when: what they say is compared without that.
+var timed = regexp.MustCompile(`("path":"[^"]*(?:checks/[^"]*\.json|artifacts/[^"]*\.yaml)"),"sha256":"[0-9a-f]+","size":\d+`)
+
 func (w world) outcome() outcome {
 	w.t.Helper()
 	session := filepath.Join(w.root, ".claude/pipeline-runs/s")
@@ -186,6 +189,7 @@ func (w world) events(path string) []string {
 		_ = json.Unmarshal(e.Cursor, &cursor) // null for events of no place
 		if slices.Contains(lasting, e.Type) {
 			data := volatile.ReplaceAllString(strings.ReplaceAll(string(e.Data), w.root, "<ROOT>"), "~")
+			data = timed.ReplaceAllString(data, "$1")
 			lines[cursor.Provider] = append(lines[cursor.Provider], fmt.Sprintf("%s %s %s %s", e.Type, e.Key, e.Cursor, data))
 		}
 	}
