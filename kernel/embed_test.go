@@ -247,6 +247,8 @@ func TestPlanByHand(t *testing.T) {
 		"no provider":     {Plan: hand(func(n *plan.Node) { n.Provider = nil })},
 		"a model over it": {Plan: whole, Model: "m"},
 		"inputs over it":  {Plan: whole, Inputs: []string{"x"}},
+		"a node left out": {Plan: whole, Skip: []string{"x"}},
+		"fewer cycles":    {Plan: whole, MaxCycles: 1},
 	} {
 		o.Session = "refused"
 		if _, err := e.Run(t.Context(), o); !errors.Is(err, kernel.ErrOptions) {

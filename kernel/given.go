@@ -31,8 +31,8 @@ func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) 
 // given is the source of a run whose plan the caller has: a copy, for this session. What is wrong with it is
 // [ErrOptions].
 func (e *Engine) given(o RunOptions, now time.Time) (*source, error) {
-	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs) > 0 {
-		return nil, fmt.Errorf("%w: a plan has its provider, model and inputs; give them to Compile", ErrOptions)
+	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs)+len(o.Skip)+len(o.Timeouts)+o.MaxCycles > 0 {
+		return nil, fmt.Errorf("%w: a plan has its provider, model and inputs, and what is left out, how long nodes may take and how often edges lead back; give them to Compile", ErrOptions)
 	}
 	p, err := copyPlan(o.Plan)
 	if err != nil {

@@ -82,8 +82,11 @@ func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) com
 	return compile.Request{
 		Roots:   e.roots(),
 		Session: o.Session, Now: time.Now(), Catalog: known, Defaults: said.defaults(), DefaultProvider: e.config.fallback,
-		Overrides: compile.Overrides{Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox},
-		Env:       compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
+		Overrides: compile.Overrides{
+			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox,
+			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles,
+		},
+		Env: compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
 	}
 }
 

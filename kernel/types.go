@@ -21,8 +21,8 @@ type RunOptions struct {
 	Stage string
 	Max   int
 	// Plan is a plan that is there already: from [Engine.Compile], or made by the program. It is not changed,
-	// and may be run in several sessions, at once too. Context and Commands go over what it says; Provider,
-	// Model and Inputs are in a plan for good, and refused beside one.
+	// and may be run in several sessions, at once too. Context and Commands go over what it says, but for the commands
+	// in its checks; Provider, Model, Inputs, Skip, Timeouts and MaxCycles are in a plan for good, and refused beside one.
 	Plan *plan.Plan
 	// Runs is how often the whole pipeline runs in the session, one run after the other. 0 and 1: once. A
 	// stage repeats by Max alone.
@@ -36,6 +36,14 @@ type RunOptions struct {
 	Context  string
 	Inputs   []string
 	Commands map[string]string
+	// Skip are the ids of nodes of the pipeline itself that are left out: their outcome is skip. One that is required
+	// is a fault, as is one that does not exist.
+	Skip []string
+	// Timeouts are those of attempts by the ids of nodes, over policy.timeout in the files; nodes of embedded pipelines
+	// and stages of blocks included.
+	Timeouts map[string]time.Duration
+	// MaxCycles is how often each edge that leads back may be taken, 1 to 10. 0: as the files say.
+	MaxCycles int
 	// Sandbox is the least isolation of every plugin process of the session, also when it is resumed; the files
 	// can only narrow it, and their paths are not granted beside its own. Nil: as the files and the user's
 	// settings say.

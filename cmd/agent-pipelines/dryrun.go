@@ -22,7 +22,9 @@ type dryRunVerb struct {
 	Context  string            `help:"As the run's."`
 	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
-	Assume   map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error. May be given several times."`
+	flowFlags
+
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error. May be given several times."`
 }
 
 func (v *dryRunVerb) run(ctx context.Context, a *app) error {
@@ -64,7 +66,7 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 }
 
 func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
-	flags := runFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	flags := runFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command, flowFlags: v.flowFlags}
 	o, err := flags.options(a)
 	if err != nil {
 		return o, err

@@ -25,6 +25,7 @@ type runFlags struct {
 	placeFlags
 	cleanedFlag
 	waitFlags
+	flowFlags
 	sandboxFlags
 }
 
@@ -35,6 +36,9 @@ func (f *runFlags) check() error {
 			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
 	}
 	if _, err := f.sandboxFlags.said(); err != nil {
+		return err
+	}
+	if err := f.over(&kernel.RunOptions{}); err != nil {
 		return err
 	}
 	_, err := f.placeFlags.said()
@@ -55,7 +59,7 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 	if err != nil {
 		return kernel.RunOptions{}, err
 	}
-	return kernel.RunOptions{
+	o := kernel.RunOptions{
 		Sandbox:  asked,
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
@@ -64,7 +68,8 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 		EnvProvider: a.getenv("CLAUDE_PIPELINE_PROVIDER"),
 		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.getenv("CLAUDE_PIPELINE_CONTEXT"),
-	}, nil
+	}
+	return o, f.over(&o)
 }
 
 // arguments are flags that make the same options in another process, whatever its environment says.
@@ -83,6 +88,7 @@ func (f *runFlags) arguments(o kernel.RunOptions) []string {
 	for _, name := range slices.Sorted(maps.Keys(o.Commands)) {
 		args = append(args, "--command="+name+"="+o.Commands[name])
 	}
+	args = append(args, flowArguments(o)...)
 	args = append(args, sandboxArguments(o.Sandbox)...)
 	if o.Force {
 		args = append(args, "--force")
@@ -109,6 +115,7 @@ func (f *runFlags) ignoredOnResume() string {
 			ignored = append(ignored, flag.name)
 		}
 	}
+	ignored = append(ignored, f.flowFlags.given()...)
 	if len(ignored) == 0 {
 		return ""
 	}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// flowFlags are what the command line says over the way through a pipeline.
+type flowFlags struct {
+	Skip       []string `sep:"none" placeholder:"NODE" group:"Flow:" help:"Leave a node out. One that is required cannot be. May be given several times."`
+	SkipVerify bool     `group:"Flow:" help:"The same as --skip=verify."`
+	Timeout    []string `sep:"none" placeholder:"NODE=SECONDS" group:"Flow:" help:"How long an attempt of a node may take, whatever the files say. May be given several times."`
+	MaxCycles  cycles   `placeholder:"N" group:"Flow:" help:"How often each edge that leads back may be taken, 1 to 10, whatever the files say."`
+}
+
+// cycles is how often an edge may be taken, 0 where the command says nothing.
+type cycles int
+
+// mostCycles is the most that the kernel allows (K31).
+const mostCycles = 10
+
+// UnmarshalText reads a number from 1 to 10.
+func (c *cycles) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 || n > mostCycles {
+		return fmt.Errorf("an edge cannot be taken %q times: give a number from 1 to %d, or leave it out", text, mostCycles)
+	}
+	*c = cycles(n)
+	return nil
+}
+
+// over says the flags in a run's options.
+func (f *flowFlags) over(o *kernel.RunOptions) error {
+	o.Skip, o.MaxCycles = slices.Clone(f.Skip), int(f.MaxCycles)
+	if f.SkipVerify && !slices.Contains(o.Skip, "verify") {
+		o.Skip = append(o.Skip, "verify")
+	}
+	for _, said := range f.Timeout {
+		i := strings.LastIndexByte(said, '=') // an id may hold one
+		if i < 1 {
+			return usageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write a node and seconds, as in --timeout=execute=300")
+		}
+		node := said[:i]
+		seconds, err := strconv.ParseFloat(said[i+1:], 64)
+		limit := time.Duration(seconds * float64(time.Second))
+		if err != nil || limit <= 0 || limit > maxTimeout {
+			return usageError(fmt.Sprintf("--timeout cannot be '%s' for node '%s'", said[i+1:], node), "write seconds, as in --timeout=%s=300", node)
+		}
+		if o.Timeouts == nil {
+			o.Timeouts = map[string]time.Duration{}
+		}
+		o.Timeouts[node] = limit
+	}
+	return nil
+}
+
+// maxTimeout is more than any attempt takes; above it numbers do not fit.
+const maxTimeout = 10_000 * time.Hour
+
+// flowArguments are flags that say the same in another process.
+func flowArguments(o kernel.RunOptions) []string {
+	var args []string
+	for _, node := range o.Skip {
+		args = append(args, "--skip="+node)
+	}
+	for _, node := range slices.Sorted(maps.Keys(o.Timeouts)) {
+		args = append(args, "--timeout="+node+"="+strconv.FormatFloat(o.Timeouts[node].Seconds(), 'f', -1, 64))
+	}
+	if o.MaxCycles > 0 {
+		args = append(args, "--max-cycles="+strconv.Itoa(o.MaxCycles))
+	}
+	return args
+}
+
+// given are the flags that were given.
+func (f *flowFlags) given() []string {
+	var names []string
+	for _, flag := range []struct {
+		name  string
+		given bool
+	}{
+		{"--skip", len(f.Skip) > 0}, {"--skip-verify", f.SkipVerify}, {"--timeout", len(f.Timeout) > 0}, {"--max-cycles", f.MaxCycles > 0},
+	} {
+		if flag.given {
+			names = append(names, flag.name)
+		}
+	}
+	return names
+}
