@@ -21,7 +21,7 @@ type DryRunOptions struct {
 	// Run is what would be run. Force and Observe have no meaning here.
 	Run RunOptions
 	// Assume says what the iterations of a node come to, by the node's id: success (the default), fail, retry,
-	// stop or error.
+	// stop or error, and of one under a contract (artifact, checks, steps or transitions) also reject or escalate.
 	Assume map[string]string
 }
 
@@ -133,9 +133,28 @@ func assumptions(p *plan.Plan, said map[string]string) (map[string]preview.Outco
 		if !slices.Contains(preview.Outcomes, o) {
 			return nil, fmt.Errorf("%w: no outcome %q; one of %s can be assumed", ErrOptions, o, words(preview.Outcomes))
 		}
+		if !slices.ContainsFunc(nodesWithID(p, id), o.Fits) {
+			return nil, fmt.Errorf("%w: node %q cannot end as %s; that needs an artifact, checks, steps or transitions", ErrOptions, id, o)
+		}
 		assumed[id] = o
 	}
 	return assumed, nil
+}
+
+// nodesWithID are the nodes, and the stages in blocks, with an id.
+func nodesWithID(p *plan.Plan, id string) []*plan.Node {
+	var nodes []*plan.Node
+	for n := range p.All() {
+		if n.ID == id {
+			nodes = append(nodes, n)
+		}
+		for j := range n.Stages {
+			if n.Stages[j].ID == id {
+				nodes = append(nodes, &n.Stages[j])
+			}
+		}
+	}
+	return nodes
 }
 
 // idsOf are the ids of the nodes, and of the stages in blocks.

@@ -24,7 +24,7 @@ type dryRunVerb struct {
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
 	flowFlags
 
-	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error. May be given several times."`
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error; where it has an artifact, checks, steps or transitions also reject or escalate. May be given several times."`
 }
 
 func (v *dryRunVerb) run(ctx context.Context, a *app) error {

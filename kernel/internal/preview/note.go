@@ -20,10 +20,19 @@ func (w *walker) note(e event.Event) error {
 	}
 	switch e.Type {
 	case event.IterationStart:
-		step.Iterations++
-		step.Attempts++
+		passes := w.passes(step.Node)
+		if e.Cursor.Step == "" {
+			step.Iterations++
+		}
+		if e.Cursor.Step != "" || !passes { // what passes over steps calls no agent itself
+			step.Attempts++
+		}
 	case event.Retry:
-		step.Attempts++
+		d, err := event.Decode[event.RetryData](e)
+		if d.Rung != "stage" {
+			step.Attempts++
+		}
+		return err
 	case event.TimerSet:
 		d, err := event.Decode[event.TimerSetData](e)
 		if d.Purpose != state.PurposeGuardrail {
@@ -33,6 +42,7 @@ func (w *walker) note(e event.Event) error {
 	case event.NodeComplete:
 		d, err := event.Decode[event.NodeCompleteData](e)
 		step.Outcome, step.Reason, step.To = d.Outcome, d.Reason, d.To
+		step.Edge, step.Cycle, step.Limit = d.Edge, d.Cycle, d.Limit
 		return err
 	}
 	return nil
@@ -49,4 +59,10 @@ func (w *walker) open(e event.Event) *Step {
 		}
 	}
 	return nil
+}
+
+// passes reports whether the node at a path runs once for each of its steps.
+func (w *walker) passes(path string) bool {
+	n := w.plan.Find(path)
+	return n != nil && n.Steps != nil
 }

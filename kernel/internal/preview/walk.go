@@ -26,14 +26,20 @@ type Outcome string
 // The outcomes that can be assumed.
 const (
 	Success Outcome = "success" // the default
-	Fail    Outcome = "fail"    // every attempt fails for good
+	Fail    Outcome = "fail"    // every attempt fails for good; under a contract, the outcome is fail
 	Retry   Outcome = "retry"   // the first attempt fails, the second succeeds
 	Stop    Outcome = "stop"    // the agent says stop
 	Error   Outcome = "error"   // the agent reports an error
+	// Under a contract only: a reviewer says no; a person is needed.
+	Reject   Outcome = "reject"
+	Escalate Outcome = "escalate"
 )
 
 // Outcomes are the outcomes that can be assumed.
-var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error}
+var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate}
+
+// Fits reports whether an outcome can be assumed of a node.
+func (o Outcome) Fits(n *plan.Node) bool { return n.HasContract() || o != Reject && o != Escalate }
 
 // Step is one visit of a node.
 type Step struct {
@@ -50,7 +56,11 @@ type Step struct {
 	Waiting time.Duration `json:"waiting_ns"`
 	Outcome string        `json:"outcome"` // "" where the walk ended inside
 	Reason  string        `json:"reason,omitempty"`
-	To      string        `json:"to,omitempty"` // path of the next node, or done, failed
+	To      string        `json:"to,omitempty"` // path of the next node, or done, failed, abort
+	// Edge is the name of the counted edge that leads there, with its count and its limit.
+	Edge  string `json:"edge,omitempty"`
+	Cycle int    `json:"cycle,omitempty"`
+	Limit int    `json:"limit,omitempty"`
 }
 
 // Way is the way through a plan.
@@ -141,6 +151,12 @@ func (w *walker) perform(c schedule.Command) error {
 	case schedule.Hook: // what it would say nobody knows: the way is that of a run that it lets go on
 		return w.commit(event.New(event.HookSkipped, c.Place.Cursor(), c.Key,
 			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
+	case schedule.Check:
+		return w.commit(w.check(c))
+	case schedule.Settle:
+		return w.commit(w.settle(c))
+	case schedule.PlanSteps:
+		return w.commit(planned(c))
 	case schedule.Record:
 		return nil
 	default:
@@ -170,13 +186,17 @@ func (w *walker) outcome(at event.Place) Outcome {
 func (w *walker) attempt(c schedule.Command) event.Event {
 	id := w.stage(c.Place).ID
 	o := w.outcome(c.Place)
-	if o == Fail || o == Retry && c.Attempt == 1 {
+	contract := w.stage(c.Place).HasContract()
+	if o == Fail && !contract || o == Retry && c.Attempt == 1 {
 		e := event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Message: "assumed to fail",
 			Node: id, Stage: id, Iteration: c.Place.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
 		})
 		e.Attempt = c.Attempt
 		return e
+	}
+	if contract && c.Place.Step == "" && o != Error {
+		return w.attempted(c)
 	}
 	d := event.IterationCompleteData{Decision: "continue", Stage: id}
 	if o == Stop || o == Error {
@@ -191,6 +211,10 @@ func (w *walker) attempt(c schedule.Command) event.Event {
 func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	n, loop := w.stage(c.Place), w.state.LoopAt(c.Place)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
+	if d.Strategy == plan.TypeChecks {
+		measuredDecision(loop.Verdict, loop.Completed-loop.Before, n.Termination.Max(), &d)
+		return d, nil
+	}
 	if d.Strategy != plan.TypeFixed {
 		if loop.Completed > 0 && loop.Completed >= n.Termination.MinIterations() {
 			d.Action, d.Reason = string(sdk.DecisionStop), "assumed to say stop"
@@ -202,7 +226,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
 	}
 	said, err := strategy.Fixed{}.Decide(context.Background(), sdk.DecideRequest{
-		Iteration: loop.Completed, Max: n.Termination.Max(), Hint: loop.Hint, Config: config,
+		Iteration: loop.Completed - loop.Before, Max: n.Termination.Max(), Hint: loop.Hint, Config: config,
 	})
 	d.Action, d.Reason = string(said.Action), said.Reason
 	return d, err

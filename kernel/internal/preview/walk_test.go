@@ -136,3 +136,68 @@ func TestWalkIsCutOff(t *testing.T) {
 		t.Errorf("%+v, %v", way, err)
 	}
 }
+
+// loop is plan, steps, verify with checks and review, with edges that lead back.
+func loop() []plan.Node {
+	first, work, verify, review := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1)), stage("2", "verify", fixed(1)), stage("3", "review", fixed(1))
+	first.Artifact = &plan.Artifact{Type: "t"}
+	work.Steps = &plan.Steps{From: "plan", Path: "tasks[*]"}
+	verify.Checks = []plan.Check{{ID: "in", At: plan.AtEnter, Config: []byte(`{"type":"file"}`)}, {ID: "out", Config: []byte(`{"type":"tests"}`)}}
+	verify.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeFail: {To: "work", Limit: 2}}
+	review.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeReject: {To: "plan", Limit: 1, OnLimit: plan.ToFailed}}
+	return []plan.Node{first, work, verify, review}
+}
+
+// U082, U113, U122: the way through edges, steps and checks, with the counts of what leads back.
+func TestWalkContracts(t *testing.T) {
+	ids := func(steps []preview.Step) (all []string) {
+		for _, s := range steps {
+			line := fmt.Sprintf("%s %d/%d %s", s.ID, s.Iterations, s.Attempts, s.Outcome)
+			if s.Edge != "" {
+				line += fmt.Sprintf(" %s %d/%d", s.Edge, s.Cycle, s.Limit)
+			}
+			all = append(all, line)
+		}
+		return all
+	}
+	measured := stage("0", "green", plan.Termination{"type": "checks", "max": 3})
+	measured.Checks = []plan.Check{{ID: "out", Config: []byte(`{"type":"tests"}`)}}
+	for name, tt := range map[string]struct {
+		nodes   []plan.Node
+		over    *plan.Overrides
+		assumed map[string]preview.Outcome
+		status  state.Status
+		want    []string
+	}{
+		"all is well": {loop(), nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 success"}},
+		"verify fails": {loop(), nil, map[string]preview.Outcome{"verify": preview.Fail}, state.Paused, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/2", "work 1/1 success", "verify 1/1 fail verify:fail->work 2/2", "work 1/1 success", "verify 1/1 ",
+		}},
+		"fewer cycles": {loop(), &plan.Overrides{MaxCycles: 1}, map[string]preview.Outcome{"verify": preview.Fail}, state.Paused, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/1", "work 1/1 success", "verify 1/1 ",
+		}},
+		"review rejects": {loop(), nil, map[string]preview.Outcome{"review": preview.Reject}, state.Failed, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject review:reject->plan 1/1",
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject",
+		}},
+		"a person is needed":   {loop(), nil, map[string]preview.Outcome{"plan": preview.Escalate}, state.Paused, []string{"plan 1/1 "}},
+		"left out":             {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
+		"an attempt more":      {loop(), nil, map[string]preview.Outcome{"work": preview.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
+		"checks that pass":     {[]plan.Node{measured}, nil, nil, state.Completed, []string{"green 1/1 success"}},
+		"checks that never do": {[]plan.Node{measured}, nil, map[string]preview.Outcome{"green": preview.Fail}, state.Failed, []string{"green 3/3 fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
+			way, err := preview.Walk(p, "demo", start, tt.assumed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, ids(way.Steps)); diff != "" || way.Status != tt.status || way.CutOff {
+				t.Errorf("status %s (%s), cut off %v, want %s (-want +got):\n%s", way.Status, way.Reason, way.CutOff, tt.status, diff)
+			}
+		})
+	}
+	if node := loop()[0]; !preview.Reject.Fits(&node) || preview.Reject.Fits(&plan.Node{}) || !preview.Fail.Fits(&plan.Node{}) {
+		t.Error("what can be assumed of which node")
+	}
+}
