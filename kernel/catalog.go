@@ -76,6 +76,16 @@ func (c *catalog) Models(provider string) (known []string, only bool) {
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
+// Reports implements lint.Catalog.
+func (c *catalog) Reports(provider string) (usd, tokens bool) {
+	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
+	if err != nil || component.Provider == nil {
+		return true, true
+	}
+	traits := component.Provider.Complete()
+	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
+}
+
 // HookAction implements compile.Catalog.
 func (c *catalog) HookAction(name string) (canonical string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindHookAction, name)

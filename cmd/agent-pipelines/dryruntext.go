@@ -39,7 +39,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 	})
 	fmt.Fprint(to, "\n## Nodes\n\n")
 	for i := range d.Plan.Nodes {
-		writeNode(to, fmt.Sprint(i+1), d.Plan, &d.Plan.Nodes[i])
+		writeNode(to, inPlan{d.Plan, d.Plan, ""}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
 	}
 	for i := range d.Stages {
 		writePrompt(to, &d.Stages[i])
@@ -61,8 +61,14 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 	}
 }
 
+// inPlan is where a node stands: in the list of a plan that the node at the path outer embeds in the whole.
+type inPlan struct {
+	whole, plan *plan.Plan
+	outer       string // with a dot behind it, "" for the whole itself
+}
+
 // writeNode says what a node of a plan is; number is its position, from 1, after those of what it is in.
-func writeNode(to io.Writer, number string, p *plan.Plan, n *plan.Node) {
+func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 	fmt.Fprintf(to, "### Node %s: %s\n\n", number, n.ID)
 	item := func(name, text string) {
 		if text != "" {
@@ -93,7 +99,8 @@ func writeNode(to io.Writer, number string, p *plan.Plan, n *plan.Node) {
 		item("Termination", n.Termination.Type())
 	}
 	item("Time limit", timeLimit(n.Guardrails))
-	for _, hook := range hooksOf(p, n) {
+	writeFlow(in, n, item)
+	for _, hook := range hooksOf(in.plan, n) {
 		item("Hook", hook)
 	}
 	item("Description", n.Description)
@@ -106,7 +113,23 @@ func writeNode(to io.Writer, number string, p *plan.Plan, n *plan.Node) {
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
-			writeNode(to, fmt.Sprintf("%s.%d", number, i+1), n.Plan, &n.Plan.Nodes[i])
+			writeNode(to, inPlan{in.whole, n.Plan, in.outer + n.Path + "."}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+		}
+	}
+}
+
+// writeFlow says what the newer keys say of a node, and of the stages of a block.
+func writeFlow(in inPlan, n *plan.Node, item func(name, text string)) {
+	full := *n
+	full.Path = in.outer + n.Path
+	for _, f := range flowOf(in.whole, &full) {
+		item(f.name, f.text)
+	}
+	for i := range n.Stages {
+		stage := n.Stages[i]
+		stage.Path = in.outer + stage.Path
+		for _, f := range flowOf(in.whole, &stage) {
+			item(f.name+" of "+stage.ID, f.text)
 		}
 	}
 }
@@ -182,7 +205,7 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 
 // writeWay writes the way that the scheduler takes.
 func writeWay(to io.Writer, w kernel.DryRunWay) {
-	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
+	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, every check to pass, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
 	run := 0
 	for i, s := range w.Steps {
 		if s.Run != run {
@@ -199,6 +222,9 @@ func writeWay(to io.Writer, w kernel.DryRunWay) {
 		if s.Outcome != "" {
 			fmt.Fprintf(to, " → %s (%s)", s.Outcome, cmp.Or(s.Reason, "all done"))
 		}
+		if s.Edge != "" {
+			fmt.Fprintf(to, ", cycle %d/%d of %s", s.Cycle, s.Limit, s.Edge)
+		}
 		fmt.Fprintln(to)
 	}
 	if w.CutOff {
@@ -206,7 +232,7 @@ func writeWay(to io.Writer, w kernel.DryRunWay) {
 		return
 	}
 	ending := string(w.Status)
-	if w.Status == state.Failed && w.Reason != "" {
+	if (w.Status == state.Failed || w.Status == state.Paused) && w.Reason != "" {
 		ending += ": " + w.Reason
 	}
 	fmt.Fprintf(to, "\nThe run would be %s.\n", ending)

@@ -1,18 +1,14 @@
 package compile
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/step"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-var (
-	stepsKeys = []string{"from", "path", "id", "depends_on", "max_turns", "parallel", "rerun", "retry_by"}
-	// stepsPath is fields one inside the other, each of which may stand for all items of its list.
-	stepsPath = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?)*$`)
-)
+var stepsKeys = []string{"from", "path", "id", "depends_on", "max_turns", "parallel", "rerun", "retry_by"}
 
 // steps reads the steps of a node, nil if there are none.
 func (a authored) steps() *plan.Steps {
@@ -27,8 +23,8 @@ func (a authored) steps() *plan.Steps {
 	s.DependsOn, _ = inner.text("depends_on")
 	s.MaxTurns, _ = inner.count("max_turns")
 	s.Rerun = oneOf(inner, "rerun", []string{"all", "failed"})
-	if s.Path != "" && !stepsPath.MatchString(s.Path) {
-		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "write fields with [*] for all items of a list: tasks[*].steps[*]", "path %q is no path to steps", s.Path)
+	if _, err := step.ParsePath(s.Path); err != nil && s.Path != "" {
+		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "", "%v", err)
 	}
 	retries, _ := inner.mapping("retry_by")
 	if retries.node == nil {

@@ -38,6 +38,9 @@ type Catalog interface {
 	// Models lists the models that a provider is known to work with, none if that is not known. Only them:
 	// it refuses others.
 	Models(provider string) (known []string, only bool)
+	// Reports says whether a provider tells what an attempt cost, and how many tokens it took; true where that is
+	// not known.
+	Reports(provider string) (usd, tokens bool)
 }
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.

@@ -26,9 +26,12 @@ func (components) Termination(name string) bool {
 	return slices.Contains(components{}.Terminations(), name)
 }
 
-func (components) Terminations() []string                        { return []string{"fixed", "judgment", "queue"} }
-func (components) HookAction(string) (canonical string, ok bool) { return "", false }
-func (components) HookActions() []string                         { return nil }
+func (components) Terminations() []string { return []string{"fixed", "judgment", "queue"} }
+func (components) HookAction(name string) (canonical string, ok bool) {
+	return name, slices.Contains(components{}.HookActions(), name)
+}
+func (components) HookActions() []string                      { return []string{"check"} }
+func (components) Reports(provider string) (usd, tokens bool) { return provider != "free", true }
 func (components) Models(provider string) (known []string, only bool) {
 	return []string{"big", "small"}, provider == "strict"
 }

@@ -22,10 +22,21 @@ func (l Linter) pipeline(name, file string) Target {
 	root := tree(shown, data)
 	d := diagnostic.Document{File: shown, List: &found}
 	for i, item := range items(root, "nodes", "stages") {
-		l.node(d, item, find(p, strconv.Itoa(i)))
-		for j, inner := range items(item.Get("parallel"), "stages") {
-			l.node(d, inner, find(p, strconv.Itoa(i)+"."+strconv.Itoa(j)))
+		n := find(p, strconv.Itoa(i))
+		l.node(d, item, n)
+		if n != nil && item.Kind == yamltree.Map {
+			l.flow(d, p, item, n)
 		}
+		for j, inner := range items(item.Get("parallel"), "stages") {
+			stage := find(p, strconv.Itoa(i)+"."+strconv.Itoa(j))
+			l.node(d, inner, stage)
+			if stage != nil {
+				checkVerdict(d, inner, stage)
+			}
+		}
+	}
+	if p != nil && root != nil {
+		l.checkCost(d, root, p.All())
 	}
 	return target(KindPipeline, name, shown, found)
 }

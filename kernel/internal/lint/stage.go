@@ -29,6 +29,7 @@ func (l Linter) stage(dir compile.StageDir) Target {
 		if n.Provider != nil {
 			l.checkModel(d, n.Provider.Type, text(root, "model"))
 		}
+		checkVerdict(d, root, n)
 		l.checkPrompt(&found, n)
 	}
 	return target(KindStage, dir.Name, file, found)

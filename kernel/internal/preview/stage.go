@@ -207,7 +207,20 @@ func (s shown) vars(n *plan.Node, at event.Place, f Files) prompt.Vars {
 	if node, err := rundir.At(s.plan, at); err == nil && s.end.Mode != "loop" && at.Branch == "" {
 		v.Output = absolute(path.Join(s.session(), node.Output(1, n.Termination.Max())))
 	}
+	if n.HasContract() {
+		v.Contract = s.contract(n, at)
+	}
 	return v
+}
+
+// contract are the variables of a node's contract as far as they are known: where the artifact goes. What earlier work
+// says is not there yet, and of the steps none.
+func (s shown) contract(n *plan.Node, at event.Place) *prompt.Contract {
+	c := &prompt.Contract{}
+	if node, err := rundir.At(s.plan, at); err == nil && n.Artifact != nil {
+		c.Artifact = filepath.Join(s.src.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
+	}
+	return c
 }
 
 // inputs are the initial inputs, and the outputs of the node that inputs.from names.

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -81,7 +82,7 @@ func Walk(p *plan.Plan, session string, start event.SessionStartData, assumed ma
 	if err := w.walk(start); err != nil {
 		return Way{}, err
 	}
-	return Way{Steps: w.steps, Status: w.state.Status, Reason: w.state.Reason, CutOff: w.cutOff, End: w.state}, nil
+	return Way{Steps: w.steps, Status: w.state.Status, Reason: cmp.Or(w.state.PauseReason, w.state.Reason), CutOff: w.cutOff, End: w.state}, nil
 }
 
 // walker is a runtime without a world: it answers the scheduler's commands with what is assumed.

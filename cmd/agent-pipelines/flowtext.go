@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// fact is one thing that is said of a node.
+type fact struct{ name, text string }
+
+// flowOf says where the outcomes of a node lead, what its work must come to, and within which limits. n has its path in
+// the whole plan.
+func flowOf(p *plan.Plan, n *plan.Node) []fact {
+	var facts []fact
+	add := func(name, text string) {
+		if text != "" {
+			facts = append(facts, fact{name, text})
+		}
+	}
+	if p.Skipped(n) {
+		add("Left out", "--skip")
+	}
+	for _, outcome := range slices.Sorted(maps.Keys(n.Transitions)) {
+		add("Edge", edgeText(p, n, outcome))
+	}
+	add("Steps", stepsSaid(n.Steps))
+	for _, c := range n.Checks {
+		add("Check", checkText(c))
+	}
+	add("Artifact", artifactText(n.Artifact))
+	add("Policy", policyText(p, n))
+	return facts
+}
+
+// edgeText is "fail → execute, at most 3 times, then pause".
+func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
+	r := p.RouteOf(n, outcome)
+	text := fmt.Sprintf("%s → %s", outcome, r.Edge.To)
+	if r.Name != "" {
+		onLimit := plan.ToPause
+		if e := p.PolicyOf(n).Escalation; e != nil {
+			onLimit = orElse(e.OnLimit, onLimit)
+		}
+		text += fmt.Sprintf(", at most %s, then %s", plural(r.Limit, "time"), orElse(r.Edge.OnLimit, onLimit))
+	}
+	if r.Edge.Feedback != "" {
+		text += ", with " + r.Edge.Feedback + " as feedback"
+	}
+	return text
+}
+
+func stepsSaid(s *plan.Steps) string {
+	if s == nil {
+		return ""
+	}
+	text := fmt.Sprintf("one for each of %s of %s", s.Path, s.From)
+	if s.Parallel {
+		text += ", several at a time"
+	}
+	if s.DependsOn != "" {
+		text += ", after those in " + s.DependsOn
+	}
+	if s.MaxTurns > 0 {
+		text += fmt.Sprintf(", at most %s each", plural(s.MaxTurns, "turn"))
+	}
+	return text + ", on return the " + map[string]string{"all": "whole list", "": "failed ones", "failed": "failed ones"}[s.Rerun]
+}
+
+// checkText is "tests: tests by go test ./..., before the work".
+func checkText(c plan.Check) string {
+	var config struct{ Type, Command, Path string }
+	_ = json.Unmarshal(c.Config, &config) // other shapes are the action's own
+	text := c.ID + ": " + orElse(config.Type, "of no type")
+	if of := orElse(config.Command, config.Path); of != "" {
+		text += " by " + of
+	}
+	if c.At == plan.AtEnter {
+		text += ", before the work"
+	}
+	if c.FilesFrom != "" {
+		text += ", for the files in " + c.FilesFrom
+	}
+	if c.Timeout > 0 {
+		text += ", within " + secondsText(c.Timeout)
+	}
+	return text
+}
+
+func artifactText(a *plan.Artifact) string {
+	if a == nil {
+		return ""
+	}
+	parts := []string{strings.TrimSpace(orElse(a.Type, "of no type") + " " + a.Version)}
+	if a.From != "" {
+		parts = append(parts, "from "+a.From)
+	}
+	if len(a.Schema) > 0 {
+		parts = append(parts, "by a schema")
+	}
+	for _, field := range slices.Sorted(maps.Keys(a.KernelFields)) {
+		parts = append(parts, field+" measured by "+a.KernelFields[field])
+	}
+	if a.Verdict != nil {
+		var means []string
+		for _, word := range slices.Sorted(maps.Keys(a.Verdict.Map)) {
+			means = append(means, fmt.Sprintf("%s %s", word, a.Verdict.Map[word]))
+		}
+		parts = append(parts, "verdict by "+a.Verdict.Field+": "+strings.Join(means, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// policyText are the limits that hold for a node, wherever they are said.
+func policyText(p *plan.Plan, n *plan.Node) string {
+	of := p.PolicyOf(n)
+	var parts []string
+	add := func(said bool, format string, args ...any) {
+		if said {
+			parts = append(parts, fmt.Sprintf(format, args...))
+		}
+	}
+	add(of.Required, "required")
+	add(of.Context != "", "context %s", of.Context)
+	add(of.Timeout > 0, "an attempt within %s", secondsText(of.Timeout))
+	add(of.Timeout == 0 && of.StageTimeout > 0, "an attempt within %s", secondsText(of.StageTimeout))
+	add(of.IdleTimeout > 0, "a sign of life every %s", secondsText(of.IdleTimeout))
+	if r := of.Retry; r != nil {
+		add(r.Attempts > 0, "%s", plural(r.Attempts, "attempt"))
+		add(n.Steps != nil && r.Step > 0, "%s of a step", retries(r.Step))
+		add(r.Stage > 0 && n.Kind != plan.KindPipeline, "%s of the stage", retries(r.Stage))
+	}
+	if b := p.Pipeline.Policy; b != nil && b.Budget != nil && b.Budget.Shares[n.ID] > 0 {
+		add(true, "%d percent of the budget", b.Budget.Shares[n.ID])
+	}
+	if c := of.Cost; c != nil {
+		add(c.MaxUSD > 0, "at most %s USD", strconv.FormatFloat(c.MaxUSD, 'f', -1, 64))
+		add(c.MaxTokens > 0, "at most %d tokens", c.MaxTokens)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func retries(n int) string {
+	if n == 1 {
+		return "1 retry"
+	}
+	return fmt.Sprintf("%d retries", n)
+}
+
+func secondsText(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }
