@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +23,7 @@ type Cut struct {
 
 // Fit cuts sections until all of them together have at most limit tokens, and says what it cut, in that order: talk,
 // the oldest first, then files, then steps, then everything else, each of these the last first. A section is cut no
-// further than is needed: of talk its end is kept, of everything else its beginning. One of which nothing fits is
+// further than is needed, or nearly so: of talk its end is kept, of everything else its beginning. One of which nothing fits is
 // left out. A limit under 0 is none. The same sections are always cut in the same way.
 func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
 	kept := slices.Clone(sections)
@@ -43,7 +42,7 @@ func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut)
 		if room >= sizes[i] && s.whole() {
 			continue
 		}
-		text := shorten(s, room, count)
+		text := shorten(s, sizes[i], room, count)
 		cuts = append(cuts, cutOf(s, text, count))
 		total -= sizes[i]
 		kept[i] = s.with(text)
@@ -84,25 +83,30 @@ func cutOf(s Section, kept string, count tokens.Counter) Cut {
 	return c
 }
 
-// longest is how many bytes of text a token stands for at most, for the sake of not counting a long text many times.
-// Only texts of white space have longer ones.
-const longest = 16
-
 // shorten is as much of the section's text as fits into room tokens, with the section's borders and a word on what is
-// missing; "" if nothing does.
-func shorten(s Section, room int, count tokens.Counter) string {
-	fits := func(text string) bool { return count(s.with(text).render()) <= room }
-	most := len(s.Text)
-	if room < most/longest {
-		most = max(0, room*longest)
+// missing, but for a hundredth of the room; "" if nothing does. size is what the whole section has.
+func shorten(s Section, size, room int, count tokens.Counter) string {
+	if size <= room && count(s.with(s.Text).render()) <= room { // a text that is not all there is
+		return s.Text
 	}
-	n := sort.Search(most, func(n int) bool { return !fits(s.keep(n + 1)) })
-	text := s.keep(n)
-	for text != "" && !fits(text) { // by some vocabularies a longer text has fewer tokens
-		n--
-		text = s.keep(n)
+	fits, over := 0, len(s.Text) // in bytes
+	least, most := 0, max(size, room+1)
+	for step := 1; over-fits > 1; step++ {
+		n := fits + (over-fits)/2
+		if step%3 != 0 { // where it would be if all of the text were alike
+			n = fits + int(float64(over-fits)*float64(room-least)/float64(most-least))
+		}
+		n = min(max(n, fits+1), over-1)
+		switch tokens := count(s.with(s.keep(n)).render()); {
+		case tokens > room:
+			over, most = n, tokens
+		case room-tokens <= room/100:
+			return s.keep(n)
+		default:
+			fits, least = n, tokens
+		}
 	}
-	return text
+	return s.keep(fits)
 }
 
 // keep is at most n bytes of the section's text: whole characters, and whole lines where there are any.
