@@ -22,7 +22,9 @@ require (
 
 require (
 	github.com/coder/acp-go-sdk v0.13.0 // indirect
+	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	github.com/tiktoken-go/tokenizer v0.10.0 // indirect
 )
 
 require (

@@ -145,7 +145,7 @@ func (s Source) works(path string) []work {
 		step := ns.Steps[id]
 		w := work{at: s.place(path, id), last: max(step.Last, step.Loop.Completed)}
 		if w.last == 0 && step.Output != nil {
-			w.earlier = rundir.Iteration(dirOf(step.Output.Path))
+			w.before = rundir.Iteration(dirOf(step.Output.Path))
 		}
 		all = append(all, w)
 	}
@@ -156,18 +156,18 @@ func dirOf(file string) string { return file[:max(0, strings.LastIndexByte(file,
 
 // work is a place with the number of its last iteration, or the one iteration of an earlier visit.
 type work struct {
-	at      event.Place
-	last    int
-	earlier rundir.Iteration
+	at     event.Place
+	last   int
+	before rundir.Iteration
 }
 
 // iterations are the newest ones of the place, in their order.
 func (w work) iterations(p *plan.Plan) ([]rundir.Iteration, error) {
-	if w.earlier != "" {
-		return []rundir.Iteration{w.earlier}, nil
-	}
 	dir, err := rundir.At(p, w.at)
 	var all []rundir.Iteration
+	if w.before != "" {
+		all = append(all, w.before)
+	}
 	for i := max(1, w.last-maxLooks+1); i <= w.last; i++ {
 		all = append(all, dir.Iteration(i))
 	}
