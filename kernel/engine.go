@@ -85,7 +85,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 
 // register adds the components of this process that the kernel brings and those of the options.
 func (e *Engine) register() error {
-	err := e.host.RegisterTermination(strategy.Fixed{})
+	err := errors.Join(e.host.RegisterTermination(strategy.Fixed{}), e.host.RegisterTermination(strategy.Checks{}))
 	for _, p := range e.config.providers {
 		err = errors.Join(err, e.RegisterProvider(p))
 	}

@@ -183,7 +183,7 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	if err != nil || p == nil {
 		return err
 	}
-	done := map[string]bool{plan.TypeFixed: true} // holds nothing
+	done := map[string]bool{plan.TypeFixed: true, plan.TypeChecks: true} // hold nothing
 	var errs []error
 	for _, n := range stagesOf(p, nil) {
 		kind := n.Termination.Type()

@@ -42,7 +42,8 @@ type DecideRequest struct {
 	Outputs []FileRef
 	// Progress refers to the progress file; empty path if there is none.
 	Progress FileRef
-	// Checks are the measured results of the node's checks, as JSON objects.
+	// Checks are the measured results of the node's checks, as JSON objects: id, at (enter or exit), passed, reason where
+	// it did not, error where nothing could be measured, and facts, all that the check says.
 	Checks []json.RawMessage
 	// State is what the strategy returned last, empty at first.
 	State json.RawMessage

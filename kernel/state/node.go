@@ -211,6 +211,10 @@ type Loop struct {
 	Failure *event.FailureData `json:"failure,omitempty"`
 }
 
+// Counted is how many iterations count for the maximum and for the strategy: those completed since the visit, or its
+// newest stage retry, began.
+func (l Loop) Counted() int { return l.Completed - l.Before }
+
 // Measurement is a check that was made.
 type Measurement struct {
 	ID     string `json:"id"`

@@ -21,7 +21,7 @@ type Facts struct {
 	// Failed and PassedTests are names of tests, nil where the check is about something else.
 	Failed      []string `json:"failed"`
 	PassedTests []string `json:"passed_tests"`
-	Output  string   `json:"output"` // the end of what a command printed
+	Output      string   `json:"output"` // the end of what a command printed
 }
 
 // ReadFacts reads them from their JSON.

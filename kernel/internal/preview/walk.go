@@ -213,11 +213,11 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	n, loop := w.stage(c.Place), w.state.LoopAt(c.Place)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
 	if d.Strategy == plan.TypeChecks {
-		measuredDecision(loop.Verdict, loop.Completed-loop.Before, n.Termination.Max(), &d)
+		measuredDecision(loop.Verdict, loop.Counted(), n.Termination.Max(), &d)
 		return d, nil
 	}
 	if d.Strategy != plan.TypeFixed {
-		if loop.Completed > 0 && loop.Completed >= n.Termination.MinIterations() {
+		if loop.Counted() > 0 && loop.Counted() >= n.Termination.MinIterations() {
 			d.Action, d.Reason = string(sdk.DecisionStop), "assumed to say stop"
 		}
 		return d, nil
@@ -227,7 +227,7 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
 	}
 	said, err := strategy.Fixed{}.Decide(context.Background(), sdk.DecideRequest{
-		Iteration: loop.Completed - loop.Before, Max: n.Termination.Max(), Hint: loop.Hint, Config: config,
+		Iteration: loop.Counted(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config,
 	})
 	d.Action, d.Reason = string(said.Action), said.Reason
 	return d, err

@@ -166,7 +166,7 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
 	}
 	req := sdk.DecideRequest{
-		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.Completed, Max: n.Termination.Max(),
+		Session: st.Session, Node: n.ID, Stage: n.Ref, Iteration: l.Counted(), Max: n.Termination.Max(),
 		Config: config, Hint: l.Hint, History: history(l.Decisions), State: l.Strategy,
 		Round: c.Round, WorkDir: a.Project.Path(),
 	}
@@ -181,12 +181,54 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 	if req.Progress, err = a.progress(c.Place, st); err != nil {
 		return req, err
 	}
-	req.Outputs, err = a.outputs(c.Place, l.Completed)
+	if req.Checks, err = a.measured(l.Measured); err != nil {
+		return req, err
+	}
+	req.Outputs, err = a.outputs(c.Place, l)
 	return req, err
 }
 
-func (a *Asker) outputs(at event.Place, last int) ([]sdk.FileRef, error) {
-	paths, err := a.Inputs.Outputs(at, last)
+// Measured is a check of the node as a strategy is told of it.
+type Measured struct {
+	ID     string          `json:"id"`
+	At     string          `json:"at"` // enter or exit
+	Passed bool            `json:"passed"`
+	Reason string          `json:"reason,omitempty"` // why it did not pass
+	Error  string          `json:"error,omitempty"`  // why nothing could be measured
+	Facts  json.RawMessage `json:"facts,omitempty"`  // all that it says
+}
+
+func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) {
+	var all []json.RawMessage
+	for _, m := range checks {
+		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason}
+		if m.Failure != nil {
+			c.Error = m.Failure.Message
+		}
+		if m.Facts != nil {
+			facts, err := a.Dir.ReadRef(*m.Facts)
+			if err != nil {
+				return nil, err
+			}
+			c.Facts = facts
+		}
+		raw, err := json.Marshal(c)
+		if err != nil {
+			return nil, fmt.Errorf("render the check %s: %w", m.ID, err)
+		}
+		all = append(all, raw)
+	}
+	return all, nil
+}
+
+// outputs are those of the iterations that count.
+func (a *Asker) outputs(at event.Place, l state.Loop) ([]sdk.FileRef, error) {
+	before, err := a.Inputs.Outputs(at, l.Before)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := a.Inputs.Outputs(at, l.Completed)
+	paths = paths[min(len(before), len(paths)):]
 	refs := make([]sdk.FileRef, len(paths))
 	for i, p := range paths {
 		refs[i] = sdk.FileRef{Path: p}
