@@ -88,7 +88,7 @@ func TestUnknownNames(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	text := faults.Error()
-	for _, want := range []string{`did you mean "agent"?`, "available: agent, falling", `did you mean "curious"?`, "available: curious, endless, fixed"} {
+	for _, want := range []string{`did you mean "agent"?`, "available: agent, falling", `did you mean "curious"?`, "available: checks, curious, endless, fixed"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in\n%s", want, text)
 		}

@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -121,7 +122,7 @@ func TestFind(t *testing.T) {
 func TestFilesThatAreNone(t *testing.T) {
 	l := Left{Dir: session(t), Iteration: rundir.Node("stage-00-plan").Iteration(1)}
 	path := l.Dir.Abs(l.Iteration.Artifact())
-	for name, make := range map[string]func() error{
+	for name, put := range map[string]func() error{
 		"a directory": func() error { return os.MkdirAll(path, 0o755) },
 		"a link out":  func() error { return os.Symlink("/etc/passwd", path) },
 		"too large":   func() error { return os.WriteFile(path, make([]byte, MaxBytes+1), 0o644) },
@@ -130,7 +131,7 @@ func TestFilesThatAreNone(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := make(); err != nil {
+			if err := put(); err != nil {
 				t.Fatal(err)
 			}
 			defer os.Remove(path)
@@ -269,7 +270,7 @@ func TestKeep(t *testing.T) {
 		}
 		got.Data["goal"] = "changed"
 	}
-	if after, err := os.ReadFile(d.Abs(ref.Path)); err != nil || string(after) != string(before) {
+	if after, err := os.ReadFile(d.Abs(ref.Path)); err != nil || !bytes.Equal(after, before) {
 		t.Errorf("%q became %q, %v", before, after, err)
 	}
 	if err := os.WriteFile(d.Abs(ref.Path), append(before, ' '), 0o644); err != nil {

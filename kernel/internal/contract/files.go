@@ -31,9 +31,9 @@ func (w *work) configOf(c plan.Check) (config json.RawMessage, wrong string, err
 	if err != nil {
 		return c.Config, "", err
 	}
-	files, wrong, err := w.checked(c.FilesFrom, named)
-	if err != nil || wrong != "" {
-		return c.Config, wrong, err
+	files, wrong := w.checked(c.FilesFrom, named)
+	if wrong != "" {
+		return c.Config, wrong, nil
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(c.Config, &members); err != nil {
@@ -86,31 +86,31 @@ func (w *work) own() (map[string]any, error) {
 }
 
 // checked are the paths as a command may be given them: of files of the project, none of which looks like an option.
-func (w *work) checked(field string, v any) (files []string, wrong string, err error) {
+func (w *work) checked(field string, v any) (files []string, wrong string) {
 	list, ok := artifact.Texts(v)
 	if !ok || len(list) == 0 {
-		return nil, field + " names no files: it is " + short60(result.Lines(v)), nil
+		return nil, field + " names no files: it is " + short60(result.Lines(v))
 	}
 	if len(list) > maxFiles {
-		return nil, fmt.Sprintf("%s names %d files, at most %d are taken", field, len(list), maxFiles), nil
+		return nil, fmt.Sprintf("%s names %d files, at most %d are taken", field, len(list), maxFiles)
 	}
 	for _, name := range list {
 		clean := path.Clean(name)
 		if name == "" || len(name) > maxPath || strings.ContainsRune(name, 0) || path.IsAbs(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, short60(name)), nil
+			return nil, fmt.Sprintf("%s names %q, which is no path within the project", field, short60(name))
 		}
 		switch _, err := w.Project.Stat(clean); {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Sprintf("%s names %q, which does not exist", field, short60(name)), nil
+			return nil, fmt.Sprintf("%s names %q, which does not exist", field, short60(name))
 		case err != nil: // a link that leads out of the project
-			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, short60(name), err), nil
+			return nil, fmt.Sprintf("%s names %q, which cannot be used: %v", field, short60(name), err)
 		}
 		if strings.HasPrefix(clean, "-") {
 			clean = "./" + clean
 		}
 		files = append(files, clean)
 	}
-	return files, "", nil
+	return files, ""
 }
 
 // short60 is a text for one line of a message.

@@ -15,12 +15,14 @@ func TestClaims(t *testing.T) {
 	const head, tail = `{"summary":"s",` + empty + `,"signals":{"plateau_suspected":false,"risk":"low","notes":""}`, "}\n"
 	for _, tt := range []struct{ name, wrote, want string }{
 		{"none", ``, ``},
-		{"all", `,"outcome":"fail","next":"plan","message":"m","feedback":"f","artifact":{"b":1,"a":[12345678901234567890]},
+		{
+			"all", `,"outcome":"fail","next":"plan","message":"m","feedback":"f","artifact":{"b":1,"a":[12345678901234567890]},
 			"escalation":{"type":"unclear","message":"m","questions":["q"],"options":["a","b"]},"steps":{"s2":"failed","s1":"done"},
 			"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5}`,
 			`,"outcome":"fail","next":"plan","message":"m","feedback":"f","artifact":{"b":1,"a":[12345678901234567890]},` +
 				`"escalation":{"type":"unclear","message":"m","questions":["q"],"options":["a","b"]},"steps":{"s1":"done","s2":"failed"},` +
-				`"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5}`},
+				`"usage":{"input_tokens":1,"output_tokens":2,"cost_usd":0.5}`,
+		},
 		{"a list is lines", `,"feedback":["one",{"two":2},"three\nfour"]`, `,"feedback":"- one\n- {\"two\":2}\n- three\n  four\n"`},
 		{"of other types", `,"next":1,"message":[],"escalation":"help","steps":["s"],"usage":"much","artifact":null,"outcome":null`, ``},
 		{"an empty wish for a person is one", `,"escalation":{}`, `,"escalation":{}`},

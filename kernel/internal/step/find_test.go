@@ -33,23 +33,27 @@ func TestFind(t *testing.T) {
 		{
 			"lists that depend on lists", "tasks[*].steps[*]",
 			`{"tasks":[{"id":"t1","steps":[{"id":"a"},{"id":"b"}]},{"id":"t2","depends_on":["t1"],"steps":[{"id":"c"},{"id":"d","depends_on":["c","a"]}]}]}`,
-			map[string]string{"a": "", "b": "", "c": "a b", "d": "c a b"}, "a b c d",
+			map[string]string{"a": "", "b": "", "c": "a b", "d": "c a b"},
+			"a b c d",
 		},
 		{
 			"through one that is empty", "tasks[*].steps",
 			`{"tasks":[{"id":"t1","steps":[{"id":"a"}]},{"id":"t2","depends_on":"t1"},{"id":"t3","depends_on":"t2","steps":[{"id":"b"}]}]}`,
-			map[string]string{"a": "", "b": "a"}, "a b",
+			map[string]string{"a": "", "b": "a"},
+			"a b",
 		},
 		{
 			"a step on a list, a list on a step", "tasks[*].steps",
 			`{"tasks":[{"id":"t1","steps":[{"id":"a"},{"id":"b"}]},{"id":"t2","depends_on":["a"],"steps":[{"id":"c"}]},{"id":"t3","steps":[{"id":"d","depends_on":["t1"]}]}]}`,
-			map[string]string{"a": "", "b": "", "c": "a", "d": "a b"}, "a b c d",
+			map[string]string{"a": "", "b": "", "c": "a", "d": "a b"},
+			"a b c d",
 		},
 		{"numbers as ids", "steps", `{"steps":[{"id":"1"},{"id":"2","depends_on":["1","1"]}]}`, map[string]string{"1": "", "2": "1"}, "1 2"},
 		{
 			"three levels", "phases[*].tasks[*].steps",
 			`{"phases":[{"id":"p1","tasks":[{"id":"t1","steps":[{"id":"a"}]}]},{"id":"p2","depends_on":["p1"],"tasks":[{"id":"t2","steps":[{"id":"b"}]},{"id":"t3","depends_on":["t2"],"steps":[{"id":"c"}]}]}]}`,
-			map[string]string{"a": "", "b": "a", "c": "b a"}, "a b c",
+			map[string]string{"a": "", "b": "a", "c": "b a"},
+			"a b c",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package step
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // planned plans the steps of a node that come from the artifact of the one before it, nil for none.
@@ -88,27 +90,42 @@ func TestStepsThatCannotBePlanned(t *testing.T) {
 
 // A line of the journal has to hold the list: titles are left out first, and what does not fit then is refused.
 func TestManySteps(t *testing.T) {
-	steps := func(n int, depends bool) map[string]any {
-		var list, on []any
-		for i := range n {
-			item := map[string]any{"id": fmt.Sprintf("step-%03d", i), "title": strings.Repeat("title ", 10)}
+	steps := func(n int, depends bool) []event.StepData {
+		list := make([]event.StepData, n)
+		var ids []string
+		for i := range list {
+			id := fmt.Sprintf("step-%03d", i)
+			list[i] = event.StepData{ID: id, Title: strings.Repeat("title ", 10), Item: event.Ref{Path: "stage-01-execute/steps/" + id + "/step.json", SHA256: strings.Repeat("0", 64), Size: 100}}
 			if depends {
-				item["depends_on"] = on
+				list[i].DependsOn = slices.Clone(ids)
 			}
-			list, on = append(list, item), append(on, item["id"])
+			ids = append(ids, id)
 		}
-		return map[string]any{"steps": list}
+		return list
 	}
-	d, _ := planned(t, 1, steps(150, false))
-	if len(d.Steps) != 150 || d.Steps[0].Title == "" {
-		t.Errorf("%d steps, %+v", len(d.Steps), d.Failure)
-	}
-	d, _ = planned(t, 1, steps(280, false))
-	if len(d.Steps) != 280 || d.Steps[0].Title != "" {
-		t.Errorf("%d steps, %+v", len(d.Steps), d.Failure)
-	}
-	d, _ = planned(t, 1, steps(250, true))
-	if d.Failure == nil || !strings.HasPrefix(d.Failure.Message, "the 250 steps with what they depend on take ") {
-		t.Errorf("%d steps, %+v", len(d.Steps), d.Failure)
+	for _, tt := range []struct {
+		n       int
+		depends bool
+		titles  bool
+		refused string
+	}{
+		{200, false, true, ""},
+		{280, false, false, ""},
+		{250, true, false, "the 250 steps with what they depend on take "},
+	} {
+		list, err := fitting(steps(tt.n, tt.depends))
+		if tt.refused != "" {
+			if failure.KindOf(err) != failure.ResultInvalid || !strings.HasPrefix(err.Error(), tt.refused) {
+				t.Errorf("%d steps: %v", tt.n, err)
+			}
+			continue
+		}
+		if err != nil || len(list) != tt.n || (list[0].Title != "") != tt.titles {
+			t.Fatalf("%d steps, %v", len(list), err)
+		}
+		e := event.New(event.StepsPlanned, nil, "plan:1/v1/r1/-/-/i1#1", event.StepsPlannedData{Steps: list})
+		if _, err := e.AppendLine(nil); err != nil {
+			t.Error(err)
+		}
 	}
 }

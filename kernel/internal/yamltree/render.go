@@ -62,7 +62,8 @@ func nodeOf(v any) (*yaml.Node, error) {
 		return m, nil
 	default:
 		n := new(yaml.Node)
-		return n, n.Encode(v)
+		err := n.Encode(v)
+		return n, err
 	}
 }
 
