@@ -69,7 +69,8 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
 		EnvContext:  a.getenv("CLAUDE_PIPELINE_CONTEXT"),
 	}
-	return o, f.over(&o)
+	err = f.over(&o)
+	return o, err
 }
 
 // arguments are flags that make the same options in another process, whatever its environment says.
@@ -115,7 +116,7 @@ func (f *runFlags) ignoredOnResume() string {
 			ignored = append(ignored, flag.name)
 		}
 	}
-	ignored = append(ignored, f.flowFlags.given()...)
+	ignored = append(ignored, f.given()...)
 	if len(ignored) == 0 {
 		return ""
 	}
