@@ -17,18 +17,20 @@ type Visit = account.Visit
 // VisitRestarted is the status of a visit that ended because the node was entered anew.
 const VisitRestarted = account.Restarted
 
-// Work is what was done and consumed; CheckFacts is the last result of a check, StepCounts how far steps have got.
-type (
-	Work       = account.Work
-	CheckFacts = account.Check
-	StepCounts = account.Steps
-)
+// Work is what was done and consumed.
+type Work = account.Work
 
-// StageMetrics is what all visits of a node took, CycleMetrics a counted edge that was taken.
-type (
-	StageMetrics = account.Stage
-	CycleMetrics = account.Cycle
-)
+// CheckFacts is the last result of a check.
+type CheckFacts = account.Check
+
+// StepCounts says how far the steps of a node have got.
+type StepCounts = account.Steps
+
+// StageMetrics is what all visits of a node took.
+type StageMetrics = account.Stage
+
+// CycleMetrics is a counted edge that was taken.
+type CycleMetrics = account.Cycle
 
 // History is the way that the newest run of a session took.
 type History struct {

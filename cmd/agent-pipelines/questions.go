@@ -189,8 +189,11 @@ func writeCommands(to io.Writer, q kernel.Question) {
 		anew = program + " resume " + q.Session + " --reset-cycles"
 	}
 	for _, c := range []struct{ name, line string }{
-		{approve, q.Commands.Approve}, {"To go on with words for the next prompt:", words}, {"To go on and count the cycles anew:", anew},
-		{reject, q.Commands.Reject}, {feedback, q.Commands.Feedback},
+		{approve, q.Commands.Approve},
+		{"To go on with words for the next prompt:", words},
+		{"To go on and count the cycles anew:", anew},
+		{reject, q.Commands.Reject},
+		{feedback, q.Commands.Feedback},
 	} {
 		if c.line != "" {
 			fmt.Fprintln(to, "  "+c.name+" "+c.line)

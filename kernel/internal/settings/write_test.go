@@ -94,17 +94,17 @@ func TestSetThroughLinks(t *testing.T) {
 	if err := os.Chmod(dots, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	real := filepath.Join(dots, "my.yaml")
-	if err := os.WriteFile(real, []byte("background: tmux\n"), 0o600); err != nil {
+	target := filepath.Join(dots, "my.yaml")
+	if err := os.WriteFile(target, []byte("background: tmux\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(real, filepath.Join(dir, "config.yaml")); err != nil {
+	if err := os.Symlink(target, filepath.Join(dir, "config.yaml")); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := set(t, dir, "background", "off"); found != "" || err != nil {
 		t.Fatal(found, err)
 	}
-	if b, _ := os.ReadFile(real); string(b) != "background: \"off\"\n" {
+	if b, _ := os.ReadFile(target); string(b) != "background: \"off\"\n" {
 		t.Errorf("the target has %s", b)
 	}
 	if _, err := settings.Set(dir, true, settings.Key{Path: []string{"background"}, Text: true}, "off"); err == nil {
@@ -122,7 +122,7 @@ func TestSetThroughLinks(t *testing.T) {
 	if err := os.Remove(filepath.Join(project, settings.ProjectFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(real, filepath.Join(project, settings.ProjectFile)); err != nil {
+	if err := os.Symlink(target, filepath.Join(project, settings.ProjectFile)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := settings.SetProject(project, key, "1"); err == nil || !strings.Contains(err.Error(), "is a link") {

@@ -84,8 +84,9 @@ func valueOf(value string, text bool) (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		var back string
-		if yaml.Unmarshal(quoted, &back) != nil || back != value { // some texts of line breaks and spaces come back as others
+		var back string // some texts of line breaks and spaces come back as others
+		same := yaml.Unmarshal(quoted, &back) == nil && back == value
+		if !same {
 			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}, nil
 		}
 		value = string(quoted)

@@ -65,7 +65,7 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	for i := range lines {
 		lines[i] = who(e) + lines[i]
 	}
-	lines = append(before, as(role(at.node), lines...)...)
+	lines = slices.Concat(before, as(role(at.node), lines...))
 	if e.Type == event.NodeComplete {
 		lines = append(append(append(lines, returned(at, e)...), spent(at)...), "")
 	}
@@ -76,7 +76,7 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 func (n *Narrator) worked(at place, e event.Event) []string {
 	switch e.Type {
 	case event.NodeStart:
-		return []string{entered(at, e)}
+		return []string{entered(at)}
 	case event.IterationStart:
 		return iterated(at, e)
 	case event.IterationComplete:
@@ -94,7 +94,7 @@ func (n *Narrator) worked(at place, e event.Event) []string {
 }
 
 // entered is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
-func entered(at place, e event.Event) string {
+func entered(at place) string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
 	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), providerOf(at.node))
 	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {

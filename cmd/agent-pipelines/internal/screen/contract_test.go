@@ -128,7 +128,8 @@ func TestContract(t *testing.T) {
 			[]string{"[ORCHESTRATOR] ⚠ Human intervention required (ACODE-ORCH-004): help", "    To answer it: agent-pipelines questions show demo q-1"},
 		},
 		{
-			"warning of cost", kernel.Update{Plan: s.plan, Event: s.tell(event.BudgetWarning, "", 0, event.BudgetWarningData{SpentUSD: 1.5, WarnUSD: 1, MaxUSD: 2}).Event},
+			"warning of cost",
+			kernel.Update{Plan: s.plan, Event: s.tell(event.BudgetWarning, "", 0, event.BudgetWarningData{SpentUSD: 1.5, WarnUSD: 1, MaxUSD: 2}).Event},
 			[]string{"[ORCHESTRATOR] ⚠ $1.5000 spent, which is past warn_usd $1.0000; the ceiling is $2.0000"},
 		},
 	} {

@@ -52,10 +52,7 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 	case u.Event == nil || u.State == nil || u.Plan == nil:
 		return false
 	}
-	s.total = u.State.Usage
-	if p := u.Plan.Pipeline.Policy; p != nil && p.Cost != nil {
-		s.ceiling = Spent(*p.Cost, u.State.Charges[""])
-	}
+	s.spend(u)
 	e := *u.Event
 	lane := laneOf(u)
 	switch a := s.of(lane); e.Type {
@@ -96,6 +93,14 @@ func (s *status) take(u kernel.Update, now time.Time) bool {
 		return false
 	}
 	return true
+}
+
+// spend takes note of what the session has consumed.
+func (s *status) spend(u kernel.Update) {
+	s.total = u.State.Usage
+	if p := u.Plan.Pipeline.Policy; p != nil && p.Cost != nil {
+		s.ceiling = Spent(*p.Cost, u.State.Charges[""])
+	}
 }
 
 // laneOf is whose work an event is about, among those who work side by side.
