@@ -10,6 +10,8 @@ type subject struct {
 	way [][]string
 	// history is how many entries state.json has at the end.
 	history int
+	// stride: only each so many-th crash point is tried, 0 for all.
+	stride int
 }
 
 // once is the way of a pipeline that nobody has to say anything to.
@@ -18,12 +20,12 @@ func once(runs string) [][]string {
 }
 
 var subjects = []subject{
-	{"stages", staged, once("1"), 4},
-	{"block", block, once("1"), 1},
-	{"repeated", repeated, once("2"), 4},
-	{"hooked", hooked, once("1"), 2},
-	{"cycled", cycled, once("1"), 9},
-	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2},
+	{"stages", staged, once("1"), 4, 0},
+	{"block", block, once("1"), 1, 0},
+	{"repeated", repeated, once("2"), 4, 0},
+	{"hooked", hooked, once("1"), 2, 0},
+	{"cycled", cycled, once("1"), 9, 3},
+	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2, 0},
 }
 
 // staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
