@@ -57,7 +57,7 @@ func TestBlockFaults(t *testing.T) {
 			`p.yaml:11:12: error[AP-YAML-105]: stage id "c/d" holds a slash (ids become directory names)`,
 			`p.yaml:11:24: error[AP-YAML-201]: unknown stage "tik" (did you mean "tick"? searched .claude/stages/tik/stage.yaml, stages/tik/stage.yaml, scripts/stages/tik/stage.yaml, the shipped stages)`,
 			`p.yaml:12:26: error[AP-YAML-107]: stage "d" of block "both" cannot have transitions: edges lead from node to node (say them on the block)`,
-			`p.yaml:12:63: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: fixed, judgment, queue)`,
+			`p.yaml:12:63: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: checks, fixed, judgment, queue)`,
 		}},
 		"blocks and pipelines inside": {head + "    providers: [claude]\n    stages:\n    - {id: a, parallel: {}}\n    - {id: b, pipeline: other, prompt: x}\n", []string{
 			`p.yaml:7:15: error[AP-YAML-107]: stage "a" of block "both" cannot have parallel: nested parallel blocks are not supported (split it into sequential blocks)`,

@@ -32,4 +32,4 @@ func (catalog) HookAction(name string) (canonical string, ok bool) {
 
 func (catalog) HookActions() []string { return []string{"check", "mock", "script", "webhook"} }
 
-func (catalog) Terminations() []string { return []string{"fixed", "judgment", "queue"} }
+func (catalog) Terminations() []string { return []string{"checks", "fixed", "judgment", "queue"} }

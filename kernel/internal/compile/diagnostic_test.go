@@ -178,10 +178,10 @@ func TestDiagnostics(t *testing.T) {
 			},
 			want: []string{
 				`library:stages/other/stage.yaml:1:9: error[AP-YAML-202]: stage "other" has no prompt file; looked for ask.md, ask, prompts/ask.md, prompts/prompt.md, prompt.md (write stages/other/prompt.md or set prompt:)`,
-				`library:stages/other/stage.yaml:3:9: error[AP-YAML-204]: unknown completion strategy: nosuch (available: fixed, judgment, queue)`,
-				`p.yaml:3:42: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: fixed, judgment, queue)`,
+				`library:stages/other/stage.yaml:3:9: error[AP-YAML-204]: unknown completion strategy: nosuch (available: checks, fixed, judgment, queue)`,
+				`p.yaml:3:42: error[AP-YAML-204]: unknown completion strategy: fixd (did you mean "fixed"? available: checks, fixed, judgment, queue)`,
 				`p.yaml:4:34: error[AP-YAML-104]: unknown completion "plateaux" (did you mean "plateau"? available: beads-empty, fixed-n, plateau)`,
-				`p.yaml:7:42: error[AP-YAML-204]: unknown completion strategy: 7 (available: fixed, judgment, queue)`,
+				`p.yaml:7:42: error[AP-YAML-204]: unknown completion strategy: 7 (available: checks, fixed, judgment, queue)`,
 				`p.yaml:8:42: error[AP-YAML-101]: type must be text, not a list`,
 			},
 		},

@@ -151,7 +151,7 @@ func (c *compiler) checkTermination(t plan.Termination, stage, node termination)
 	if _, named := node.values["type"]; named {
 		at = node.typeAt
 	}
-	if name := t.Type(); name != plan.TypeChecks && !c.Catalog.Termination(name) && at.List != nil {
+	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
 		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
 	}
 }

@@ -26,7 +26,7 @@ func (components) Termination(name string) bool {
 	return slices.Contains(components{}.Terminations(), name)
 }
 
-func (components) Terminations() []string { return []string{"fixed", "judgment", "queue"} }
+func (components) Terminations() []string { return []string{"checks", "fixed", "judgment", "queue"} }
 func (components) HookAction(name string) (canonical string, ok bool) {
 	return name, slices.Contains(components{}.HookActions(), name)
 }

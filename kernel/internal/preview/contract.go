@@ -4,9 +4,10 @@ import (
 	"encoding/json"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/strategy"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // What is assumed of nodes with a contract: that their checks pass and their artifacts are valid, unless something else
@@ -71,12 +72,13 @@ func planned(c schedule.Command) event.Event {
 	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
 }
 
-// measuredDecision is what the strategy of the kernel says that goes by the checks of a node.
-func measuredDecision(verdict string, completed, most int, d *event.DecisionData) {
-	switch {
-	case verdict == string(plan.OutcomeSuccess):
-		d.Action, d.Reason = string(sdk.DecisionStop), "all checks passed"
-	case completed >= most:
-		d.Action, d.Reason = string(sdk.DecisionStop), "the checks did not pass"
+// measured is what a strategy is told of the checks of an iteration.
+func measured(l state.Loop) []json.RawMessage {
+	var checks []json.RawMessage
+	for _, m := range l.Measured {
+		if raw, err := json.Marshal(strategy.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason}); err == nil {
+			checks = append(checks, raw)
+		}
 	}
+	return checks
 }

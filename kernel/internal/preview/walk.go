@@ -208,15 +208,17 @@ func (w *walker) attempt(c schedule.Command) event.Event {
 	return e
 }
 
-// decision is fixed's own; every other strategy says stop once it may.
+// decision is that of the kernel's own strategies, fixed and checks; every other strategy says stop once it may.
 func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	n, loop := w.stage(c.Place), w.state.LoopAt(c.Place)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
-	if d.Strategy == plan.TypeChecks {
-		measuredDecision(loop.Verdict, loop.Counted(), n.Termination.Max(), &d)
-		return d, nil
-	}
-	if d.Strategy != plan.TypeFixed {
+	var own sdk.Termination
+	switch d.Strategy {
+	case plan.TypeFixed:
+		own = strategy.Fixed{}
+	case plan.TypeChecks:
+		own = strategy.Checks{}
+	default:
 		if loop.Counted() > 0 && loop.Counted() >= n.Termination.MinIterations() {
 			d.Action, d.Reason = string(sdk.DecisionStop), "assumed to say stop"
 		}
@@ -226,8 +228,8 @@ func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
 	if err != nil {
 		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
 	}
-	said, err := strategy.Fixed{}.Decide(context.Background(), sdk.DecideRequest{
-		Iteration: loop.Counted(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config,
+	said, err := own.Decide(context.Background(), sdk.DecideRequest{
+		Iteration: loop.Counted(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config, Checks: measured(loop),
 	})
 	d.Action, d.Reason = string(said.Action), said.Reason
 	return d, err
