@@ -27,6 +27,7 @@ func (components) Termination(name string) bool {
 }
 
 func (components) Terminations() []string { return []string{"checks", "fixed", "judgment", "queue"} }
+
 func (components) HookAction(name string) (canonical string, ok bool) {
 	return name, slices.Contains(components{}.HookActions(), name)
 }
