@@ -291,7 +291,7 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 	switch {
 	case d.Action == "stop":
 		settle(l, d.Reason)
-	case d.Action == "continue" && limit > 0 && l.Completed-l.Before >= limit:
+	case d.Action == "continue" && limit > 0 && l.Counted() >= limit:
 		settle(l, "max_iterations")
 	case d.Action == "continue" && l.Check == state.CheckDue:
 		l.Phase, l.Check = state.PhaseReady, state.CheckPassed

@@ -271,6 +271,12 @@ func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	l.Reserved = nil
 }
 
+// spentUp reports whether some ceiling of a node leaves nothing for another call.
+func spentUp(p *plan.Plan, s state.State, path string) bool {
+	_, short := reserve(p, s, path)
+	return short != nil
+}
+
 // renewCeilings allows as much once more in the scopes of a node in which nothing more fits.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {
 	for _, c := range p.Ceilings(path) {

@@ -114,13 +114,7 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 		if key, busy := underWay(seat); busy {
 			cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
 		}
-		if seat.loop.Phase == state.PhaseEnter || seat.loop.Phase == state.PhaseMeasure {
-			for _, c := range due {
-				if c.Kind == Check && c.Place.Node == seat.at.Node && c.Place.Branch == seat.at.Branch {
-					cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Place: seat.at, Cause: d})
-				}
-			}
-		}
+		cmds = append(cmds, cancelChecks(due, seat, d)...)
 		if seat.loop.Phase != state.PhaseDecide {
 			continue
 		}
@@ -130,6 +124,20 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 		cmds = append(cmds, record(event.New(event.Decision, seat.at.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
 	}
 	return append(cmds, due...)
+}
+
+// cancelChecks cancels the check of a loop that is being made, of those that are due.
+func cancelChecks(due []Command, of seat, cause *event.FailureData) []Command {
+	if of.loop.Phase != state.PhaseEnter && of.loop.Phase != state.PhaseMeasure {
+		return nil
+	}
+	var cmds []Command
+	for _, c := range due {
+		if c.Kind == Check && c.Place.Node == of.at.Node && c.Place.Branch == of.at.Branch {
+			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Place: of.at, Cause: cause})
+		}
+	}
+	return cmds
 }
 
 // reachedAt is the widest guardrail that has been reached and bounds the place.

@@ -26,7 +26,7 @@ type ending struct {
 }
 
 // endingOf is how a node ended whose work is over, with the check of a hook at its end, which makes it worse.
-func endingOf(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) ending {
+func endingOf(s state.State, n *plan.Node, ns state.Node) ending {
 	var end ending
 	switch n.Kind {
 	case plan.KindParallel:
@@ -46,7 +46,7 @@ func endingOf(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) ending {
 // leaveNode leaves a node whose work is over: first the stage retries, then the hooks of its end, then the transition.
 // Where that ends the run, badly, the hooks of the session's end come too.
 func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
-	end := endingOf(p, s, n, ns)
+	end := endingOf(s, n, ns)
 	route := p.RouteOf(n, end.outcome)
 	if cmds := retryStage(p, n, ns, route); cmds != nil {
 		return cmds
@@ -113,7 +113,7 @@ type barrier struct {
 }
 
 // barred is what bars the way, nil if it is open.
-func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending, route plan.Route, print string) *barrier {
+func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending, route plan.Route, pass string) *barrier {
 	why := orElse(end.reason, "it gave no reason")
 	if len(why) > maxWhy {
 		why = strings.ToValidUTF8(why[:maxWhy], "") + "…"
@@ -128,9 +128,12 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 	case route.To == plan.ToRetry:
 		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
 		b.text = b.brief + "; " + again
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && spentUp(p, s, n.Path):
 		b.brief = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
 		b.text = b.brief + "; going on allows as much once more"
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
+		b.brief = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
+		b.text = b.brief + "; " + again
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
 		b.brief = fmt.Sprintf("%s needs a person: %s", n.ID, why)
 		b.text = b.brief + "; " + again
@@ -138,7 +141,7 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
 		b.text = b.brief + "; " + again
 	case route.Name != "" && !ns.Granted:
-		limit := overLimit(p, s, n, route, print)
+		limit := overLimit(p, s, n, route, pass)
 		if limit == "" {
 			return nil
 		}
@@ -200,7 +203,7 @@ func failureOf(n *plan.Node, ns state.Node, end ending) *event.FailureData {
 }
 
 // overLimit says which limit of cycles does not let an edge be taken once more, "" for none.
-func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, print string) string {
+func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
 	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
 	switch {
 	case c.Count >= route.Limit:
@@ -209,7 +212,7 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, prin
 		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
 	case s.Returns >= limits.Session:
 		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
-	case limits.Identical > 0 && c.Print == print && c.Same+1 >= limits.Identical:
+	case limits.Identical > 0 && c.Print == pass && c.Same+1 >= limits.Identical:
 		return fmt.Sprintf("%d passes in a row over %s put out the same", c.Same+1, route.Name)
 	default:
 		return ""
@@ -345,7 +348,7 @@ func grant(p *plan.Plan, s *state.State, path string) {
 	if n == nil || ns.Status != state.NodeRunning {
 		return
 	}
-	end := endingOf(p, *s, n, ns)
+	end := endingOf(*s, n, ns)
 	if end.outcome == plan.OutcomeBudget {
 		renewCeilings(p, s, path)
 	}

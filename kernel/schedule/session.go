@@ -168,26 +168,7 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Cycles, s.Returns = nil, 0
 	}
 	if n, ok := s.Nodes[s.At]; ok {
-		if d.SkipFailedStep {
-			skipFailedSteps(&n)
-		}
-		if s.Status == state.Failed {
-			n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
-			n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
-		}
-		if s.Status != state.Running {
-			if !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
-				tryAgain(p, *s, &n)
-			}
-			if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
-				n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
-			}
-			maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
-		}
-		s.Nodes[s.At] = n
-		if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
-			grant(p, s, s.At)
-		}
+		resumeNode(p, s, n, d)
 	}
 	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
 		s.Stop = nil
@@ -199,13 +180,37 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
+// resumeNode lets the node that the run is at go on: as a person said where they were asked, else where it failed.
+func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
+	if d.SkipFailedStep {
+		skipFailedSteps(&n)
+	}
+	if s.Status == state.Failed {
+		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
+		n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
+	}
+	if s.Status != state.Running {
+		if !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
+			tryAgain(p, *s, &n)
+		}
+		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
+			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
+		}
+		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
+	}
+	s.Nodes[s.At] = n
+	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
+		grant(p, s, s.At)
+	}
+}
+
 // tryAgain lets what failed in the node the run is at go on where it failed.
 func tryAgain(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
 		return // what becomes of the whole node: see grant
 	}
 	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
-		if n.Granted = p.RouteOf(found, endingOf(p, s, found, *n).outcome).Name != ""; !n.Granted {
+		if n.Granted = p.RouteOf(found, endingOf(s, found, *n).outcome).Name != ""; !n.Granted {
 			n.StageAttempt = 0
 			beginAgain(found, n)
 		}

@@ -80,3 +80,22 @@ func TestClaimed(t *testing.T) {
 		}
 	}
 }
+
+// An agent under a contract that says its outcome and why has said what it did; without a contract a summary is needed.
+func TestMessageForASummary(t *testing.T) {
+	for wrote, want := range map[string]string{
+		`{"outcome":"fail","message":"the build is red"}`: "the build is red",
+		`{"outcome":"reject"}`:                            "reject",
+	} {
+		got, err := Normalize([]byte(wrote), nil, true)
+		if err != nil || got.Result.Summary != want {
+			t.Errorf("%s: summary %q, %v", wrote, got.Result.Summary, err)
+		}
+		if _, err := Normalize([]byte(wrote), nil, false); err == nil || !strings.Contains(err.Error(), "it has no summary") {
+			t.Errorf("%s without a contract: %v", wrote, err)
+		}
+	}
+	if _, err := Normalize([]byte(`{"summary":7,"message":"m"}`), nil, true); err == nil || !strings.Contains(err.Error(), "summary is not a string") {
+		t.Errorf("a number: %v", err)
+	}
+}

@@ -64,6 +64,9 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 		if err != nil {
 			return Reading{}, err
 		}
+		if contract {
+			lendSummary(m)
+		}
 		r, err := fromResult(m)
 		if err == nil && contract {
 			r.Result.Claims, err = claims(resultJSON, m)
@@ -78,6 +81,16 @@ func Normalize(resultJSON, statusJSON []byte, contract bool) (Reading, error) {
 	default:
 		return Reading{}, failure.New(failure.ResultMissing, "agent did not write result.json").
 			WithHint("the prompt has to tell the agent to write its result to ${RESULT}")
+	}
+}
+
+// lendSummary lets the message of an agent that says its outcome stand for a summary that it did not write.
+func lendSummary(m map[string]any) {
+	if _, written := m["summary"]; written {
+		return
+	}
+	if said := text(m, "message", text(m, "outcome", "")); said != "" {
+		m["summary"] = short(said, maxText)
 	}
 }
 
@@ -107,6 +120,9 @@ func invalid(format string, args ...any) error {
 
 func fromResult(m map[string]any) (Reading, error) {
 	summary, ok := m["summary"].(string)
+	if _, written := m["summary"]; !written {
+		return Reading{}, invalid("agent wrote invalid result.json: it has no summary")
+	}
 	if !ok {
 		return Reading{}, invalid("agent wrote invalid result.json: summary is not a string")
 	}
