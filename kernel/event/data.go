@@ -353,7 +353,8 @@ type FailureData struct {
 	// Collateral: the attempt fell with a process that another call brought down; making it again
 	// uses up no try.
 	Collateral bool `json:"collateral,omitempty"`
-	// Escalate: the attempt ended because a person did not answer it; they are asked before it is made again.
+	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
+	// person is asked before it is made again.
 	Escalate bool   `json:"escalate,omitempty"`
 	Usage    *Usage `json:"usage,omitempty"`
 	ExitCode *int   `json:"exit_code,omitempty"`

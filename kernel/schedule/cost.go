@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,9 +12,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// What attempts and questions of strategies may consume. Before one begins, what it is expected to take is set aside in
+// What attempts and questions of strategies may consume. Before one begins, its part of what is left is set aside in
 // every scope that has a ceiling; when it ends, what it really took is charged instead. So nothing that runs side
-// by side can pass a ceiling together, and a crash loses nothing: what was under way counts as what was set aside.
+// by side can pass a ceiling together, and a crash loses nothing: what was under way counts as what it was expected to take.
 
 // rounding is how far sums of money may be off.
 const rounding = 1e-9
@@ -54,7 +55,7 @@ type shortage struct {
 func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount, *shortage) {
 	var reserved map[string]state.Amount
 	for _, c := range p.Ceilings(path) {
-		part, short := reserveIn(s, c)
+		part, short := reserveIn(p, s, c)
 		if short != nil {
 			return nil, short
 		}
@@ -69,11 +70,11 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 	return reserved, nil
 }
 
-func reserveIn(s state.State, c plan.Ceiling) (part state.Amount, short *shortage) {
-	charge, held := s.Charges[c.Scope], heldIn(s, c.Scope)
+func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, short *shortage) {
+	charge, held, beside := s.Charges[c.Scope], heldIn(s, c.Scope), company(p, s)
 	if c.Cost.MaxUSD > 0 {
 		amount, short := partOf(limits[float64]{
-			most: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls,
+			most: c.Cost.MaxUSD * float64(1+charge.Renewed), spent: charge.USD, held: held.usd, calls: held.calls, beside: beside,
 			expected: c.Cost.ReserveUSD, dearest: charge.DearestUSD, known: charge.Attempts - charge.UnknownUSD,
 			unknown: charge.UnknownUSD, unit: "USD", tolerance: rounding, setting: "reserve_usd",
 		}, c.Scope)
@@ -84,7 +85,7 @@ func reserveIn(s state.State, c plan.Ceiling) (part state.Amount, short *shortag
 	}
 	if c.Cost.MaxTokens > 0 {
 		amount, short := partOf(limits[int64]{
-			most: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls,
+			most: c.Cost.MaxTokens * int64(1+charge.Renewed), spent: charge.Tokens, held: held.tokens, calls: held.calls, beside: beside,
 			expected: c.Cost.ReserveTokens, dearest: charge.DearestTokens, known: charge.Attempts - charge.UnknownTokens,
 			unknown: charge.UnknownTokens, unit: "tokens", setting: "reserve_tokens",
 		}, c.Scope)
@@ -112,6 +113,7 @@ func least[T int64 | float64](a, b *T) *T {
 type limits[T int64 | float64] struct {
 	most, spent, held T
 	calls             int // that hold something
+	beside            int // calls that what is left is for, this one among them
 	expected, dearest T
 	known, unknown    int // calls that ended and said, or did not say, what they took
 	unit              string
@@ -119,8 +121,9 @@ type limits[T int64 | float64] struct {
 	setting           string
 }
 
-// partOf is what one call is to set aside: what the author expects, else as much as the dearest so far took, else, where
-// nothing is known, all that is left.
+// partOf is what one call is to set aside, and may take. It begins where what it is expected to take is left: what the
+// author says, else as much as the dearest so far took, else, where nothing is known, all. Then it has an equal part of
+// what is left, beside those that may yet begin: a call that takes more than the ones before it is no reason to stop.
 func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
 	left := l.most - l.spent - l.held
 	part := l.expected
@@ -134,7 +137,7 @@ func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
 		part = l.most // nobody knows: more than what is left
 	}
 	if part <= left+l.tolerance && left > l.tolerance {
-		return part, nil
+		return min(max(part, left/T(l.beside)), left), nil
 	}
 	of := "the session"
 	if scope != "" {
@@ -145,6 +148,36 @@ func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
 		text += fmt.Sprintf("; %d calls did not say what they took and count as what was reserved for them (policy.cost.%s)", l.unknown, l.setting)
 	}
 	return 0, &shortage{waits: l.calls > 0 && part <= l.most-l.spent+l.tolerance, text: text}
+}
+
+// company is how many calls what is left is for: the one that is about to begin, and those that may begin beside it.
+func company(p *plan.Plan, s state.State) int {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	waiting, holding := 0, 0
+	count := func(over bool, l state.Loop) {
+		switch {
+		case over:
+		case l.Reserved != nil:
+			holding++
+		default:
+			waiting++
+		}
+	}
+	switch {
+	case n == nil:
+	case n.Kind == plan.KindParallel:
+		for i := range n.Providers {
+			b, begun := ns.Branches[n.Providers[i].ID()]
+			count(begun && b.Status != state.NodeRunning, b.Loop)
+		}
+	case n.Steps != nil && n.Steps.Parallel:
+		for _, id := range ns.Order {
+			st := ns.Steps[id]
+			count(st.Status != state.StepPending && st.Status != state.StepRunning, st.Loop)
+		}
+		waiting = min(waiting, parallelSteps-holding)
+	}
+	return max(waiting, 1)
 }
 
 // holding is what the calls under way have set aside in a scope.
@@ -214,13 +247,19 @@ func neverBegan(e event.Event) bool {
 	}
 }
 
-// charge counts what a call took in a scope. One that did not say took what was set aside for it.
+// charge counts what a call took in a scope. One that did not say took what it was expected to take.
 func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount, u *event.Usage, seq int64) {
 	if s.Charges == nil {
 		s.Charges = map[string]state.Charge{}
 	}
 	c := s.Charges[scope]
 	c.Attempts++
+	reserveUSD, reserveTokens := 0.0, int64(0)
+	for _, ceiling := range p.Ceilings(path) {
+		if ceiling.Scope == scope {
+			reserveUSD, reserveTokens = max(reserveUSD, ceiling.Cost.ReserveUSD), max(reserveTokens, ceiling.Cost.ReserveTokens)
+		}
+	}
 	switch {
 	case u != nil && u.CostUSD != nil:
 		c.USD += *u.CostUSD
@@ -228,7 +267,7 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 	default:
 		c.UnknownUSD++
 		if part.USD != nil {
-			c.USD += *part.USD
+			c.USD += expected(*part.USD, reserveUSD, c.DearestUSD)
 		}
 	}
 	switch tokens, known := tokensOf(u); {
@@ -238,7 +277,7 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 	default:
 		c.UnknownTokens++
 		if part.Tokens != nil {
-			c.Tokens += *part.Tokens
+			c.Tokens += expected(*part.Tokens, reserveTokens, c.DearestTokens)
 		}
 	}
 	for _, ceiling := range p.Ceilings(path) {
@@ -247,6 +286,12 @@ func charge(p *plan.Plan, s *state.State, path, scope string, part state.Amount,
 		}
 	}
 	s.Charges[scope] = c
+}
+
+// expected is what a call counts as that did not say what it took: what the author expects, else as much as the dearest
+// so far took, else all that was set aside for it.
+func expected[T int64 | float64](part, said, dearest T) T {
+	return min(part, cmp.Or(said, dearest, part))
 }
 
 // tokensOf are the tokens that a ceiling counts: input and output, with what was written to a cache and without what
@@ -271,23 +316,25 @@ func chargeCutOff(p *plan.Plan, s *state.State, path string, l *state.Loop) {
 	l.Reserved = nil
 }
 
-// spentUp reports whether some ceiling of a node leaves nothing for another call.
-func spentUp(p *plan.Plan, s state.State, path string) bool {
-	_, short := reserve(p, s, path)
-	return short != nil
-}
-
-// renewCeilings allows as much once more in the scopes of a node in which nothing more fits.
+// renewCeilings allows as much once more in the scopes of a node in which nothing more fits; where that is none, since an
+// agent stopped short of what it was allowed, in all of them.
 func renewCeilings(p *plan.Plan, s *state.State, path string) {
+	all, short := map[string]bool{}, map[string]bool{}
 	for _, c := range p.Ceilings(path) {
-		if _, short := reserveIn(*s, c); short == nil {
-			continue
+		all[c.Scope] = true
+		if _, why := reserveIn(p, *s, c); why != nil {
+			short[c.Scope] = true
 		}
-		if s.Charges == nil {
-			s.Charges = map[string]state.Charge{}
-		}
-		charge := s.Charges[c.Scope]
+	}
+	if len(short) == 0 {
+		short = all
+	}
+	if s.Charges == nil {
+		s.Charges = map[string]state.Charge{}
+	}
+	for scope := range short {
+		charge := s.Charges[scope]
 		charge.Renewed++
-		s.Charges[c.Scope] = charge
+		s.Charges[scope] = charge
 	}
 }

@@ -46,7 +46,9 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if p.Embedder(s.At) == "" {
 		ns.Run++
 	}
-	ns.Runs++
+	if ns.Runs++; ns.Runs > 1 {
+		forgetNext(s)
+	}
 	maps.DeleteFunc(s.Nodes, func(path string, _ state.Node) bool { return strings.HasPrefix(path, s.At+".") })
 	forgetCycles(s, s.At)
 	s.Nodes[s.At] = ns

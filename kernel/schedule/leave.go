@@ -86,7 +86,7 @@ func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comma
 // are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
 	most := stageRetries(p, n)
-	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most {
+	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
 	at := placeOfNode(n.Path, ns)
@@ -128,7 +128,7 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 	case route.To == plan.ToRetry:
 		b.brief = fmt.Sprintf("%s ended as %s: %s", n.ID, end.outcome, why)
 		b.text = b.brief + "; " + again
-	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && spentUp(p, s, n.Path):
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget && len(p.Ceilings(n.Path)) > 0:
 		b.brief = fmt.Sprintf("%s has used up its budget: %s", n.ID, why)
 		b.text = b.brief + "; going on allows as much once more"
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
@@ -288,7 +288,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 // beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
-// done, and no number of an iteration is used again.
+// done, unless it was all done and the node failed nevertheless; and no number of an iteration is used again.
 func beginAgain(n *plan.Node, ns *state.Node) {
 	ns.Gate, ns.Failure = state.Gate{}, nil
 	if n.Kind == plan.KindParallel {
@@ -305,6 +305,9 @@ func beginAgain(n *plan.Node, ns *state.Node) {
 	ns.Loop = loopFrom(firstLoop(n), max(old.Iteration, old.Completed))
 	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback = old.Heard, old.Injected, old.Feedback
 	retrySteps(ns)
+	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // what they came to was not good enough
+		repeatSteps(ns, old.FailedSteps)
+	}
 }
 
 // loopFrom is a loop that begins behind an iteration.

@@ -109,10 +109,10 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
 		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
-		n.Feedback, n.FailedSteps = s.NextFeedback, s.NextFailedSteps
-		s.NextFeedback, s.NextFailedSteps = nil, nil
+		n.Feedback, n.FailedSteps, n.Cause = s.NextFeedback, s.NextFailedSteps, s.NextReason
+		forgetNext(s)
 		if old.Restart != nil && n.Feedback == nil {
-			n.Feedback = orRef(old.Loop.Feedback, old.Feedback)
+			n.Feedback, n.Cause = orRef(old.Loop.Feedback, old.Feedback), orElse(n.Cause, old.Cause)
 		}
 		n.Steps, n.Artifacts = old.Steps, old.Artifacts
 	}
@@ -150,11 +150,28 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	n.Status, n.Outcome, n.Reason, n.EndedAt = state.NodeStatus(d.Status), d.Outcome, d.Reason, &at
 	s.Nodes[s.At] = n
-	if d.Outcome != string(plan.OutcomeSuccess) && n.Loop.Verdict != "" {
-		s.NextFeedback, s.NextFailedSteps = n.Loop.Feedback, n.Loop.FailedSteps
-	}
+	tellNext(s, n, d)
 	countReturn(s, d)
 	return follow(p, s, e, d)
+}
+
+// tellNext keeps for the node that is entered next why the one before did not succeed: what was said and measured, else
+// the reason alone.
+func tellNext(s *state.State, n state.Node, d event.NodeCompleteData) {
+	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) {
+		return
+	}
+	if n.Loop.Verdict != "" {
+		s.NextFeedback, s.NextFailedSteps = n.Loop.Feedback, n.Loop.FailedSteps
+	}
+	if s.NextFeedback == nil {
+		s.NextReason = d.Reason
+	}
+}
+
+// forgetNext forgets what was kept for the node that is entered next, since everything begins anew.
+func forgetNext(s *state.State) {
+	s.NextFeedback, s.NextFailedSteps, s.NextReason = nil, nil, ""
 }
 
 func orRef(ref, other *event.Ref) *event.Ref {

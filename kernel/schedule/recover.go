@@ -28,7 +28,7 @@ func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
 	case plan.RecoveryFail:
 		settleFailed(&l, &event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
-			Message: "the attempt was cut off by a crash and the node's recovery is fail",
+			Message: "the attempt was cut off by a crash and the node's recovery is fail", Escalate: true,
 		})
 	default: // rerun: an attempt without an end starts over at attempt 1 (U069)
 		l.Phase, l.Attempt, l.Failure, l.IterationStartedAt = state.PhaseReady, 0, nil, nil

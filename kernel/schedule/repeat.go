@@ -61,5 +61,6 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	clear(s.Nodes)
 	s.Cycles, s.Returns, s.At = nil, 0, first(p)
+	forgetNext(s)
 	return nil
 }

@@ -182,15 +182,16 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 
 // resumeNode lets the node that the run is at go on: as a person said where they were asked, else where it failed.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
-	if d.SkipFailedStep {
-		skipFailedSteps(&n)
-	}
 	if s.Status == state.Failed {
 		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
 		n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
 	}
+	without := d.SkipFailedStep && goWithoutFailed(p.Find(s.At), &n)
+	if without {
+		dropQuestions(s, ofNode(s.At))
+	}
 	if s.Status != state.Running {
-		if !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
+		if !without && !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
 			tryAgain(p, *s, &n)
 		}
 		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {

@@ -171,12 +171,10 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 		return misfit(e, "its steps depend on each other in a circle")
 	}
 	if stepsDone(ns) == len(ns.Order) {
-		for id, st := range ns.Steps {
-			st.Status = state.StepPending
-			ns.Steps[id] = st
-		}
+		repeatSteps(&ns, nil)
 	}
 	ns.FailedSteps = nil
+	endPass(n, &ns) // where a person skipped them all
 	s.Nodes[s.At] = ns
 	return nil
 }
@@ -283,7 +281,7 @@ func endPass(n *plan.Node, ns *state.Node) {
 	l := &ns.Loop
 	l.Phase, l.Failure, l.IterationStartedAt = state.PhaseSettled, stepFailure(n, *failed), nil
 	l.Outcome, l.Reason = failed.Loop.Outcome, l.Failure.Message
-	l.Feedback, l.Message = failed.Loop.Feedback, l.Failure.Message
+	l.Feedback, l.Message, l.Verdict = failed.Loop.Feedback, l.Failure.Message, failed.Loop.Verdict
 }
 
 // stepFailure is the failure of the node that a step failed.
@@ -307,16 +305,43 @@ func retrySteps(ns *state.Node) {
 	}
 }
 
-// skipFailedSteps lets the node go on without the steps that failed.
-func skipFailedSteps(ns *state.Node) {
+// repeatSteps makes steps ready once more after a pass that was not good enough: those that were named, else all but
+// the skipped ones.
+func repeatSteps(ns *state.Node, named []string) {
+	if !slices.ContainsFunc(ns.Order, func(id string) bool { return slices.Contains(named, id) }) {
+		named = nil
+	}
+	for _, id := range ns.Order {
+		if st := ns.Steps[id]; st.Status == state.StepComplete && (len(named) == 0 || slices.Contains(named, id)) {
+			st.Status, st.Loop = state.StepPending, state.Loop{}
+			ns.Steps[id] = st
+		}
+	}
+}
+
+// goWithoutFailed lets a node go on, in the same visit, without the steps that failed. It reports whether a node whose
+// work was over has any.
+func goWithoutFailed(n *plan.Node, ns *state.Node) bool {
+	if !skipFailedSteps(ns) || ns.Loop.Phase != state.PhaseSettled {
+		return false
+	}
+	ns.StageAttempt, ns.Granted, ns.Restart = 0, false, nil
+	beginAgain(n, ns)
+	return true
+}
+
+// skipFailedSteps counts the steps that failed as done, and reports whether there are any.
+func skipFailedSteps(ns *state.Node) (any bool) {
 	for _, id := range ns.Order {
 		st := ns.Steps[id]
 		switch st.Status {
 		case state.StepFailed:
+			any = true
 			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by a person: "+st.Reason
 		case state.StepBlocked:
 			st.Status, st.Reason = state.StepPending, ""
 		}
 		ns.Steps[id] = st
 	}
+	return any
 }

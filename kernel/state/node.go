@@ -44,10 +44,11 @@ type Node struct {
 	StageAttempt int `json:"stage_attempt,omitempty"`
 	// Artifacts are the newest artifacts of the node by name.
 	Artifacts map[string]event.Ref `json:"artifacts,omitempty"`
-	// Feedback is why the node was entered again, for all prompts of this visit; FailedSteps are the steps that
-	// are to be made again for it.
+	// Feedback is why the node was entered again, for all prompts of this visit, and Cause the bare reason where there
+	// is none; FailedSteps are the steps that are to be made again for it.
 	Feedback    *event.Ref `json:"feedback,omitempty"`
 	FailedSteps []string   `json:"failed_steps,omitempty"`
+	Cause       string     `json:"cause,omitempty"`
 	// Granted: a person allowed the edge that the node leaves by once more than its limit.
 	Granted bool `json:"granted,omitempty"`
 }

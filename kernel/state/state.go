@@ -99,9 +99,10 @@ type State struct {
 	Returns int `json:"returns,omitempty"`
 	// Charges are what was consumed in each scope that has a ceiling.
 	Charges map[string]Charge `json:"charges,omitempty"`
-	// NextFeedback and NextFailedSteps are for the node that is entered next; see [Node.Feedback].
+	// NextFeedback, NextFailedSteps and NextReason are for the node that is entered next; see [Node.Feedback].
 	NextFeedback    *event.Ref `json:"next_feedback,omitempty"`
 	NextFailedSteps []string   `json:"next_failed_steps,omitempty"`
+	NextReason      string     `json:"next_reason,omitempty"`
 	// Questions to people that the run waits for, by id. Waits says that it does so running.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`

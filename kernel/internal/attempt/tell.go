@@ -175,7 +175,7 @@ func (a *attempt) feedback(ns state.Node) (string, error) {
 		}
 		return said, err
 	}
-	return "", nil
+	return ns.Cause, nil
 }
 
 // homeless is what a template with a contract has no place for, each as a section.

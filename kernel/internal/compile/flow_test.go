@@ -246,6 +246,12 @@ func TestFlowOverrides(t *testing.T) {
 			}
 		})
 	}
+	for _, to := range []string{"a", "b", "retry", "pause"} {
+		_, err := compiled(t, file("nodes:", "- {id: a, prompt: x}", "- {id: b, prompt: x, transitions: {skip: "+to+"}}"), compile.Overrides{Skip: []string{"b"}}, nil)
+		if want := `--skip: error[AP-YAML-107]: node "b" cannot be skipped: its edge for skip leads to "` + to + `", and from there it would be skipped again (remove the edge, or lead it forward)`; err == nil || err.Error() != want {
+			t.Errorf("skip: %s: got %v, want %s", to, err, want)
+		}
+	}
 	_, err = compiled(t, file("nodes:", "- {id: a, prompt: x, transitions: {skip: c}}", "- {id: b, prompt: x, policy: {required: true}}", "- {id: c, prompt: x}"), compile.Overrides{Skip: []string{"a"}}, nil)
 	if err == nil || !strings.Contains(err.Error(), `--skip: error[AP-YAML-213]: required node "b" is left out on the way a → c → done`) {
 		t.Errorf("a way around: %v", err)

@@ -56,6 +56,9 @@ func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
 		}
 		at.errorf(diagnostic.CodeRequired, "remove required from its policy if it may be left out", "node %q cannot be skipped: %s", n.ID, what)
 	}
+	if r := p.RouteOf(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+		at.errorf(diagnostic.CodeConflict, "remove the edge, or lead it forward", "node %q cannot be skipped: its edge for skip leads to %q, and from there it would be skipped again", n.ID, r.Edge.To)
+	}
 	for i := range p.Nodes {
 		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
 			at.errorf(diagnostic.CodeConflict, "skip that node, too", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)

@@ -1,0 +1,202 @@
+package schedule_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// How a run goes on from where it could not.
+
+func stepsPlan(edges map[string]map[plan.Outcome]plan.Edge) *plan.Plan {
+	p := graph(edges, "plan", "execute", "verify")
+	p.Nodes[1].Steps = &plan.Steps{From: "plan", Path: "steps"}
+	p.Nodes[1].Policy = &plan.Policy{Retry: &plan.Retry{Step: 1, Stage: 1, Backoff: []float64{1}}}
+	return p
+}
+
+func stepOf(id, outcome string) func(schedule.Command, string) string {
+	return func(c schedule.Command, _ string) string {
+		if c.Place.Step == id {
+			return outcome
+		}
+		return ""
+	}
+}
+
+// --skip-failed-step where the step that failed was the last one: what is done stays done, and nothing is made again,
+// nor when an edge leads back.
+func TestSkipTheLastStep(t *testing.T) {
+	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
+	w := newWorld(t, p)
+	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
+	w.attempt = stepOf("s2", "crash")
+	w.run().rests(state.Paused, state.PauseEscalation)
+	w.made, w.attempt = nil, by("verify", "fail")
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Failed, "")
+	if diff := cmp.Diff([]string{"verify v1 i1", "execute v2 s1 i1", "verify v2 i1"}, w.made); diff != "" {
+		t.Error(diff)
+	}
+	if got := w.state.Nodes["1"].Steps["s2"].Status; got != state.StepSkipped {
+		t.Errorf("s2 is %s", got)
+	}
+}
+
+// A node that skipped all of its steps has nothing to do when it is entered again.
+func TestSkipAllSteps(t *testing.T) {
+	p := stepsPlan(map[string]map[plan.Outcome]plan.Edge{"verify": {"fail": {To: "execute", Limit: 1, OnLimit: "failed"}}})
+	w := newWorld(t, p)
+	w.steps = []event.StepData{{ID: "s1"}}
+	w.attempt = stepOf("s1", "crash")
+	w.run().rests(state.Paused, state.PauseEscalation)
+	w.made, w.attempt = nil, by("verify", "fail")
+	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Failed, "")
+	if diff := cmp.Diff([]string{"verify v1 i1", "verify v2 i1"}, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Steps that are all done and do not pass the node's checks are made again in the stage retry: measuring alone makes
+// nothing better.
+func TestStageRetryOfStepsThatAreDone(t *testing.T) {
+	p := stepsPlan(nil)
+	p.Nodes[1].Checks = []plan.Check{{ID: "c"}}
+	w := newWorld(t, p)
+	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}}
+	w.run().rests(state.Paused, state.PauseEscalation)
+	want := []string{
+		"plan v1 i1", "execute v1 s1 i1", "execute v1 s2 i1", "check c", "stage 2 of 2",
+		"execute v1 s1 i2", "execute v1 s2 i2", "check c",
+	}
+	if diff := cmp.Diff(want, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// recovery: fail is not undone by a stage retry: what a crash cut off is for a person.
+func TestRecoveryFailIsForAPerson(t *testing.T) {
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "done"}}}, "a")
+	p.Nodes[0].Policy = &plan.Policy{Recovery: plan.RecoveryFail}
+	w := newWorld(t, p)
+	if c := w.commit(); c.Kind != schedule.Attempt {
+		t.Fatalf("due is %s", asJSON(c))
+	}
+	w.resume(event.SessionResumedData{}).run().rests(state.Paused, state.PauseEscalation)
+	if len(w.made) > 0 {
+		t.Errorf("made %q", w.made)
+	}
+	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+	if diff := cmp.Diff([]string{"a v2 i1"}, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Who is entered by an edge knows why, also where nobody wrote it down; another run of the pipeline knows nothing of it.
+func TestWhyANodeIsEnteredAgain(t *testing.T) {
+	tests := []struct {
+		name    string
+		attempt func(schedule.Command, string) string
+		want    string
+	}{
+		{"a step failed", stepOf("s2", "crash"), "step s2 failed: it crashed"},
+		{"a step's agent says fail", stepOf("s2", "fail"), "step s2 failed: done"},
+		{"an agent's feedback", by("verify", "fail"), ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			back := plan.Edge{To: "plan", Limit: 1, OnLimit: "failed"}
+			w := newWorld(t, stepsPlan(map[string]map[plan.Outcome]plan.Edge{"execute": {"error": back, "fail": back}, "verify": {"fail": back}}))
+			w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
+			w.attempt = tt.attempt
+			w.run().rests(state.Failed, "")
+			ns := w.state.Nodes["0"]
+			if ns.Visit != 2 || ns.Cause != tt.want || (ns.Feedback != nil) != (tt.want == "") {
+				t.Errorf("plan knows %q and %v in visit %d, want %q", ns.Cause, ns.Feedback, ns.Visit, tt.want)
+			}
+		})
+	}
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"fail": {To: "done"}}}, "a")
+	s := newWorld(t, p)
+	s.attempt = by("a", "fail")
+	s.state.Run, s.state.Runs = 1, 2
+	for s.state.Run < 2 || s.state.At != "0" || s.state.Nodes["0"].Visit == 0 {
+		s.perform(schedule.Decide(p, s.state)[0])
+	}
+	if ns := s.state.Nodes["0"]; ns.Feedback != nil || ns.Cause != "" {
+		t.Errorf("the second run knows %v %q of the first", ns.Feedback, ns.Cause)
+	}
+}
+
+// A call may take more than the ones before it while something is left: alone all of it, beside others an equal part.
+func TestADearerCall(t *testing.T) {
+	cost := &plan.Cost{MaxUSD: 10}
+	p := graph(nil, "a", "b")
+	p.Pipeline.Policy = &plan.Policy{Cost: cost}
+	w := newWorld(t, p)
+	w.usage = costs(0.5)
+	for w.state.At != "1" || w.state.Nodes["1"].Loop.Phase != state.PhaseReady {
+		w.perform(schedule.Decide(p, w.state)[0])
+	}
+	c := w.commit()
+	if got := w.state.Nodes["1"].Loop.Reserved[""].USD; got == nil || *got != 9.5 {
+		t.Errorf("alone it may take %v", got)
+	}
+	w.kernel() // which cuts it off
+	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 1 {
+		t.Errorf("what did not say counts as %+v after %s", got, c.Key)
+	}
+
+	p.Nodes[1].Steps = &plan.Steps{From: "a", Parallel: true}
+	w = newWorld(t, p)
+	w.usage, w.steps = costs(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}}
+	for i := 0; ; {
+		cmds := schedule.Decide(p, w.state)
+		attempts := slices.DeleteFunc(slices.Clone(cmds), func(c schedule.Command) bool { return c.Kind != schedule.Attempt || c.Place.Step == "" })
+		switch {
+		case len(attempts) > 0:
+			w.add(*attempts[0].Event)
+			i++
+		case len(cmds) > 0:
+			w.perform(cmds[0])
+		}
+		if i == 3 {
+			break
+		}
+	}
+	for id, st := range w.state.Nodes["1"].Steps {
+		if got := st.Loop.Reserved[""].USD; got == nil || *got != 3 {
+			t.Errorf("%s may take %v beside two others", id, got)
+		}
+	}
+}
+
+// An agent that stops short of a part that is too small for it gets more when a person says to go on.
+func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
+	p := graph(nil, "a")
+	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 1}}
+	w := newWorld(t, p)
+	for w.state.Status == state.Running {
+		c := schedule.Decide(p, w.state)[0]
+		if c.Kind != schedule.Attempt {
+			w.perform(c)
+			continue
+		}
+		w.add(*c.Event)
+		w.fail(c, event.FailureData{ErrorType: "budget_exceeded", Message: "it would cost 1.5 USD", Usage: costs(0)(c)})
+	}
+	w.rests(state.Paused, state.PauseEscalation)
+	w.resume(event.SessionResumedData{})
+	for w.state.Nodes["0"].Loop.Phase != state.PhaseAttempt {
+		c := schedule.Decide(p, w.state)[0]
+		w.add(*c.Event)
+	}
+	if got := w.state.Nodes["0"].Loop.Reserved[""].USD; got == nil || *got != 2 {
+		t.Errorf("it may take %v", got)
+	}
+}
