@@ -316,6 +316,9 @@ func TestStepFailsForEver(t *testing.T) {
 	if ns.Steps["s2"].Status != state.StepBlocked || ns.Steps["s3"].Status != state.StepComplete || w.state.PauseCode != "ACODE-ORCH-004" {
 		t.Errorf("steps %+v, code %s", ns.Steps, w.state.PauseCode)
 	}
+	if f := ns.Loop.Failure; f == nil || f.Code != "ACODE-EXEC-001" || f.Step != "s1" || f.ErrorType != "provider_crashed" {
+		t.Errorf("failure %+v", f)
+	}
 	w.made = nil
 	w.resume(event.SessionResumedData{SkipFailedStep: true}).run().rests(state.Completed, "")
 	if diff := cmp.Diff([]string{"execute v1 s2 i1"}, w.made); diff != "" {

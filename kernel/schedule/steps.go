@@ -13,6 +13,9 @@ import (
 // parallelSteps is how many steps of a node are in work at a time where they may be side by side.
 const parallelSteps = 4
 
+// codeStepTimeout is the code of a step whose time was over (DIALECT B8).
+const codeStepTimeout = "ACODE-EXEC-006"
+
 // passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
 // itself.
 func passesSteps(n *plan.Node, at event.Place) bool { return n.Steps != nil && at.Step == "" }
@@ -291,6 +294,13 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 		f = *st.Loop.Failure
 	}
 	f.Node, f.Stage, f.Step, f.Usage, f.Collateral = n.ID, n.ID, st.ID, nil, false
+	switch failure.Kind(f.ErrorType) {
+	case failure.IterationTimeout:
+		f.Code = codeStepTimeout
+	case failure.BudgetExceeded, failure.TurnLimit, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own
+	default:
+		f.Code = failure.StepFailed.Code()
+	}
 	f.Message = fmt.Sprintf("step %s failed: %s", st.ID, f.Message)
 	return &f
 }
