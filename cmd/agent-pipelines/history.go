@@ -165,6 +165,9 @@ func writeStage(to io.Writer, s *kernel.StageMetrics) {
 		row("Visits", fmt.Sprint(s.Visits))
 	}
 	writeWork(to, "    ", s.Work, s.MaxTokens, s.MaxUSD)
+	if s.Prompt != nil {
+		row("Prompt", fmt.Sprintf("%s / %s tokens", screen.Count(int64(s.Prompt.Tokens)), screen.Count(int64(s.Prompt.Limit))))
+	}
 	if s.Steps != nil {
 		row("Steps", stepsText(*s.Steps))
 	}

@@ -315,6 +315,12 @@ type BudgetWarningData struct {
 	MaxUSD   float64 `json:"max_usd,omitempty"`
 }
 
+// ContextBuiltData says how many tokens a prompt has, and how many its node's share of the budget allows.
+type ContextBuiltData struct {
+	Tokens int `json:"tokens"`
+	Limit  int `json:"limit"`
+}
+
 // ContextTrimmedData says what was left out of a prompt for the sake of its budget: of one text that the kernel adds to
 // it, without the lines around it.
 type ContextTrimmedData struct {

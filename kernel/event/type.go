@@ -69,6 +69,7 @@ const (
 	Progress           Type = "progress"
 	ArtifactWarning    Type = "artifact_warning"
 	ContextTrimmed     Type = "context_trimmed"
+	ContextBuilt       Type = "context_built" // how long a prompt is that has a limit
 	PluginStarted      Type = "plugin_started"
 	PluginCrashed      Type = "plugin_crashed"
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
@@ -82,7 +83,7 @@ const (
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
-		ContextTrimmed, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, Notified:
+		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, Notified:
 		return true
 	default:
 		return false

@@ -106,7 +106,7 @@ func files(t *testing.T, dir string) map[string]string {
 		case d.IsDir() && strings.Contains(name, "attempts"):
 			found[name] = "directory"
 			return nil
-		case d.IsDir(), name == "plan.json", name == "pipeline.yaml", name == "events.jsonl.lock", strings.HasSuffix(name, "progress.md"):
+		case d.IsDir(), name == "plan.json", name == "pipeline.yaml", name == "metrics.json", name == "events.jsonl.lock", strings.HasSuffix(name, "progress.md"):
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join(dir, name))

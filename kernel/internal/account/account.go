@@ -29,11 +29,27 @@ type Visit struct {
 	Limit int    `json:"limit,omitempty"`
 	Work
 	Steps *Steps `json:"steps,omitempty"`
+	// Prompt is how long its longest prompt was, where prompts have a limit.
+	Prompt *Prompt `json:"prompt,omitempty"`
 	// Checks are the last results of the node's checks, in the order in which they were first made.
 	Checks []Check `json:"checks,omitempty"`
 
 	idle  time.Duration
 	steps map[string]string // status by id
+}
+
+// Prompt is how many tokens a prompt has, and how many it may have.
+type Prompt struct {
+	Tokens int `json:"tokens"`
+	Limit  int `json:"limit"`
+}
+
+// longer is the longer one of two, of which nil is none.
+func longer(a, b *Prompt) *Prompt {
+	if a == nil || b != nil && b.Tokens > a.Tokens {
+		return b
+	}
+	return a
 }
 
 // Restarted is the status of a visit that ended because the node was entered anew.

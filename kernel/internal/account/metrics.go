@@ -28,9 +28,10 @@ type Stage struct {
 	Visits     int       `json:"visits"`
 	DurationMS int64     `json:"duration_ms"`
 	Work
-	Steps   *Steps `json:"steps,omitempty"`   // of the last visit
-	Returns int    `json:"returns,omitempty"` // over counted edges that begin at it
-	Outcome string `json:"outcome,omitempty"` // of the last visit
+	Steps   *Steps  `json:"steps,omitempty"`   // of the last visit
+	Prompt  *Prompt `json:"prompt,omitempty"`  // the longest one, where prompts have a limit
+	Returns int     `json:"returns,omitempty"` // over counted edges that begin at it
+	Outcome string  `json:"outcome,omitempty"` // of the last visit
 	// MaxTokens and MaxUSD are the stage's own ceilings, 0 for none.
 	MaxTokens int64   `json:"max_tokens,omitempty"`
 	MaxUSD    float64 `json:"max_usd,omitempty"`
@@ -93,6 +94,7 @@ func (s *Stage) add(v Visit) {
 	if v.Steps != nil {
 		s.Steps = v.Steps
 	}
+	s.Prompt = longer(s.Prompt, v.Prompt)
 	if v.Edge != "" {
 		s.Returns++
 	}

@@ -38,6 +38,11 @@ func (a *Account) take(e event.Event) {
 		a.step(e)
 	case event.CheckResult:
 		a.check(e)
+	case event.ContextBuilt:
+		d, err := event.Decode[event.ContextBuiltData](e)
+		if v := a.last[e.Cursor.NodePath]; err == nil && v != nil {
+			v.Prompt = longer(v.Prompt, &Prompt{d.Tokens, d.Limit})
+		}
 	}
 }
 

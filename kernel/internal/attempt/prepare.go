@@ -53,7 +53,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	if unsaid != nil {
 		return sdk.ExecuteRequest{}, unsaid
 	}
-	a.recordCuts(ctx, t.cuts)
+	a.recordBudget(ctx, t)
 	return a.request(c.Paths, t.prompt)
 }
 

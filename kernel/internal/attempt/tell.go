@@ -275,16 +275,24 @@ func (a *attempt) share(ctx context.Context, b *plan.Budget) (limit int, limited
 	return limit, limited, nil
 }
 
-// recordCuts tells what was left out of the prompt.
-func (a *attempt) recordCuts(ctx context.Context, cuts []briefing.Cut) {
-	for _, c := range cuts {
-		e := event.New(event.ContextTrimmed, a.command.Place.Cursor(), a.command.Key, event.ContextTrimmedData{
+// recordBudget tells what was left out of a prompt that has a limit, and how long it is.
+func (a *attempt) recordBudget(ctx context.Context, t told) {
+	for _, c := range t.cuts {
+		a.inform(ctx, event.ContextTrimmed, event.ContextTrimmedData{
 			Kind: string(c.Kind), Name: event.Brief(c.Name, event.MaxName),
 			OriginalTokens: c.OriginalTokens, OriginalBytes: c.OriginalBytes, KeptTokens: c.KeptTokens, KeptBytes: c.KeptBytes,
 		})
-		e.Attempt = a.command.Attempt
-		if err := a.record(ctx, e); err != nil {
-			a.log.Debug("event not recorded", "type", e.Type, "error", err)
-		}
+	}
+	if t.budget != nil {
+		a.inform(ctx, event.ContextBuilt, event.ContextBuiltData{Tokens: t.budget.Used, Limit: t.budget.Limit})
+	}
+}
+
+// inform records an event that no fold reads.
+func (a *attempt) inform(ctx context.Context, t event.Type, data any) {
+	e := event.New(t, a.command.Place.Cursor(), a.command.Key, data)
+	e.Attempt = a.command.Attempt
+	if err := a.record(ctx, e); err != nil {
+		a.log.Debug("event not recorded", "type", e.Type, "error", err)
 	}
 }

@@ -66,3 +66,19 @@ func warned(u kernel.Update) []string {
 	}
 	return as(scopeRole(u.Plan, d.Scope), line)
 }
+
+// prompted tells how long a prompt is that has a limit, and what was left out of it.
+func prompted(e event.Event) string {
+	if e.Type == event.ContextBuilt {
+		d, err := event.Decode[event.ContextBuiltData](e)
+		if err != nil {
+			return ""
+		}
+		return fmt.Sprintf("Prompt: %s / %s tokens", Count(int64(d.Tokens)), Count(int64(d.Limit)))
+	}
+	d, err := event.Decode[event.ContextTrimmedData](e)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("Prompt: %s cut to %s of %s tokens", Clean(d.Name), Count(int64(d.KeptTokens)), Count(int64(d.OriginalTokens)))
+}

@@ -37,7 +37,12 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	if s := at.stage(e); branch(e) != "" && s != nil {
 		at.node = s
 	}
-	if at.node == nil || !at.node.HasContract() {
+	switch {
+	case at.node == nil:
+		return nil, false
+	case e.Type == event.ContextBuilt, e.Type == event.ContextTrimmed:
+		return as(role(at.node), who(e)+prompted(e)), true
+	case !at.node.HasContract():
 		return nil, false
 	}
 	switch e.Type {
