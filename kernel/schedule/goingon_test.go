@@ -200,3 +200,45 @@ func TestGoingOnAllowsMoreThanAPart(t *testing.T) {
 		t.Errorf("it may take %v", got)
 	}
 }
+
+// A step that is made again knows what its agent said last, beside others that failed, too.
+func TestStepKnowsItsFeedback(t *testing.T) {
+	w := newWorld(t, stepsPlan(nil))
+	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2"}}
+	known := map[string]string{}
+	for range 100 {
+		cmds := schedule.Decide(w.plan, w.state)
+		if len(cmds) == 0 {
+			break
+		}
+		c := cmds[0]
+		if c.Kind != schedule.Attempt || c.Place.Step == "" {
+			w.perform(c)
+			continue
+		}
+		w.add(*c.Event)
+		if ref := w.state.LoopAt(c.Place).Feedback; ref != nil {
+			known[c.Place.Step] = ref.Path
+		}
+		w.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
+			Settlement: event.Settlement{Outcome: "fail", Feedback: &event.Ref{Path: c.Place.Step + ".md"}},
+		}))
+	}
+	w.rests(state.Paused, state.PauseEscalation)
+	if diff := cmp.Diff(map[string]string{"s1": "s1.md", "s2": "s2.md"}, known); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a run that failed ended for is over when it goes on.
+func TestReasonOfAFailureIsOver(t *testing.T) {
+	w := newWorld(t, graph(nil, "a"))
+	w.attempt = by("a", "crash")
+	w.run().rests(state.Failed, "")
+	if w.state.Reason == "" {
+		t.Fatal("a failed run has a reason")
+	}
+	if w.resume(event.SessionResumedData{}); w.state.Reason != "" {
+		t.Errorf("it runs, for %q", w.state.Reason)
+	}
+}

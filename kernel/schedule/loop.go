@@ -131,7 +131,11 @@ func putQuestion(at event.Place, l state.Loop) []Command {
 // run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
 // and got no answer.
 func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
-	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, n.ID)
+	of := n.ID
+	if at.Step != "" {
+		of = fmt.Sprintf("step %s of %s", at.Step, n.ID)
+	}
+	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, of)
 	if l.Failure != nil {
 		text = l.Failure.Message + "; " + text
 	}

@@ -174,7 +174,7 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Stop = nil
 	}
 	at := e.Time
-	s.Status, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", nil, nil, &at
+	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &at
 	say(s, d.Context)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	return nil

@@ -214,7 +214,7 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return misfit(e, fmt.Sprintf("step %q cannot begin", d.Step))
 	}
 	st.Status, st.Reason = state.StepRunning, ""
-	st.Loop = loopFrom(state.Loop{Phase: state.PhaseReady}, st.Last)
+	st.Loop = loopFrom(state.Loop{Phase: state.PhaseReady, Feedback: st.Loop.Feedback}, st.Last)
 	ns.Steps[d.Step] = st
 	s.Nodes[s.At] = ns
 	return nil
@@ -309,7 +309,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 func retrySteps(ns *state.Node) {
 	for _, id := range ns.Order {
 		if st := ns.Steps[id]; st.Status == state.StepFailed || st.Status == state.StepBlocked {
-			st.Status, st.Loop = state.StepPending, state.Loop{}
+			st.Status, st.Loop = state.StepPending, state.Loop{Feedback: st.Loop.Feedback}
 			ns.Steps[id] = st
 		}
 	}

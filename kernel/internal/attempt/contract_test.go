@@ -60,14 +60,17 @@ func TestArtifactOfAnEarlierAttempt(t *testing.T) {
 	}
 }
 
-// An iteration of a step is settled by its agent's word: the node has the contract.
+// An iteration of a step is settled by its agent's word: the node has the contract. What it says is kept for whoever
+// works next.
 func TestAttemptOfAStep(t *testing.T) {
+	feedback := map[string]string{}
 	for wrote, want := range map[string]event.Settlement{
 		`{"summary":"s"}`: {Outcome: "success"},
 		`{"summary":"s","outcome":"fail","message":"no compiler"}`:                               {Outcome: "fail", Message: "no compiler"},
 		`{"summary":"s","outcome":"retry","signals":{"notes":"later"}}`:                          {Outcome: "retry", Message: "later"},
 		`{"summary":"broken","decision":"error"}`:                                                {Outcome: "error", Message: "broken"},
 		`{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which?"}}`: {Outcome: "escalate", Message: "which?"},
+		`{"summary":"s","outcome":"fail","feedback":["no compiler","no linker"]}`:                {Outcome: "fail", Message: "s"},
 	} {
 		b := newBench(t, writes(wrote))
 		b.node.Steps = &plan.Steps{From: "plan", Path: "steps"}
@@ -78,9 +81,21 @@ func TestAttemptOfAStep(t *testing.T) {
 		if err != nil || e.Type != event.IterationComplete || e.Cursor.Step != "s1" || d.Result.Path != "stage-00-build/steps/s1/iterations/001/result.json" {
 			t.Fatalf("%s %s, %v", e.Type, e.Data, err)
 		}
+		if ref := d.Feedback; ref != nil {
+			feedback[wrote] = b.read("steps/s1/iterations/001/feedback.md")
+		}
+		d.Feedback = nil
 		if diff := cmp.Diff(want, d.Settlement); diff != "" {
 			t.Errorf("%s: %s", wrote, diff)
 		}
+	}
+	wantFeedback := map[string]string{
+		`{"summary":"s","outcome":"fail","message":"no compiler"}`:                               "Step s1: no compiler\n",
+		`{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which?"}}`: "Step s1: which?\n",
+		`{"summary":"s","outcome":"fail","feedback":["no compiler","no linker"]}`:                "Step s1: - no compiler\n- no linker\n",
+	}
+	if diff := cmp.Diff(wantFeedback, feedback); diff != "" {
+		t.Error(diff)
 	}
 }
 

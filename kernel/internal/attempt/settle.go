@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -106,11 +108,11 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 		return event.Event{}, err
 	}
 	a.tellBlock(ctx, ref)
-	return a.completed(r, ref, out), nil
+	return a.completed(r, ref, out)
 }
 
 // completed is the event that ends the attempt: the iteration's end, unless its outcome is still to be settled.
-func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) event.Event {
+func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) (event.Event, error) {
 	made := event.AttemptCompleteData{
 		Decision: r.Decision, Ask: r.Ask, Result: ref, Output: out, Usage: a.usage(),
 		Model: event.Brief(a.result.Model, event.MaxName), AgentVersion: event.Brief(a.result.AgentVersion, event.MaxName),
@@ -123,20 +125,34 @@ func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) eve
 		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, Completed(name, made, r))
 	case at.Step != "": // its node has the contract: what the agent says is all there is
 		d := Completed(name, made, r)
-		d.Settlement = claimed(r)
+		var err error
+		if d.Settlement, err = a.claimed(r); err != nil {
+			return e, err
+		}
 		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, d)
 	}
 	e.Attempt = a.command.Attempt
-	return e
+	return e, nil
 }
 
-// claimed is the settlement of an iteration by its agent's word alone.
-func claimed(r result.Reading) event.Settlement {
+// maxFeedback bounds what a step's agent has to say to whoever works next, in bytes.
+const maxFeedback = 64 << 10
+
+// claimed is the settlement of an iteration of a step by its agent's word alone.
+func (a *attempt) claimed(r result.Reading) (event.Settlement, error) {
 	o := r.Result.Claimed(r.Ask)
 	if o == plan.OutcomeSuccess {
-		return event.Settlement{Outcome: string(o)}
+		return event.Settlement{Outcome: string(o)}, nil
 	}
-	return event.Settlement{Outcome: string(o), Message: brief(cmp.Or(r.Result.Why(), r.Reason, r.Result.Summary))}
+	s := event.Settlement{Outcome: string(o), Message: brief(cmp.Or(r.Result.Why(), r.Reason, r.Result.Summary))}
+	words := cmp.Or(strings.TrimSpace(r.Result.Feedback), r.Result.Why())
+	if words == "" {
+		return s, nil
+	}
+	text := event.Brief(fmt.Sprintf("Step %s: %s", a.command.Place.Step, words), maxFeedback)
+	ref, err := a.Dir.Write(a.iteration.Feedback(), []byte(text+"\n"))
+	s.Feedback = &ref
+	return s, err
 }
 
 // tellBlock tells readers of the Bash engine's events that an agent of a parallel block is done.
