@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // sessionHistoryVerb is `session history <session>`.
@@ -56,10 +57,18 @@ func writeHistory(to io.Writer, h *kernel.History) error {
 	fmt.Fprintln(table, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
 	for _, v := range h.Visits {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
-			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitOf(v), orElse(v.Outcome, v.Status), took(v.DurationMS),
+			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitOf(v), outcomeOf(v, h.Status), took(v.DurationMS),
 			v.Attempts, v.Retries, v.StageRetries, next(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
 	}
 	return table.Flush()
+}
+
+// outcomeOf is how a visit ended, or how it stands: one under way waits as long as its session does.
+func outcomeOf(v kernel.Visit, session state.Status) string {
+	if v.Status == string(state.NodeRunning) && session != state.Running {
+		return string(session)
+	}
+	return orElse(v.Outcome, v.Status)
 }
 
 // visitOf is the number of a visit, with the run of the pipeline from the second one on.

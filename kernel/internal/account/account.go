@@ -20,7 +20,8 @@ type Visit struct {
 	DurationMS int64  `json:"duration_ms"`
 	Status     string `json:"status"` // running, complete, failed, skipped, or [Restarted]
 	Outcome    string `json:"outcome,omitempty"`
-	Reason     string `json:"reason,omitempty"`
+	// Reason is why it ended so; of one that waits for a person, or was entered anew after that, why one was needed.
+	Reason string `json:"reason,omitempty"`
 	// To is the id of the node entered next, or done, pause, abort or failed; "" before the visit has ended.
 	To string `json:"to,omitempty"`
 	// Edge is the name of the counted edge that was taken back, Cycle its count with this return.
@@ -57,7 +58,7 @@ const Restarted = "restarted"
 
 // Work is what was done and consumed.
 type Work struct {
-	Iterations   int `json:"iterations"`    // completed; of a parallel block by all its providers together
+	Iterations   int `json:"iterations"`    // completed; those of its steps where a node has steps, of a parallel block by all its providers together
 	Attempts     int `json:"attempts"`      // that ended, those of steps too
 	Retries      int `json:"retries"`       // attempts that were made again
 	StageRetries int `json:"stage_retries"` // times that the stage began anew after its attempts were used up
@@ -96,6 +97,7 @@ type Account struct {
 	idle   time.Duration
 	epoch  int
 	cycles cycles
+	begun  map[event.Key]bool // attempts
 }
 
 // New returns the account of a session that follows a plan, with the events so far.
@@ -126,7 +128,7 @@ func (a *Account) Take(e event.Event) {
 }
 
 func (a *Account) reset() {
-	a.last, a.count, a.cycles = map[string]*Visit{}, map[string]int{}, cycles{}
+	a.last, a.count, a.cycles, a.begun = map[string]*Visit{}, map[string]int{}, cycles{}, map[event.Key]bool{}
 }
 
 // Visits are copies of all visits of all nodes, in the order in which they began.

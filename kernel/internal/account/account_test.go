@@ -68,7 +68,10 @@ func TestCycle(t *testing.T) {
 	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: account.RungStage, N: 2, Max: 3})
 	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Of: 2})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Of: 2, Done: 2})
-	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // no attempt of its own
+	j.events[len(j.events)-1].Cursor.Step = "b"
+	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{})
+	j.events[len(j.events)-1].Cursor.Step = "b"
+	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // of the steps, and no attempt
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Name: "execute", Status: "complete", Outcome: "success", To: "1"})
 	j.add(event.NodeStart, "1", "", nil)
 	j.add(event.AttemptComplete, "1", event.KeyAttempt, event.AttemptCompleteData{})
@@ -83,7 +86,7 @@ func TestCycle(t *testing.T) {
 	unexported := cmpopts.IgnoreUnexported(account.Visit{})
 	times := cmpopts.IgnoreFields(account.Visit{}, "StartedAt", "EndedAt")
 	execute := account.Visit{
-		Stage: "execute", Path: "0", Visit: 1, DurationMS: 13_000, Status: "complete", Outcome: "success", To: "verify",
+		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, Status: "complete", Outcome: "success", To: "verify",
 		Work:  account.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
 		Steps: &account.Steps{Of: 2, Done: 2},
 	}
@@ -97,11 +100,11 @@ func TestCycle(t *testing.T) {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
 	totals := account.Totals{
-		DurationMS: 20_000, Visits: 3,
+		DurationMS: 21_000, Visits: 3,
 		Work:   account.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
 		Cycles: []account.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
 		Stages: []account.Stage{
-			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 13_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
+			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 14_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
 			{Stage: "verify", Path: "1", Kind: plan.KindStage, Visits: 1, DurationMS: 4_000, Work: verify.Work, Returns: 1, Outcome: "fail"},
 		},
 	}
@@ -175,5 +178,27 @@ func TestNumbers(t *testing.T) {
 	j.start()
 	if a = account.New(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
 		t.Errorf("a new run knows %+v", a.Visits())
+	}
+}
+
+// U205, U236: an attempt for which nothing was left is none, and a visit that waits for a person says why.
+func TestNotBegun(t *testing.T) {
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "budget_exceeded"})
+	j.add(event.QuestionAsked, "0", event.KeyEscalate, event.QuestionAskedData{Kind: event.QuestionTool, Text: "may it?"})
+	j.add(event.QuestionAsked, "0", event.KeyEscalate, event.QuestionAskedData{Kind: event.QuestionEscalation, Text: "nothing is left"})
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
+
+	want := []account.Visit{
+		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: account.Restarted, Reason: "nothing is left"},
+		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: account.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
+	}
+	got := account.New(cycle(), j.events).Visits()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(account.Visit{}), cmpopts.IgnoreFields(account.Visit{}, "StartedAt", "EndedAt")); diff != "" {
+		t.Errorf("visits (-want +got)\n%s", diff)
 	}
 }

@@ -25,15 +25,19 @@ func (a *Account) take(e event.Event) {
 		a.leave(e)
 	case event.IterationStart, event.AttemptStart:
 		a.at(e)
+		a.begun[e.Key] = true
 	case event.Retry:
 		a.retried(e)
+		a.begun[e.Key] = true
 	case event.IterationComplete:
-		if v := a.at(e); v != nil && e.Cursor.Step == "" {
+		if v := a.at(e); v != nil && (v.Steps == nil || e.Cursor.Step != "") {
 			v.Iterations++
 		}
 		a.attempted(e)
 	case event.AttemptComplete, event.Error, event.StrategyAnswer:
 		a.attempted(e)
+	case event.QuestionAsked:
+		a.asked(e)
 	case event.StepsPlanned, event.StepStart, event.StepComplete, event.StepBlocked:
 		a.step(e)
 	case event.CheckResult:
@@ -112,12 +116,24 @@ const (
 	RungStage   = "stage"
 )
 
+// asked keeps why a person was needed: a visit that waits for one, or was entered anew after it, has no other reason.
+func (a *Account) asked(e event.Event) {
+	d, err := event.Decode[event.QuestionAskedData](e)
+	if v := a.last[e.Cursor.NodePath]; err == nil && v != nil && v.EndedAt == nil && d.Kind == event.QuestionEscalation {
+		v.Reason = d.Text
+	}
+}
+
 // attempted counts an attempt, or a question of a strategy, that has ended, and what it used. The end of an iteration
-// under a contract is no attempt, and neither is a failure outside of one: their keys tell.
+// under a contract is no attempt, and neither is a failure outside of one: their keys tell. One for which there was not
+// enough left fails without having begun.
 func (a *Account) attempted(e event.Event) {
 	kind := e.Key.Kind()
 	asked := e.Type == event.StrategyAnswer
 	if v := a.last[e.Cursor.NodePath]; v == nil || !asked && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {
+		return
+	}
+	if e.Type == event.Error && kind == event.KeyAttempt && !a.begun[e.Key] {
 		return
 	}
 	d, err := event.Decode[struct {
