@@ -56,7 +56,9 @@ type QuestionCommands struct {
 	Approve  string `json:"approve,omitempty"`
 	Reject   string `json:"reject,omitempty"`
 	Feedback string `json:"feedback,omitempty"` // TEXT stands for what is to be said
-	Show     string `json:"show"`
+	// SkipFailedStep goes on without the steps of the stage that failed; "" where none did.
+	SkipFailedStep string `json:"skip_failed_step,omitempty"`
+	Show           string `json:"show"`
 }
 
 func commandsOf(q Question) QuestionCommands {
@@ -126,7 +128,20 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 		asked.Files = append(asked.Files, f.Path)
 	}
 	asked.Commands = commandsOf(asked)
+	if q.Kind == event.QuestionEscalation && q.Answer == nil && stepFailed(st) {
+		asked.Commands.SkipFailedStep = "agent-pipelines resume " + st.Session + " --skip-failed-step"
+	}
 	return asked
+}
+
+// stepFailed reports whether the run is at a node of which a step has failed.
+func stepFailed(st state.State) bool {
+	for _, s := range st.Nodes[st.At].Steps {
+		if s.Status == state.StepFailed {
+			return true
+		}
+	}
+	return false
 }
 
 // AnswerOptions are an answer to a question.

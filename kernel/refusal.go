@@ -79,10 +79,8 @@ func fits(p *plan.Plan, st state.State, o ResumeOptions) error {
 	if err := sameRuns(st, o.Runs); err != nil || !o.SkipFailedStep {
 		return err
 	}
-	for _, s := range st.Nodes[st.At].Steps {
-		if s.Status == state.StepFailed {
-			return nil
-		}
+	if stepFailed(st) {
+		return nil
 	}
 	at := "its end"
 	if n := p.Find(st.At); n != nil {

@@ -192,6 +192,7 @@ func writeCommands(to io.Writer, q kernel.Question) {
 		{approve, q.Commands.Approve},
 		{"To go on with words for the next prompt:", words},
 		{"To go on and count the cycles anew:", anew},
+		{"To go on without what failed:", q.Commands.SkipFailedStep},
 		{reject, q.Commands.Reject},
 		{feedback, q.Commands.Feedback},
 	} {

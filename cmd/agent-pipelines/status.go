@@ -127,7 +127,7 @@ func node(s *kernel.Status) string {
 
 func iteration(number, limit, attempt int) string {
 	text := fmt.Sprint(number)
-	if limit > 0 {
+	if limit >= number { // retries of a stage go beyond it
 		text += fmt.Sprintf("/%d", limit)
 	}
 	if attempt > 1 {

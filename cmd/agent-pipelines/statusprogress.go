@@ -34,8 +34,12 @@ func writeProgress(to io.Writer, row func(name, text string), s *kernel.Status) 
 	}
 }
 
-// skips reports whether a resume can leave out a step that failed.
+// skips reports whether a resume can leave out a step that failed, and no question says so.
 func skips(s *kernel.Status) bool {
+	said := func(q kernel.Question) bool { return q.Commands.SkipFailedStep != "" }
+	if slices.ContainsFunc(s.Questions, said) {
+		return false
+	}
 	failed := func(step kernel.StepStatus) bool { return step.Status == state.StepFailed }
 	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
 }

@@ -134,6 +134,9 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
 		b.brief = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
 		b.text = b.brief + "; " + again
+		if end.failure != nil && end.failure.Remedy != "" {
+			b.text = b.brief + "; " + end.failure.Remedy + "; " + again
+		}
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
 		b.brief = fmt.Sprintf("%s needs a person: %s", n.ID, why)
 		b.text = b.brief + "; " + again
@@ -206,7 +209,9 @@ func failureOf(n *plan.Node, ns state.Node, end ending) *event.FailureData {
 func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
 	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
 	switch {
-	case c.Count >= route.Limit:
+	case c.Count > route.Limit:
+		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)
+	case c.Count == route.Limit:
 		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
 	case returnsTo(s, route) >= limits.Max:
 		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)

@@ -31,8 +31,22 @@ func decideStop(s state.State) []Command {
 	if s.Status != state.Running {
 		return nil
 	}
-	return record(event.New(event.SessionPaused, cursorOf(s), "",
-		event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason, By: s.Stop.By}))
+	d := event.SessionPausedData{Kind: string(s.Stop.Kind), Reason: s.Stop.Reason, By: s.Stop.By}
+	d.Question, d.Code = putOff(s)
+	return record(event.New(event.SessionPaused, cursorOf(s), "", d))
+}
+
+// putOff are id and code of the escalation that a person has put off, empty where the run stops for another reason.
+func putOff(s state.State) (id, code string) {
+	if s.Stop.Kind != state.PauseEscalation {
+		return "", ""
+	}
+	for _, id := range s.Awaited() {
+		if q := s.Questions[id]; q.Kind == event.QuestionEscalation {
+			return id, q.Code
+		}
+	}
+	return "", ""
 }
 
 // unanswered are those of the cancel commands that are for attempts which wait for a person: who pauses the run does
