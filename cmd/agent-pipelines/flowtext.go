@@ -50,7 +50,7 @@ func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
 		text += fmt.Sprintf(", at most %s, then %s", plural(r.Limit, "time"), orElse(r.Edge.OnLimit, onLimit))
 	}
 	if r.Edge.Feedback != "" {
-		text += ", with " + r.Edge.Feedback + " as feedback"
+		text += ", telling " + r.Edge.Feedback + " of the artifact"
 	}
 	return text
 }

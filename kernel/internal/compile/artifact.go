@@ -164,7 +164,7 @@ func (m mapping) schema(beside folder) json.RawMessage {
 	var problems schema.Problems
 	if errors.As(err, &problems) {
 		for _, p := range problems {
-			d.Errorf(locate(root, p.Path), diagnostic.CodeSchema, p.Hint, "%s", p.Message)
+			d.Errorf(locate(root, p.Path), diagnostic.CodeSchema, p.Hint, "schema: %s", p)
 		}
 		return nil
 	}

@@ -131,9 +131,9 @@ func (e edge) checkLimit(most plan.Cycles) {
 	if e.Limit <= most.Max {
 		return
 	}
-	hint := fmt.Sprintf("at most %d", most.Max)
+	hint := "no edge may be taken more often"
 	if most.Max < plan.MaxCycles {
-		hint += ", or raise cycles.max in the policy"
+		hint = "or raise cycles.max in the policy"
 	}
 	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }

@@ -94,9 +94,10 @@ func (l Linter) node(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
 	}
 }
 
-// checkRuns warns of a node that runs once for want of a number.
+// checkRuns warns of a node that runs once for want of a number. One that says what it has to come to, what it does for
+// each item or where the run goes from it repeats by these.
 func checkRuns(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
-	for _, key := range []string{"runs", "termination", "completion"} {
+	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
 		if item.Get(key) != nil {
 			return
 		}

@@ -213,10 +213,13 @@ func (s shown) vars(n *plan.Node, at event.Place, f Files) prompt.Vars {
 	return v
 }
 
-// contract are the variables of a node's contract as far as they are known: where the artifact goes. What earlier work
-// says is not there yet, and of the steps none.
+// contract are the variables of a node's contract as far as they are known: where the artifact goes. A step and the
+// artifact that the node works from stay variables, since only a run has them; what is said of earlier work is not there yet.
 func (s shown) contract(n *plan.Node, at event.Place) *prompt.Contract {
-	c := &prompt.Contract{}
+	c := &prompt.Contract{InputArtifact: "${INPUT_ARTIFACT}"}
+	if n.Steps != nil {
+		c.Step = "${STEP}"
+	}
 	if node, err := rundir.At(s.plan, at); err == nil && n.Artifact != nil {
 		c.Artifact = filepath.Join(s.src.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
 	}

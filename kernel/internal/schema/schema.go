@@ -21,6 +21,14 @@ type Problem struct {
 	Hint    string   // what to do, may be empty
 }
 
+// String is the message, behind the place unless that is the root: "$.type: must be …".
+func (p Problem) String() string {
+	if len(p.Path) == 0 {
+		return p.Message
+	}
+	return jsonPath(p.Path) + ": " + p.Message
+}
+
 // Problems are everything that is wrong with a schema, as an error.
 type Problems []Problem
 
