@@ -274,7 +274,12 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 		for _, c := range n.Checks {
-			once(n, fmt.Sprint("check ", string(c.Config), box), func() error { return s.checkCheck(ctx, n, c) })
+			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
+				if err := s.checkCheck(ctx, n, c); err != nil {
+					return fmt.Errorf("check %s: %w", c.ID, err)
+				}
+				return nil
+			})
 		}
 	}
 	for h := range s.plan.Hooks() {

@@ -112,7 +112,7 @@ func (l Left) Missing(from string) error {
 
 // Invalid is the failure of an attempt whose artifact has faults. Making the attempt again may help.
 func (f Found) Invalid(faults []schema.Fault) error {
-	e := failure.New(failure.ResultInvalid, "the artifact in %s is not what the contract says:\n%s", f.From, strings.TrimRight(lines(faults), "\n"))
+	e := failure.New(failure.ResultInvalid, "the artifact in %s is not what the contract says: %s", f.From, strings.ReplaceAll(strings.TrimRight(lines(faults), "\n"), "\n", "; "))
 	e.Retryable = true
 	return e.WithDetail(lines(faults)).WithHint("the agent is told when the attempt is made again; artifact.schema of the node says what is expected")
 }

@@ -47,7 +47,7 @@ func (s *Settler) Check(ctx context.Context, j Job) event.Event {
 		d.Passed, d.Reason, d.Facts = false, event.Brief(f.Message, event.MaxReason), nil
 	default:
 		d.Passed, d.Failure = false, w.failureOf(err)
-		w.log.Warn("a check could not be made", "check", d.ID, "error", err)
+		w.log.Info("a check could not be made", "check", d.ID, "error", err)
 	}
 	d.DurationMS = time.Since(started).Milliseconds()
 	return event.New(event.CheckResult, w.at.Cursor(), j.Command.Key, d)

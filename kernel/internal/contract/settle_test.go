@@ -290,9 +290,9 @@ func TestSettleKeeps(t *testing.T) {
 func TestBadArtifacts(t *testing.T) {
 	for _, tt := range []struct{ name, file, kind, message string }{
 		{"none", "", "result_missing", "the agent left no artifact"},
-		{"no YAML", "a: [", "result_invalid", "the artifact in artifact.yaml is not what the contract says:\n$: VAL-004: is neither YAML nor JSON that can be read: line 1"},
-		{"a list", "[1]", "result_invalid", "the artifact in artifact.yaml is not what the contract says:\n$: VAL-002: must be an object, not a list"},
-		{"two faults", "{status: maybe}", "result_invalid", "the artifact in artifact.yaml is not what the contract says:\n$.test_results: VAL-001: is checks.tests.counts, which was not measured\n$.status: VAL-008"},
+		{"no YAML", "a: [", "result_invalid", "the artifact in artifact.yaml is not what the contract says: $: VAL-004: is neither YAML nor JSON that can be read: line 1"},
+		{"a list", "[1]", "result_invalid", "the artifact in artifact.yaml is not what the contract says: $: VAL-002: must be an object, not a list"},
+		{"two faults", "{status: maybe}", "result_invalid", "the artifact in artifact.yaml is not what the contract says: $.test_results: VAL-001: is checks.tests.counts, which was not measured; $.status: VAL-008"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, nil)
