@@ -341,17 +341,17 @@ func goWithoutFailed(n *plan.Node, ns *state.Node) bool {
 }
 
 // skipFailedSteps counts the steps that failed as done, and reports whether there are any.
-func skipFailedSteps(ns *state.Node) (any bool) {
+func skipFailedSteps(ns *state.Node) (found bool) {
 	for _, id := range ns.Order {
 		st := ns.Steps[id]
 		switch st.Status {
 		case state.StepFailed:
-			any = true
+			found = true
 			st.Status, st.Loop, st.Reason = state.StepSkipped, state.Loop{}, "skipped by a person: "+st.Reason
 		case state.StepBlocked:
 			st.Status, st.Reason = state.StepPending, ""
 		}
 		ns.Steps[id] = st
 	}
-	return any
+	return found
 }

@@ -201,7 +201,7 @@ func TestALargeFileIsCutToTheShare(t *testing.T) {
 		if n := tokens.Estimate(got); n > 1000 || n < 980 {
 			t.Errorf("the prompt has %d tokens, of 1000", n)
 		}
-		if len(b.records.events) != 1 || b.records.events[0].Type != event.ContextTrimmed {
+		if len(b.records.events) != 2 || b.records.events[0].Type != event.ContextTrimmed || b.records.events[1].Type != event.ContextBuilt {
 			t.Fatalf("events %v", b.records.events)
 		}
 		e := b.records.events[0]
