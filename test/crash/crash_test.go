@@ -205,7 +205,7 @@ func (w world) events(path string) []string {
 var lasting = []string{
 	"iteration_complete", "decision", "strategy_answer", "node_start", "node_complete", "run_start", "session_start", "session_complete",
 	"parallel_provider_start", "parallel_provider_complete", "hook_complete", "question_asked", "question_answered",
-	"attempt_complete", "check_result", "steps_planned", "step_start", "step_complete", "cycle_start",
+	"attempt_complete", "check_result", "steps_planned", "step_start", "step_complete",
 }
 
 func (w world) check(want outcome) {
