@@ -401,10 +401,11 @@ type StrategyQuestionData struct {
 
 // StrategyAnswerData is what came of the question.
 type StrategyAnswerData struct {
-	Error  string `json:"error,omitempty"` // why there is no answer, or not all of it
-	Answer *Ref   `json:"answer,omitempty"`
-	Round  int    `json:"round"`
-	Usage  *Usage `json:"usage,omitempty"`
+	Error     string `json:"error,omitempty"`      // why there is no answer, or not all of it
+	ErrorType string `json:"error_type,omitempty"` // the kind of that
+	Answer    *Ref   `json:"answer,omitempty"`
+	Round     int    `json:"round"`
+	Usage     *Usage `json:"usage,omitempty"`
 }
 
 // JudgeStartData tells readers of the Bash engine's events that a judge is asked.

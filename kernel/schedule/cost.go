@@ -233,13 +233,18 @@ func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event
 	l.Reserved = nil
 }
 
-// neverBegan reports whether an attempt failed before an agent was called.
+// neverBegan reports whether an attempt, or a question, failed before an agent was called.
 func neverBegan(e event.Event) bool {
-	d, err := event.Decode[event.FailureData](e)
-	if err != nil || e.Type != event.Error {
-		return false
+	kind := ""
+	switch e.Type {
+	case event.Error:
+		d, _ := event.Decode[event.FailureData](e) // whoever applied it has read it already
+		kind = d.ErrorType
+	case event.StrategyAnswer:
+		d, _ := event.Decode[event.StrategyAnswerData](e)
+		kind = d.ErrorType
 	}
-	switch failure.Kind(d.ErrorType) {
+	switch failure.Kind(kind) {
 	case failure.ProviderMissing, failure.ConfigInvalid, failure.PluginInvalid, failure.PluginUntrusted, failure.SandboxUnavailable, failure.BudgetExceeded:
 		return true
 	default:

@@ -242,3 +242,78 @@ func TestReasonOfAFailureIsOver(t *testing.T) {
 		t.Errorf("it runs, for %q", w.state.Reason)
 	}
 }
+
+// Going on after a budget stop makes what is left, and not again what was paid for.
+func TestGoingOnAfterABudgetStop(t *testing.T) {
+	stage := plan.Node{Path: "0", ID: "a", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 5, "early_stop": false}}
+	stage.Transitions, stage.Delay = map[plan.Outcome]plan.Edge{"success": {To: "done"}}, new(float64)
+	steps := stage
+	steps.Path, steps.ID, steps.Termination, steps.Steps = "1", "s", plan.Termination{"type": "fixed", "max": 1}, &plan.Steps{From: "a", Parallel: true}
+	block := plan.Node{Path: "2", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{{Path: "2.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}}
+	for _, name := range []string{"m1", "m2", "m3", "m4", "m5"} {
+		block.Providers = append(block.Providers, plan.BlockProvider{Name: "mock", As: name})
+	}
+	for _, n := range []plan.Node{stage, steps, block} {
+		t.Run(n.ID, func(t *testing.T) {
+			n.Path = "0"
+			p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{n}, Pipeline: plan.Pipeline{Policy: &plan.Policy{Cost: &plan.Cost{MaxUSD: 2, ReserveUSD: 1}}}}
+			if n.Kind == plan.KindParallel {
+				p.Nodes[0].Stages[0].Path = "0.0"
+			}
+			w := newWorld(t, p)
+			w.usage, w.steps = costs(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}, {ID: "s4"}, {ID: "s5"}}
+			for resumes := 0; ; resumes++ {
+				for w.state.Status == state.Running {
+					c := schedule.Decide(p, w.state)[0]
+					if c.Kind == schedule.Strategy { // five iterations
+						d := event.DecisionData{Action: "continue"}
+						if w.state.LoopAt(c.Place).Completed >= n.Termination.Max() {
+							d.Action = "stop"
+						}
+						w.add(event.New(event.Decision, c.Place.Cursor(), c.Key, d))
+						continue
+					}
+					if c.Kind == schedule.WriteManifest {
+						w.add(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+						continue
+					}
+					w.perform(c)
+				}
+				if w.state.Status == state.Completed {
+					break
+				}
+				if resumes > 5 {
+					t.Fatalf("it does not get on: %q", w.made)
+				}
+				w.rests(state.Paused, state.PauseEscalation)
+				w.resume(event.SessionResumedData{})
+			}
+			if got := w.state.Charges[""]; got.USD != 5 || got.Attempts != 5 || got.Renewed != 2 {
+				t.Errorf("five calls are charged as %+v: %q", got, w.made)
+			}
+		})
+	}
+}
+
+// A question that no agent was asked takes nothing.
+func TestQuestionThatWasNotAskedIsFree(t *testing.T) {
+	p := graph(nil, "a")
+	p.Pipeline.Policy = &plan.Policy{Cost: &plan.Cost{MaxUSD: 5, ReserveUSD: 1}}
+	w := newWorld(t, p)
+	w.usage = costs(1)
+	for asked := false; w.state.Status == state.Running; {
+		switch c := schedule.Decide(p, w.state)[0]; {
+		case c.Kind == schedule.Strategy && !asked:
+			asked = true
+			w.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "claude"}}))
+		case c.Kind == schedule.Question:
+			w.add(*c.Event)
+			w.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "no claude in PATH", ErrorType: "provider_missing"}))
+		default:
+			w.perform(c)
+		}
+	}
+	if got := w.state.Charges[""]; got.USD != 1 || got.UnknownUSD != 0 || got.Attempts != 2 {
+		t.Errorf("charged %+v", got)
+	}
+}

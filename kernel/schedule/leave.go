@@ -350,7 +350,8 @@ func forgetCycles(s *state.State, path string) {
 	}
 }
 
-// grant lets a node go on that a person was asked about: over its edge once more, or from its beginning.
+// grant lets a node go on that a person was asked about: over its edge once more, from where it could not be paid for, or
+// from its beginning.
 func grant(p *plan.Plan, s *state.State, path string) {
 	n, ns := p.Find(path), s.Nodes[path]
 	if n == nil || ns.Status != state.NodeRunning {
@@ -360,10 +361,22 @@ func grant(p *plan.Plan, s *state.State, path string) {
 	if end.outcome == plan.OutcomeBudget {
 		renewCeilings(p, s, path)
 	}
-	if p.RouteOf(n, end.outcome).Name != "" {
+	switch {
+	case p.RouteOf(n, end.outcome).Name != "":
 		ns.Granted = true
-	} else {
+	case end.outcome == plan.OutcomeBudget:
+		goOn(n, &ns)
+	default:
 		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
 	}
 	s.Nodes[path] = ns
+}
+
+// goOn lets a node go on where it could not be paid for: what it has done so far is not paid for twice.
+func goOn(n *plan.Node, ns *state.Node) {
+	if n.Kind == plan.KindStage && n.Steps == nil {
+		ns.Loop, ns.Gate = resumed(ns.Loop, false), reopened(ns.Gate, plan.PointStageEnd)
+		return
+	}
+	beginAgain(n, ns)
 }

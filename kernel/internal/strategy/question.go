@@ -40,7 +40,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 		a.Log.Warn("what the judge said was not kept", "session", j.State.Session, "error", kept)
 	}
 	if err != nil {
-		d.Error = event.Brief(failure.From(err).Message, event.MaxText)
+		d.Error, d.ErrorType = event.Brief(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
