@@ -234,6 +234,27 @@ type Amount struct {
 	Tokens *int64   `json:"tokens,omitempty"`
 }
 
+// Allowance is what the call that the loop makes may consume: the least that is set aside for it in any scope; nil where
+// no ceiling holds.
+func (l Loop) Allowance() *Amount {
+	var a Amount
+	for _, part := range l.Reserved {
+		a.USD, a.Tokens = least(a.USD, part.USD), least(a.Tokens, part.Tokens)
+	}
+	if a == (Amount{}) {
+		return nil
+	}
+	return &a
+}
+
+// least is the smaller one of two limits, of which nil is none.
+func least[N int64 | float64](a, b *N) *N {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
 // Charge is what attempts in a scope have consumed. Those that did not say count as what was reserved for them.
 type Charge struct {
 	USD        float64 `json:"usd,omitempty"`

@@ -17,22 +17,11 @@ func ContextOf(provider sdk.Provider, n *plan.Node) (int64, error) {
 	return c.Provider.ContextTokens, nil
 }
 
-// budget is what the attempt may consume: the least that is set aside for it in any scope; nil where no ceiling holds.
+// budget is what the attempt may consume, nil where no ceiling holds.
 func (a *attempt) budget() *sdk.Budget {
-	var b sdk.Budget
-	for _, part := range a.loop().Reserved {
-		b.MaxUSD, b.MaxTokens = least(b.MaxUSD, part.USD), least(b.MaxTokens, part.Tokens)
-	}
-	if b == (sdk.Budget{}) {
+	part := a.loop().Allowance()
+	if part == nil {
 		return nil
 	}
-	return &b
-}
-
-// least is the smaller one of two limits, of which nil is none.
-func least[N int64 | float64](a, b *N) *N {
-	if a == nil || b != nil && *b < *a {
-		return b
-	}
-	return a
+	return &sdk.Budget{MaxUSD: part.USD, MaxTokens: part.Tokens}
 }

@@ -180,14 +180,17 @@ func TestQuestionAndAnswer(t *testing.T) {
 	if d.Question == nil || d.Question.Model != "haiku" {
 		t.Fatalf("decision %+v", d)
 	}
-	b.loop(func(l *state.Loop) { l.Question = d.Question })
+	narrow, wide := 0.5, 2.0
+	b.loop(func(l *state.Loop) {
+		l.Question, l.Reserved = d.Question, map[string]state.Amount{"": {USD: &wide}, "0": {USD: &narrow}}
+	})
 	var got sdk.ExecuteRequest
 	e := b.asker.Put(t.Context(), b.job, answers{result: sdk.ExecuteResult{Output: "yes"}, got: &got})
 	answer, err := event.Decode[event.StrategyAnswerData](e)
 	if err != nil || e.Type != event.StrategyAnswer || answer.Error != "" || answer.Answer == nil {
 		t.Fatalf("%s %+v %v", e.Type, answer, err)
 	}
-	if got.Prompt != "is it flat?" || got.Model != "haiku" || got.Purpose != sdk.PurposeQuestion || got.Timeout != AnswerLimit {
+	if got.Prompt != "is it flat?" || got.Model != "haiku" || got.Purpose != sdk.PurposeQuestion || got.Timeout != AnswerLimit || got.Budget == nil || *got.Budget.MaxUSD != narrow {
 		t.Errorf("request %+v", got)
 	}
 	b.loop(func(l *state.Loop) { l.Answer, l.Round = &answer, 1 })

@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // AnswerLimit is how long a provider may take for a strategy's question.
@@ -69,12 +70,21 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
 		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
 		Iteration: c.Place.Iteration, Attempt: 1, Visit: c.Place.Visit, Purpose: sdk.PurposeQuestion,
-		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit,
+		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit, Budget: budget(l),
 	}, x)
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
 	return cmp.Or(r.Output, x.text()), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
+}
+
+// budget is what the question may consume.
+func budget(l state.Loop) *sdk.Budget {
+	part := l.Allowance()
+	if part == nil {
+		return nil
+	}
+	return &sdk.Budget{MaxUSD: part.USD, MaxTokens: part.Tokens}
 }
 
 // keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
