@@ -109,6 +109,9 @@ func (n Node) Manifest() string { return path.Join(string(n), "manifest.json") }
 // State is the view of a provider's state, for the directory of a provider.
 func (n Node) State() string { return path.Join(string(n), StateFile) }
 
+// Calls is the list of the tool calls of a step, for the directory of the step.
+func (n Node) Calls() string { return path.Join(string(n), "calls.jsonl") }
+
 // Progress is the node's progress file; for the directory of a branch, the provider's.
 func (n Node) Progress() string { return path.Join(string(n), "progress.md") }
 

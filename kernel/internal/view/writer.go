@@ -23,8 +23,8 @@ const (
 	interval = time.Second
 )
 
-// Writer keeps a session's state.json, those of the providers in parallel blocks, and the files of questions to people
-// in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
+// Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and
+// those of the tool calls of steps in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
 // and for the events of iterations at once while it is small, else within a second and at most once in
 // that time. Its methods may be called from several goroutines.
 type Writer struct {
@@ -34,6 +34,7 @@ type Writer struct {
 	mu        sync.Mutex // guards:
 	history   history
 	questions questions
+	calls     calls
 	latest    state.State
 	size      int // of the file as last written, bytes
 	later     *time.Timer
@@ -46,6 +47,7 @@ func New(dir *rundir.Dir, p *plan.Plan, past []event.Event) *Writer {
 	w := &Writer{dir: dir, plan: p, questions: questions{}}
 	for _, e := range past {
 		_ = w.observe(e) // plain text always renders
+		w.calls.observe(p, e)
 	}
 	return w
 }
@@ -57,7 +59,7 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	defer w.mu.Unlock()
 	w.latest = st
 	err := w.writeProviders(e)
-	return errors.Join(err, w.follow(e), w.writeQuestions())
+	return errors.Join(err, w.follow(e), w.writeQuestions(), w.calls.add(w.dir, w.plan, e))
 }
 
 func (w *Writer) follow(e event.Event) error {
@@ -84,7 +86,7 @@ func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.write(), w.writeQuestions())
+	return errors.Join(w.write(), w.writeQuestions(), w.calls.flush(w.dir))
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
