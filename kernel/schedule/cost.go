@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -143,11 +145,16 @@ func partOf[T int64 | float64](l limits[T], scope string) (T, *shortage) {
 	if scope != "" {
 		of = "node " + scope
 	}
-	text := fmt.Sprintf("%v of %v %s are spent in %s, and the next call does not fit", l.spent, l.most, l.unit, of)
+	text := fmt.Sprintf("%s of %s %s are spent in %s, and the next call does not fit", amount(l.spent), amount(l.most), l.unit, of)
 	if l.unknown > 0 {
 		text += fmt.Sprintf("; %d calls did not say what they took and count as what was reserved for them (policy.cost.%s)", l.unknown, l.setting)
 	}
 	return 0, &shortage{waits: l.calls > 0 && part <= l.most-l.spent+l.tolerance, text: text}
+}
+
+// amount is a number for people: sums of money have no more than six decimals.
+func amount[T int64 | float64](n T) string {
+	return strconv.FormatFloat(math.Round(float64(n)*1e6)/1e6, 'f', -1, 64)
 }
 
 // company is how many calls what is left is for: the one that is about to begin, and those that may begin beside it.
