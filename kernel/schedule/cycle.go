@@ -1,0 +1,102 @@
+package schedule
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// overLimit says which limit of cycles does not let an edge be taken once more, "" for none.
+func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass string) string {
+	c, limits := s.Cycles[route.Name], p.CyclesOf(n)
+	switch {
+	case c.Count > route.Limit:
+		return fmt.Sprintf("%s has been taken %d times, beyond its limit of %d", route.Name, c.Count, route.Limit)
+	case c.Count == route.Limit:
+		return fmt.Sprintf("%s has been taken %d of %d times", route.Name, c.Count, route.Limit)
+	case returnsTo(s, route) >= limits.Max:
+		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
+	case s.Returns >= limits.Session:
+		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
+	case limits.Identical > 0 && c.Print == pass && c.Same+1 >= limits.Identical:
+		return fmt.Sprintf("%d passes in a row over %s put out the same", c.Same+1, route.Name)
+	default:
+		return ""
+	}
+}
+
+// returnsTo is how often the target of the edge was entered again, over all edges that lead to it.
+func returnsTo(s state.State, route plan.Route) int {
+	of, _ := splitEdge(route.Name)
+	sum := 0
+	for name, c := range s.Cycles {
+		if embedder, edge := splitEdge(name); embedder == of && strings.HasSuffix(edge, "->"+route.Edge.To) {
+			sum += c.Count
+		}
+	}
+	return sum
+}
+
+// splitEdge takes the name of a counted edge apart: the path of the node that embeds its pipeline, "" for none, and
+// the rest.
+func splitEdge(name string) (embedder, edge string) {
+	if before, after, inside := strings.Cut(name, "/"); inside {
+		return before, after
+	}
+	return "", name
+}
+
+// passPrint is a digest of what the nodes from the target of a back edge to its source put out.
+func passPrint(p *plan.Plan, s state.State, n *plan.Node, target string) string {
+	siblings, last := p.Siblings(n.Path)
+	digest := sha256.New()
+	inside := false
+	for i := 0; i <= last; i++ {
+		path := siblings[i].Path
+		if inside = inside || path == target; !inside {
+			continue
+		}
+		ns := s.Nodes[path]
+		for _, ref := range []*event.Ref{ns.Output, ns.Loop.Result} {
+			if ref != nil {
+				_, _ = io.WriteString(digest, path+" "+ref.SHA256+"\n") // a hash takes everything
+			}
+		}
+	}
+	return hex.EncodeToString(digest.Sum(nil))[:16]
+}
+
+// countReturn counts the return that a transition makes over a back edge.
+func countReturn(s *state.State, d event.NodeCompleteData) {
+	if d.Edge == "" {
+		return
+	}
+	if s.Cycles == nil {
+		s.Cycles = map[string]state.Cycle{}
+	}
+	c := s.Cycles[d.Edge]
+	if c.Print != d.Print {
+		c.Print, c.Same = d.Print, 0
+	}
+	c.Same++
+	c.Count, c.Limit = d.Cycle, d.Limit
+	c.Reasons = append(c.Reasons, d.Reason)
+	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]
+	s.Cycles[d.Edge] = c
+	s.Returns++
+}
+
+// forgetCycles forgets the returns inside a pipeline node that begins another run.
+func forgetCycles(s *state.State, path string) {
+	for name := range s.Cycles {
+		if embedder, _ := splitEdge(name); embedder == path || strings.HasPrefix(embedder, path+".") {
+			delete(s.Cycles, name)
+		}
+	}
+}
