@@ -109,7 +109,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 		return err
 	}
 	d := event.SessionStartData{
-		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version,
+		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowOf(src.plan),
 		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: known,
 		Runs: src.runs,
 	}
@@ -288,4 +288,13 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 	}
 	return errors.Join(append(errs, s.checkNotify(ctx))...)
+}
+
+// flowOf is what the command line said over the plan's way, nil for nothing.
+func flowOf(p *plan.Plan) *event.FlowData {
+	o := p.Pipeline.Overrides
+	if o == nil || len(o.Skip) == 0 && len(o.Timeouts) == 0 && o.MaxCycles == 0 {
+		return nil
+	}
+	return &event.FlowData{Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles}
 }

@@ -27,6 +27,15 @@ type SessionStartData struct {
 	Runs             int    `json:"runs,omitempty"` // how often the whole pipeline runs, 0 for once
 	// Providers says what the names in parallel blocks stand for, by name as written.
 	Providers map[string]Provider `json:"providers,omitempty"`
+	// Flow is what the command line said over the way that the pipeline takes; the plan has it, too.
+	Flow *FlowData `json:"flow,omitempty"`
+}
+
+// FlowData is what the command line said over the way that a pipeline takes, for whoever reads what was done.
+type FlowData struct {
+	Skip      []string           `json:"skip,omitempty"`       // ids of nodes
+	Timeouts  map[string]float64 `json:"timeouts,omitempty"`   // seconds, by node id
+	MaxCycles int                `json:"max_cycles,omitempty"` // limit of every edge
 }
 
 // Provider is what a provider's name stands for.

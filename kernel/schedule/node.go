@@ -156,9 +156,9 @@ func applyNodeComplete(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 // tellNext keeps for the node that is entered next why the one before did not succeed: what was said and measured, else
-// the reason alone.
+// the reason alone. A run that has failed goes on where it failed, and not with another node.
 func tellNext(s *state.State, n state.Node, d event.NodeCompleteData) {
-	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) {
+	if d.Outcome == string(plan.OutcomeSuccess) || d.Outcome == string(plan.OutcomeSkip) || d.To == plan.ToFailed {
 		return
 	}
 	if n.Loop.Verdict != "" {
