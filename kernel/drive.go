@@ -166,14 +166,7 @@ func (s *session) transition(e event.Event, d event.NodeCompleteData, to string)
 
 // cycleStart is what the return over a counted edge comes to, by the state after it.
 func cycleStart(st state.State, d event.NodeCompleteData, to string) event.CycleStartData {
-	c := event.CycleStartData{Edge: d.Edge, From: d.Name, To: to, Count: d.Cycle, Limit: d.Limit, Total: st.Returns, Reason: d.Reason}
-	if counted, ok := st.Cycles[d.Edge]; ok {
-		c.Count, c.Limit = counted.Count, counted.Limit
-		if n := len(counted.Reasons); n > 0 {
-			c.Reason = orElse(counted.Reasons[n-1], c.Reason)
-		}
-	}
-	return c
+	return event.CycleStartData{Edge: d.Edge, From: d.Name, To: to, Count: d.Cycle, Limit: d.Limit, Total: st.Returns, Reason: d.Reason}
 }
 
 // warn tells the warnings before there is anything else to tell: a run may take hours.

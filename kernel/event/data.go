@@ -228,38 +228,19 @@ type WorkerCompleteData struct {
 	Result     Ref    `json:"result"`
 }
 
-// FailureData is the error record (DIALECT B8).
-type FailureData struct {
-	Code          string  `json:"code,omitempty"`
-	ErrorType     string  `json:"error_type"`
-	Message       string  `json:"message"`
-	Retryable     bool    `json:"retryable"`
-	RetryAfter    float64 `json:"retry_after_seconds,omitempty"`
-	Node          string  `json:"node,omitempty"`
-	Stage         string  `json:"stage,omitempty"` // the node's id again, as Bash has it
-	Step          string  `json:"step,omitempty"`
-	Iteration     int     `json:"iteration,omitempty"`
-	Attempt       int     `json:"attempt,omitempty"`
-	Cause         string  `json:"cause,omitempty"`
-	Detail        string  `json:"detail,omitempty"`
-	Remedy        string  `json:"remedy,omitempty"`
-	ResumeCommand string  `json:"resume_command,omitempty"`
-	// Collateral: the attempt fell with a process that another call brought down; making it again
-	// uses up no try.
-	Collateral bool `json:"collateral,omitempty"`
-	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
-	// person is asked before it is made again.
-	Escalate bool   `json:"escalate,omitempty"`
-	Usage    *Usage `json:"usage,omitempty"`
-	ExitCode *int   `json:"exit_code,omitempty"`
-}
-
-// RetryData begins another attempt of the same iteration.
+// RetryData begins another attempt of the same iteration, or of the whole stage.
 type RetryData struct {
-	Rung string `json:"rung"` // attempt, step, stage
+	Rung string `json:"rung"` // one of the Rung… constants
 	N    int    `json:"n"`    // this attempt's number
 	Max  int    `json:"max"`
 }
+
+// The rungs of the ladder.
+const (
+	RungAttempt = "attempt"
+	RungStep    = "step" // an attempt of a step
+	RungStage   = "stage"
+)
 
 // DecisionData is a termination strategy's reply.
 type DecisionData struct {

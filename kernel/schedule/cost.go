@@ -65,7 +65,7 @@ func reserve(p *plan.Plan, s state.State, path string) (map[string]state.Amount,
 			reserved = map[string]state.Amount{}
 		}
 		if other, twice := reserved[c.Scope]; twice { // an embedded pipeline and the node that embeds it
-			part = narrower(part, other)
+			part = part.Within(other)
 		}
 		reserved[c.Scope] = part
 	}
@@ -97,18 +97,6 @@ func reserveIn(p *plan.Plan, s state.State, c plan.Ceiling) (part state.Amount, 
 		part.Tokens = &amount
 	}
 	return part, nil
-}
-
-// narrower is the smaller of two parts, member by member.
-func narrower(a, b state.Amount) state.Amount {
-	return state.Amount{USD: least(a.USD, b.USD), Tokens: least(a.Tokens, b.Tokens)}
-}
-
-func least[T int64 | float64](a, b *T) *T {
-	if a == nil || b != nil && *b < *a {
-		return b
-	}
-	return a
 }
 
 // limits is one ceiling with what is known of the calls under it.

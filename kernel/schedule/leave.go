@@ -55,9 +55,6 @@ func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comma
 		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
 		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
 	}
-	if n.Kind == plan.KindPipeline && end.outcome == plan.OutcomeSuccess || n.Kind == plan.KindParallel {
-		d.Name = n.ID
-	}
 	if route.Name != "" {
 		d.Edge, d.Cycle, d.Limit, d.Print = route.Name, s.Cycles[route.Name].Count+1, route.Limit, passPrint(p, s, n, route.To)
 	}
@@ -88,7 +85,7 @@ func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []C
 	}
 	at := placeOfNode(n.Path, ns)
 	e := event.New(event.Retry, placeOf(n.Path, ns).Cursor(), at.Key(event.KeyRestart, ns.StageAttempt+2),
-		event.RetryData{Rung: "stage", N: ns.StageAttempt + 2, Max: most + 1})
+		event.RetryData{Rung: event.RungStage, N: ns.StageAttempt + 2, Max: most + 1})
 	return record(e)
 }
 

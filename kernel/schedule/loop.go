@@ -195,9 +195,9 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
 // rung is what a further attempt at the place is called.
 func rung(at event.Place) string {
 	if at.Step != "" {
-		return "step"
+		return event.RungStep
 	}
-	return "attempt"
+	return event.RungAttempt
 }
 
 func seconds(s float64) time.Duration {

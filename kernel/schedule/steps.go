@@ -132,14 +132,18 @@ func stepsAt(p *plan.Plan, s *state.State, e event.Event) (*plan.Node, state.Nod
 	return n, ns, nil
 }
 
+// stepEvent is what an event says of the steps of the running node.
+func stepEvent[T any](p *plan.Plan, s *state.State, e event.Event) (d T, n *plan.Node, ns state.Node, err error) {
+	if d, err = event.Decode[T](e); err == nil {
+		n, ns, err = stepsAt(p, s, e)
+	}
+	return d, n, ns, err
+}
+
 // applyStepsPlanned takes the steps of the visit. What an earlier visit has done of them stays done if nobody wants
 // it made again; where that leaves nothing to do, all of them are made again.
 func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.StepsPlannedData](e)
-	if err != nil {
-		return err
-	}
-	n, ns, err := stepsAt(p, s, e)
+	d, n, ns, err := stepEvent[event.StepsPlannedData](p, s, e)
 	if err != nil {
 		return err
 	}
@@ -201,11 +205,7 @@ func inOrder(steps []event.StepData) []string {
 }
 
 func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.StepStartData](e)
-	if err != nil {
-		return err
-	}
-	_, ns, err := stepsAt(p, s, e)
+	d, _, ns, err := stepEvent[event.StepStartData](p, s, e)
 	if err != nil {
 		return err
 	}
@@ -221,11 +221,7 @@ func applyStepStart(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.StepCompleteData](e)
-	if err != nil {
-		return err
-	}
-	n, ns, err := stepsAt(p, s, e)
+	d, n, ns, err := stepEvent[event.StepCompleteData](p, s, e)
 	if err != nil {
 		return err
 	}
@@ -246,11 +242,7 @@ func applyStepComplete(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 func applyStepBlocked(p *plan.Plan, s *state.State, e event.Event) error {
-	d, err := event.Decode[event.StepBlockedData](e)
-	if err != nil {
-		return err
-	}
-	n, ns, err := stepsAt(p, s, e)
+	d, n, ns, err := stepEvent[event.StepBlockedData](p, s, e)
 	if err != nil {
 		return err
 	}

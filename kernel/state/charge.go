@@ -6,12 +6,17 @@ type Amount struct {
 	Tokens *int64   `json:"tokens,omitempty"`
 }
 
+// Within is the smaller of two amounts, member by member.
+func (a Amount) Within(b Amount) Amount {
+	return Amount{least(a.USD, b.USD), least(a.Tokens, b.Tokens)}
+}
+
 // Allowance is what the call that the loop makes may consume: the least that is set aside for it in any scope; nil where
 // no ceiling holds.
 func (l Loop) Allowance() *Amount {
 	var a Amount
 	for _, part := range l.Reserved {
-		a.USD, a.Tokens = least(a.USD, part.USD), least(a.Tokens, part.Tokens)
+		a = a.Within(part)
 	}
 	if a == (Amount{}) {
 		return nil

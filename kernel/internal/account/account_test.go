@@ -61,11 +61,11 @@ func TestCycle(t *testing.T) {
 	j.add(event.StepStart, "0", "", event.StepStartData{Step: "a", N: 1, Of: 2})
 	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
 	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
-	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: account.RungStep, N: 2, Max: 4})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStep, N: 2, Max: 4})
 	j.add(event.AttemptComplete, "0", event.KeyAttempt, event.AttemptCompleteData{Usage: used(100, 10, 0.5)})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "a", Status: "complete", N: 1, Of: 2, Done: 1})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "failed", N: 2, Of: 2, Done: 1})
-	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: account.RungStage, N: 2, Max: 3})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStage, N: 2, Max: 3})
 	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Of: 2})
 	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Of: 2, Done: 2})
 	j.events[len(j.events)-1].Cursor.Step = "b"

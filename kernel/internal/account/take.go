@@ -102,19 +102,12 @@ func (a *Account) retried(e event.Event) {
 	v := a.at(e)
 	switch {
 	case err != nil || v == nil:
-	case d.Rung == RungStage:
+	case d.Rung == event.RungStage:
 		v.StageRetries++
 	default:
 		v.Retries++
 	}
 }
-
-// The rungs of the ladder.
-const (
-	RungAttempt = "attempt"
-	RungStep    = "step"
-	RungStage   = "stage"
-)
 
 // asked keeps why a person was needed: a visit that waits for one, or was entered anew after it, has no other reason.
 func (a *Account) asked(e event.Event) {

@@ -50,35 +50,15 @@ func withinProse(text string) map[string]any {
 			return nil
 		}
 		at += i
-		if end := objectEnd(text[at:]); end > len("{}") && json.Valid([]byte(text[at:at+end])) {
-			if data, faults := parse([]byte(text[at : at+end])); len(faults) == 0 {
+		var object json.RawMessage
+		if json.NewDecoder(strings.NewReader(text[at:])).Decode(&object) == nil && len(object) > len("{}") {
+			if data, faults := parse(object); len(faults) == 0 {
 				return data
 			}
 		}
 		at++
 	}
 	return nil
-}
-
-// objectEnd is the length of the object that text begins with by its braces, 0 if it has no end.
-func objectEnd(text string) int {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{':
-			depth++
-		case c == '}':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
-	return 0
 }
 
 // fence is a fenced block of Markdown.

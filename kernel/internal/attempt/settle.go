@@ -204,18 +204,12 @@ func (a *attempt) explain(err error) error {
 
 // failed records the failure beside the iteration and makes the error event.
 func (a *attempt) failed(ctx context.Context, err error) event.Event {
-	f := failure.From(err)
-	d := event.FailureData{
-		Code: f.Code(), ErrorType: string(f.Kind), Message: brief(f.Message), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
-		Node: a.node.ID, Stage: a.node.ID, Iteration: a.command.Place.Iteration, Attempt: a.command.Attempt,
-		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: brief(f.Hint), ResumeCommand: "agent-pipelines resume " + a.state.Session,
-		Collateral: a.Spared != nil && a.Spared(err), Escalate: errors.Is(err, errUnanswered), Usage: a.usage(),
-	}
+	d := event.FailureOf(err)
+	d.Node, d.Stage, d.Iteration, d.Attempt = a.node.ID, a.node.ID, a.command.Place.Iteration, a.command.Attempt
+	d.ResumeCommand = "agent-pipelines resume " + a.state.Session
+	d.Collateral, d.Escalate, d.Usage = a.Spared != nil && a.Spared(err), errors.Is(err, errUnanswered), a.usage()
 	if over := (*schedule.Overrun)(nil); errors.As(err, &over) {
 		d.ResumeCommand = over.Failure.ResumeCommand
-	}
-	if d.ErrorType == "" {
-		d.ErrorType = string(failure.Internal)
 	}
 	if a.result.ExitCode != 0 {
 		d.ExitCode = &a.result.ExitCode

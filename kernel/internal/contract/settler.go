@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Settler makes the checks of one run and settles its iterations. All fields but those with a default are needed. It is
@@ -105,13 +103,10 @@ func Input(d *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.P
 
 // failureOf is a failure of the job as events carry it.
 func (w *work) failureOf(err error) *event.FailureData {
-	f := failure.From(err)
-	return &event.FailureData{
-		Code: f.Code(), ErrorType: string(cmp.Or(f.Kind, failure.Internal)), Message: event.Brief(f.Message, event.MaxText), Retryable: f.Retryable,
-		Node: w.Node.ID, Stage: w.Node.ID, Iteration: w.at.Iteration, Attempt: w.loop.Attempt,
-		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
-		ResumeCommand: "agent-pipelines resume " + w.State.Session,
-	}
+	d := event.FailureOf(err)
+	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
+	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
+	return &d
 }
 
 // keep writes what is worth reading beside the iteration; what fails of it is only told.

@@ -128,10 +128,9 @@ func (k *call) failed(err error) event.Event {
 	}
 	message := event.Brief(f.Message, event.MaxText)
 	d := k.data(string(to), fmt.Sprintf("%s: %s", k.name(), message))
-	d.Failure = &event.FailureData{
-		Code: kind.Code(), ErrorType: string(kind), Message: message, Iteration: k.at.Iteration,
-		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
-	}
+	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint})
+	failed.Iteration = k.at.Iteration
+	d.Failure = &failed
 	if k.node != nil {
 		d.Failure.Node, d.Failure.Stage = k.node.ID, k.node.ID
 	}

@@ -29,7 +29,7 @@ func (w *walker) note(e event.Event) error {
 		}
 	case event.Retry:
 		d, err := event.Decode[event.RetryData](e)
-		if d.Rung != "stage" {
+		if d.Rung != event.RungStage {
 			step.Attempts++
 		}
 		return err

@@ -1,7 +1,6 @@
 package step
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -122,11 +121,8 @@ func sizeOf(list []event.StepData) int {
 }
 
 func failureOf(j Job, err error) *event.FailureData {
-	f := failure.From(err)
-	return &event.FailureData{
-		Code: f.Code(), ErrorType: string(cmp.Or(f.Kind, failure.Internal)), Message: event.Brief(f.Message, event.MaxText),
-		Node: j.Node.ID, Stage: j.Node.ID, Iteration: j.Command.Place.Iteration,
-		Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
-		ResumeCommand: "agent-pipelines resume " + j.State.Session,
-	}
+	d := event.FailureOf(err)
+	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Place.Iteration
+	d.ResumeCommand = "agent-pipelines resume " + j.State.Session
+	return &d
 }

@@ -65,13 +65,12 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 			kind = failure.StrategyFailed
 		}
 		d.Action = string(sdk.DecisionError)
-		d.Failure = &event.FailureData{
-			Code: kind.Code(), ErrorType: string(kind),
-			Message: event.Brief(fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), event.MaxText),
-			Node:    n.ID, Stage: n.ID, Iteration: c.Place.Iteration,
-			Detail: event.BriefEnd(f.Detail, event.MaxText), Remedy: event.Brief(f.Hint, event.MaxText),
-			ResumeCommand: "agent-pipelines resume " + st.Session,
-		}
+		failed := event.FailureOf(&failure.Error{
+			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint,
+		})
+		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Place.Iteration
+		failed.ResumeCommand = "agent-pipelines resume " + st.Session
+		d.Failure = &failed
 	}
 	return event.New(event.Decision, c.Place.Cursor(), c.Key, d)
 }

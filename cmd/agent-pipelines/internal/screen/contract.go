@@ -189,7 +189,7 @@ func retriedAs(at place, e event.Event) []string {
 		return nil
 	}
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
-	if d.Rung == "stage" {
+	if d.Rung == event.RungStage {
 		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
 	}
 	if e.Cursor.Step != "" {

@@ -1,0 +1,43 @@
+package event
+
+import (
+	"cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// FailureData is the error record (DIALECT B8).
+type FailureData struct {
+	Code          string  `json:"code,omitempty"`
+	ErrorType     string  `json:"error_type"`
+	Message       string  `json:"message"`
+	Retryable     bool    `json:"retryable"`
+	RetryAfter    float64 `json:"retry_after_seconds,omitempty"`
+	Node          string  `json:"node,omitempty"`
+	Stage         string  `json:"stage,omitempty"` // the node's id again, as Bash has it
+	Step          string  `json:"step,omitempty"`
+	Iteration     int     `json:"iteration,omitempty"`
+	Attempt       int     `json:"attempt,omitempty"`
+	Cause         string  `json:"cause,omitempty"`
+	Detail        string  `json:"detail,omitempty"`
+	Remedy        string  `json:"remedy,omitempty"`
+	ResumeCommand string  `json:"resume_command,omitempty"`
+	// Collateral: the attempt fell with a process that another call brought down; making it again
+	// uses up no try.
+	Collateral bool `json:"collateral,omitempty"`
+	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
+	// person is asked before it is made again.
+	Escalate bool   `json:"escalate,omitempty"`
+	Usage    *Usage `json:"usage,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+}
+
+// FailureOf is the record of an error, with no text longer than events carry. Where it happened, the caller adds.
+func FailureOf(err error) FailureData {
+	f := failure.From(err)
+	kind := cmp.Or(f.Kind, failure.Internal)
+	return FailureData{
+		Code: kind.Code(), ErrorType: string(kind), Message: Brief(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
+		Detail: BriefEnd(f.Detail, MaxText), Remedy: Brief(f.Hint, MaxText),
+	}
+}
