@@ -189,16 +189,6 @@ type Signals struct {
 	Notes            string `json:"notes"`
 }
 
-// Usage sums what an attempt consumed; absent fields are unknown.
-type Usage struct {
-	InputTokens      *int64   `json:"input_tokens,omitempty"`
-	OutputTokens     *int64   `json:"output_tokens,omitempty"`
-	CacheReadTokens  *int64   `json:"cache_read_tokens,omitempty"`
-	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
-	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`
-	CostUSD          *float64 `json:"cost_usd,omitempty"`
-}
-
 // IterationCompleteData is an iteration whose attempt succeeded. The history of state.json is built
 // from it, so it repeats the parts of the result that history shows.
 type IterationCompleteData struct {

@@ -215,7 +215,7 @@ func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event
 		return
 	}
 	u := usageOf(e)
-	addUsage(&s.Usage, u)
+	s.Usage = s.Usage.Plus(u)
 	if was.Phase != state.PhaseAttempt && was.Phase != state.PhaseAsking || l.Phase == was.Phase {
 		return
 	}

@@ -22,35 +22,3 @@ func usageOf(e event.Event) *event.Usage {
 		return nil
 	}
 }
-
-// addUsage adds what an attempt reported to the session's sum.
-func addUsage(sum *event.Usage, u *event.Usage) {
-	if u == nil {
-		return
-	}
-	for _, f := range []struct {
-		to   **int64
-		from *int64
-	}{
-		{&sum.InputTokens, u.InputTokens},
-		{&sum.OutputTokens, u.OutputTokens},
-		{&sum.CacheReadTokens, u.CacheReadTokens},
-		{&sum.CacheWriteTokens, u.CacheWriteTokens},
-		{&sum.ReasoningTokens, u.ReasoningTokens},
-	} {
-		*f.to = plus(*f.to, f.from)
-	}
-	sum.CostUSD = plus(sum.CostUSD, u.CostUSD)
-}
-
-// plus adds known numbers; unknown and unknown stays unknown.
-func plus[T int64 | float64](a, b *T) *T {
-	if b == nil {
-		return a
-	}
-	sum := *b
-	if a != nil {
-		sum += *a
-	}
-	return &sum
-}

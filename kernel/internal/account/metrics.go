@@ -104,30 +104,10 @@ func (s *Stage) add(v Visit) {
 func (w Work) plus(x Work) Work {
 	return Work{
 		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
-		StageRetries: w.StageRetries + x.StageRetries, Usage: sum(w.Usage, x.Usage),
+		StageRetries: w.StageRetries + x.StageRetries, Usage: w.Usage.Plus(&x.Usage),
 		UnknownTokens: w.UnknownTokens + x.UnknownTokens, UnknownCost: w.UnknownCost + x.UnknownCost,
 	}
 }
 
 // Tokens is what went in and came out, nil if nobody said.
-func (w Work) Tokens() *int64 { return plus(w.Usage.InputTokens, w.Usage.OutputTokens) }
-
-func sum(a, b event.Usage) event.Usage {
-	return event.Usage{
-		InputTokens: plus(a.InputTokens, b.InputTokens), OutputTokens: plus(a.OutputTokens, b.OutputTokens),
-		CacheReadTokens: plus(a.CacheReadTokens, b.CacheReadTokens), CacheWriteTokens: plus(a.CacheWriteTokens, b.CacheWriteTokens),
-		ReasoningTokens: plus(a.ReasoningTokens, b.ReasoningTokens), CostUSD: plus(a.CostUSD, b.CostUSD),
-	}
-}
-
-// plus adds known numbers; unknown and unknown stays unknown.
-func plus[T int64 | float64](a, b *T) *T {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	total := *a + *b
-	return &total
-}
+func (w Work) Tokens() *int64 { return event.Sum(w.Usage.InputTokens, w.Usage.OutputTokens) }

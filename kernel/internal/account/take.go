@@ -166,7 +166,7 @@ func (w *Work) use(u *event.Usage) {
 	if u.CostUSD == nil {
 		w.UnknownCost++
 	}
-	w.Usage = sum(w.Usage, *u)
+	w.Usage = w.Usage.Plus(u)
 }
 
 func (a *Account) step(e event.Event) {

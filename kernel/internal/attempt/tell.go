@@ -161,9 +161,26 @@ func (a *attempt) artifactFile(ns state.Node) (string, error) {
 	return dir.Iteration(max(1, ns.Loop.Iteration)).Artifact(), err
 }
 
-// feedback is what the last iteration here came to, else the last one of the node, else why the node was entered
+// refused is what was wrong with what the last attempt here left, "" where it failed for another reason or did not.
+func (a *attempt) refused() string {
+	f := a.loop().Failure
+	if f == nil || !a.node.HasContract() {
+		return ""
+	}
+	switch failure.Kind(f.ErrorType) {
+	case failure.ResultInvalid, failure.ResultMissing:
+		return f.Message
+	default:
+		return ""
+	}
+}
+
+// feedback is what was wrong with what the last attempt left, else what the last iteration here came to, else the last one of the node, else why the node was entered
 // again; "" where all of that was a success. Under the strategy focused a step is told what concerns it.
 func (a *attempt) feedback(ns state.Node) (string, error) {
+	if said := a.refused(); said != "" {
+		return said, nil
+	}
 	for _, ref := range []*event.Ref{a.loop().Feedback, ns.Loop.Feedback, ns.Feedback} {
 		if ref == nil {
 			continue

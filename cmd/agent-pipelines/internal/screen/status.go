@@ -223,7 +223,7 @@ func (a *activity) work() string {
 func (s *status) used() event.Usage {
 	sum := s.total
 	for _, a := range s.running {
-		sum = add(sum, a.current)
+		sum = sum.Plus((*event.Usage)(a.current))
 	}
 	return sum
 }
@@ -231,27 +231,6 @@ func (s *status) used() event.Usage {
 // joined are the parts that are not empty.
 func joined(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
-}
-
-// add is the sum of what the session consumed and what the attempt under way did.
-func add(total event.Usage, current *sdk.Usage) event.Usage {
-	if current == nil {
-		return total
-	}
-	total.InputTokens = plus(total.InputTokens, current.InputTokens)
-	total.OutputTokens = plus(total.OutputTokens, current.OutputTokens)
-	total.CacheReadTokens = plus(total.CacheReadTokens, current.CacheReadTokens)
-	total.CacheWriteTokens = plus(total.CacheWriteTokens, current.CacheWriteTokens)
-	total.CostUSD = plus(total.CostUSD, current.CostUSD)
-	return total
-}
-
-func plus[N int64 | float64](a, b *N) *N {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	sum := *a + *b
-	return &sum
 }
 
 func spinner(running time.Duration) rune {
