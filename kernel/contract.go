@@ -27,7 +27,7 @@ func (f *effects) PlanSteps(_ context.Context, w run.Work) event.Event {
 
 // checkCheck asks the action that makes checks whether it would work with one of the node's.
 func (s *session) checkCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
-	action, err := s.components().HookAction(ctx, &plan.Hook{Action: contract.Action, Config: c.Config}, n)
+	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,9 @@ const (
 	ActionConfirm = "confirm"
 )
 
+// ActionCheck is the action of a plugin by which checks of nodes are made.
+const ActionCheck = "check"
+
 // MaxHooks is how many hooks a pipeline may have.
 const MaxHooks = 999
 

@@ -21,17 +21,14 @@ var (
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
 
-// checkAction is the hook action that makes checks.
-const checkAction = "check"
-
 // checks reads the checks of a node, nil for none.
 func (c *compiler) checks(a authored) []plan.Check {
 	items, _ := a.list("checks")
 	if len(items) == 0 {
 		return nil
 	}
-	if _, ok := c.Catalog.HookAction(checkAction); !ok {
-		a.Errorf(a.key("checks"), diagnostic.CodeAction, didYouMean(checkAction, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", checkAction)
+	if _, ok := c.Catalog.HookAction(plan.ActionCheck); !ok {
+		a.Errorf(a.key("checks"), diagnostic.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
 	}
 	checks := make([]plan.Check, 0, len(items))
 	first := map[string]yamltree.Pos{}

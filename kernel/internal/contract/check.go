@@ -20,9 +20,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// Action is the name of the hook action that makes checks.
-const Action = "check"
-
 // Bounds of what a check says.
 const (
 	maxFacts  = 1 << 20 // bytes of the file
@@ -99,7 +96,7 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 	}
 	ctx, cancel := deadline.With(ctx, limit, failure.New(failure.HookTimeout, "the check did not end within %s", cmp.Or(timeout, limit)))
 	defer cancel()
-	action, err := w.Actions.HookAction(ctx, &plan.Hook{Action: Action, Config: config}, w.Node)
+	action, err := w.Actions.HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: config}, w.Node)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}

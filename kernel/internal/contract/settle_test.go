@@ -28,7 +28,7 @@ import (
 // act is a check action that answers what a test says.
 type act func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
 
-func (a act) Describe() sdk.Component { return sdk.Component{Name: Action} }
+func (a act) Describe() sdk.Component { return sdk.Component{Name: plan.ActionCheck} }
 
 func (a act) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	return a(ctx, req)
