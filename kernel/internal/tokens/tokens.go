@@ -30,6 +30,9 @@ func For(model string) Counter {
 		if err != nil { // its pattern found no end
 			return Estimate(text)
 		}
+		if n == 0 { // the library's vocabulary leaves out the byte 0x7F
+			return min(len(text), 1)
+		}
 		return n
 	}
 }

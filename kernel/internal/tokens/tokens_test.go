@@ -55,6 +55,7 @@ func TestCountsAreTheSameForAll(t *testing.T) {
 func FuzzCount(f *testing.F) {
 	f.Add("hello\nworld", " more")
 	f.Add("\xff\xfe", "\r\n\t")
+	f.Add("", "\x7f\x7f")
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, model := range []string{"", "gpt-5"} {
 			count := tokens.For(model)
