@@ -15,7 +15,7 @@
 // The types of this package are plain Go and it imports nothing but the standard library. The rest of
 // the kit stands beside it: package serve runs a plugin, package client is the other end of the
 // socket, package plugintest is the conformance suite, package verify the same for a binary, package cliagent runs agent command lines by
-// tested rules, package outcome decides how an attempt ended, package failure is the error type that crosses the wire. Protocol buffers and gRPC
+// tested rules, package outcome decides how an attempt ended, package redact takes secrets out of texts, package failure is the error type that crosses the wire. Protocol buffers and gRPC
 // stay behind internal/wire; the protocol is described in docs/plugin-protocol.md and in
 // proto/agentpipelines/plugin/v1.
 package sdk

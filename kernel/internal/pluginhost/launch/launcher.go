@@ -20,9 +20,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/logline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // DefaultStartTimeout is how long a plugin has from its start to the end of the handshake, and then

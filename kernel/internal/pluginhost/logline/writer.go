@@ -7,7 +7,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/logline"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // logged is what becomes of the pieces that a plugin writes: level, message and fields, one line each.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/redact"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // pem is a private key as it lies in files. It opens nothing.
