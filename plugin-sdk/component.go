@@ -108,6 +108,8 @@ type ValidateRequest struct {
 	Model string
 	// Config is the component's configuration as JSON; empty or "{}" when none is given.
 	Config json.RawMessage
+	// Mode is that of the run, for providers. "" is open.
+	Mode Mode
 }
 
 // Shutdowner is implemented by components that hold resources. Shutdown is called on a graceful

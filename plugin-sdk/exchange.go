@@ -68,6 +68,43 @@ type ToolCall struct {
 	Tool   string          `json:"tool"`
 	Args   json.RawMessage `json:"args,omitempty"`   // a JSON object
 	Effect Effect          `json:"effect,omitempty"` // default once, the careful assumption
+
+	// Turn is the model reply that asked for the call, from 1; 0 if it is not known.
+	Turn int `json:"turn,omitempty"`
+	// Category says what kind of operation it is, by which a policy rules on it. "": not known, and the policy's
+	// default holds.
+	Category Category `json:"category,omitempty"`
+	// Paths are what the call reads or changes: relative to the working directory, cleaned, with slashes.
+	Paths []string `json:"paths,omitempty"`
+	// Command is the command line of a terminal command, as the model wrote it.
+	Command string `json:"command,omitempty"`
+	// Preview is what a person should see before they allow the call, such as a unified diff; at most [MaxPreview]
+	// bytes. Reason is the agent's own word for why. They are shown and not kept.
+	Preview string `json:"-"`
+	Reason  string `json:"-"`
+}
+
+// MaxPreview is how many bytes of [ToolCall.Preview] are shown.
+const MaxPreview = 4 << 10
+
+// Category is a kind of operation.
+type Category string
+
+// The categories (REQUIREMENTS C6).
+const (
+	CategoryFileRead        Category = "file_read"
+	CategoryFileWrite       Category = "file_write"
+	CategoryFileDelete      Category = "file_delete"
+	CategoryDirectoryCreate Category = "directory_create"
+	CategoryTerminal        Category = "terminal_command"
+	CategoryExternal        Category = "external_request"
+)
+
+// Categories are all of them, the most harmless first.
+func Categories() []Category {
+	return []Category{
+		CategoryFileRead, CategoryDirectoryCreate, CategoryFileWrite, CategoryFileDelete, CategoryTerminal, CategoryExternal,
+	}
 }
 
 // ToolStatus is how a tool call ended.

@@ -65,6 +65,41 @@ type ExecuteRequest struct {
 	// Budget is what this attempt may consume at most; nil: nothing limits it. A provider that can stop its
 	// agent before it passes the limit does so; the kernel counts what the usage says in any case.
 	Budget *Budget
+	// Mode says which models may be asked and what tools may reach. "" is open.
+	Mode Mode
+	// Tools limit the tools of a provider that has its own.
+	Tools ToolLimits
+	// MaxTurns is how many replies of the model the attempt may take, 0 for the provider's own limit.
+	MaxTurns int
+	// StepID and Step are the step that the attempt works on: its id, and the plan's item for it, a JSON value;
+	// empty outside steps. The prompt tells of the step in any case.
+	StepID string
+	Step   json.RawMessage
+	// ArtifactSchema is the JSON Schema of the artifact that the node makes, a JSON value; empty where it has none,
+	// or where another attempt makes it.
+	ArtifactSchema json.RawMessage
+}
+
+// Mode is a promise about where the models of a run are. Providers that keep it by their configuration alone
+// ([LocalityConfigured]) enforce it in Validate and whenever they connect.
+type Mode string
+
+// The modes (REQUIREMENTS K4).
+const (
+	ModeOpen      Mode = "open"       // any model
+	ModeBurst     Mode = "burst"      // any model, with more patience: longer limits, more retries
+	ModeLocalOnly Mode = "local-only" // models on this machine, or in networks that the user calls local
+	ModeAirgapped Mode = "airgapped"  // the same, and no tool that reaches the network
+)
+
+// Local reports whether the mode allows local models alone.
+func (m Mode) Local() bool { return m == ModeLocalOnly || m == ModeAirgapped }
+
+// ToolLimits bound the tools of an agent. Zero values are the provider's defaults.
+type ToolLimits struct {
+	AllowedCommands []string      // names of programs; nil is the provider's list, empty allows none
+	CommandTimeout  time.Duration // of one command
+	MaxResultTokens int           // of one result as the model sees it
 }
 
 // Budget limits what one attempt consumes. A nil pointer is no limit.
@@ -81,6 +116,7 @@ type Paths struct {
 	Progress string // the progress file, to which the agent appends
 	Output   string // where the agent's own report goes when the prompt asks for one
 	Attempt  string // a private directory of this attempt, for blobs that do not fit in a message
+	Artifact string // where the node's artifact goes
 }
 
 // Resume hands back what an attempt had saved when it was cut off.

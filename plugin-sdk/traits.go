@@ -55,10 +55,12 @@ type ProviderTraits struct {
 // remote providers.
 type Locality string
 
-// The localities. The zero value is read as remote, the careful assumption.
+// The localities. The zero value is read as remote, the careful assumption. Configured: the provider's
+// configuration says it, and Validate refuses what the mode does not allow.
 const (
-	LocalityLocal  Locality = "local"
-	LocalityRemote Locality = "remote"
+	LocalityLocal      Locality = "local"
+	LocalityRemote     Locality = "remote"
+	LocalityConfigured Locality = "configured"
 )
 
 // ModelChoice says which model names a provider takes.

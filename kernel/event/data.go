@@ -307,8 +307,16 @@ type ToolCallData struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	ArgsRef  *Ref            `json:"args_ref,omitempty"` // instead of Args where they are large
 	Observed bool            `json:"observed,omitempty"`
-	Verdict  string          `json:"verdict,omitempty"`
-	Reason   string          `json:"reason,omitempty"`
+	// Turn, Category, Paths and Command are what the provider says of the call, see [sdk.ToolCall].
+	Turn     int      `json:"turn,omitempty"`
+	Category string   `json:"category,omitempty"`
+	Paths    []string `json:"paths,omitempty"`
+	Command  string   `json:"command,omitempty"`
+
+	Verdict string `json:"verdict,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Rule names what of the policy decided: a rule's name, "protected", a category, "default"; "" where nothing did.
+	Rule string `json:"rule,omitempty"`
 	// Question is the id of the question that a person decided it by, "" where the policy did.
 	Question string `json:"question,omitempty"`
 }
@@ -320,6 +328,8 @@ type ToolResultData struct {
 	Result    json.RawMessage `json:"result,omitempty"`
 	ResultRef *Ref            `json:"result_ref,omitempty"`
 	Observed  bool            `json:"observed,omitempty"`
+	// DurationMS is the time since the call was allowed, or told of; 0 if that is not known.
+	DurationMS int64 `json:"duration_ms,omitempty"`
 }
 
 // CheckpointData refers to what a provider wants back after a crash.

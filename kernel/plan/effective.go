@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 )
 
 // ContextOf returns a node's context text: the override's, else the node's own.
@@ -59,7 +60,8 @@ func (p *Policy) over(below Policy) Policy {
 	of.Required = p.Required
 	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), p.Budget.over(of.Budget), cmp.Or(p.Escalation, of.Escalation)
 	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
-	of.Env, of.Rest = orRaw(p.Env, of.Env), orRaw(p.Rest, of.Rest)
+	of.Tools, of.Secrets = p.Tools.over(of.Tools), p.Secrets.over(of.Secrets)
+	of.Env = orRaw(p.Env, of.Env)
 	of.Sandbox = p.Sandbox.Over(of.Sandbox)
 	of.Cost = p.Cost
 	return of
@@ -87,15 +89,45 @@ func (f *Feedback) over(below *Feedback) *Feedback {
 	return &Feedback{Enabled: f.Enabled, Max: cmp.Or(f.Max, below.Max)}
 }
 
-// over returns a with the members that only below has.
+// over returns a with the members that only below has: a's rules come first, and what either protects is protected.
 func (a *Approvals) over(below *Approvals) *Approvals {
 	if a == nil || below == nil {
 		return cmp.Or(a, below)
 	}
-	return &Approvals{
+	merged := &Approvals{
 		Default: cmp.Or(a.Default, below.Default), Timeout: cmp.Or(a.Timeout, below.Timeout),
 		OnTimeout: cmp.Or(a.OnTimeout, below.OnTimeout), NonInteractive: cmp.Or(a.NonInteractive, below.NonInteractive),
+		Rules:     slices.Concat(a.Rules, below.Rules),
+		Protected: slices.Concat(a.Protected, below.Protected),
 	}
+	if len(a.Categories)+len(below.Categories) > 0 {
+		merged.Categories = map[string]Approval{}
+		maps.Copy(merged.Categories, below.Categories)
+		maps.Copy(merged.Categories, a.Categories)
+	}
+	return merged
+}
+
+// over returns t with the members that only below has.
+func (t *Tools) over(below *Tools) *Tools {
+	if t == nil || below == nil {
+		return cmp.Or(t, below)
+	}
+	merged := *t
+	if t.AllowedCommands == nil {
+		merged.AllowedCommands = below.AllowedCommands
+	}
+	merged.CommandTimeout = cmp.Or(t.CommandTimeout, below.CommandTimeout)
+	merged.MaxResultTokens = cmp.Or(t.MaxResultTokens, below.MaxResultTokens)
+	return &merged
+}
+
+// over returns the patterns of both.
+func (s *Secrets) over(below *Secrets) *Secrets {
+	if s == nil || below == nil {
+		return cmp.Or(s, below)
+	}
+	return &Secrets{Patterns: slices.Concat(below.Patterns, s.Patterns)}
 }
 
 func orRaw(own, below json.RawMessage) json.RawMessage {

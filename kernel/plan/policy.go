@@ -21,7 +21,21 @@ type Policy struct {
 	Approvals    *Approvals      `json:"approvals,omitempty"`
 	Sandbox      *Sandbox        `json:"sandbox,omitempty"`
 	Cost         *Cost           `json:"cost,omitempty"` // is not handed down: see [Plan.Ceilings]
-	Rest         json.RawMessage `json:"rest,omitempty"` // tools, secrets as written
+	Tools        *Tools          `json:"tools,omitempty"`
+	Secrets      *Secrets        `json:"secrets,omitempty"`
+}
+
+// Tools bound the tools of agents whose provider has its own.
+type Tools struct {
+	// AllowedCommands are names of programs; nil is the provider's own list, empty allows none.
+	AllowedCommands []string `json:"allowed_commands,omitzero"`
+	CommandTimeout  float64  `json:"command_timeout,omitempty"`   // of one command, in seconds
+	MaxResultTokens int      `json:"max_result_tokens,omitempty"` // of one result
+}
+
+// Secrets say what is a secret besides what always is one.
+type Secrets struct {
+	Patterns []string `json:"patterns,omitempty"` // RE2
 }
 
 // Retry says how often an attempt is made again. Backoff are the pauses in seconds before the
@@ -109,6 +123,22 @@ type Approvals struct {
 	OnTimeout Approval `json:"on_timeout,omitempty"`
 	// NonInteractive is what happens where nobody can be asked: auto, skip, fail or deny; "" is deny (K25).
 	NonInteractive Approval `json:"non_interactive,omitempty"`
+	// Categories rule on kinds of operations ([sdk.Category]) that no rule speaks of.
+	Categories map[string]Approval `json:"categories,omitempty"`
+	// Rules are looked at in order, for each path or command of a call; the first that matches decides.
+	Rules []ApprovalRule `json:"rules,omitempty"`
+	// Protected are globs of paths that no rule can allow to be written, besides those that always are.
+	Protected []string `json:"protected,omitempty"`
+}
+
+// ApprovalRule decides on the operations that it matches.
+type ApprovalRule struct {
+	Name      string `json:"name,omitempty"`
+	Operation string `json:"operation,omitempty"` // a category, "" for all
+	// Pattern is a glob of paths, for terminal commands a regular expression (RE2); one that begins with "!" matches
+	// what the rest of it does not.
+	Pattern string   `json:"pattern,omitempty"`
+	Policy  Approval `json:"policy"`
 }
 
 // Approval is a decision on a tool call.

@@ -39,6 +39,7 @@ const (
 	CycleLimit         Kind = "cycle_limit"         // an edge was taken as often as it may be
 	ApprovalRequired   Kind = "approval_required"   // a person has to allow a tool call, and none did or none was there
 	ApprovalDenied     Kind = "approval_denied"     // the agent could not go on without a tool call that was denied
+	SandboxViolation   Kind = "sandbox_violation"   // the agent insisted on a path or a command that it may not have
 	Aborted            Kind = "aborted"             // a person ended the run
 	SandboxUnavailable Kind = "sandbox_unavailable" // the isolation asked for does not exist here
 	Internal           Kind = "internal"            // a bug of ours: please report it
@@ -75,6 +76,8 @@ func (k Kind) Code() string {
 		return "ACODE-EXEC-001"
 	case TurnLimit:
 		return "ACODE-EXEC-003"
+	case SandboxViolation:
+		return "ACODE-EXEC-004"
 	case ApprovalRequired, ApprovalDenied:
 		return "ACODE-EXEC-005"
 	case PluginInvalid, PluginUntrusted, ConfigInvalid, SandboxUnavailable:

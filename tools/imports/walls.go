@@ -124,6 +124,15 @@ var Walls = []Wall{
 		Reason: pluginReason,
 	},
 	{
+		Room: "plugins/agent/...",
+		Allow: []string{
+			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/openai/openai-go/v3/...",
+			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...", "github.com/santhosh-tekuri/jsonschema/v6/...",
+			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
+		},
+		Reason: pluginReason,
+	},
+	{
 		Room: "plugins/*/...", Allow: []string{"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog"},
 		Reason: pluginReason,
 	},

@@ -153,10 +153,10 @@ func FromInit(m *pb.InitRequest) sdk.InitRequest {
 
 // ValidatePB sends what Validate asks.
 func ValidatePB(ref Ref, r sdk.ValidateRequest) *pb.ValidateRequest {
-	return &pb.ValidateRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config)}
+	return &pb.ValidateRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config), Mode: text(string(r.Mode))}
 }
 
 // FromValidate reads what Validate asks.
 func FromValidate(m *pb.ValidateRequest) sdk.ValidateRequest {
-	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig())}
+	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig()), Mode: sdk.Mode(m.GetMode())}
 }

@@ -50,6 +50,7 @@ func localityPairs() []pair[sdk.Locality, pb.Locality] {
 	return []pair[sdk.Locality, pb.Locality]{
 		{sdk.LocalityLocal, pb.Locality_LOCALITY_LOCAL},
 		{sdk.LocalityRemote, pb.Locality_LOCALITY_REMOTE},
+		{sdk.LocalityConfigured, pb.Locality_LOCALITY_CONFIGURED},
 	}
 }
 

@@ -28,20 +28,32 @@ func FromProgress(m *pb.Progress) sdk.Progress {
 // CallPB sends a tool call.
 func CallPB(c sdk.ToolCall) *pb.ToolCall {
 	return &pb.ToolCall{
-		CallId: text(c.CallID),
-		Tool:   text(c.Tool),
-		Args:   jsonBytes(c.Args),
-		Effect: enumOf(c.Effect, effectPairs()),
+		CallId:   text(c.CallID),
+		Tool:     text(c.Tool),
+		Args:     jsonBytes(c.Args),
+		Effect:   enumOf(c.Effect, effectPairs()),
+		Turn:     int32of(c.Turn),
+		Category: text(string(c.Category)),
+		Paths:    texts(c.Paths),
+		Command:  text(c.Command),
+		Preview:  text(c.Preview),
+		Reason:   text(c.Reason),
 	}
 }
 
 // FromCall reads a tool call.
 func FromCall(m *pb.ToolCall) sdk.ToolCall {
 	return sdk.ToolCall{
-		CallID: m.GetCallId(),
-		Tool:   m.GetTool(),
-		Args:   fromJSON(m.GetArgs()),
-		Effect: wordOf(m.GetEffect(), effectPairs(), sdk.EffectOnce),
+		CallID:   m.GetCallId(),
+		Tool:     m.GetTool(),
+		Args:     fromJSON(m.GetArgs()),
+		Effect:   wordOf(m.GetEffect(), effectPairs(), sdk.EffectOnce),
+		Turn:     int(m.GetTurn()),
+		Category: sdk.Category(m.GetCategory()),
+		Paths:    m.GetPaths(),
+		Command:  m.GetCommand(),
+		Preview:  m.GetPreview(),
+		Reason:   m.GetReason(),
 	}
 }
 

@@ -29,6 +29,13 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		GraceMs:       millis(r.Grace),
 		Resume:        resumePB(r.Resume),
 		Budget:        budgetPB(r.Budget),
+		Mode:          text(string(r.Mode)),
+		Tools:         toolLimitsPB(r.Tools),
+		MaxTurns:      int32of(r.MaxTurns),
+		StepId:        text(r.StepID),
+		Step:          jsonBytes(r.Step),
+
+		ArtifactSchema: jsonBytes(r.ArtifactSchema),
 	}
 }
 
@@ -55,6 +62,13 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 		Grace:       fromMillis(m.GetGraceMs()),
 		Resume:      fromResume(m.GetResume()),
 		Budget:      fromBudget(m.GetBudget()),
+		Mode:        sdk.Mode(m.GetMode()),
+		Tools:       fromToolLimits(m.GetTools()),
+		MaxTurns:    int(m.GetMaxTurns()),
+		StepID:      m.GetStepId(),
+		Step:        fromJSON(m.GetStep()),
+
+		ArtifactSchema: fromJSON(m.GetArtifactSchema()),
 	}
 	return r
 }
@@ -67,6 +81,7 @@ func pathsPB(p sdk.Paths) *pb.Paths {
 		Progress: text(p.Progress),
 		Output:   text(p.Output),
 		Attempt:  text(p.Attempt),
+		Artifact: text(p.Artifact),
 	}
 }
 
@@ -78,7 +93,27 @@ func fromPaths(m *pb.Paths) sdk.Paths {
 		Progress: m.GetProgress(),
 		Output:   m.GetOutput(),
 		Attempt:  m.GetAttempt(),
+		Artifact: m.GetArtifact(),
 	}
+}
+
+func toolLimitsPB(t sdk.ToolLimits) *pb.ToolLimits {
+	if t.AllowedCommands == nil && t.CommandTimeout == 0 && t.MaxResultTokens == 0 {
+		return nil
+	}
+	m := &pb.ToolLimits{CommandTimeoutMs: millis(t.CommandTimeout), MaxResultTokens: int32of(t.MaxResultTokens)}
+	if t.AllowedCommands != nil {
+		m.AllowedCommands = &pb.CommandList{Names: texts(t.AllowedCommands)}
+	}
+	return m
+}
+
+func fromToolLimits(m *pb.ToolLimits) sdk.ToolLimits {
+	t := sdk.ToolLimits{CommandTimeout: fromMillis(m.GetCommandTimeoutMs()), MaxResultTokens: int(m.GetMaxResultTokens())}
+	if list := m.GetAllowedCommands(); list != nil {
+		t.AllowedCommands = append([]string{}, list.GetNames()...)
+	}
+	return t
 }
 
 func resumePB(r *sdk.Resume) *pb.Resume {

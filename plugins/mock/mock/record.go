@@ -33,6 +33,10 @@ type Record struct {
 	IdleMS      int64           `json:"idle_timeout_ms,omitempty"`
 	Resume      *RecordedResume `json:"resume,omitempty"`
 	Budget      *RecordedBudget `json:"budget,omitempty"`
+	Mode        sdk.Mode        `json:"mode,omitempty"`
+	Tools       *RecordedTools  `json:"tools,omitempty"`
+	MaxTurns    int             `json:"max_turns,omitempty"`
+	StepItem    json.RawMessage `json:"step_item,omitempty"`
 	PID         int             `json:"pid"`
 }
 
@@ -44,12 +48,20 @@ type RecordedPaths struct {
 	Progress string `json:"progress,omitempty"`
 	Output   string `json:"output,omitempty"`
 	Attempt  string `json:"attempt,omitempty"`
+	Artifact string `json:"artifact,omitempty"`
 }
 
 // RecordedBudget is what the attempt may consume; what is left out is not limited.
 type RecordedBudget struct {
 	MaxUSD    *float64 `json:"max_usd,omitempty"`
 	MaxTokens *int64   `json:"max_tokens,omitempty"`
+}
+
+// RecordedTools are the limits of the agent's tools.
+type RecordedTools struct {
+	AllowedCommands  []string `json:"allowed_commands"` // null: the provider's own
+	CommandTimeoutMS int64    `json:"command_timeout_ms,omitempty"`
+	MaxResultTokens  int      `json:"max_result_tokens,omitempty"`
 }
 
 // RecordedResume is what a resumed attempt was handed back.
@@ -90,11 +102,15 @@ func newRecord(req sdk.ExecuteRequest) Record {
 		Purpose: req.Purpose, Prompt: req.Prompt, Model: req.Model, Config: req.Config, WorkDir: req.WorkDir,
 		Environment: slices.Sorted(maps.Keys(req.Environment)),
 		Paths:       RecordedPaths(req.Paths),
-		TimeoutMS:   req.Timeout.Milliseconds(), IdleMS: req.IdleTimeout.Milliseconds(),
+		Mode:        req.Mode, MaxTurns: req.MaxTurns, StepItem: req.Step,
+		TimeoutMS: req.Timeout.Milliseconds(), IdleMS: req.IdleTimeout.Milliseconds(),
 		PID: os.Getpid(),
 	}
 	if req.Budget != nil {
 		r.Budget = &RecordedBudget{MaxUSD: req.Budget.MaxUSD, MaxTokens: req.Budget.MaxTokens}
+	}
+	if t := req.Tools; t.AllowedCommands != nil || t.CommandTimeout > 0 || t.MaxResultTokens > 0 {
+		r.Tools = &RecordedTools{AllowedCommands: t.AllowedCommands, CommandTimeoutMS: t.CommandTimeout.Milliseconds(), MaxResultTokens: t.MaxResultTokens}
 	}
 	if req.Resume != nil {
 		r.Resume = &RecordedResume{Turn: req.Resume.Checkpoint.Turn, Blob: string(req.Resume.Checkpoint.Blob), Calls: []RecordedCall{}}

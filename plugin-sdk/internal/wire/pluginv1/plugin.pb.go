@@ -138,6 +138,7 @@ const (
 	Locality_LOCALITY_UNSPECIFIED Locality = 0 // read as remote
 	Locality_LOCALITY_LOCAL       Locality = 1
 	Locality_LOCALITY_REMOTE      Locality = 2
+	Locality_LOCALITY_CONFIGURED  Locality = 3 // the configuration says it
 )
 
 // Enum value maps for Locality.
@@ -146,11 +147,13 @@ var (
 		0: "LOCALITY_UNSPECIFIED",
 		1: "LOCALITY_LOCAL",
 		2: "LOCALITY_REMOTE",
+		3: "LOCALITY_CONFIGURED",
 	}
 	Locality_value = map[string]int32{
 		"LOCALITY_UNSPECIFIED": 0,
 		"LOCALITY_LOCAL":       1,
 		"LOCALITY_REMOTE":      2,
+		"LOCALITY_CONFIGURED":  3,
 	}
 )
 
@@ -1302,6 +1305,7 @@ type ValidateRequest struct {
 	Component     *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
 	Model         string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
 	Config        []byte                 `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"` // JSON
+	Mode          string                 `protobuf:"bytes,4,opt,name=mode,proto3" json:"mode,omitempty"`     // open, burst, local-only, airgapped; empty: open
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1355,6 +1359,13 @@ func (x *ValidateRequest) GetConfig() []byte {
 		return x.Config
 	}
 	return nil
+}
+
+func (x *ValidateRequest) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
 }
 
 type ValidateResponse struct {
@@ -1745,30 +1756,36 @@ func (*ExecuteInput_CheckpointStored) isExecuteInput_Input() {}
 func (*ExecuteInput_Cancel) isExecuteInput_Input() {}
 
 type ExecuteStart struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Component     *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	Epoch         int64                  `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
-	Session       string                 `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
-	Node          string                 `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
-	Stage         string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
-	Iteration     int32                  `protobuf:"varint,7,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Attempt       int32                  `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	Visit         int32                  `protobuf:"varint,9,opt,name=visit,proto3" json:"visit,omitempty"`
-	Purpose       Purpose                `protobuf:"varint,10,opt,name=purpose,proto3,enum=agentpipelines.plugin.v1.Purpose" json:"purpose,omitempty"`
-	Prompt        string                 `protobuf:"bytes,11,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	Model         string                 `protobuf:"bytes,12,opt,name=model,proto3" json:"model,omitempty"`
-	Config        []byte                 `protobuf:"bytes,13,opt,name=config,proto3" json:"config,omitempty"` // JSON
-	WorkDir       string                 `protobuf:"bytes,14,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
-	Environment   map[string]string      `protobuf:"bytes,15,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Paths         *Paths                 `protobuf:"bytes,16,opt,name=paths,proto3" json:"paths,omitempty"`
-	TimeoutMs     int64                  `protobuf:"varint,17,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`               // 0: none
-	IdleTimeoutMs int64                  `protobuf:"varint,18,opt,name=idle_timeout_ms,json=idleTimeoutMs,proto3" json:"idle_timeout_ms,omitempty"` // 0: none
-	GraceMs       int64                  `protobuf:"varint,19,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`                     // 0: the plugin's default
-	Resume        *Resume                `protobuf:"bytes,20,opt,name=resume,proto3" json:"resume,omitempty"`
-	Budget        *Budget                `protobuf:"bytes,21,opt,name=budget,proto3" json:"budget,omitempty"` // absent: none
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Component      *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	Key            string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Epoch          int64                  `protobuf:"varint,3,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	Session        string                 `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	Node           string                 `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	Stage          string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
+	Iteration      int32                  `protobuf:"varint,7,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	Attempt        int32                  `protobuf:"varint,8,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Visit          int32                  `protobuf:"varint,9,opt,name=visit,proto3" json:"visit,omitempty"`
+	Purpose        Purpose                `protobuf:"varint,10,opt,name=purpose,proto3,enum=agentpipelines.plugin.v1.Purpose" json:"purpose,omitempty"`
+	Prompt         string                 `protobuf:"bytes,11,opt,name=prompt,proto3" json:"prompt,omitempty"`
+	Model          string                 `protobuf:"bytes,12,opt,name=model,proto3" json:"model,omitempty"`
+	Config         []byte                 `protobuf:"bytes,13,opt,name=config,proto3" json:"config,omitempty"` // JSON
+	WorkDir        string                 `protobuf:"bytes,14,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
+	Environment    map[string]string      `protobuf:"bytes,15,rep,name=environment,proto3" json:"environment,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Paths          *Paths                 `protobuf:"bytes,16,opt,name=paths,proto3" json:"paths,omitempty"`
+	TimeoutMs      int64                  `protobuf:"varint,17,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`               // 0: none
+	IdleTimeoutMs  int64                  `protobuf:"varint,18,opt,name=idle_timeout_ms,json=idleTimeoutMs,proto3" json:"idle_timeout_ms,omitempty"` // 0: none
+	GraceMs        int64                  `protobuf:"varint,19,opt,name=grace_ms,json=graceMs,proto3" json:"grace_ms,omitempty"`                     // 0: the plugin's default
+	Resume         *Resume                `protobuf:"bytes,20,opt,name=resume,proto3" json:"resume,omitempty"`
+	Budget         *Budget                `protobuf:"bytes,21,opt,name=budget,proto3" json:"budget,omitempty"` // absent: none
+	Mode           string                 `protobuf:"bytes,22,opt,name=mode,proto3" json:"mode,omitempty"`     // open, burst, local-only, airgapped; empty: open
+	Tools          *ToolLimits            `protobuf:"bytes,23,opt,name=tools,proto3" json:"tools,omitempty"`
+	MaxTurns       int32                  `protobuf:"varint,24,opt,name=max_turns,json=maxTurns,proto3" json:"max_turns,omitempty"` // 0: the provider's limit
+	StepId         string                 `protobuf:"bytes,25,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	Step           []byte                 `protobuf:"bytes,26,opt,name=step,proto3" json:"step,omitempty"`                                           // JSON; empty outside steps
+	ArtifactSchema []byte                 `protobuf:"bytes,27,opt,name=artifact_schema,json=artifactSchema,proto3" json:"artifact_schema,omitempty"` // JSON; empty: none
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExecuteStart) Reset() {
@@ -1948,6 +1965,153 @@ func (x *ExecuteStart) GetBudget() *Budget {
 	return nil
 }
 
+func (x *ExecuteStart) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+func (x *ExecuteStart) GetTools() *ToolLimits {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ExecuteStart) GetMaxTurns() int32 {
+	if x != nil {
+		return x.MaxTurns
+	}
+	return 0
+}
+
+func (x *ExecuteStart) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *ExecuteStart) GetStep() []byte {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *ExecuteStart) GetArtifactSchema() []byte {
+	if x != nil {
+		return x.ArtifactSchema
+	}
+	return nil
+}
+
+// ToolLimits bound the tools of an agent. Zero values are the provider's defaults.
+type ToolLimits struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	AllowedCommands  *CommandList           `protobuf:"bytes,1,opt,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"` // absent: the provider's list; empty: none is allowed
+	CommandTimeoutMs int64                  `protobuf:"varint,2,opt,name=command_timeout_ms,json=commandTimeoutMs,proto3" json:"command_timeout_ms,omitempty"`
+	MaxResultTokens  int32                  `protobuf:"varint,3,opt,name=max_result_tokens,json=maxResultTokens,proto3" json:"max_result_tokens,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ToolLimits) Reset() {
+	*x = ToolLimits{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolLimits) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolLimits) ProtoMessage() {}
+
+func (x *ToolLimits) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolLimits.ProtoReflect.Descriptor instead.
+func (*ToolLimits) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ToolLimits) GetAllowedCommands() *CommandList {
+	if x != nil {
+		return x.AllowedCommands
+	}
+	return nil
+}
+
+func (x *ToolLimits) GetCommandTimeoutMs() int64 {
+	if x != nil {
+		return x.CommandTimeoutMs
+	}
+	return 0
+}
+
+func (x *ToolLimits) GetMaxResultTokens() int32 {
+	if x != nil {
+		return x.MaxResultTokens
+	}
+	return 0
+}
+
+type CommandList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Names         []string               `protobuf:"bytes,1,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommandList) Reset() {
+	*x = CommandList{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommandList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommandList) ProtoMessage() {}
+
+func (x *CommandList) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommandList.ProtoReflect.Descriptor instead.
+func (*CommandList) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CommandList) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
 // Budget is what an attempt may consume. A field that is absent is not limited.
 type Budget struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1959,7 +2123,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1971,7 +2135,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1984,7 +2148,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Budget) GetMaxUsd() float64 {
@@ -2009,13 +2173,14 @@ type Paths struct {
 	Progress      string                 `protobuf:"bytes,4,opt,name=progress,proto3" json:"progress,omitempty"`
 	Output        string                 `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
 	Attempt       string                 `protobuf:"bytes,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Artifact      string                 `protobuf:"bytes,7,opt,name=artifact,proto3" json:"artifact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Paths) Reset() {
 	*x = Paths{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2192,7 @@ func (x *Paths) String() string {
 func (*Paths) ProtoMessage() {}
 
 func (x *Paths) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2205,7 @@ func (x *Paths) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Paths.ProtoReflect.Descriptor instead.
 func (*Paths) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Paths) GetContext() string {
@@ -2085,6 +2250,13 @@ func (x *Paths) GetAttempt() string {
 	return ""
 }
 
+func (x *Paths) GetArtifact() string {
+	if x != nil {
+		return x.Artifact
+	}
+	return ""
+}
+
 type Resume struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Checkpoint    *Checkpoint            `protobuf:"bytes,1,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`
@@ -2095,7 +2267,7 @@ type Resume struct {
 
 func (x *Resume) Reset() {
 	*x = Resume{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2279,7 @@ func (x *Resume) String() string {
 func (*Resume) ProtoMessage() {}
 
 func (x *Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2292,7 @@ func (x *Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resume.ProtoReflect.Descriptor instead.
 func (*Resume) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Resume) GetCheckpoint() *Checkpoint {
@@ -2147,7 +2319,7 @@ type ResumedCall struct {
 
 func (x *ResumedCall) Reset() {
 	*x = ResumedCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +2331,7 @@ func (x *ResumedCall) String() string {
 func (*ResumedCall) ProtoMessage() {}
 
 func (x *ResumedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +2344,7 @@ func (x *ResumedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumedCall.ProtoReflect.Descriptor instead.
 func (*ResumedCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResumedCall) GetCall() *ToolCall {
@@ -2199,7 +2371,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2383,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2396,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2244,7 +2416,7 @@ type CheckpointStored struct {
 
 func (x *CheckpointStored) Reset() {
 	*x = CheckpointStored{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2256,7 +2428,7 @@ func (x *CheckpointStored) String() string {
 func (*CheckpointStored) ProtoMessage() {}
 
 func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2269,7 +2441,7 @@ func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointStored.ProtoReflect.Descriptor instead.
 func (*CheckpointStored) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CheckpointStored) GetTurn() int32 {
@@ -2299,7 +2471,7 @@ type ExecuteEvent struct {
 
 func (x *ExecuteEvent) Reset() {
 	*x = ExecuteEvent{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2311,7 +2483,7 @@ func (x *ExecuteEvent) String() string {
 func (*ExecuteEvent) ProtoMessage() {}
 
 func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2324,7 +2496,7 @@ func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteEvent.ProtoReflect.Descriptor instead.
 func (*ExecuteEvent) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ExecuteEvent) GetEvent() isExecuteEvent_Event {
@@ -2481,7 +2653,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2493,7 +2665,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2506,7 +2678,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 type OutputChunk struct {
@@ -2519,7 +2691,7 @@ type OutputChunk struct {
 
 func (x *OutputChunk) Reset() {
 	*x = OutputChunk{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2703,7 @@ func (x *OutputChunk) String() string {
 func (*OutputChunk) ProtoMessage() {}
 
 func (x *OutputChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2716,7 @@ func (x *OutputChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputChunk.ProtoReflect.Descriptor instead.
 func (*OutputChunk) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *OutputChunk) GetStream() Stream {
@@ -2572,7 +2744,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2756,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2769,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Progress) GetMessage() string {
@@ -2627,13 +2799,19 @@ type ToolCall struct {
 	Tool          string                 `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
 	Args          []byte                 `protobuf:"bytes,3,opt,name=args,proto3" json:"args,omitempty"` // a JSON object
 	Effect        Effect                 `protobuf:"varint,4,opt,name=effect,proto3,enum=agentpipelines.plugin.v1.Effect" json:"effect,omitempty"`
+	Turn          int32                  `protobuf:"varint,5,opt,name=turn,proto3" json:"turn,omitempty"`        // 0: not known
+	Category      string                 `protobuf:"bytes,6,opt,name=category,proto3" json:"category,omitempty"` // file_read, file_write, file_delete, directory_create, terminal_command, external_request; empty: not known
+	Paths         []string               `protobuf:"bytes,7,rep,name=paths,proto3" json:"paths,omitempty"`
+	Command       string                 `protobuf:"bytes,8,opt,name=command,proto3" json:"command,omitempty"`
+	Preview       string                 `protobuf:"bytes,9,opt,name=preview,proto3" json:"preview,omitempty"`
+	Reason        string                 `protobuf:"bytes,10,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2645,7 +2823,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2658,7 +2836,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ToolCall) GetCallId() string {
@@ -2689,6 +2867,48 @@ func (x *ToolCall) GetEffect() Effect {
 	return Effect_EFFECT_UNSPECIFIED
 }
 
+func (x *ToolCall) GetTurn() int32 {
+	if x != nil {
+		return x.Turn
+	}
+	return 0
+}
+
+func (x *ToolCall) GetCategory() string {
+	if x != nil {
+		return x.Category
+	}
+	return ""
+}
+
+func (x *ToolCall) GetPaths() []string {
+	if x != nil {
+		return x.Paths
+	}
+	return nil
+}
+
+func (x *ToolCall) GetCommand() string {
+	if x != nil {
+		return x.Command
+	}
+	return ""
+}
+
+func (x *ToolCall) GetPreview() string {
+	if x != nil {
+		return x.Preview
+	}
+	return ""
+}
+
+func (x *ToolCall) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type ToolResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CallId        string                 `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
@@ -2701,7 +2921,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +2933,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +2946,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -2769,7 +2989,7 @@ type ToolVerdict struct {
 
 func (x *ToolVerdict) Reset() {
 	*x = ToolVerdict{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2781,7 +3001,7 @@ func (x *ToolVerdict) String() string {
 func (*ToolVerdict) ProtoMessage() {}
 
 func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2794,7 +3014,7 @@ func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolVerdict.ProtoReflect.Descriptor instead.
 func (*ToolVerdict) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ToolVerdict) GetCallId() string {
@@ -2835,7 +3055,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2847,7 +3067,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2860,7 +3080,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Checkpoint) GetTurn() int32 {
@@ -2892,7 +3112,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3124,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3137,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -2979,7 +3199,7 @@ type ExecuteResult struct {
 
 func (x *ExecuteResult) Reset() {
 	*x = ExecuteResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2991,7 +3211,7 @@ func (x *ExecuteResult) String() string {
 func (*ExecuteResult) ProtoMessage() {}
 
 func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3004,7 +3224,7 @@ func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResult.ProtoReflect.Descriptor instead.
 func (*ExecuteResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ExecuteResult) GetOutput() []byte {
@@ -3095,7 +3315,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3327,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3340,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DecideRequest) GetComponent() *ComponentRef {
@@ -3253,7 +3473,7 @@ type FileRef struct {
 
 func (x *FileRef) Reset() {
 	*x = FileRef{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +3485,7 @@ func (x *FileRef) String() string {
 func (*FileRef) ProtoMessage() {}
 
 func (x *FileRef) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +3498,7 @@ func (x *FileRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRef.ProtoReflect.Descriptor instead.
 func (*FileRef) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FileRef) GetPath() string {
@@ -3314,7 +3534,7 @@ type PastDecision struct {
 
 func (x *PastDecision) Reset() {
 	*x = PastDecision{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +3546,7 @@ func (x *PastDecision) String() string {
 func (*PastDecision) ProtoMessage() {}
 
 func (x *PastDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3339,7 +3559,7 @@ func (x *PastDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastDecision.ProtoReflect.Descriptor instead.
 func (*PastDecision) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PastDecision) GetIteration() int32 {
@@ -3380,7 +3600,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3392,7 +3612,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3405,7 +3625,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Answer) GetOutput() string {
@@ -3433,7 +3653,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3445,7 +3665,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3458,7 +3678,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Question) GetPrompt() string {
@@ -3497,7 +3717,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3729,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3742,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *DecideResponse) GetAction() DecisionAction {
@@ -3584,7 +3804,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3816,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3829,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ReleaseRequest) GetComponent() *ComponentRef {
@@ -3635,7 +3855,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3647,7 +3867,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3660,7 +3880,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ReleaseResponse) GetFailure() *Failure {
@@ -3695,7 +3915,7 @@ type HookRequest struct {
 
 func (x *HookRequest) Reset() {
 	*x = HookRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3707,7 +3927,7 @@ func (x *HookRequest) String() string {
 func (*HookRequest) ProtoMessage() {}
 
 func (x *HookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3720,7 +3940,7 @@ func (x *HookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookRequest.ProtoReflect.Descriptor instead.
 func (*HookRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *HookRequest) GetComponent() *ComponentRef {
@@ -3856,7 +4076,7 @@ type HookResponse struct {
 
 func (x *HookResponse) Reset() {
 	*x = HookResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3868,7 +4088,7 @@ func (x *HookResponse) String() string {
 func (*HookResponse) ProtoMessage() {}
 
 func (x *HookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3881,7 +4101,7 @@ func (x *HookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookResponse.ProtoReflect.Descriptor instead.
 func (*HookResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HookResponse) GetAction() string {
@@ -3986,11 +4206,12 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"run_marker\x18\x03 \x01(\tR\trunMarker\x12\x18\n" +
 	"\asandbox\x18\x04 \x01(\tR\asandbox\"K\n" +
 	"\fInitResponse\x12;\n" +
-	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x85\x01\n" +
+	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x99\x01\n" +
 	"\x0fValidateRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n" +
-	"\x06config\x18\x03 \x01(\fR\x06config\"O\n" +
+	"\x06config\x18\x03 \x01(\fR\x06config\x12\x12\n" +
+	"\x04mode\x18\x04 \x01(\tR\x04mode\"O\n" +
 	"\x10ValidateResponse\x12;\n" +
 	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x0f\n" +
 	"\rHealthRequest\"\x10\n" +
@@ -4009,7 +4230,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\averdict\x18\x02 \x01(\v2%.agentpipelines.plugin.v1.ToolVerdictH\x00R\averdict\x12Y\n" +
 	"\x11checkpoint_stored\x18\x03 \x01(\v2*.agentpipelines.plugin.v1.CheckpointStoredH\x00R\x10checkpointStored\x12:\n" +
 	"\x06cancel\x18\x04 \x01(\v2 .agentpipelines.plugin.v1.CancelH\x00R\x06cancelB\a\n" +
-	"\x05input\"\xd4\x06\n" +
+	"\x05input\"\x97\b\n" +
 	"\fExecuteStart\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4033,24 +4254,38 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x0fidle_timeout_ms\x18\x12 \x01(\x03R\ridleTimeoutMs\x12\x19\n" +
 	"\bgrace_ms\x18\x13 \x01(\x03R\agraceMs\x128\n" +
 	"\x06resume\x18\x14 \x01(\v2 .agentpipelines.plugin.v1.ResumeR\x06resume\x128\n" +
-	"\x06budget\x18\x15 \x01(\v2 .agentpipelines.plugin.v1.BudgetR\x06budget\x1a>\n" +
+	"\x06budget\x18\x15 \x01(\v2 .agentpipelines.plugin.v1.BudgetR\x06budget\x12\x12\n" +
+	"\x04mode\x18\x16 \x01(\tR\x04mode\x12:\n" +
+	"\x05tools\x18\x17 \x01(\v2$.agentpipelines.plugin.v1.ToolLimitsR\x05tools\x12\x1b\n" +
+	"\tmax_turns\x18\x18 \x01(\x05R\bmaxTurns\x12\x17\n" +
+	"\astep_id\x18\x19 \x01(\tR\x06stepId\x12\x12\n" +
+	"\x04step\x18\x1a \x01(\fR\x04step\x12'\n" +
+	"\x0fartifact_schema\x18\x1b \x01(\fR\x0eartifactSchema\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"e\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb8\x01\n" +
+	"\n" +
+	"ToolLimits\x12P\n" +
+	"\x10allowed_commands\x18\x01 \x01(\v2%.agentpipelines.plugin.v1.CommandListR\x0fallowedCommands\x12,\n" +
+	"\x12command_timeout_ms\x18\x02 \x01(\x03R\x10commandTimeoutMs\x12*\n" +
+	"\x11max_result_tokens\x18\x03 \x01(\x05R\x0fmaxResultTokens\"#\n" +
+	"\vCommandList\x12\x14\n" +
+	"\x05names\x18\x01 \x03(\tR\x05names\"e\n" +
 	"\x06Budget\x12\x1c\n" +
 	"\amax_usd\x18\x01 \x01(\x01H\x00R\x06maxUsd\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"max_tokens\x18\x02 \x01(\x03H\x01R\tmaxTokens\x88\x01\x01B\n" +
 	"\n" +
 	"\b_max_usdB\r\n" +
-	"\v_max_tokens\"\x9f\x01\n" +
+	"\v_max_tokens\"\xbb\x01\n" +
 	"\x05Paths\x12\x18\n" +
 	"\acontext\x18\x01 \x01(\tR\acontext\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12\x1a\n" +
 	"\bprogress\x18\x04 \x01(\tR\bprogress\x12\x16\n" +
 	"\x06output\x18\x05 \x01(\tR\x06output\x12\x18\n" +
-	"\aattempt\x18\x06 \x01(\tR\aattempt\"\x8b\x01\n" +
+	"\aattempt\x18\x06 \x01(\tR\aattempt\x12\x1a\n" +
+	"\bartifact\x18\a \x01(\tR\bartifact\"\x8b\x01\n" +
 	"\x06Resume\x12D\n" +
 	"\n" +
 	"checkpoint\x18\x01 \x01(\v2$.agentpipelines.plugin.v1.CheckpointR\n" +
@@ -4084,12 +4319,19 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bProgress\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
 	"\x04turn\x18\x02 \x01(\x05R\x04turn\x12\x12\n" +
-	"\x04tool\x18\x03 \x01(\tR\x04tool\"\x85\x01\n" +
+	"\x04tool\x18\x03 \x01(\tR\x04tool\"\x97\x02\n" +
 	"\bToolCall\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x12\n" +
 	"\x04args\x18\x03 \x01(\fR\x04args\x128\n" +
-	"\x06effect\x18\x04 \x01(\x0e2 .agentpipelines.plugin.v1.EffectR\x06effect\"\x97\x01\n" +
+	"\x06effect\x18\x04 \x01(\x0e2 .agentpipelines.plugin.v1.EffectR\x06effect\x12\x12\n" +
+	"\x04turn\x18\x05 \x01(\x05R\x04turn\x12\x1a\n" +
+	"\bcategory\x18\x06 \x01(\tR\bcategory\x12\x14\n" +
+	"\x05paths\x18\a \x03(\tR\x05paths\x12\x18\n" +
+	"\acommand\x18\b \x01(\tR\acommand\x12\x18\n" +
+	"\apreview\x18\t \x01(\tR\apreview\x12\x16\n" +
+	"\x06reason\x18\n" +
+	" \x01(\tR\x06reason\"\x97\x01\n" +
 	"\n" +
 	"ToolResult\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12<\n" +
@@ -4214,11 +4456,12 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\vConcurrency\x12\x1b\n" +
 	"\x17CONCURRENCY_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10CONCURRENCY_SAFE\x10\x01\x12\x16\n" +
-	"\x12CONCURRENCY_SERIAL\x10\x02*M\n" +
+	"\x12CONCURRENCY_SERIAL\x10\x02*f\n" +
 	"\bLocality\x12\x18\n" +
 	"\x14LOCALITY_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eLOCALITY_LOCAL\x10\x01\x12\x13\n" +
-	"\x0fLOCALITY_REMOTE\x10\x02*y\n" +
+	"\x0fLOCALITY_REMOTE\x10\x02\x12\x17\n" +
+	"\x13LOCALITY_CONFIGURED\x10\x03*y\n" +
 	"\vModelChoice\x12\x1c\n" +
 	"\x18MODEL_CHOICE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10MODEL_CHOICE_ANY\x10\x01\x12\x17\n" +
@@ -4300,7 +4543,7 @@ func file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(Kind)(0),                // 0: agentpipelines.plugin.v1.Kind
 	(Concurrency)(0),         // 1: agentpipelines.plugin.v1.Concurrency
@@ -4331,33 +4574,35 @@ var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(*Failure)(nil),          // 26: agentpipelines.plugin.v1.Failure
 	(*ExecuteInput)(nil),     // 27: agentpipelines.plugin.v1.ExecuteInput
 	(*ExecuteStart)(nil),     // 28: agentpipelines.plugin.v1.ExecuteStart
-	(*Budget)(nil),           // 29: agentpipelines.plugin.v1.Budget
-	(*Paths)(nil),            // 30: agentpipelines.plugin.v1.Paths
-	(*Resume)(nil),           // 31: agentpipelines.plugin.v1.Resume
-	(*ResumedCall)(nil),      // 32: agentpipelines.plugin.v1.ResumedCall
-	(*Cancel)(nil),           // 33: agentpipelines.plugin.v1.Cancel
-	(*CheckpointStored)(nil), // 34: agentpipelines.plugin.v1.CheckpointStored
-	(*ExecuteEvent)(nil),     // 35: agentpipelines.plugin.v1.ExecuteEvent
-	(*Heartbeat)(nil),        // 36: agentpipelines.plugin.v1.Heartbeat
-	(*OutputChunk)(nil),      // 37: agentpipelines.plugin.v1.OutputChunk
-	(*Progress)(nil),         // 38: agentpipelines.plugin.v1.Progress
-	(*ToolCall)(nil),         // 39: agentpipelines.plugin.v1.ToolCall
-	(*ToolResult)(nil),       // 40: agentpipelines.plugin.v1.ToolResult
-	(*ToolVerdict)(nil),      // 41: agentpipelines.plugin.v1.ToolVerdict
-	(*Checkpoint)(nil),       // 42: agentpipelines.plugin.v1.Checkpoint
-	(*Usage)(nil),            // 43: agentpipelines.plugin.v1.Usage
-	(*ExecuteResult)(nil),    // 44: agentpipelines.plugin.v1.ExecuteResult
-	(*DecideRequest)(nil),    // 45: agentpipelines.plugin.v1.DecideRequest
-	(*FileRef)(nil),          // 46: agentpipelines.plugin.v1.FileRef
-	(*PastDecision)(nil),     // 47: agentpipelines.plugin.v1.PastDecision
-	(*Answer)(nil),           // 48: agentpipelines.plugin.v1.Answer
-	(*Question)(nil),         // 49: agentpipelines.plugin.v1.Question
-	(*DecideResponse)(nil),   // 50: agentpipelines.plugin.v1.DecideResponse
-	(*ReleaseRequest)(nil),   // 51: agentpipelines.plugin.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 52: agentpipelines.plugin.v1.ReleaseResponse
-	(*HookRequest)(nil),      // 53: agentpipelines.plugin.v1.HookRequest
-	(*HookResponse)(nil),     // 54: agentpipelines.plugin.v1.HookResponse
-	nil,                      // 55: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	(*ToolLimits)(nil),       // 29: agentpipelines.plugin.v1.ToolLimits
+	(*CommandList)(nil),      // 30: agentpipelines.plugin.v1.CommandList
+	(*Budget)(nil),           // 31: agentpipelines.plugin.v1.Budget
+	(*Paths)(nil),            // 32: agentpipelines.plugin.v1.Paths
+	(*Resume)(nil),           // 33: agentpipelines.plugin.v1.Resume
+	(*ResumedCall)(nil),      // 34: agentpipelines.plugin.v1.ResumedCall
+	(*Cancel)(nil),           // 35: agentpipelines.plugin.v1.Cancel
+	(*CheckpointStored)(nil), // 36: agentpipelines.plugin.v1.CheckpointStored
+	(*ExecuteEvent)(nil),     // 37: agentpipelines.plugin.v1.ExecuteEvent
+	(*Heartbeat)(nil),        // 38: agentpipelines.plugin.v1.Heartbeat
+	(*OutputChunk)(nil),      // 39: agentpipelines.plugin.v1.OutputChunk
+	(*Progress)(nil),         // 40: agentpipelines.plugin.v1.Progress
+	(*ToolCall)(nil),         // 41: agentpipelines.plugin.v1.ToolCall
+	(*ToolResult)(nil),       // 42: agentpipelines.plugin.v1.ToolResult
+	(*ToolVerdict)(nil),      // 43: agentpipelines.plugin.v1.ToolVerdict
+	(*Checkpoint)(nil),       // 44: agentpipelines.plugin.v1.Checkpoint
+	(*Usage)(nil),            // 45: agentpipelines.plugin.v1.Usage
+	(*ExecuteResult)(nil),    // 46: agentpipelines.plugin.v1.ExecuteResult
+	(*DecideRequest)(nil),    // 47: agentpipelines.plugin.v1.DecideRequest
+	(*FileRef)(nil),          // 48: agentpipelines.plugin.v1.FileRef
+	(*PastDecision)(nil),     // 49: agentpipelines.plugin.v1.PastDecision
+	(*Answer)(nil),           // 50: agentpipelines.plugin.v1.Answer
+	(*Question)(nil),         // 51: agentpipelines.plugin.v1.Question
+	(*DecideResponse)(nil),   // 52: agentpipelines.plugin.v1.DecideResponse
+	(*ReleaseRequest)(nil),   // 53: agentpipelines.plugin.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),  // 54: agentpipelines.plugin.v1.ReleaseResponse
+	(*HookRequest)(nil),      // 55: agentpipelines.plugin.v1.HookRequest
+	(*HookResponse)(nil),     // 56: agentpipelines.plugin.v1.HookResponse
+	nil,                      // 57: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
 }
 var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: agentpipelines.plugin.v1.ComponentRef.kind:type_name -> agentpipelines.plugin.v1.Kind
@@ -4375,72 +4620,74 @@ var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	12, // 12: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
 	26, // 13: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
 	28, // 14: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
-	41, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
-	34, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
-	33, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
+	43, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
+	36, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
+	35, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
 	12, // 18: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
 	5,  // 19: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
-	55, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
-	30, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
-	31, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
-	29, // 23: agentpipelines.plugin.v1.ExecuteStart.budget:type_name -> agentpipelines.plugin.v1.Budget
-	42, // 24: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	32, // 25: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
-	39, // 26: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
-	40, // 27: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	36, // 28: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
-	37, // 29: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
-	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
-	39, // 31: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	39, // 32: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	40, // 33: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
-	43, // 34: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
-	42, // 35: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	44, // 36: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
-	6,  // 37: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
-	7,  // 38: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
-	8,  // 39: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
-	9,  // 40: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
-	40, // 41: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	10, // 42: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
-	43, // 43: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
-	26, // 44: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 45: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	47, // 46: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
-	46, // 47: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
-	46, // 48: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
-	48, // 49: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
-	11, // 50: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	11, // 51: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	49, // 52: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
-	26, // 53: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 54: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 55: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 56: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 57: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	13, // 58: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
-	18, // 59: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
-	20, // 60: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
-	22, // 61: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
-	24, // 62: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
-	27, // 63: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
-	45, // 64: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
-	51, // 65: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
-	53, // 66: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
-	14, // 67: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
-	19, // 68: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
-	21, // 69: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
-	23, // 70: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
-	25, // 71: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
-	35, // 72: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
-	50, // 73: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
-	52, // 74: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
-	54, // 75: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
-	67, // [67:76] is the sub-list for method output_type
-	58, // [58:67] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	57, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	32, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
+	33, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
+	31, // 23: agentpipelines.plugin.v1.ExecuteStart.budget:type_name -> agentpipelines.plugin.v1.Budget
+	29, // 24: agentpipelines.plugin.v1.ExecuteStart.tools:type_name -> agentpipelines.plugin.v1.ToolLimits
+	30, // 25: agentpipelines.plugin.v1.ToolLimits.allowed_commands:type_name -> agentpipelines.plugin.v1.CommandList
+	44, // 26: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	34, // 27: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
+	41, // 28: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
+	42, // 29: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
+	39, // 31: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
+	40, // 32: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
+	41, // 33: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	41, // 34: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	42, // 35: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
+	45, // 36: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
+	44, // 37: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	46, // 38: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
+	6,  // 39: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
+	7,  // 40: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
+	8,  // 41: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
+	9,  // 42: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
+	42, // 43: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	10, // 44: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
+	45, // 45: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
+	26, // 46: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 47: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	49, // 48: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
+	48, // 49: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
+	48, // 50: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
+	50, // 51: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
+	11, // 52: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	11, // 53: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	51, // 54: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
+	26, // 55: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 56: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 57: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 58: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	26, // 59: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	13, // 60: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
+	18, // 61: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
+	20, // 62: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
+	22, // 63: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
+	24, // 64: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
+	27, // 65: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
+	47, // 66: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
+	53, // 67: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
+	55, // 68: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
+	14, // 69: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
+	19, // 70: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
+	21, // 71: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
+	23, // 72: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
+	25, // 73: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
+	37, // 74: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
+	52, // 75: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
+	54, // 76: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
+	56, // 77: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
+	69, // [69:78] is the sub-list for method output_type
+	60, // [60:69] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_agentpipelines_plugin_v1_plugin_proto_init() }
@@ -4454,8 +4701,8 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteInput_CheckpointStored)(nil),
 		(*ExecuteInput_Cancel)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17].OneofWrappers = []any{}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
 		(*ExecuteEvent_Heartbeat)(nil),
 		(*ExecuteEvent_Output)(nil),
 		(*ExecuteEvent_Progress)(nil),
@@ -4466,14 +4713,14 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteEvent_Checkpoint)(nil),
 		(*ExecuteEvent_Result)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agentpipelines_plugin_v1_plugin_proto_rawDesc), len(file_agentpipelines_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   44,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -1,0 +1,5 @@
+// Package agent is the provider "agent": a loop around a model, with tools of its own.
+//
+// The model asks for a tool; the provider checks what it asks for, asks the kernel, does it, and tells the model. The
+// kernel rules on every call, keeps it in its journal, and confines the process.
+package agent

@@ -1,0 +1,13 @@
+// Command agent-plugin-agent is the provider "agent", which works through its own tools with any model that speaks the
+// protocol of OpenAI or of Anthropic.
+package main
+
+import (
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/agent"
+)
+
+// version is set by the build.
+var version = "0.0.0-dev"
+
+func main() { serve.Main(agent.Plugin(version)) }
