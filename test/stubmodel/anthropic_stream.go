@@ -63,6 +63,9 @@ func (anthropic) whole(a answer) (any, error) {
 	if err := a.turn.anthropicGap(); err != nil {
 		return nil, err
 	}
+	if err := a.turn.anthropicRaw(); err != nil {
+		return nil, err
+	}
 	message := a.anthropicStart()
 	for _, part := range a.anthropicParts() {
 		message.Content = append(message.Content, part.complete)
@@ -102,6 +105,16 @@ func (t Turn) anthropicGap() error {
 	for i, call := range t.ToolCalls {
 		if call.Custom || call.Namespace != "" {
 			return fmt.Errorf("tool_calls[%d]: the Messages API has neither custom tool calls nor namespaces", i)
+		}
+	}
+	return nil
+}
+
+// anthropicRaw reports arguments that a message in one piece cannot hold.
+func (t Turn) anthropicRaw() error {
+	for i, call := range t.ToolCalls {
+		if call.Raw != "" && !json.Valid([]byte(call.Raw)) {
+			return fmt.Errorf("tool_calls[%d]: the Messages API has raw arguments that are no JSON in a stream only", i)
 		}
 	}
 	return nil

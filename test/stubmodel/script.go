@@ -90,6 +90,9 @@ type ToolCall struct {
 	// Input is the tool's argument: anything that becomes a JSON object; nil is {}. Of a custom tool
 	// it is a string; nil is "".
 	Input any `json:"input,omitempty"`
+	// Raw is sent in place of Input as it is: the arguments of a model that cannot write JSON. The Messages API can do
+	// so in a stream only.
+	Raw string `json:"raw,omitempty"`
 	// Custom makes it the call of a tool that takes free text. Responses API only.
 	Custom bool `json:"custom,omitempty"`
 	// Namespace is the group that the tool belongs to. Responses API only.
@@ -232,6 +235,12 @@ func (c ToolCall) validate() error {
 	if _, err := marshal(c.Input); err != nil {
 		return fmt.Errorf("input: %w", err)
 	}
+	if c.Raw != "" {
+		if c.Custom || c.Input != nil {
+			return errors.New("raw takes the place of input, and custom tools have text anyway")
+		}
+		return nil
+	}
 	if _, isText := c.Input.(string); c.Custom && c.Input != nil && !isText {
 		return fmt.Errorf("input %s of a custom tool is not a string", mustMarshal(c.Input))
 	}
@@ -243,6 +252,9 @@ func (c ToolCall) validate() error {
 
 // input is what a valid call hands over: JSON text, or the text for a custom tool.
 func (c ToolCall) input() string {
+	if c.Raw != "" {
+		return c.Raw
+	}
 	if c.Custom {
 		text, _ := c.Input.(string) // nil is ""
 		return text

@@ -67,6 +67,7 @@ func TestParseFaults(t *testing.T) {
 		{"expect pattern", `{"turns":[{"expect":{"tool_result":"("}}]}`, "turns[0]: expect.tool_result: error parsing regexp"},
 		{"tool name", `{"turns":[{"tool_calls":[{}]}]}`, "turns[0]: tool_calls[0]: name is missing"},
 		{"tool input", `{"turns":[{"tool_calls":[{"name":"W","input":[1]}]}]}`, "tool_calls[0]: input [1] is not an object"},
+		{"raw tool input", `{"turns":[{"tool_calls":[{"name":"W","raw":"{","input":{}}]}]}`, "tool_calls[0]: raw takes the place of input"},
 		{"custom tool input", `{"turns":[{"tool_calls":[{"name":"W","custom":true,"input":{}}]}]}`, "tool_calls[0]: input {} of a custom tool is not a string"},
 		{"status", `{"turns":[{"status":302}]}`, "turns[0]: status 302 is not from 400 to 599"},
 		{"negative", `{"turns":[{"delay_ms":-1}]}`, "cannot be negative"},

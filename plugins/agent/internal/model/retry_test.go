@@ -1,0 +1,93 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// failing fails as listed, then replies.
+type failing struct {
+	errs  []error
+	asked []time.Time
+}
+
+func (f *failing) Reply(context.Context, Request, func(string)) (Reply, error) {
+	f.asked = append(f.asked, time.Now())
+	if n := len(f.asked); n <= len(f.errs) {
+		return Reply{}, f.errs[n-1]
+	}
+	return Reply{Text: "done"}, nil
+}
+
+func busy(o sdk.Outcome, retryable bool, wait float64) error {
+	err := failure.New(failure.ProviderFailed, "busy")
+	err.Retryable, err.RetryAfterSeconds = retryable, wait
+	return &Failure{Outcome: o, Err: err}
+}
+
+func TestPatient(t *testing.T) { // U178, K26
+	down := busy(sdk.OutcomeInfrastructure, true, 0)
+	tests := []struct {
+		name  string
+		errs  []error
+		tries int
+		waits []int // seconds
+		fails bool
+	}{
+		{"goes well", nil, 3, nil, false},
+		{"a moment", []error{down, down, down}, 3, []int{1, 2, 4}, false},
+		{"too often", []error{down, down, down, down}, 3, []int{1, 2, 4}, true},
+		{"burst", []error{down, down, down, down, down}, 5, []int{1, 2, 4, 8, 16}, false},
+		{"what the service asks for", []error{busy(sdk.OutcomeRateLimited, true, 30), down}, 3, []int{30, 2}, false},
+		{"more than a minute", []error{busy(sdk.OutcomeRateLimited, true, 3600)}, 3, nil, true},
+		{"nothing that waiting helps", []error{busy(sdk.OutcomeNeedsPerson, false, 0)}, 3, nil, true},
+		{"not of a service", []error{errors.New("odd")}, 3, nil, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &failing{errs: tt.errs}
+				var told []int
+				_, err := Patient(f, Retry{Tries: tt.tries, Told: func(_ error, try int, wait time.Duration) {
+					if try != len(told)+1 {
+						t.Errorf("try %d told as %d", len(told)+1, try)
+					}
+					told = append(told, int(wait.Seconds()))
+				}}).Reply(t.Context(), Request{}, nil)
+				if (err != nil) != tt.fails {
+					t.Errorf("error %v", err)
+				}
+				var waited []int
+				for i := 1; i < len(f.asked); i++ {
+					waited = append(waited, int(f.asked[i].Sub(f.asked[i-1]).Seconds()))
+				}
+				if diff := cmp.Diff(tt.waits, waited); diff != "" {
+					t.Errorf("waited (-want +got):\n%s", diff)
+				}
+				if diff := cmp.Diff(tt.waits, told); diff != "" {
+					t.Errorf("told (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+func TestPatientIsCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		over := errors.New("over")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(500*time.Millisecond, func() { cancel(over) })
+		_, err := Patient(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
+		if !errors.Is(err, over) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
