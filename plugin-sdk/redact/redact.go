@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,41 +18,77 @@ const shortest = 6
 
 // Redactor is safe for concurrent use. The zero value, and nil, know the rules and no values.
 type Redactor struct {
-	values []string // the longest first
+	values   []value // the longest first
+	patterns []rule  // of somebody else
+	agent    bool    // no guesses by a name
+	pieces   bool    // not the rules that need the whole text
 }
 
+// value is a text that is secret wherever it stands.
+type value struct{ text, name string }
+
 // New knows the values of those of the variables ("NAME=value" each) whose names are [Secret].
-func New(environ []string) *Redactor {
-	r := &Redactor{}
+func New(environ []string) *Redactor { return (*Redactor)(nil).Knowing(environ) }
+
+// Knowing is r that knows the values of such variables, too.
+func (r *Redactor) Knowing(environ []string) *Redactor {
+	known := r.clone()
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		if Secret(name) {
-			r.learn(value)
+			known.learn(name, value)
 		}
 	}
-	slices.SortFunc(r.values, func(a, b string) int {
-		if len(a) != len(b) {
-			return len(b) - len(a)
+	slices.SortFunc(known.values, func(a, b value) int {
+		if len(a.text) != len(b.text) {
+			return len(b.text) - len(a.text)
 		}
-		return strings.Compare(a, b)
+		return strings.Compare(a.text+"="+a.name, b.text+"="+b.name)
 	})
-	r.values = slices.Compact(r.values)
-	return r
+	known.values = slices.CompactFunc(known.values, func(a, b value) bool { return a.text == b.text })
+	return known
+}
+
+// Matching is r that takes out what one of the patterns matches, too, of the text of an agent as well. Of a pattern
+// with groups it is the last group that took part.
+func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
+	more := r.clone()
+	for _, p := range patterns {
+		more.patterns = append(more.patterns, rule{name: fmt.Sprintf("pattern %d", len(more.patterns)+1), pattern: p})
+	}
+	return more
+}
+
+// Agent is r for the texts of agents: it takes out what is known exactly, keys with a known beginning and what its
+// patterns match, and guesses nothing by a name beside it.
+func (r *Redactor) Agent() *Redactor {
+	weaker := r.clone()
+	weaker.agent = true
+	return weaker
+}
+
+func (r *Redactor) clone() *Redactor {
+	if r == nil {
+		return &Redactor{}
+	}
+	c := *r
+	c.values, c.patterns = slices.Clone(r.values), slices.Clone(r.patterns)
+	return &c
 }
 
 // learn adds a value, how it looks in JSON, and its lines, since logs come in lines.
-func (r *Redactor) learn(value string) {
-	if !utf8.ValidString(value) { // it could be found in the middle of a character
+func (r *Redactor) learn(name, text string) {
+	if !utf8.ValidString(text) { // it could be found in the middle of a character
 		return
 	}
-	forms := append(strings.Split(value, "\n"), value)
-	if text, err := json.Marshal(value); err == nil {
-		forms = append(forms, string(text[1:len(text)-1]))
+	forms := append(strings.Split(text, "\n"), text)
+	if quoted, err := json.Marshal(text); err == nil {
+		forms = append(forms, string(quoted[1:len(quoted)-1]))
 	}
 	for _, form := range forms {
 		form = strings.TrimSpace(form)
 		if len(form) >= shortest && !plain("", form) && !strings.Contains(Mark, form) {
-			r.values = append(r.values, form)
+			r.values = append(r.values, value{form, name})
 		}
 	}
 }
@@ -89,13 +126,16 @@ func (r *Redactor) Tail(end string, size int) string {
 	return r.Text(whole)
 }
 
-// Field is the value of a field without its secrets: nothing of it where the name says that it is one.
+// Field is the value of a field without its secrets: nothing of it where the name says that it is one, unless the text
+// is an agent's.
 func (r *Redactor) Field(name, value string) string {
-	if Secret(name) && !plain("", value) && value != "" && !reference.MatchString(value) {
+	if !r.isAgent() && Secret(name) && !plain("", value) && value != "" && !reference.MatchString(value) {
 		return Mark
 	}
 	return r.Text(value)
 }
+
+func (r *Redactor) isAgent() bool { return r != nil && r.agent }
 
 // kept is what is never looked into: references, and what is redacted already.
 var kept = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\[REDACTED\]`)
@@ -104,98 +144,17 @@ var kept = regexp.MustCompile(`\$\{[A-Za-z_][A-Za-z0-9_]*\}|\[REDACTED\]`)
 var reference = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*\}$`)
 
 func (r *Redactor) round(text string) (string, int) {
-	if !strings.Contains(text, "${") && !strings.Contains(text, Mark) {
-		return r.piece(text)
-	}
-	var b strings.Builder
-	total, from := 0, 0
-	add := func(piece string) {
-		redacted, n := r.piece(piece)
-		b.WriteString(redacted)
-		total += n
-	}
-	for _, span := range kept.FindAllStringIndex(text, -1) {
-		add(text[from:span[0]])
-		b.WriteString(text[span[0]:span[1]])
-		from = span[1]
-	}
-	add(text[from:])
-	return b.String(), total
-}
-
-// piece redacts a text in which everything may be looked at.
-func (r *Redactor) piece(text string) (string, int) {
-	spans := r.find(text)
+	spans := r.spans(text)
 	if len(spans) == 0 {
 		return text, 0
 	}
-	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var b strings.Builder
-	count, at := 0, 0
-	for i := 0; i < len(spans); {
-		from, to := spans[i].from, spans[i].to
-		for i++; i < len(spans) && spans[i].from <= to; i++ { // those that overlap or touch are one
-			to = max(to, spans[i].to)
-		}
-		b.WriteString(text[at:from])
+	at := 0
+	for _, s := range spans {
+		b.WriteString(text[at:s.from])
 		b.WriteString(Mark)
-		count, at = count+1, to
+		at = s.to
 	}
 	b.WriteString(text[at:])
-	return b.String(), count
-}
-
-// span is a part of a text, in bytes.
-type span struct{ from, to int }
-
-func (r *Redactor) find(text string) []span {
-	var spans []span
-	for _, value := range r.known() {
-		for at := 0; ; {
-			i := strings.Index(text[at:], value)
-			if i < 0 {
-				break
-			}
-			spans = append(spans, span{at + i, at + i + len(value)})
-			at += i + len(value)
-		}
-	}
-	lower := strings.ToLower(text)
-	for _, rules := range [][]rule{prefixed, named} {
-		for _, rule := range rules {
-			spans = rule.find(text, lower, spans)
-		}
-	}
-	return spans
-}
-
-func (r *Redactor) known() []string {
-	if r == nil {
-		return nil
-	}
-	return r.values
-}
-
-func (r rule) find(text, lower string, spans []span) []span {
-	if !slices.ContainsFunc(r.hints, func(hint string) bool { return strings.Contains(lower, hint) }) {
-		return spans
-	}
-	for _, m := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
-		s := secretOf(m)
-		if s.from == s.to || r.spares != nil && r.spares(text[m[0]:m[1]], text[s.from:s.to]) {
-			continue
-		}
-		spans = append(spans, s)
-	}
-	return spans
-}
-
-// secretOf is the last group of a match that took part, or all of the match.
-func secretOf(match []int) span {
-	for i := len(match) - 2; i > 0; i -= 2 {
-		if match[i] >= 0 {
-			return span{match[i], match[i+1]}
-		}
-	}
-	return span{match[0], match[1]}
+	return b.String(), len(spans)
 }

@@ -7,47 +7,56 @@ import (
 
 // rule finds one kind of secret. The patterns are those of REQUIREMENTS C5.
 type rule struct {
+	name string // what it finds, for people
 	// hints are lower-case words one of which is in every text that the rule could find something in: looking
-	// for them is much cheaper than the pattern.
+	// for them is much cheaper than the pattern. nil: in any text.
 	hints []string
 	// pattern finds it; the secret is the group that took part last, or all of it if there are no groups.
 	pattern *regexp.Regexp
 	// spares reports whether a match is none, nil if all are. It gets the text of the match and of the secret.
 	spares func(match, secret string) bool
+	// whole: it looks back as far as the text goes, and is no rule for a text that comes in pieces.
+	whole bool
 }
 
 // prefixed are keys that are known by how they begin, wherever they stand.
 var prefixed = []rule{
-	{hints: []string{"-----"}, pattern: regexp.MustCompile(
+	{name: "private-key", hints: []string{"-----"}, pattern: regexp.MustCompile(
 		`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----(?:.*?-----END [A-Z0-9 ]*PRIVATE KEY-----|[A-Za-z0-9+/=\s\\:,-]*)`)},
 	// The end of a key whose beginning was cut off.
-	{hints: []string{"-----end "}, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]*PRIVATE KEY-----`)},
-	{hints: []string{"akia"}, pattern: regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
-	{hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
-	{hints: []string{"github_pat_"}, pattern: regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
-	{hints: []string{"sk_live_"}, pattern: regexp.MustCompile(`sk_live_[A-Za-z0-9]{24,}`)},
-	{hints: []string{"sk-"}, pattern: regexp.MustCompile(`(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})`)},
-	{hints: []string{"eyj"}, pattern: regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`)},
+	{name: "private-key", hints: []string{"-----end "}, whole: true, pattern: regexp.MustCompile(`(?:[A-Za-z0-9+/=]|\s|\\[nr])*-----END [A-Z0-9 ]*PRIVATE KEY-----`)},
+	{name: "aws-key-id", hints: []string{"akia"}, pattern: regexp.MustCompile(`AKIA[0-9A-Z]{16}`)},
+	{name: "github-token", hints: []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, pattern: regexp.MustCompile(`gh[pousr]_[A-Za-z0-9]{36,}`)},
+	{name: "github-token", hints: []string{"github_pat_"}, pattern: regexp.MustCompile(`github_pat_[A-Za-z0-9_]{22,}`)},
+	{name: "stripe-key", hints: []string{"sk_live_"}, pattern: regexp.MustCompile(`sk_live_[A-Za-z0-9]{24,}`)},
+	{name: "model-key", hints: []string{"sk-"}, pattern: regexp.MustCompile(`(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})`)},
+	{name: "jwt", hints: []string{"eyj"}, pattern: regexp.MustCompile(`eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*`)},
 }
+
+// memberRule is the name of the rule for members of JSON objects in a text.
+const memberRule = "member"
 
 // named are values that stand beside a name which says what they are.
 var named = []rule{
-	{hints: []string{"bearer"}, pattern: regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})`)},
-	{hints: []string{"authorization"}, pattern: regexp.MustCompile(
+	{name: "bearer", hints: []string{"bearer"}, pattern: regexp.MustCompile(`(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{8,})`)},
+	{name: "authorization", hints: []string{"authorization"}, pattern: regexp.MustCompile(
 		`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:(?:basic|digest|negotiate|token)\s+)?([^\s"',;]+)`), spares: schemeAlone},
-	{hints: []string{"key", "secret", "token", "password", "credential"}, pattern: regexp.MustCompile(
+	{name: "assignment", hints: []string{"key", "secret", "token", "password", "credential"}, pattern: regexp.MustCompile(
 		`\b[A-Z0-9_]*(?:KEY|SECRET|TOKEN|PASSWORD|CREDENTIAL)[A-Z0-9_]*=(?:"([^"]+)"|'([^']+)'|([^\s"'&;,]+))`), spares: plain},
-	{hints: []string{"password", "passwd", "pwd"}, pattern: regexp.MustCompile(
+	{name: "password", hints: []string{"password", "passwd", "pwd"}, pattern: regexp.MustCompile(
 		`(?i)(?:password|passwd|\bpwd)["'\\]*[ \t]*[:=][ \t]*(?:"((?:[^"\\]|\\.)+)"|'([^']+)'|\\*["']?((?:[^\s"'\\;&]|\\[^"'])+))`), spares: workingDirectory},
-	{hints: []string{"api"}, pattern: regexp.MustCompile(
+	{name: "api-key", hints: []string{"api"}, pattern: regexp.MustCompile(
 		`(?i)api[_-]?key["'\\]*[ \t]*[:=][ \t]*["'\\]*([^\s"'\\;&]{10,})`)},
-	{hints: []string{"aws_secret_access_key"}, pattern: regexp.MustCompile(
+	{name: "aws-secret-key", hints: []string{"aws_secret_access_key"}, pattern: regexp.MustCompile(
 		`(?i)aws_secret_access_key["'\\]*[ \t]*[:=][ \t]*["'\\]*([A-Za-z0-9/+=]{40})`)},
-	{hints: []string{"?", "&"}, pattern: regexp.MustCompile(
+	{name: "url-parameter", hints: []string{"?", "&"}, pattern: regexp.MustCompile(
 		`(?i)[?&](?:api[_-]?key|access[_-]?token|token|secret|password|pwd)=([^\s"'&#]+)`)},
-	{hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
+	{name: "url-password", hints: []string{"://"}, pattern: regexp.MustCompile(`://[^\s/:@"']*:([^\s/@"']+)@`)},
+	// What is left of a key where our own text was cut to what fits.
+	{name: "cut-key", hints: []string{ellipsis}, pattern: regexp.MustCompile(
+		`((?:AKIA|gh[pousr]_|github_pat_|sk_live_|sk-|eyJ)[A-Za-z0-9_.-]{4,})` + ellipsis)},
 	// A member of a JSON object, by the rule for names that Secret has.
-	{hints: []string{`"`}, pattern: regexp.MustCompile(
+	{name: memberRule, hints: []string{`"`}, pattern: regexp.MustCompile(
 		`"([^"\\]{1,100})"\s*:\s*"((?:[^"\\]|\\.)+)"`), spares: openMember},
 }
 
