@@ -76,6 +76,15 @@ func (c *catalog) Models(provider string) (known []string, only bool) {
 	return traits.Models, traits.ModelChoice == sdk.ModelsListed
 }
 
+// Locality implements compile.Locator.
+func (c *catalog) Locality(provider string) sdk.Locality {
+	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
+	if err != nil || component.Provider == nil {
+		return ""
+	}
+	return component.Provider.Complete().Locality
+}
+
 // Reports implements lint.Catalog.
 func (c *catalog) Reports(provider string) (usd, tokens bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)

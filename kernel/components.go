@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/environ"
@@ -41,7 +42,18 @@ func (c components) provider(ctx context.Context, name string, at *plan.Node) (s
 	if err != nil {
 		return nil, err
 	}
-	return c.configs.of(provider), nil
+	return c.configs.of(provider), c.checkMode(provider.Describe(), at)
+}
+
+// checkMode refuses a provider whose model is elsewhere, under a mode that allows local ones alone. One whose
+// configuration says where its model is judges by itself.
+func (c components) checkMode(of sdk.Component, at *plan.Node) error {
+	mode := c.plan.PolicyOf(at).Mode
+	if !plan.LocalMode(mode) || of.Provider == nil || of.Provider.Complete().Locality != sdk.LocalityRemote {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "provider %s asks a remote model, which mode %s does not allow", of.Name, mode).
+		WithHint("use a provider with a local model, such as agent, or another mode: policy.mode of the pipeline, mode of the settings, or --mode")
 }
 
 // strategy is a termination strategy for a node. Its environment is its own default: the policy's is about agents.

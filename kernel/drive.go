@@ -242,7 +242,7 @@ func (s *session) checkProvider(ctx context.Context, n *plan.Node) error {
 	if !ok || s.engine.config.standIn != "" {
 		return nil
 	}
-	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model})
+	return v.Validate(ctx, sdk.ValidateRequest{Model: n.Provider.Model, Mode: sdk.Mode(s.plan.PolicyOf(n).Mode)})
 }
 
 // checkContext asks how much the model of a node takes in.

@@ -66,6 +66,7 @@ func (s *Settings) list(layers settings.Layers, providers userConfigs) {
 		s.notification(fmt.Sprint("notify.", i+1, "."), n)
 	}
 	for _, layer := range layers {
+		s.add("mode", layer.Mode, layer.ModeAt)
 		s.sandbox("sandbox", layer.Sandbox, layer.SandboxAt)
 		for _, p := range layer.Providers {
 			s.sandbox("providers."+p.Name+".sandbox", p.Sandbox, p.SandboxAt)

@@ -84,6 +84,7 @@ func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) com
 		Session: o.Session, Now: time.Now(), Catalog: known, Defaults: said.defaults(), DefaultProvider: e.config.fallback,
 		Overrides: compile.Overrides{
 			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox,
+			Mode: plan.StricterMode(o.Mode, plan.StricterMode(said.user.Mode, said.project.Mode)),
 			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles,
 		},
 		Env: compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
@@ -103,6 +104,8 @@ func (o RunOptions) check() error {
 	switch {
 	case o.Max < 0:
 		return fmt.Errorf("%w: a maximum of %d iterations", ErrOptions, o.Max)
+	case o.Mode != "" && !slices.Contains(plan.Modes(), o.Mode):
+		return fmt.Errorf("%w: there is no mode %q: it is one of %s", ErrOptions, o.Mode, strings.Join(plan.Modes(), ", "))
 	case o.Runs < 0:
 		return fmt.Errorf("%w: %d runs of a pipeline", ErrOptions, o.Runs)
 	case o.Runs > 1 && o.Stage != "":

@@ -44,6 +44,9 @@ type RunOptions struct {
 	Timeouts map[string]time.Duration
 	// MaxCycles is how often each edge that leads back may be taken, 1 to 10. 0: as the files say.
 	MaxCycles int
+	// Mode is the weakest mode of every node, also when the session is resumed: see [plan.Modes]. The files and the
+	// settings of user and project can only narrow it. Default: what they say, else open.
+	Mode string
 	// Sandbox is the least isolation of every plugin process of the session, also when it is resumed; the files
 	// can only narrow it, and their paths are not granted beside its own. Nil: as the files and the user's
 	// settings say.

@@ -32,6 +32,7 @@ const (
 	exitAborted    exit = 23
 	exitStep       exit = 30
 	exitTurns      exit = 31
+	exitSandbox    exit = 32
 	exitDenied     exit = 33
 	exitStepTime   exit = 34
 	exitHangup     exit = 129
@@ -59,6 +60,7 @@ var exits = []struct {
 	{exitAborted, "aborted"},
 	{exitStep, "a step of a stage failed as often as it was tried"},
 	{exitTurns, "an agent used all its turns for a step"},
+	{exitSandbox, "an agent insisted on a path or a command that it may not have"},
 	{exitDenied, "a tool call was denied, and the agent could not go on without it"},
 	{exitStepTime, "a step of a stage passed its time limit"},
 	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
@@ -132,6 +134,8 @@ func exitOfKind(kind failure.Kind, before bool) exit {
 		return exitTurns
 	case failure.Aborted:
 		return exitAborted
+	case failure.SandboxViolation:
+		return exitSandbox
 	case failure.ApprovalRequired:
 		return exitQuestion
 	case failure.ApprovalDenied:

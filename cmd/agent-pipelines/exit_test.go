@@ -86,6 +86,7 @@ func TestExitOfResult(t *testing.T) {
 		{"not without the call", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalDenied)}, nil, exitDenied},
 		{"cycle limit", kernel.Result{Status: state.Failed, Failure: failed(failure.CycleLimit)}, nil, exitCycles},
 		{"step failed", kernel.Result{Status: state.Failed, Failure: failed(failure.StepFailed)}, nil, exitStep},
+		{"out of the room", kernel.Result{Status: state.Failed, Failure: failed(failure.SandboxViolation)}, nil, exitSandbox},
 		{"turns used up", kernel.Result{Status: state.Failed, Failure: failed(failure.TurnLimit)}, nil, exitTurns},
 		{"a provider in a step", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_crashed", Step: "s1"}}, nil, exitStep},
 		{"a step too late", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "iteration_timeout", Step: "s1"}}, nil, exitStepTime},
@@ -107,7 +108,7 @@ func TestExitTable(t *testing.T) {
 	for _, row := range exits {
 		got = append(got, row.code)
 	}
-	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 33, 34, 129, 130, 143}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 32, 33, 34, 129, 130, 143}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // runFlags are the flags of the verbs that start a session.
@@ -21,6 +22,8 @@ type runFlags struct {
 	Force     bool `help:"Take over a session that another process holds; start a finished one again."`
 	Resume    bool `help:"Go on with the session instead of starting it."`
 	Recompile bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
+
+	Mode string `placeholder:"MODE" group:"Isolation:" help:"Where models may be: open, burst (anywhere, with more patience), local-only, or airgapped (nor may tools reach the network). Files can only narrow it."`
 
 	placeFlags
 	cleanedFlag
@@ -37,6 +40,9 @@ func (f *runFlags) check() error {
 	}
 	if _, err := f.sandboxFlags.said(); err != nil {
 		return err
+	}
+	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
+		return usageError(fmt.Sprintf("there is no mode '%s'", f.Mode), "write %s", strings.Join(plan.Modes(), ", "))
 	}
 	if err := f.over(&kernel.RunOptions{}); err != nil {
 		return err
@@ -61,6 +67,7 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 	}
 	o := kernel.RunOptions{
 		Sandbox:  asked,
+		Mode:     f.Mode,
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
 		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
 		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
@@ -77,7 +84,7 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 func (f *runFlags) arguments(o kernel.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
-		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context},
+		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context}, {"--mode", o.Mode},
 	} {
 		if flag.value != "" {
 			args = append(args, flag.name+"="+flag.value)
@@ -109,6 +116,7 @@ func (f *runFlags) ignoredOnResume() string {
 	}{
 		{"--provider", f.Provider != ""},
 		{"--model", f.Model != ""},
+		{"--mode", f.Mode != ""},
 		{"--input", len(f.Input) > 0},
 		{"--command", len(f.Command) > 0},
 	} {

@@ -18,14 +18,17 @@ func (p *Plan) ContextOf(n *Node) string {
 // PolicyOf returns the policy that holds for a node: the node's own over that of its parallel block, if
 // it stands in one, over its pipeline's, over that of the node that embeds its pipeline and so on, member
 // by member. A pipeline's timeout bounds the whole run, and required is said of a node: neither is handed
-// down. A nil node has the pipeline's.
+// down. A nil node has the pipeline's. The mode is the strictest of all, and of what the run was started with.
 func (p *Plan) PolicyOf(n *Node) Policy {
 	if n == nil {
 		return p.policyAbove("", Policy{})
 	}
 	of := n.Policy.over(p.policyAbove(n.Path, Policy{}))
-	if o := p.Pipeline.Overrides; o != nil && o.Timeouts[n.ID] > 0 {
-		of.Timeout = o.Timeouts[n.ID]
+	if o := p.Pipeline.Overrides; o != nil {
+		of.Timeout, of.Mode = cmp.Or(o.Timeouts[n.ID], of.Timeout), StricterMode(o.Mode, of.Mode)
+	}
+	if of.Mode == ModeBurst {
+		of = of.patient()
 	}
 	return of
 }
@@ -53,7 +56,7 @@ func (p *Policy) over(below Policy) Policy {
 		return below
 	}
 	of := below
-	of.Mode, of.Context = cmp.Or(p.Mode, of.Mode), cmp.Or(p.Context, of.Context)
+	of.Mode, of.Context = StricterMode(p.Mode, of.Mode), cmp.Or(p.Context, of.Context)
 	of.Timeout, of.StageTimeout = cmp.Or(p.Timeout, of.Timeout), cmp.Or(p.StageTimeout, of.StageTimeout)
 	of.IdleTimeout, of.Recovery = cmp.Or(p.IdleTimeout, of.IdleTimeout), cmp.Or(p.Recovery, of.Recovery)
 	of.Retry = p.Retry.over(of.Retry)

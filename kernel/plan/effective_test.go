@@ -63,6 +63,36 @@ func TestPolicyOf(t *testing.T) {
 				Retry: &Retry{Attempts: 1, Stage: 1, Backoff: []float64{1, 2}}, Budget: pipeline.Budget,
 			},
 		},
+		"the stricter mode": {
+			&Policy{Mode: ModeAirgapped}, &Policy{Mode: ModeOpen}, Policy{Mode: ModeAirgapped},
+		},
+		"patience": {
+			&Policy{Mode: ModeBurst, StageTimeout: 60, IdleTimeout: 10, Retry: &Retry{Stage: 1}}, &Policy{Timeout: 5},
+			Policy{Mode: ModeBurst, Timeout: 10, StageTimeout: 120, IdleTimeout: 20, Retry: &Retry{Attempts: 4, Stage: 1}},
+		},
+		"tools and secrets": {
+			&Policy{Tools: &Tools{AllowedCommands: []string{"go"}, CommandTimeout: 9}, Secrets: &Secrets{Patterns: []string{"a"}}},
+			&Policy{Tools: &Tools{AllowedCommands: []string{}, MaxResultTokens: 5}, Secrets: &Secrets{Patterns: []string{"b"}}},
+			Policy{
+				Tools:   &Tools{AllowedCommands: []string{}, CommandTimeout: 9, MaxResultTokens: 5},
+				Secrets: &Secrets{Patterns: []string{"a", "b"}},
+			},
+		},
+		"rules of approval": {
+			&Policy{Approvals: &Approvals{
+				Categories: map[string]Approval{"file_read": ApprovalAuto, "file_write": ApprovalPrompt},
+				Rules:      []ApprovalRule{{Pattern: "below", Policy: ApprovalAuto}}, Protected: []string{"a"},
+			}},
+			&Policy{Approvals: &Approvals{
+				Categories: map[string]Approval{"file_write": ApprovalDeny},
+				Rules:      []ApprovalRule{{Pattern: "own", Policy: ApprovalDeny}}, Protected: []string{"b"},
+			}},
+			Policy{Approvals: &Approvals{
+				Categories: map[string]Approval{"file_read": ApprovalAuto, "file_write": ApprovalDeny},
+				Rules:      []ApprovalRule{{Pattern: "own", Policy: ApprovalDeny}, {Pattern: "below", Policy: ApprovalAuto}},
+				Protected:  []string{"b", "a"},
+			}},
+		},
 		"what concerns people": {
 			&Policy{Feedback: &Feedback{Max: 5}, Approvals: &Approvals{Default: ApprovalDeny, Timeout: 9, OnTimeout: ApprovalSkip}},
 			&Policy{Feedback: &Feedback{Enabled: true}, Approvals: &Approvals{Default: ApprovalAuto, NonInteractive: ApprovalFail}},

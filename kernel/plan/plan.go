@@ -61,6 +61,8 @@ type Overrides struct {
 	Commands map[string]string `json:"commands,omitempty"`
 	// Sandbox is the least isolation of every process of the run, whatever the files say.
 	Sandbox *Sandbox `json:"sandbox,omitempty"`
+	// Mode is the weakest mode of every node, whatever the files say; see [Modes].
+	Mode string `json:"mode,omitempty"`
 	// Skip are the ids of nodes of the pipeline itself that are left out.
 	Skip []string `json:"skip,omitempty"`
 	// Timeouts are in seconds, by node id, over policy.timeout of the node.

@@ -5,7 +5,7 @@ import "encoding/json"
 // Policy holds limits and safety settings of a pipeline or a node; a node's own win field by field.
 // Zero values mean "not said". Durations are seconds.
 type Policy struct {
-	Mode         string          `json:"mode,omitempty"` // open, burst, local-only, airgapped
+	Mode         string          `json:"mode,omitempty"` // one of [Modes]; the strictest word on the way down holds
 	Timeout      float64         `json:"timeout,omitempty"`
 	StageTimeout float64         `json:"stage_timeout,omitempty"`
 	IdleTimeout  float64         `json:"idle_timeout,omitempty"`

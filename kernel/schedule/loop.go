@@ -14,7 +14,6 @@ import (
 )
 
 const (
-	defaultAttempts     = 2 // in all (REQUIREMENTS K6)
 	defaultStepRetries  = 3
 	defaultStageRetries = 2
 	defaultDelay        = 3.0 // seconds between iterations (U089)
@@ -179,7 +178,7 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
 		r = *said
 	}
 	if at.Step == "" || n.Steps == nil {
-		return cmp.Or(r.Attempts, defaultAttempts)
+		return cmp.Or(r.Attempts, plan.DefaultAttempts)
 	}
 	ns := s.Nodes[at.Outer()]
 	retries := cmp.Or(r.Step, defaultStepRetries)

@@ -289,7 +289,7 @@ func stepFailure(n *plan.Node, st state.Step) *event.FailureData {
 	switch failure.Kind(f.ErrorType) {
 	case failure.IterationTimeout:
 		f.Code = codeStepTimeout
-	case failure.BudgetExceeded, failure.TurnLimit, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own
+	case failure.BudgetExceeded, failure.TurnLimit, failure.SandboxViolation, failure.ApprovalDenied, failure.ApprovalRequired: // keep their own
 	default:
 		f.Code = failure.StepFailed.Code()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
@@ -54,7 +55,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 		return sdk.ExecuteRequest{}, unsaid
 	}
 	a.recordBudget(ctx, t)
-	return a.request(c.Paths, t.prompt)
+	return a.request(c.Paths, t)
 }
 
 // left are the files in which an agent leaves what it came to.
@@ -123,7 +124,7 @@ func (a *attempt) mirrored() string {
 	return a.dir.Output(a.command.Place.Iteration, a.node.Termination.Max())
 }
 
-func (a *attempt) request(paths inputs.Paths, text string) (sdk.ExecuteRequest, error) {
+func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error) {
 	output, err := a.declaredOutput()
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
@@ -133,19 +134,42 @@ func (a *attempt) request(paths inputs.Paths, text string) (sdk.ExecuteRequest, 
 		return sdk.ExecuteRequest{}, err
 	}
 	at, policy := a.command.Place, a.Plan.PolicyOf(a.node)
-	return sdk.ExecuteRequest{
+	req := sdk.ExecuteRequest{
 		Resume: resume, Budget: a.budget(),
 		Key: string(a.command.Key), Epoch: a.state.Epoch,
 		Session: a.state.Session, Node: a.node.ID, Stage: a.node.Ref,
 		Iteration: at.Iteration, Attempt: a.command.Attempt, Visit: at.Visit,
-		Purpose: sdk.PurposeWork, Prompt: text, Model: a.node.Provider.Model,
+		Purpose: sdk.PurposeWork, Prompt: t.prompt, Model: a.node.Provider.Model,
 		WorkDir: a.Project.Path(), Environment: a.environment(paths),
 		Paths: sdk.Paths{
 			Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 			Progress: paths.Progress, Output: output, Attempt: a.Dir.Abs(a.private()),
 		},
 		Timeout: seconds(cmp.Or(policy.Timeout, policy.StageTimeout)), IdleTimeout: seconds(policy.IdleTimeout),
-	}, nil
+		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy.Tools),
+	}
+	a.addContract(&req, t)
+	return req, nil
+}
+
+// toolLimits are the limits of the agent's own tools.
+func toolLimits(t *plan.Tools) sdk.ToolLimits {
+	if t == nil {
+		return sdk.ToolLimits{}
+	}
+	return sdk.ToolLimits{AllowedCommands: t.AllowedCommands, CommandTimeout: seconds(t.CommandTimeout), MaxResultTokens: t.MaxResultTokens}
+}
+
+// addContract says in the request what the prompt says of the node's contract, for providers that read no prose. The
+// artifact of a node with steps is made by all of them together, and so by none on its own.
+func (a *attempt) addContract(req *sdk.ExecuteRequest, t told) {
+	req.StepID, req.Step, req.Paths.Artifact = a.command.Place.Step, t.step, t.artifact.Path
+	if a.node.Steps != nil && req.StepID != "" {
+		req.MaxTurns = a.node.Steps.MaxTurns
+	}
+	if a.node.Artifact != nil && req.StepID == "" {
+		req.ArtifactSchema = a.node.Artifact.Schema
+	}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

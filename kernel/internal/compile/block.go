@@ -79,6 +79,7 @@ func (c *compiler) blockProviders(b *block, s scope) {
 		if _, _, known := c.Catalog.Provider(p.Name); !known {
 			p.nameAt.errorf(diagnostic.CodeProvider, c.missing(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", plainly(p.Name))
 		}
+		c.checkMode(p.Name, p.nameAt)
 		b.checkBranch(p, first)
 		b.providers = append(b.providers, p.BlockProvider)
 	}

@@ -1,6 +1,10 @@
 package compile_test
 
-import "slices"
+import (
+	"slices"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
 
 // catalog is a fixed set of components, with the facts of the shipped ones.
 type catalog struct{}
@@ -17,6 +21,13 @@ var providerFacts = map[string]struct{ name, model string }{
 func (catalog) Provider(name string) (canonical, model string, ok bool) {
 	p, ok := providerFacts[name]
 	return p.name, p.model, ok
+}
+
+func (catalog) Locality(name string) sdk.Locality {
+	if name == "mock" {
+		return sdk.LocalityLocal
+	}
+	return sdk.LocalityRemote
 }
 
 func (catalog) Providers() []string { return []string{"claude", "codex", "mock"} }

@@ -41,6 +41,8 @@ type Overrides struct {
 	Inputs   []string          // paths, globs and directories, after those of the pipeline
 	Commands map[string]string // key by key over those of stage and pipeline
 	Sandbox  *plan.Sandbox     // the least isolation; it narrows what the files say
+	// Mode is the weakest mode; it narrows what the files say.
+	Mode string
 	// Skip are the ids of nodes of the pipeline itself that are left out.
 	Skip []string
 	// Timeouts of attempts by the ids of nodes, over policy.timeout; embedded nodes and stages of blocks included.

@@ -24,6 +24,7 @@ type compiler struct {
 	// Of the pipeline file that is being compiled, and of those that embed it.
 	pipelineDir string
 	open        []opened // the outermost first
+	mode        string   // the strictest so far
 
 	checkTexts map[*plan.Check]mapping // as they stand in the file
 
@@ -35,7 +36,7 @@ type compiler struct {
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}}
 }
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }

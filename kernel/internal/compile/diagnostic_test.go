@@ -131,18 +131,38 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"keys of later versions": {
-			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {mode: open, escalation: {wait: true, poll: 5}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  checks: []\n  artifact: {type: a, from: tool:submit, carry: [b], heal: 1}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict, tools: {}}\n",
+			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {escalation: {wait: true, poll: 5}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  checks: []\n  artifact: {type: a, from: tool:submit, carry: [b], heal: 1}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict, secrets: {}}\n",
 			want: []string{
 				`p.yaml:4:1: error[AP-YAML-108]: exit_after in the file is not supported yet (remove the key)`,
-				`p.yaml:5:10: error[AP-YAML-108]: mode in policy is not supported yet (remove the key)`,
-				`p.yaml:5:35: error[AP-YAML-108]: wait in escalation is not supported yet (remove the key)`,
-				`p.yaml:5:47: error[AP-YAML-108]: poll in escalation is not supported yet (remove the key)`,
+				`p.yaml:5:23: error[AP-YAML-108]: wait in escalation is not supported yet (remove the key)`,
+				`p.yaml:5:35: error[AP-YAML-108]: poll in escalation is not supported yet (remove the key)`,
 				`p.yaml:11:29: error[AP-YAML-108]: from: tool:… in artifact is not supported yet (write file, output or result)`,
 				`p.yaml:11:42: error[AP-YAML-108]: carry in artifact is not supported yet (remove the key)`,
 				`p.yaml:11:54: error[AP-YAML-108]: heal in artifact is not supported yet (remove the key)`,
 				`p.yaml:12:3: error[AP-YAML-108]: requires in node "a" is not supported yet (remove the key)`,
 				`p.yaml:13:3: error[AP-YAML-108]: skip_when in node "a" is not supported yet (remove the key)`,
-				`p.yaml:14:29: error[AP-YAML-108]: tools in policy is not supported yet (remove the key)`,
+				`p.yaml:14:29: error[AP-YAML-108]: secrets in policy is not supported yet (remove the key)`,
+			},
+		},
+		"modes and tools": {
+			yaml: "name: a\ndefaults: {provider: claude}\npolicy: {mode: airgaped, tools: {allowed_commands: go}}\nnodes:\n- id: a\n  prompt: x\n  policy: {mode: open, tools: {allowed_commands: [./go, [git], make], command_timeout: 0, max_result_tokens: 1.5, more: 1}}\n",
+			want: []string{
+				`p.yaml:3:16: error[AP-YAML-104]: unknown mode "airgaped" (did you mean "airgapped"? available: airgapped, burst, local-only, open)`,
+				`p.yaml:3:52: error[AP-YAML-101]: allowed_commands must be a list, not text`,
+				`p.yaml:7:12: error[AP-YAML-107]: mode holds for a whole pipeline (say it in the pipeline's policy)`,
+				`p.yaml:7:51: error[AP-YAML-104]: "./go" is no name of a program (write the name of a program, without a path or arguments)`,
+				`p.yaml:7:57: error[AP-YAML-101]: a command must be the name of a program, not a list`,
+				`p.yaml:7:88: error[AP-YAML-103]: command_timeout must be more than 0 seconds, not 0 (leave the key out for the provider's own limit)`,
+				`p.yaml:7:110: error[AP-YAML-103]: max_result_tokens must be a whole number up to 1000000000, not 1.5`,
+				`p.yaml:7:115: warning[AP-YAML-301]: unknown key "more" in tools is ignored`,
+			},
+		},
+		"a model elsewhere": { // K4
+			yaml: "name: a\ndefaults: {provider: claude}\npolicy: {mode: local-only}\nnodes:\n- {id: a, prompt: x}\n- {id: b, prompt: x, provider: mock}\n- {id: c, prompt: x, provider: codex}\n- {id: d, parallel: {providers: [mock, claude], stages: [{id: e, prompt: x}]}}\n",
+			want: []string{
+				`p.yaml:2:22: error[AP-YAML-219]: provider claude asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
+				`p.yaml:7:32: error[AP-YAML-219]: provider codex asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
+				`p.yaml:8:40: error[AP-YAML-219]: provider claude asks a remote model, which mode local-only does not allow (use a provider with a local model, such as agent, or another mode)`,
 			},
 		},
 		"inputs": {

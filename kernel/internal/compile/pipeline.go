@@ -62,6 +62,11 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
 	p.Pipeline.Policy = m.policy(ofPipeline)
+	outerMode := c.mode
+	defer func() { c.mode = outerMode }()
+	if p.Pipeline.Policy != nil {
+		c.mode = plan.StricterMode(c.mode, p.Pipeline.Policy.Mode)
+	}
 	p.Pipeline.Guardrails = m.runLimit(m.guardrails(), p.Pipeline.Policy)
 	p.Dependencies.Tmux = !m.noTmux()
 	patterns := m.initialPatterns()

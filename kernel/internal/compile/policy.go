@@ -13,9 +13,9 @@ import (
 var (
 	policyKeys = []string{
 		"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox",
-		"cycles", "budget", "context", "cost", "escalation", "required",
+		"cycles", "budget", "context", "cost", "escalation", "required", "mode", "tools",
 	}
-	policyNotYet   = []string{"mode", "tools", "secrets"}
+	policyNotYet   = []string{"secrets"}
 	guardrailsKeys = []string{"max_runtime_seconds"}
 	retryKeys      = []string{"attempts", "backoff", "step", "stage", "on_stage_retry"}
 	contextWords   = []string{"focused", "full", "minimal", "summary"}
@@ -43,6 +43,7 @@ func (m mapping) policy(of holder) *plan.Policy {
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
 	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
 	p.Required = inner.isRequired(of)
+	p.Mode, p.Tools = inner.mode(of), inner.tools()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}

@@ -27,6 +27,7 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	name, model, ok := c.Catalog.Provider(chosen.provider)
 	switch {
 	case ok:
+		c.checkMode(name, chosen.at)
 		p := &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
 		if c.alone && name != chosen.provider {
 			p.Alias = chosen.provider
@@ -103,7 +104,7 @@ func (c *compiler) overrides() *plan.Overrides {
 		Context:  cmp.Or(o.Context, c.Env.Context),
 		Inputs:   o.Inputs,
 		Commands: o.Commands,
-		Sandbox:  o.Sandbox,
+		Sandbox:  o.Sandbox, Mode: o.Mode,
 		Skip:     o.Skip, MaxCycles: o.MaxCycles,
 	}
 	for id, d := range o.Timeouts {

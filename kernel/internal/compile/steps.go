@@ -21,10 +21,7 @@ func (a authored) steps() *plan.Steps {
 	s := &plan.Steps{From: inner.required("from"), Path: inner.required("path"), Parallel: inner.flag("parallel")}
 	s.ID, _ = inner.text("id")
 	s.DependsOn, _ = inner.text("depends_on")
-	turns, at := inner.count("max_turns")
-	if s.MaxTurns = turns; at.Node != nil {
-		inner.Warnf(at.Pos, diagnostic.CodeNoEffect, "leave it out", "max_turns has no effect yet: no provider counts turns")
-	}
+	s.MaxTurns, _ = inner.count("max_turns")
 	s.Rerun = oneOf(inner, "rerun", []string{"all", "failed"})
 	if _, err := step.ParsePath(s.Path); err != nil && s.Path != "" {
 		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "", "%v", err)

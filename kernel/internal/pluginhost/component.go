@@ -124,7 +124,7 @@ var _ sdk.Validator = (*provider)(nil)
 
 // Execute implements sdk.Provider.
 func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
-	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config}, func(ctx context.Context, target any) (err error) {
+	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config, Mode: req.Mode}, func(ctx context.Context, target any) (err error) {
 		result, err = target.(sdk.Provider).Execute(ctx, req, x)
 		return err
 	})

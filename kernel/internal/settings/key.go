@@ -18,7 +18,7 @@ func (k Key) String() string { return strings.Join(k.Path, ".") }
 
 // The forms of keys, for messages.
 var keyForms = []string{
-	"background", "commands.NAME", "defaults.delay", "defaults.provider", "notify", "providers.NAME.config", "providers.NAME.model",
+	"background", "commands.NAME", "defaults.delay", "defaults.provider", "mode", "notify", "providers.NAME.config", "providers.NAME.model",
 	"providers.NAME.sandbox", "sandbox",
 }
 
@@ -33,7 +33,7 @@ func ParseKey(text string) (Key, error) {
 	switch {
 	case private(head):
 		return Key{Path: parts}, nil
-	case head == "background" && len(rest) == 0:
+	case text == "background", text == "mode":
 		return Key{Path: parts, Text: true}, nil
 	case head == "commands" && len(rest) > 0:
 		return Key{Path: []string{head, strings.Join(rest, ".")}, Text: true}, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Parse reads the content of a file of settings; name is what messages call it. The list holds every
@@ -25,6 +26,7 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 			"background": func(e yamltree.Entry) { s.Background, s.BackgroundAt = r.background(e.Value), r.at(e.KeyPos) },
 			"commands":   func(e yamltree.Entry) { s.Commands = r.commands(e.Value) },
 			"defaults":   func(e yamltree.Entry) { s.Defaults = r.defaults(e.Value) },
+			"mode":       func(e yamltree.Entry) { s.Mode, s.ModeAt = r.mode(e.Value), r.at(e.KeyPos) },
 			"notify":     func(e yamltree.Entry) { s.Notify = r.notify(e.Value) },
 			"providers":  func(e yamltree.Entry) { s.Providers = r.providers(e.Value) },
 			"sandbox":    func(e yamltree.Entry) { s.Sandbox, s.SandboxAt = confine.Read(r.Document, e.Value), r.at(e.KeyPos) },
@@ -213,6 +215,16 @@ func (r reader) background(n *yamltree.Node) Background {
 		r.Errorf(n.Pos, diagnostic.CodeWord, "write off, detach or tmux", "background cannot be %q", word)
 	}
 	return BackgroundUnset
+}
+
+// mode reads where models may be; null says nothing.
+func (r reader) mode(n *yamltree.Node) string {
+	word := r.text(n, "mode")
+	if word != "" && !slices.Contains(plan.Modes(), word) {
+		r.Errorf(n.Pos, diagnostic.CodeWord, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
+		return ""
+	}
+	return word
 }
 
 // text reads text; null is none.

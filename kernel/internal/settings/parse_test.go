@@ -96,7 +96,7 @@ func TestParseFaults(t *testing.T) {
 		{"a list", "- a", "c.yaml:1:1: error[AP-YAML-101]: the file must be a map, not a list"},
 		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" stands twice, first in line 1 (keep one of the two)`},
 		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)`},
-		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, notify, providers, sandbox)`},
+		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},
 		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "screen" (write off, detach or tmux)`},
 		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "true" (write off, detach or tmux)`},
@@ -112,9 +112,9 @@ c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (write defaults:
 		{"commands are a list", "commands: [a]", `c.yaml:1:11: error[AP-YAML-101]: commands must be a map, not a list`},
 		{"a nameless command", `commands: {"": x}`, `c.yaml:1:12: error[AP-YAML-102]: a command without a name (write the command's name)`},
 		{"a command that is no text", "commands: {n: 3}", `c.yaml:1:15: error[AP-YAML-101]: commands.n must be text, not a number (put it in quotes: "3")`},
-		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, notify, providers, sandbox)
-c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, notify, providers, sandbox)
-c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, notify, providers, sandbox)`},
+		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
 		{"a nameless provider", `providers: {"": {}}`, "c.yaml:1:13: error[AP-YAML-102]: a provider without a name (write the provider's name)"},
 		{
 			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",

@@ -32,6 +32,9 @@ type Settings struct {
 	BackgroundAt Place
 	// Notify are in the order of the file.
 	Notify []Notification
+	// Mode is the weakest mode of every run, "" for none said; ModeAt is where it stands.
+	Mode   string
+	ModeAt Place
 	// Sandbox is the isolation of every plugin process, nil for none said.
 	Sandbox   *plan.Sandbox
 	SandboxAt Place

@@ -71,6 +71,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
 		Iteration: c.Place.Iteration, Attempt: 1, Visit: c.Place.Visit, Purpose: sdk.PurposeQuestion,
 		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit, Budget: budget(l),
+		Mode: sdk.Mode(a.Plan.PolicyOf(j.Node).Mode),
 	}, x)
 	if err == nil && r.Error != nil {
 		err = r.Error
