@@ -105,7 +105,7 @@ func (c *compiler) overrides() *plan.Overrides {
 		Inputs:   o.Inputs,
 		Commands: o.Commands,
 		Sandbox:  o.Sandbox, Mode: o.Mode,
-		Skip:     o.Skip, MaxCycles: o.MaxCycles,
+		Skip: o.Skip, MaxCycles: o.MaxCycles,
 	}
 	for id, d := range o.Timeouts {
 		if said.Timeouts == nil {
