@@ -128,7 +128,7 @@ var Walls = []Wall{
 		Allow: []string{
 			"std", "plugin-sdk/...", "github.com/hashicorp/go-hclog", "github.com/cenkalti/backoff/v5", "github.com/openai/openai-go/v3/...",
 			"github.com/anthropics/anthropic-sdk-go/...", "mvdan.cc/sh/v3/...", "github.com/santhosh-tekuri/jsonschema/v6/...",
-			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
+			"github.com/bmatcuk/doublestar/v4", "github.com/bluekeyes/go-gitdiff/...", "golang.org/x/text/unicode/norm", "github.com/aymanbagabas/go-udiff/...", "golang.org/x/sync/...",
 		},
 		Reason: pluginReason,
 	},

@@ -1,0 +1,80 @@
+package command
+
+import (
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// goKnown are the subcommands of go. Missing are generate and tool, which run the commands that a file names, and install,
+// which writes outside the workspace.
+var goKnown = []string{"build", "clean", "doc", "env", "fix", "fmt", "get", "list", "mod", "run", "test", "version", "vet", "work"}
+
+// goRuns are flags that name a program, a compiler's option that does, or files that stand for others.
+var goRuns = []string{"exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
+
+// golang judges a go command.
+func golang(c *call) error {
+	sub, err := c.subcommand("go", goKnown)
+	if err != nil {
+		return err
+	}
+	switch sub {
+	case "vet", "list", "version", "doc", "env":
+		c.effect = sdk.EffectNone
+	case "build", "test":
+		c.effect = sdk.EffectIdempotent
+	}
+	c.fetches = sub == "get" || sub == "mod" && len(c.args) > 1 && slices.Contains([]string{"download", "tidy", "vendor"}, c.args[1])
+	for i := 1; i < len(c.args); i++ {
+		if err := goArgument(c, sub, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func goArgument(c *call, sub string, i int) error {
+	arg := c.args[i]
+	if !strings.HasPrefix(arg, "-") || arg == "-" || arg == "--" {
+		if sub == "run" && strings.Contains(arg, "@") {
+			return refuse("go run %s fetches a program and runs it; add it to go.mod first", arg)
+		}
+		return nil
+	}
+	name, value, glued := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+	if !glued && i+1 < len(c.args) {
+		value = c.args[i+1]
+	}
+	switch {
+	case name == "u" && sub == "get":
+	case name == "w" && sub != "env", name == "u" && sub != "env":
+	case slices.Contains(goRuns, name):
+		return refuse("go %s -%s can run another program, or change what lies outside the workspace", sub, name)
+	case slices.Contains([]string{"ldflags", "gcflags", "asmflags"}, name) && strings.Contains(value, "ext"):
+		return refuse("go %s -%s can name another program", sub, name)
+	case name == "mod", name == "modfile", name == "o", name == "fix":
+		if c.effect == sdk.EffectNone {
+			c.effect = sdk.EffectIdempotent
+		}
+	case slices.Contains([]string{"run", "bench", "skip", "fuzz", "tags", "f"}, name) && (sub == "test" || sub == "list" || sub == "vet" || sub == "build"):
+		c.goText(i, glued)
+	}
+	return nil
+}
+
+// goText notes that the value of a flag is a pattern, not a path.
+func (c *call) goText(i int, glued bool) {
+	if !glued {
+		i++
+	}
+	if i < len(c.args) && !wayOut(c.args[i]) {
+		c.text[i] = true
+	}
+}
+
+// wayOut reports whether a text would lead out of the workspace if it were a path after all.
+func wayOut(text string) bool {
+	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.HasPrefix(text, "-") && !strings.Contains(text, "=") || strings.Contains(text, "..")
+}

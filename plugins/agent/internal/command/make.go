@@ -1,0 +1,51 @@
+package command
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+var (
+	makeTarget   = regexp.MustCompile(`^[A-Za-z0-9_.%/+@:-]+$`)
+	makeVariable = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)[:?+]?=([A-Za-z0-9_./,:+@=-]*)$`)
+	makeOption   = regexp.MustCompile(`^(-[BkisnrRwqSpdhv]*([jl][0-9.]*)?|--(always-make|keep-going|silent|quiet|dry-run|just-print|recon|no-print-directory|` +
+		`print-directory|question|trace|version|help|jobs|ignore-errors|no-builtin-rules|warn-undefined-variables)|--jobs=[0-9]+|--output-sync(=[a-z]+)?)$`)
+)
+
+// makePrograms are variables whose values the built-in rules, and most makefiles, run.
+var makePrograms = strings.Fields("SHELL MAKE MAKEFLAGS GNUMAKEFLAGS MAKEFILES MFLAGS AR AS CC CXX CPP LD FC F77 M2C PC CO GET LEX YACC LINT MAKEINFO " +
+	"TEX TEXI2DVI WEAVE CWEAVE TANGLE CTANGLE RM CP MV INSTALL GO CARGO NODE NPM NPX YARN PYTHON PIP RUBY PERL DOCKER GIT CURL SUDO")
+
+// makefile judges a make command: targets, options without a value, -C and -f (their paths are judged as all are), and
+// variables that are not programs. Make expands the values of variables, and its shell reads targets and values, so that
+// both have none of the characters that make or a shell would read as more.
+func makefile(c *call) error {
+	c.effect = sdk.EffectIdempotent
+	for i := 0; i < len(c.args); i++ {
+		arg := c.args[i]
+		switch {
+		case arg == "-C" || arg == "-f" || arg == "--directory" || arg == "--file" || arg == "--makefile":
+			i++
+		case strings.HasPrefix(arg, "--directory="), strings.HasPrefix(arg, "--file="), strings.HasPrefix(arg, "--makefile="):
+		case strings.HasPrefix(arg, "-C"), strings.HasPrefix(arg, "-f"):
+		case strings.HasPrefix(arg, "-"):
+			if !makeOption.MatchString(arg) {
+				return refuse("make %s is not known here", arg)
+			}
+		case strings.Contains(arg, "="):
+			m := makeVariable.FindStringSubmatch(arg)
+			if m == nil {
+				return refuse("the variable %q has a value that make or its shell could run", arg)
+			}
+			if slices.Contains(makePrograms, m[1]) {
+				return refuse("make %s= would name a program", m[1])
+			}
+		case !makeTarget.MatchString(arg):
+			return refuse("%q is not a plain target of make", arg)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// MaxLine is how many bytes a command line has at most (REQUIREMENTS C6).
+const MaxLine = 8192
+
+// RefusedError says why a command is not run.
+type RefusedError struct{ Reason string }
+
+// Error implements error.
+func (e *RefusedError) Error() string { return "command not allowed: " + e.Reason }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{Reason: fmt.Sprintf(format, args...)}
+}
+
+// Words are the program and its arguments of a line that is one simple command of literal words. Anything else that a
+// shell could make of the line is a [*RefusedError].
+func Words(line string) ([]string, error) {
+	if err := printable(line); err != nil {
+		return nil, err
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
+	if err != nil {
+		return nil, refuse("it cannot be read: %v", err)
+	}
+	call, err := simple(file)
+	if err != nil {
+		return nil, err
+	}
+	words := make([]string, len(call.Args))
+	for i, word := range call.Args {
+		if words[i], err = literal(word); err != nil {
+			return nil, err
+		}
+	}
+	return words, nil
+}
+
+// printable refuses what a person who is asked would not see.
+func printable(line string) error {
+	switch {
+	case len(line) > MaxLine:
+		return refuse("it is longer than %d bytes", MaxLine)
+	case !utf8.ValidString(line):
+		return refuse("it is not UTF-8")
+	case strings.ContainsAny(line, "\n\r"):
+		return refuse("it has a line break; run one command at a time")
+	}
+	for _, r := range line {
+		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			return refuse("it has the character %U, which cannot be seen", r)
+		}
+	}
+	return nil
+}
+
+const oneProgram = "run one program with its arguments; no shell is there to read more"
+
+// simple is the one command of the line.
+func simple(file *syntax.File) (*syntax.CallExpr, error) {
+	if len(file.Last) > 0 {
+		return nil, refuse("it has a comment")
+	}
+	switch len(file.Stmts) {
+	case 0:
+		return nil, refuse("it is empty")
+	case 1:
+	default:
+		return nil, refuse("it is more than one command; %s", oneProgram)
+	}
+	stmt := file.Stmts[0]
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	switch {
+	case !ok:
+		return nil, refuse("it is more than one simple command; %s", oneProgram)
+	case len(stmt.Redirs) > 0:
+		return nil, refuse("it redirects input or output; the output comes back by itself")
+	case len(stmt.Comments) > 0:
+		return nil, refuse("it has a comment")
+	case stmt.Semicolon.IsValid() || stmt.Background || stmt.Coprocess || stmt.Disown || stmt.Negated:
+		return nil, refuse("it has an operator (; & | !); %s", oneProgram)
+	case len(call.Assigns) > 0:
+		return nil, refuse("it sets a variable")
+	case len(call.Args) == 0:
+		return nil, refuse("it is empty")
+	}
+	return call, nil
+}
+
+// literal is the text of a word in which nothing is expanded.
+func literal(word *syntax.Word) (string, error) {
+	if syntax.SplitBraces(&syntax.Word{Parts: word.Parts}) {
+		return "", refuse("it has braces that a shell would expand; quote them, or write the words out")
+	}
+	var b strings.Builder
+	for i, part := range word.Parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			if err := bare(p.Value, i == 0); err != nil {
+				return "", err
+			}
+			b.WriteString(p.Value)
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return "", refuse("it has $'...'; use plain quotes")
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			text, err := quoted(p)
+			if err != nil {
+				return "", err
+			}
+			b.WriteString(text)
+		default:
+			return "", refuse("it has an expansion ($, a backtick, or a pattern); %s", oneProgram)
+		}
+	}
+	return b.String(), nil
+}
+
+// bare refuses what a shell would expand or strip in text without quotes.
+func bare(text string, first bool) error {
+	switch {
+	case strings.ContainsAny(text, "*?["):
+		return refuse("it has a pattern (* ? [) that no shell is there to expand; name the files, or quote it for the program itself")
+	case strings.Contains(text, `\`):
+		return refuse("it has a backslash outside quotes; use quotes")
+	case strings.ContainsAny(text, "$`;&|<>"):
+		return refuse("it has an operator or an expansion; %s", oneProgram)
+	case first && strings.HasPrefix(text, "~"):
+		return refuse("~ is a home directory, which is outside the workspace")
+	}
+	return nil
+}
+
+// quoted is the text in double quotes.
+func quoted(q *syntax.DblQuoted) (string, error) {
+	if q.Dollar {
+		return "", refuse(`it has $"..."; use plain quotes`)
+	}
+	var b strings.Builder
+	for _, part := range q.Parts {
+		lit, ok := part.(*syntax.Lit)
+		if !ok {
+			return "", refuse("it has an expansion in double quotes; use single quotes where a $ is meant as it is")
+		}
+		b.WriteString(unescape(lit.Value))
+	}
+	return b.String(), nil
+}
+
+// unescape takes away the backslashes that a shell takes away within double quotes.
+func unescape(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) && strings.IndexByte("$`\"\\", text[i+1]) >= 0 {
+			i++
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// Line is the one way to write the words: what a shell would read as them, with as few quotes as possible.
+func Line(words []string) string {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		text, err := syntax.Quote(word, syntax.LangBash)
+		if err != nil || strings.HasPrefix(text, "$'") {
+			text = "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'"
+		}
+		quoted[i] = text
+	}
+	return strings.Join(quoted, " ")
+}

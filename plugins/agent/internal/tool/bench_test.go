@@ -1,0 +1,154 @@
+package tool_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
+)
+
+// bench is a workspace with a canary outside of it, and programs that are not in it.
+type bench struct {
+	t      *testing.T
+	root   string // the workspace
+	out    string // a directory beside it, whose name begins like its own
+	canary string // a file that stands for all that lies outside
+	bin    string // on PATH, outside
+	set    *tool.Set
+}
+
+const canaryText = "the canary sings: nothing was written here\n"
+
+// newBench makes the workspace; change may alter the options.
+func newBench(t *testing.T, change func(b *bench, o *tool.Options)) *bench {
+	t.Helper()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{t: t, root: filepath.Join(base, "proj"), out: filepath.Join(base, "proj-evil"), bin: filepath.Join(base, "bin")}
+	for _, dir := range []string{b.root, b.out, b.bin} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.canary = filepath.Join(b.out, "canary")
+	b.put(b.canary, canaryText)
+	o := tool.Options{Root: b.root, Environ: []string{"PATH=" + b.bin + ":/usr/bin:/bin", "HOME=" + base}}
+	if change != nil {
+		change(b, &o)
+	}
+	b.set, err = tool.NewSet(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.set.Close() })
+	return b
+}
+
+// put writes a file, by its absolute path or one in the workspace.
+func (b *bench) put(name, content string) {
+	b.t.Helper()
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(b.root, name)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// program puts a shell script on PATH.
+func (b *bench) program(name, script string) {
+	b.t.Helper()
+	b.put(filepath.Join(b.bin, name), "#!/bin/sh\n"+script+"\n")
+	if err := os.Chmod(filepath.Join(b.bin, name), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) link(target, name string) {
+	b.t.Helper()
+	if err := os.Symlink(target, filepath.Join(b.root, name)); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) file(name string) string {
+	b.t.Helper()
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(b.root, name)
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return string(content)
+}
+
+// args is an object as JSON.
+func args(v map[string]any) json.RawMessage {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// run prepares and runs a call; a refusal comes back as the result that it is.
+func (b *bench) run(name string, v map[string]any) tool.Result {
+	b.t.Helper()
+	return b.runContext(b.t.Context(), name, v)
+}
+
+func (b *bench) runContext(ctx context.Context, name string, v map[string]any) tool.Result {
+	b.t.Helper()
+	p, err := b.set.Prepare(name, args(v))
+	if err != nil {
+		r, ok := err.(*tool.Refusal)
+		if !ok {
+			b.t.Fatalf("Prepare(%s) failed with %T: %v", name, err, err)
+		}
+		return tool.Result{Status: r.Status, Code: r.Code, Data: r.Data()}
+	}
+	return p.Run(ctx)
+}
+
+// ok runs a call that has to succeed and decodes its result.
+func (b *bench) ok(name string, v map[string]any, into any) tool.Result {
+	b.t.Helper()
+	r := b.run(name, v)
+	if r.Status != sdk.ToolSuccess {
+		b.t.Fatalf("%s %v: %s %s", name, v, r.Status, r.Data)
+	}
+	b.decode(r, into)
+	return r
+}
+
+func (b *bench) decode(r tool.Result, into any) {
+	b.t.Helper()
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal(r.Data, into); err != nil {
+		b.t.Fatalf("%s: %v", r.Data, err)
+	}
+}
+
+// message is what a failed call says.
+func message(t *testing.T, r tool.Result) string {
+	t.Helper()
+	var data struct {
+		Error struct{ Code, Message string }
+	}
+	if err := json.Unmarshal(r.Data, &data); err != nil || data.Error.Code != r.Code {
+		t.Fatalf("no failure of code %s: %s (%v)", r.Code, r.Data, err)
+	}
+	return data.Error.Message
+}

@@ -1,0 +1,68 @@
+package tool
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// capture keeps the beginning and the end of a stream. It keeps several times what is shown, so that what is lost here
+// lies well within what is left out later, and no secret is cut in two where it shows. It is used by one goroutine, and
+// read when that has ended.
+type capture struct {
+	first, last []byte
+	most        int // bytes of each
+	dropped     int // bytes
+	lines       int // line ends among them
+}
+
+func newCapture(chars int) *capture { return &capture{most: 2 * utf8.UTFMax * chars} }
+
+func (c *capture) write(p []byte) {
+	if room := c.most - len(c.first); room > 0 {
+		n := min(room, len(p))
+		c.first, p = append(c.first, p[:n]...), p[n:]
+	}
+	c.last = append(c.last, p...)
+	if over := len(c.last) - c.most; over > c.most { // seldom, so that most writes only append
+		c.drop(over)
+	}
+}
+
+func (c *capture) drop(n int) {
+	for _, b := range c.last[:n] {
+		if b == '\n' {
+			c.lines++
+		}
+	}
+	c.dropped += n
+	c.last = append(c.last[:0], c.last[n:]...)
+}
+
+// end is the end of the stream.
+func (c *capture) end(most int) string {
+	if len(c.last) >= most || len(c.first) == 0 {
+		return string(c.last[max(len(c.last)-most, 0):])
+	}
+	whole := append(c.first[:len(c.first):len(c.first)], c.last...)
+	return string(whole[max(len(whole)-most, 0):])
+}
+
+// text is what is kept, without secrets.
+func (c *capture) text(redactor interface{ Text(text string) string }) string {
+	if c.dropped == 0 {
+		return redactor.Text(text(append(c.first[:len(c.first):len(c.first)], c.last...)))
+	}
+	last := text(c.last)
+	if i := strings.IndexByte(last, '\n'); i >= 0 { // a line that has lost its beginning
+		last = last[i+1:]
+	}
+	return redactor.Text(text(c.first)) + "\n" + redactor.Text(last)
+}
+
+// lost is what is not even kept.
+func (c *capture) lost() *truncated {
+	if c.dropped == 0 {
+		return nil
+	}
+	return &truncated{Lines: c.lines, Chars: c.dropped}
+}

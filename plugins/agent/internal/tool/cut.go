@@ -1,0 +1,92 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// charsPerToken is the rule of thumb for texts and code.
+const charsPerToken = 4
+
+// truncated says what was left out of a result.
+type truncated struct {
+	Lines   int `json:"lines,omitempty"`
+	Chars   int `json:"chars,omitempty"`
+	Entries int `json:"entries,omitempty"`
+}
+
+// add sums up two cuts; nil is none.
+func (t *truncated) add(other *truncated) *truncated {
+	if t == nil {
+		return other
+	}
+	if other != nil {
+		t = &truncated{Lines: t.Lines + other.Lines, Chars: t.Chars + other.Chars, Entries: t.Entries + other.Entries}
+	}
+	return t
+}
+
+// cut keeps the beginning and the end of a text that is longer than so many characters, 60 to 40, in whole lines where it
+// can, with a line between them that says what is missing.
+func cut(text string, most int) (string, *truncated) {
+	if len(text) <= most || utf8.RuneCountInString(text) <= most {
+		return text, nil
+	}
+	first := head(text, bytesOf(text, most*6/10))
+	if i := strings.LastIndexByte(first, '\n'); i >= len(first)/2 {
+		first = first[:i+1]
+	}
+	last := text[len(text)-bytesOfEnd(text, most*4/10):]
+	if i := strings.IndexByte(last, '\n'); i >= 0 && i < len(last)/2 {
+		last = last[i+1:]
+	}
+	gone := text[len(first) : len(text)-len(last)]
+	t := &truncated{Lines: strings.Count(gone, "\n"), Chars: utf8.RuneCountInString(gone)}
+	return fmt.Sprintf("%s\n[... %d lines, %d characters left out ...]\n%s", strings.TrimSuffix(first, "\n"), t.Lines, t.Chars, last), t
+}
+
+// head is the beginning of a text, at most so many bytes, in whole characters.
+func head(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// bytesOf is how many bytes the first so many characters take.
+func bytesOf(text string, chars int) int {
+	for i := range text {
+		if chars == 0 {
+			return i
+		}
+		chars--
+	}
+	return len(text)
+}
+
+// bytesOfEnd is how many bytes the last so many characters take.
+func bytesOfEnd(text string, chars int) int {
+	n := 0
+	for ; chars > 0 && n < len(text); chars-- {
+		_, size := utf8.DecodeLastRuneInString(text[:len(text)-n])
+		n += size
+	}
+	return n
+}
+
+// chars is how many characters a result may have.
+func (s *Set) chars() int { return s.o.ResultTokens * charsPerToken }
+
+// fit drops entries from the end until they fit in the result, and says how many.
+func fit[T any](entries []T, most int, size func(T) int) ([]T, int) {
+	for i, entry := range entries {
+		if most -= size(entry); most < 0 {
+			return entries[:i], len(entries) - i
+		}
+	}
+	return entries, 0
+}

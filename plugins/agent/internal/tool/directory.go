@@ -1,0 +1,58 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+type directoryArgs struct{ Path string }
+
+type directoryResult struct {
+	Path   string `json:"path"`
+	Status string `json:"status"`
+}
+
+func prepareDirectory(s *Set, p *Prepared, args json.RawMessage) error {
+	var a directoryArgs
+	if err := read(args, &a); err != nil {
+		return err
+	}
+	dir, err := s.locate(a.Path)
+	if err != nil {
+		return err
+	}
+	if dir.rel != "." {
+		if err := dir.writable(); err != nil {
+			return err
+		}
+	}
+	p.Effect, p.Category, p.Paths = sdk.EffectIdempotent, sdk.CategoryDirectoryCreate, []string{dir.rel}
+	p.Preview = "new directory " + dir.rel
+	p.run = func(context.Context) (outcome, error) { return createDirectory(dir) }
+	return nil
+}
+
+func createDirectory(dir place) (outcome, error) {
+	info, err := dir.stat()
+	switch {
+	case err == nil && info.IsDir():
+		return outcome{data: directoryResult{Path: dir.rel, Status: "exists"}}, nil
+	case err == nil:
+		return outcome{}, failed("%s is there and no directory", dir.rel)
+	case !errors.Is(err, fs.ErrNotExist):
+		return outcome{}, missing(dir.rel, err)
+	}
+	root, name, done, err := dir.open()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer done()
+	if err := root.MkdirAll(name, 0o777); err != nil {
+		return outcome{}, err
+	}
+	return outcome{data: directoryResult{Path: dir.rel, Status: "created"}, changed: []string{dir.rel}}, nil
+}

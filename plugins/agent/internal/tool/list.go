@@ -1,0 +1,117 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"path"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// defaultEntries is how many entries or matches a call returns (REQUIREMENTS C6).
+const defaultEntries = 100
+
+// mostCounted bounds how much of a tree is walked for the count of what is left out.
+const mostCounted = 100_000
+
+type listArgs struct {
+	Path      string
+	Recursive bool
+	Limit     int
+}
+
+type listResult struct {
+	Path      string     `json:"path"`
+	Entries   []entry    `json:"entries"`
+	Truncated *truncated `json:"truncated,omitempty"`
+}
+
+type entry struct {
+	Path  string `json:"path"`
+	Type  string `json:"type"`
+	Bytes *int64 `json:"bytes,omitempty"`
+}
+
+func prepareList(s *Set, p *Prepared, args json.RawMessage) error {
+	a := listArgs{Path: ".", Limit: defaultEntries}
+	if err := read(args, &a); err != nil {
+		return err
+	}
+	dir, err := s.locate(a.Path)
+	if err != nil {
+		return err
+	}
+	p.Effect, p.Category, p.Paths = sdk.EffectNone, sdk.CategoryFileRead, []string{dir.rel}
+	p.run = func(ctx context.Context) (outcome, error) { return s.listDirectory(ctx, dir, a) }
+	return nil
+}
+
+func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome, error) {
+	root, name, done, err := dir.open()
+	if err != nil {
+		return outcome{}, err
+	}
+	defer done()
+	switch info, err := root.Stat(name); {
+	case err != nil:
+		return outcome{}, missing(dir.rel, err)
+	case !info.IsDir():
+		return outcome{}, failed("%s is no directory", dir.rel)
+	}
+	result := listResult{Path: dir.rel, Entries: []entry{}}
+	total := 0
+	err = fs.WalkDir(root.FS(), name, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case p == name:
+			return err
+		case err != nil:
+			return nil // a directory that cannot be read stands in the list all the same
+		}
+		if total++; len(result.Entries) < a.Limit {
+			result.Entries = append(result.Entries, entryOf(path.Join(dir.rel, relative(name, p)), d))
+		}
+		switch {
+		case total >= mostCounted:
+			return fs.SkipAll
+		case d.IsDir() && (!a.Recursive || d.Name() == ".git"):
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return outcome{}, missing(dir.rel, err)
+	}
+	result.Entries, _ = fit(result.Entries, s.chars(), func(e entry) int { return len(e.Path) + len(`{"path":"","type":"directory","bytes":1234},`) })
+	if left := total - len(result.Entries); left > 0 {
+		result.Truncated = &truncated{Entries: left}
+	}
+	return outcome{data: result}, nil
+}
+
+// relative is the part of a path below a directory.
+func relative(dir, p string) string {
+	if dir == "." {
+		return p
+	}
+	return p[len(dir)+1:]
+}
+
+func entryOf(p string, d fs.DirEntry) entry {
+	e := entry{Path: p, Type: "other"}
+	switch {
+	case d.IsDir():
+		e.Type = "directory"
+	case d.Type()&fs.ModeSymlink != 0:
+		e.Type = "link"
+	case d.Type().IsRegular():
+		e.Type = "file"
+		if info, err := d.Info(); err == nil {
+			size := info.Size()
+			e.Bytes = &size
+		}
+	}
+	return e
+}

@@ -1,0 +1,149 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+type modifyArgs struct {
+	Path   string
+	Edits  []edit
+	Diff   string
+	Reason string
+}
+
+// edit replaces one text by another.
+type edit struct {
+	Old, New string
+	All      bool
+}
+
+type modifyResult struct {
+	Path         string     `json:"path"`
+	Status       string     `json:"status"`
+	Replacements int        `json:"replacements,omitempty"`
+	Diff         string     `json:"diff,omitempty"`
+	Truncated    *truncated `json:"truncated,omitempty"`
+}
+
+func prepareModify(s *Set, p *Prepared, args json.RawMessage) error {
+	var a modifyArgs
+	if err := read(args, &a); err != nil {
+		return err
+	}
+	if (len(a.Edits) == 0) == (a.Diff == "") {
+		return invalid(errors.New("/: exactly one of edits and diff is wanted"))
+	}
+	if size := a.size(); size > maxContent {
+		return invalid(fmt.Errorf("/: has %d bytes of text, more than %d", size, maxContent))
+	}
+	file, err := s.locate(a.Path)
+	if err != nil {
+		return err
+	}
+	if err := file.writable(); err != nil {
+		return err
+	}
+	c, err := a.apply(file, p.again)
+	if err != nil {
+		return err
+	}
+	p.Effect, p.Category, p.Paths, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileWrite, []string{file.rel}, a.Reason
+	p.Preview = previewOf(file.rel, []byte(c.before), true, []byte(c.after))
+	p.run = func(context.Context) (outcome, error) { return s.modifyFile(file, a, p.again) }
+	return nil
+}
+
+func (a modifyArgs) size() int {
+	size := len(a.Diff)
+	for _, e := range a.Edits {
+		size += len(e.Old) + len(e.New)
+	}
+	return size
+}
+
+// change is what a call makes of a file.
+type change struct {
+	before, after string
+	count         int  // replacements
+	applied       bool // all of it was there already
+}
+
+// apply computes the change on the file as it is now.
+func (a modifyArgs) apply(file place, again bool) (change, error) {
+	content, err := file.load()
+	if err != nil {
+		return change{}, missing(file.rel, err)
+	}
+	c := change{before: string(content)}
+	if a.Diff != "" {
+		c.after, c.applied, err = applyDiff(c.before, a.Diff, again)
+	} else {
+		err = c.edit(a.Edits, again)
+	}
+	if err != nil {
+		return change{}, fmt.Errorf("%s: %w", file.rel, err)
+	}
+	if len(c.after) > maxFile {
+		return change{}, failed("%s would have %d bytes, more than %d", file.rel, len(c.after), maxFile)
+	}
+	return c, hides(c.before, c.after)
+}
+
+// edit makes the edits one after the other. With again, one whose old text is gone counts as made before.
+func (c *change) edit(edits []edit, again bool) error {
+	c.after = c.before
+	done := 0
+	for i, e := range edits {
+		n := strings.Count(c.after, e.Old)
+		switch {
+		case e.Old == e.New:
+			return failed("edit %d changes nothing: old and new are the same", i+1)
+		case again && made(c.after, e, n):
+			done++
+			continue
+		case n == 0:
+			return failed("edit %d: its old text is not in the file; read the file again and copy it exactly", i+1)
+		case n > 1 && !e.All:
+			return failed("edit %d: its old text is in the file %d times; give more of the text around it, or set all", i+1, n)
+		}
+		c.after, c.count = strings.ReplaceAll(c.after, e.Old, e.New), c.count+n
+		if len(c.after) > maxFile {
+			return failed("edit %d makes the file longer than %d bytes", i+1, maxFile)
+		}
+	}
+	c.applied = done == len(edits)
+	return nil
+}
+
+// made reports whether an edit that may have been made was made: its new text is there, and its old one only within it.
+func made(text string, e edit, found int) bool {
+	if e.New == "" {
+		return found == 0
+	}
+	return strings.Contains(text, e.New) && found == strings.Count(text, e.New)*strings.Count(e.New, e.Old)
+}
+
+func (s *Set) modifyFile(file place, a modifyArgs, again bool) (outcome, error) {
+	c, err := a.apply(file, again)
+	if err != nil {
+		return outcome{}, err
+	}
+	result := modifyResult{Path: file.rel, Status: "already applied"}
+	if c.applied {
+		return outcome{data: result}, nil
+	}
+	if err := file.save([]byte(c.after)); err != nil {
+		return outcome{}, missing(file.rel, err)
+	}
+	result.Status, result.Replacements = "modified", c.count
+	if !binary([]byte(c.before)) {
+		result.Diff, result.Truncated = cut(s.o.Redactor.Text(diff(file.rel, text([]byte(c.before)), text([]byte(c.after)))), min(s.chars(), sdk.MaxPreview))
+	}
+	return outcome{data: result, changed: []string{file.rel}}, nil
+}

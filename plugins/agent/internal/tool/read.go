@@ -1,0 +1,86 @@
+package tool
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+type readArgs struct {
+	Path          string
+	Offset, Limit int
+}
+
+type readResult struct {
+	Path      string     `json:"path"`
+	Content   *string    `json:"content,omitempty"`
+	Lines     int        `json:"lines"`
+	Offset    int        `json:"offset,omitempty"`
+	Unchanged bool       `json:"unchanged,omitempty"`
+	Truncated *truncated `json:"truncated,omitempty"`
+}
+
+func prepareRead(s *Set, p *Prepared, args json.RawMessage) error {
+	var a readArgs
+	if err := read(args, &a); err != nil {
+		return err
+	}
+	file, err := s.locate(a.Path)
+	if err != nil {
+		return err
+	}
+	p.Effect, p.Category, p.Paths = sdk.EffectNone, sdk.CategoryFileRead, []string{file.rel}
+	p.run = func(context.Context) (outcome, error) { return s.readFile(file, a) }
+	return nil
+}
+
+func (s *Set) readFile(file place, a readArgs) (outcome, error) {
+	content, err := file.load()
+	if err != nil {
+		return outcome{}, missing(file.rel, err)
+	}
+	if binary(content) {
+		return outcome{}, failed("%s is no text: %d bytes with zero bytes among them", file.rel, len(content))
+	}
+	key := fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d\x00%x", file.rel, a.Offset, a.Limit, sha256.Sum256(content))))[:24]
+	lines := splitLines(text(content))
+	result := readResult{Path: file.rel, Lines: len(lines), Offset: a.Offset}
+	if s.keeps(key) {
+		result.Unchanged = true
+		return outcome{data: result, key: key}, nil
+	}
+	from := min(max(a.Offset-1, 0), len(lines))
+	if a.Offset > 1 && from == len(lines) {
+		return outcome{}, failed("%s has %d lines, and none from %d on", file.rel, len(lines), a.Offset)
+	}
+	to := len(lines)
+	if a.Limit > 0 {
+		to = min(from+a.Limit, to)
+	}
+	shown := strings.Join(s.plainLines(lines)[from:to], "\n")
+	if to == len(lines) && bytes.HasSuffix(content, []byte("\n")) {
+		shown += "\n"
+	}
+	shown, result.Truncated = cut(shown, s.chars())
+	result.Content = &shown
+	return outcome{data: result, key: key}, nil
+}
+
+// binary reports whether a content is no text, as git decides it.
+func binary(content []byte) bool {
+	return bytes.IndexByte(content[:min(len(content), 8000)], 0) >= 0
+}
+
+// text is the content as it can stand in JSON.
+func text(content []byte) string {
+	if utf8.Valid(content) {
+		return string(content)
+	}
+	return strings.ToValidUTF8(string(content), "\uFFFD")
+}
