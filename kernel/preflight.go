@@ -77,8 +77,8 @@ func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
 	switch {
 	case err != nil:
 		return err
-	case s.state.Status.Final():
-		return terminal(s.name, s.state.Status)
+	case !s.mayGoOn(o):
+		return final(s.state, o)
 	case schedule.UsedUp(s.plan, s.state) != nil && !o.Force:
 		return usedUp(s.name, schedule.UsedUp(s.plan, s.state))
 	case from != nil && from.src != nil:

@@ -2,9 +2,11 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -37,6 +39,15 @@ func occupied(name string, status state.Status) error {
 func terminal(name string, status state.Status) error {
 	return refused(ErrTerminal, "session '%s' %s", name, ended(status)).
 		WithHint("use --force to restart it from the beginning in the same folder, or give another session name")
+}
+
+// final refuses to go on with a session that has ended.
+func final(st state.State, o ResumeOptions) error {
+	if o.Again == "" || st.Status != state.Completed {
+		return terminal(st.Session, st.Status)
+	}
+	return refused(ErrTerminal, "session '%s' %s", st.Session, ended(st.Status)).
+		WithHint("agent-pipelines review %s --node=%s --force does it again, and goes on from there", st.Session, o.Again)
 }
 
 // usedUp is why a run that has used up its time cannot go on without force.
@@ -76,6 +87,9 @@ func neverBegan(name string) error {
 
 // fits refuses a resume that does not fit how the session stands.
 func fits(p *plan.Plan, st state.State, o ResumeOptions) error {
+	if err := onceMore(p, st, o); err != nil {
+		return err
+	}
 	if err := sameRuns(st, o.Runs); err != nil || !o.SkipFailedStep {
 		return err
 	}
@@ -88,6 +102,36 @@ func fits(p *plan.Plan, st state.State, o ResumeOptions) error {
 	}
 	return refused(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
 		WithHint("agent-pipelines status %s shows the steps; leave --skip-failed-step out", st.Session)
+}
+
+// onceMore refuses to do a node again that cannot be.
+func onceMore(p *plan.Plan, st state.State, o ResumeOptions) error {
+	if o.Again == "" {
+		return nil
+	}
+	path := pathOf(p, o.Again)
+	if path == "" {
+		ids := make([]string, len(p.Nodes))
+		for i, n := range p.Nodes {
+			ids[i] = n.ID
+		}
+		return refused(ErrOptions, "session '%s' has no stage %q", st.Session, o.Again).WithHint("it has %s", strings.Join(ids, ", "))
+	}
+	if err := schedule.CanEnterAgain(p, st, path); err != nil {
+		return refused(ErrOptions, "%s cannot be done again in session '%s': %w", o.Again, st.Session, err).
+			WithHint("agent-pipelines status %s shows where it is; agent-pipelines resume %s goes on there", st.Session, st.Session)
+	}
+	return nil
+}
+
+// pathOf is the path of a node of the pipeline itself, "" for none.
+func pathOf(p *plan.Plan, id string) string {
+	for _, n := range p.Nodes {
+		if n.ID == id && id != "" {
+			return n.Path
+		}
+	}
+	return ""
 }
 
 // sameRuns refuses a number of runs that is not the one the session was started with; 0 is no word about it.

@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -137,10 +138,10 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 		return err
 	}
 	switch {
-	case s.state.Status.Final() && from != nil: // there is nothing to write for it
-		return terminal(s.name, s.state.Status)
-	case s.state.Status.Final():
-		return s.ended()
+	case !s.mayGoOn(o) && from != nil: // there is nothing to write for it
+		return final(s.state, o)
+	case !s.mayGoOn(o):
+		return s.ended(o)
 	}
 	if err := fits(s.plan, s.state, o); err != nil {
 		return err
@@ -162,8 +163,8 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if err := s.takeHold(ctx, from); err != nil {
 		return err
 	}
-	if s.state.Status.Final() { // by the kernel that was overtaken, until a moment ago
-		return s.ended()
+	if !s.mayGoOn(o) { // by the kernel that was overtaken, until a moment ago
+		return s.ended(o)
 	}
 	if err := s.takeMessages(ctx); err != nil { // to questions that resuming answers, if nobody did
 		return err
@@ -171,6 +172,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	text, then := s.resumed(ctx, o.Context)
 	if err := s.commit(ctx, event.New(event.SessionResumed, nil, "", event.SessionResumedData{
 		By: o.By, Context: text, Renew: used != nil, SkipFailedStep: o.SkipFailedStep, ResetCycles: o.ResetCycles,
+		Again: pathOf(s.plan, o.Again),
 	})); err != nil {
 		return err
 	}
@@ -183,10 +185,15 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	return s.reportSurvivors(ctx)
 }
 
+// mayGoOn reports whether the session has not ended, or is to be opened again.
+func (s *session) mayGoOn(o ResumeOptions) bool {
+	return !s.state.Status.Final() || s.state.Status == state.Completed && o.Reopen && o.Again != ""
+}
+
 // ended refuses a session that has ended for good. A crash after its last event may have left state.json
 // behind.
-func (s *session) ended() error {
-	return errors.Join(terminal(s.name, s.state.Status), s.rest())
+func (s *session) ended(o ResumeOptions) error {
+	return errors.Join(final(s.state, o), s.rest())
 }
 
 // awaitOvertaken gives the kernel whose session was taken by force the time to notice and to end its

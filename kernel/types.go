@@ -82,6 +82,11 @@ type ResumeOptions struct {
 	SkipFailedStep bool
 	// ResetCycles counts all cycles anew.
 	ResetCycles bool
+	// Again is the id of a node of the pipeline itself that is done once more, as a new visit with the feedback that it
+	// had: the one that the session rests at, or with Reopen any that ran in a session that is completed. The run goes on
+	// from there by the pipeline's edges. [ErrOptions] says why a node cannot be.
+	Again  string
+	Reopen bool
 	// By says who resumes, for the journal.
 	By string
 	// Force takes over a session that another kernel holds, and gives a run that has used up its guardrail the

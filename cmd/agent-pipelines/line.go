@@ -14,6 +14,7 @@ type line struct {
 	Loop     loopVerb      `cmd:"" help:"Run one stage as a loop of iterations."`
 	Pipeline pipelineVerb  `cmd:"" help:"Run a pipeline."`
 	Resume   resumeVerb    `cmd:"" help:"Go on with a paused, failed or crashed session."`
+	Review   reviewVerb    `cmd:"" help:"Have the work of a session reviewed once more."`
 	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`
 	Pause    pauseVerb     `cmd:"" help:"Ask a running session to pause."`
 	Abort    abortVerb     `cmd:"" help:"End a session for good."`

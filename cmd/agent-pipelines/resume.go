@@ -113,6 +113,9 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 				more = append(more, "--reset-cycles")
 			}
 			more = append(more, sandboxArguments(o.Sandbox)...)
+			if o.Again != "" {
+				return a.foreground("review", append(more, againArguments(o)...), []string{session})
+			}
 			return a.foreground("resume", more, []string{session})
 		},
 	})

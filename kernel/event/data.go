@@ -73,6 +73,8 @@ type SessionResumedData struct {
 	// SkipFailedStep: the steps that failed count as done; ResetCycles: all cycles are counted anew.
 	SkipFailedStep bool `json:"skip_failed_step,omitempty"`
 	ResetCycles    bool `json:"reset_cycles,omitempty"`
+	// Again is the path of a node that is entered once more, also where the run was complete.
+	Again string `json:"again,omitempty"`
 }
 
 // SessionPausedData says why the run waits.

@@ -175,13 +175,18 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	if s.Status != state.Running && !s.Status.CanBecome(state.Running) {
+	switch {
+	case d.Again != "":
+		if err := enterAgain(p, s, d.Again); err != nil {
+			return misfit(e, err.Error())
+		}
+	case s.Status != state.Running && !s.Status.CanBecome(state.Running):
 		return misfit(e, fmt.Sprintf("a session that is %s cannot be resumed", s.Status))
 	}
 	if d.ResetCycles {
 		s.Cycles, s.Returns = nil, 0
 	}
-	if n, ok := s.Nodes[s.At]; ok {
+	if n, ok := s.Nodes[s.At]; ok && d.Again == "" {
 		resumeNode(p, s, n, d)
 	}
 	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
@@ -191,6 +196,40 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &at
 	say(s, d.Context)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
+	return nil
+}
+
+// CanEnterAgain says why a node of the pipeline itself cannot be done once more at the will of a person, nil if it can:
+// the run is at it and rests, or is complete and has been there.
+func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
+	n, entered := s.Nodes[path]
+	found := p.Find(path)
+	switch {
+	case found == nil || p.Embedder(path) != "":
+		return fmt.Errorf("the pipeline has no node of its own at %s", path)
+	case !entered:
+		return fmt.Errorf("%s has not run yet", found.ID)
+	case s.Status == state.Completed:
+		return nil
+	case s.Status == state.Running || s.Status == state.Aborted:
+		return fmt.Errorf("the session is %s", s.Status)
+	case s.At != path:
+		return fmt.Errorf("the run is at %s", NameOf(p, s, p.Find(s.At)))
+	case len(flightsOf(path, n)) > 0:
+		return fmt.Errorf("an attempt of %s was cut off", found.ID)
+	}
+	return nil
+}
+
+// enterAgain lets the run go on with the node at path, as a new visit.
+func enterAgain(p *plan.Plan, s *state.State, path string) error {
+	if err := CanEnterAgain(p, *s, path); err != nil {
+		return err
+	}
+	n := s.Nodes[path]
+	n.Restart = &state.Restart{Reason: "a person wants it done again", Granted: true}
+	s.At, s.Nodes[path] = path, n
+	s.Gate = reopened(s.Gate, plan.PointSessionEnd)
 	return nil
 }
 
