@@ -400,3 +400,31 @@ func TestResumedAttempt(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// U176: of many checkpoints only what a resume may need stays on the disk.
+func TestCheckpointsDoNotPileUp(t *testing.T) {
+	works := writes(`{"summary":"s"}`)
+	b := newBench(t, nil)
+	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		for turn := range 50 {
+			if err := x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: fmt.Appendf(nil, "turn %d", turn)}); err != nil {
+				t.Error(err)
+			}
+		}
+		return works(ctx, req, x)
+	})
+	b.make(t.Context(), 1, 1)
+	var kept []string
+	for _, e := range b.records.events {
+		d, err := event.Decode[event.CheckpointData](e)
+		if err != nil || e.Type != event.Checkpoint {
+			continue
+		}
+		if blob, err := b.maker.Dir.ReadRef(d.Blob); err == nil {
+			kept = append(kept, string(blob))
+		}
+	}
+	if diff := cmp.Diff([]string{"turn 48", "turn 49"}, kept); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -35,6 +36,7 @@ type exchange struct {
 	last     Report
 	usage    *sdk.Usage
 	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
+	blobs    []string              // checkpoints that are on the disk, the newest last
 }
 
 // newExchange is for the attempt whose time and whose end are those of ctx.
@@ -43,6 +45,9 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt) *exchange 
 		attempt: a, known: map[string]state.Call{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
 		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl"},
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt"},
+	}
+	if c := a.loop().Checkpoint; c != nil {
+		x.blobs = []string{c.Blob.Path}
 	}
 	for _, c := range a.loop().Calls {
 		x.known[c.Call.CallID] = c
@@ -144,7 +149,27 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	return x.attempt.record(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref}))
+	if err := x.attempt.record(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref})); err != nil {
+		return err
+	}
+	return x.forgetBlob(ref)
+}
+
+// keptBlobs is how many checkpoints of an attempt stay on the disk: a night of turns would fill it. The last is what a
+// resume needs, the one before it what a state.json may still name.
+const keptBlobs = 2
+
+// forgetBlob removes the checkpoints that the newest one leaves nobody a use for.
+func (x *exchange) forgetBlob(newest event.Ref) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.blobs = append(slices.DeleteFunc(x.blobs, func(name string) bool { return name == newest.Path }), newest.Path)
+	if len(x.blobs) <= keptBlobs {
+		return nil
+	}
+	old := x.blobs[0]
+	x.blobs = x.blobs[1:]
+	return x.attempt.Dir.Remove(old)
 }
 
 // report commits an event that only informs; losing it is logged, not fatal.
