@@ -40,7 +40,7 @@ func (e *Engine) given(o RunOptions, now time.Time) (*source, error) {
 	}
 	name := orElse(o.Session, p.Session.Name)
 	if name == "" {
-		name = e.generatedName("", "", now)
+		name = e.generatedName("pipeline", now)
 	}
 	library := moveLibrary(p, libraryPaths(p.Session.Name), libraryPaths(name))
 	if len(library) > 0 && e.config.library == nil {

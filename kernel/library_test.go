@@ -112,6 +112,40 @@ func TestLibraryRuns(t *testing.T) {
 	}
 }
 
+// U303: a shipped pipeline runs by its name, and within another; the project's own of the same name goes before it.
+func TestLibraryPipeline(t *testing.T) {
+	root := project(t, "{name: two, nodes: [{id: a, pipeline: loop}]}")
+	library := shipped("v1")
+	library["pipelines/loop.yaml"] = &fstest.MapFile{Data: []byte("{name: loop, nodes: [{id: c, stage: tock}]}")}
+	var prompts []string
+	e := libraryEngine(t, root, library, prompted(&prompts, new(bool)))
+	r, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "loop", NamedAfter: true})
+	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "loop-") || !slices.Equal(prompts, []string{"tock of v1"}) {
+		t.Fatalf("%+v, %v, prompts %q", r, err, prompts)
+	}
+	if kept, err := os.ReadFile(filepath.Join(r.Dir, "pipeline.yaml")); err != nil || string(kept) != "{name: loop, nodes: [{id: c, stage: tock}]}" {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+	planned, err := os.ReadFile(filepath.Join(r.Dir, "plan.json"))
+	if err != nil || !strings.Contains(string(planned), `"path": "library:pipelines/loop.yaml"`) {
+		t.Errorf("plan %s, %v", planned, err)
+	}
+	if r, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two"}); err != nil || !r.Success || !strings.HasPrefix(r.Session, "pipeline-") || len(prompts) != 2 {
+		t.Errorf("embedded: %+v, %v", r, err)
+	}
+	targets, err := e.Lint(t.Context(), kernel.LintOptions{Pipelines: []string{"loop"}})
+	if err != nil || len(targets) != 1 || targets[0].File != "library:pipelines/loop.yaml" || targets[0].Name != "loop" || !targets[0].Passed {
+		t.Errorf("lint %+v, %v", targets, err)
+	}
+	own := filepath.Join(root, ".claude/pipelines/loop.yaml")
+	if err := os.WriteFile(own, []byte("{name: own, nodes: [{id: c, stage: tick}]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "loop", Session: "own"}); err != nil || prompts[len(prompts)-1] != "tick of v1" {
+		t.Errorf("the project's own: %v, prompts %q", err, prompts)
+	}
+}
+
 // DESIGN 5: a session that is resumed by a newer program, or by one that ships nothing, goes on with its
 // copies; started again, it takes what is shipped by then.
 func TestLibraryAfterAnUpgrade(t *testing.T) {

@@ -19,6 +19,8 @@ type LintOptions struct {
 	Files     []string // pipeline files, stage.yaml files, the folders of stages, .claude/config.yaml
 	// EveryStage and EveryPipeline stand for all the names of a kind.
 	EveryStage, EveryPipeline bool
+	// Commands win over those that the files say, as in [RunOptions].
+	Commands map[string]string
 }
 
 // LintTarget is a stage, a pipeline or the project's file of settings and what was found in it.
@@ -36,7 +38,7 @@ const (
 // asked for or has faults; with faults, the others are checked without it. A name that stands for nothing is a
 // [*NotFoundError].
 func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) {
-	l, config, err := e.linter(ctx)
+	l, config, err := e.linter(ctx, o.Commands)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,8 @@ func (e *Engine) hasProjectSettings() bool {
 	return err == nil || e.settings.project.found.HasErrors()
 }
 
-// linter makes a linter, and the target of the project's file of settings; one that has faults is not used.
-func (e *Engine) linter(ctx context.Context) (lint.Linter, LintTarget, error) {
+// linter makes a linter, with commands over those of the files, and the target of the project's file of settings; one that has faults is not used.
+func (e *Engine) linter(ctx context.Context, commands map[string]string) (lint.Linter, LintTarget, error) {
 	said := e.settings
 	configs, found, err := said.assign(ctx, e.host)
 	var faults Diagnostics
@@ -116,5 +118,5 @@ func (e *Engine) linter(ctx context.Context) (lint.Linter, LintTarget, error) {
 	if err != nil {
 		return lint.Linter{}, LintTarget{}, err
 	}
-	return lint.Linter{Request: e.compilation(RunOptions{}, known, said), Catalog: known}, lint.Config(settings.ProjectFile, own), nil
+	return lint.Linter{Request: e.compilation(RunOptions{Commands: commands}, known, said), Catalog: known}, lint.Config(settings.ProjectFile, own), nil
 }

@@ -52,9 +52,9 @@ func WithWorkDir(dir string) Option { return func(c *config) { c.workDir = dir }
 // AGENT_PIPELINES_ROOT does for the command. Default: none.
 func WithEngineRoot(dir string) Option { return func(c *config) { c.engineRoot = dir } }
 
-// WithLibrary ships stages with the program, as stages/<name>/stage.yaml with their prompts. The project's
-// stages of the same names win. A session keeps copies of those that it uses, and resumes with them
-// whatever the program ships by then. Default: none.
+// WithLibrary ships stages with the program, as stages/<name>/stage.yaml with their prompts, and pipelines, as
+// pipelines/<name>.yaml. The project's of the same names win. A session keeps copies of the stages that it uses, and
+// resumes with them whatever the program ships by then. Default: none.
 func WithLibrary(library fs.FS) Option { return func(c *config) { c.library = library } }
 
 // WithLogger sets where the engine and its plugins log. Default: nowhere.

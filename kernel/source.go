@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -141,7 +140,7 @@ const textName = "<text>"
 func (e *Engine) textSource(req compile.Request, o RunOptions) (*source, error) {
 	req.File, req.Text = textName, []byte(o.Text)
 	if req.Session == "" {
-		req.Session = e.generatedName("", "", req.Now)
+		req.Session = e.generatedName("pipeline", req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
@@ -157,15 +156,15 @@ func (e *Engine) pipelineSource(req compile.Request, o RunOptions) (*source, err
 	}
 	req.File = file
 	if req.Session == "" {
-		req.Session = e.generatedName(o.Pipeline, file, req.Now)
+		req.Session = e.generatedName(e.nameFor(o, file), req.Now)
 	}
 	r, err := compile.Pipeline(req)
 	if err != nil {
 		return nil, err
 	}
-	yaml, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("read pipeline: %w", err)
+	yaml, problem := req.ReadPipeline(file)
+	if problem != "" {
+		return nil, fmt.Errorf("read pipeline %s: %s", file, problem)
 	}
 	if e.askedByPath(o.Pipeline, file) {
 		file = o.Pipeline
@@ -177,14 +176,17 @@ func (e *Engine) askedByPath(asked, file string) bool {
 	return filepath.IsAbs(asked) || filepath.Join(e.config.workDir, asked) == file
 }
 
-// generatedName is the Bash engine's name for a pipeline's session, with a number behind it where two start
-// in one second: the file's name and the time for a pipeline that was asked for by its path, "pipeline" and
-// the time for one that was asked for by its name.
-func (e *Engine) generatedName(asked, file string, now time.Time) string {
-	word := "pipeline"
-	if e.askedByPath(asked, file) {
-		word = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+// nameFor is the first word of the made-up name of a pipeline's session. As the Bash engine has it, that is the file's
+// name for a pipeline that was asked for by its path, and "pipeline" for one that was asked for by its name.
+func (e *Engine) nameFor(o RunOptions, file string) string {
+	if o.NamedAfter || e.askedByPath(o.Pipeline, file) {
+		return strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	}
+	return "pipeline"
+}
+
+// generatedName is a word with the time, and with a number behind it where two sessions start in one second.
+func (e *Engine) generatedName(word string, now time.Time) string {
 	base := word + "-" + now.UTC().Format("20060102-150405")
 	name := base
 	for i := 2; ; i++ {

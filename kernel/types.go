@@ -30,6 +30,9 @@ type RunOptions struct {
 	// Session names the session. Default: the stage's name, the name that a plan was compiled for, or the
 	// pipeline's with the time.
 	Session string
+	// NamedAfter makes up the name of the session from that of the pipeline also where this was asked for by its name;
+	// without it, such a session is called pipeline-<time>, as the Bash engine has it.
+	NamedAfter bool
 	// Provider, Model, Context, Inputs and Commands win over what the files say.
 	Provider string
 	Model    string

@@ -13,6 +13,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
@@ -135,6 +136,7 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
 		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
 		kernel.WithDefaultProvider("claude"), // as the Bash engine
+		kernel.WithLibrary(library.Files()),
 	)
 	options = append(options, confining()...)
 	if a.mocked() {

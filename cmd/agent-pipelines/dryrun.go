@@ -37,9 +37,9 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		lint := kernel.LintOptions{Pipelines: []string{v.Name}}
+		lint := kernel.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
 		if o.Stage != "" {
-			lint = kernel.LintOptions{Stages: []string{v.Name}}
+			lint = kernel.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
 		}
 		targets, err := e.Lint(ctx, lint)
 		if err != nil {
@@ -66,7 +66,8 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 }
 
 func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
-	flags := runFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command, flowFlags: v.flowFlags}
+	given := givenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	flags := runFlags{givenFlags: given, flowFlags: v.flowFlags}
 	o, err := flags.options(a)
 	if err != nil {
 		return o, err

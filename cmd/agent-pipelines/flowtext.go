@@ -74,6 +74,9 @@ func stepsSaid(s *plan.Steps) string {
 
 // checkText is "tests: tests by go test ./..., before the work".
 func checkText(c plan.Check) string {
+	if c.LeftOut != "" {
+		return c.ID + ": left out, " + c.LeftOut
+	}
 	var config struct{ Type, Command, Path string }
 	_ = json.Unmarshal(c.Config, &config) // other shapes are the action's own
 	text := c.ID + ": " + orElse(config.Type, "of no type")

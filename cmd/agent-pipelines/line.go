@@ -13,6 +13,7 @@ type line struct {
 	Stage    stageVerb     `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
 	Loop     loopVerb      `cmd:"" help:"Run one stage as a loop of iterations."`
 	Pipeline pipelineVerb  `cmd:"" help:"Run a pipeline."`
+	Start    startVerb     `cmd:"" help:"Give a pipeline a request, here in this terminal."`
 	Resume   resumeVerb    `cmd:"" help:"Go on with a paused, failed or crashed session."`
 	Review   reviewVerb    `cmd:"" help:"Have the work of a session reviewed once more."`
 	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`

@@ -16,21 +16,21 @@ type resumeVerb struct {
 	Force          bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
 	SkipFailedStep bool   `help:"Count the steps that failed as done, and go on with what depends on them."`
 	ResetCycles    bool   `help:"Count the returns to earlier stages anew."`
-	resumePlace
+	herePlace
 	cleanedFlag
 	waitFlags
 	sandboxFlags
 }
 
-// resumePlace says where a session goes on.
-type resumePlace struct {
+// herePlace says where a session runs that runs in the foreground unless somebody says something else.
+type herePlace struct {
 	Foreground bool `hidden:"" aliases:"no-tmux" help:"The default."`
-	Detach     bool `help:"Go on in the background, as a process without a terminal."`
-	Tmux       bool `help:"Go on in the background, in a tmux session."`
+	Detach     bool `help:"Work in the background, as a process without a terminal."`
+	Tmux       bool `help:"Work in the background, in a tmux session."`
 }
 
 func (v *resumeVerb) run(ctx context.Context, a *app) error {
-	at := placeFlags(v.resumePlace)
+	at := placeFlags(v.herePlace)
 	place, err := at.said()
 	if err != nil {
 		return err

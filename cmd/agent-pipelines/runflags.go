@@ -11,13 +11,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// runFlags are the flags of the verbs that start a session.
-type runFlags struct {
+// givenFlags are what a session is given from outside its files.
+type givenFlags struct {
 	Provider string            `help:"Use this provider for all stages."`
 	Model    string            `help:"Use this model for all stages."`
 	Context  string            `help:"Text for the agents, in prompts as $${CONTEXT}."`
 	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input. May be given several times."`
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'. May be given several times."`
+}
+
+// runFlags are the flags of the verbs that start a session.
+type runFlags struct {
+	givenFlags
 
 	Force     bool `help:"Take over a session that another process holds; start a finished one again."`
 	Resume    bool `help:"Go on with the session instead of starting it."`

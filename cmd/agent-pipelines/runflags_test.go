@@ -35,7 +35,7 @@ func TestRunOptions(t *testing.T) {
 		want  kernel.RunOptions
 	}{
 		{"handed on", runFlags{}, handed},
-		{"flags", runFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Force: true, Command: map[string]string{"test": "make"}}, flagged},
+		{"flags", runFlags{givenFlags: givenFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := tt.flags.options(&app{console: environmentOf(env)})
@@ -121,8 +121,11 @@ func TestPlace(t *testing.T) {
 // D34: what another process is told makes the same options, even where values look like flags.
 func TestArguments(t *testing.T) {
 	want := runFlags{
-		Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
-		Command: map[string]string{"test": "make a=b", "lint": "x; y"}, Force: true, placeFlags: placeFlags{Foreground: true},
+		givenFlags: givenFlags{
+			Provider: "mock", Model: "-m", Context: "two\nlines, \"quoted\"; --force", Input: []string{"a b.md", "--x"},
+			Command: map[string]string{"test": "make a=b", "lint": "x; y"},
+		},
+		Force: true, placeFlags: placeFlags{Foreground: true},
 		waitFlags: waitFlags{Wait: true, Unattended: true},
 		flowFlags: flowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"a=b=90", "d=0.5"}, MaxCycles: 2},
 		sandboxFlags: sandboxFlags{
@@ -155,7 +158,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestIgnoredOnResume(t *testing.T) {
-	f := runFlags{Provider: "x", Input: []string{"a"}, Context: "c"}
+	f := runFlags{givenFlags: givenFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
 	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume()); diff != "" {
 		t.Error(diff)
 	}
@@ -163,7 +166,7 @@ func TestIgnoredOnResume(t *testing.T) {
 	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles; a resumed session keeps its plan.", flow.ignoredOnResume()); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&runFlags{Context: "c"}).ignoredOnResume(); got != "" {
+	if got := (&runFlags{givenFlags: givenFlags{Context: "c"}}).ignoredOnResume(); got != "" {
 		t.Errorf("got %q, but the context is used", got)
 	}
 }

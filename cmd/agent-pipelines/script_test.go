@@ -129,6 +129,11 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EXAMPLES", examples)
+	shipped, err := filepath.Abs("library")
+	if err != nil {
+		return err
+	}
+	env.Setenv("LIBRARY", shipped)
 	if err := privateTmux(env); err != nil {
 		return err
 	}

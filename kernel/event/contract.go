@@ -33,10 +33,12 @@ type CheckResultData struct {
 	Type       string         `json:"type"`
 	At         string         `json:"at"` // enter or exit
 	Passed     bool           `json:"passed"`
-	Reason     string         `json:"reason,omitempty"` // why it did not pass, one line
+	Reason     string         `json:"reason,omitempty"` // why it did not pass or was left out, one line
 	ExitCode   *int           `json:"exit_code,omitempty"`
 	Counts     map[string]int `json:"counts,omitempty"`
 	DurationMS int64          `json:"duration_ms"`
+	// LeftOut: nothing was measured, since the plan leaves the check out; it has Passed then, too.
+	LeftOut bool `json:"left_out,omitempty"`
 	// Facts is the file with all that the check says, nil where nothing was measured.
 	Facts   *Ref         `json:"facts,omitempty"`
 	Failure *FailureData `json:"failure,omitempty"`

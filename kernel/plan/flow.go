@@ -96,6 +96,10 @@ type Check struct {
 	Timeout   float64 `json:"timeout,omitempty"`    // seconds, 0: the action's own default
 	// Config is the configuration of the hook action check: type and its other keys, with ${COMMANDS.<key>} replaced.
 	Config json.RawMessage `json:"config"`
+	// Optional: where a command that it names is not known, it is left out.
+	Optional bool `json:"optional,omitempty"`
+	// LeftOut is why it is not made, "" for one that is.
+	LeftOut string `json:"left_out,omitempty"`
 }
 
 // When checks are made.

@@ -94,7 +94,7 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Place, e even
 			return // it was cut off, and is made again when the run goes on
 		}
 		l.Measured = append(l.Measured, state.Measurement{
-			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
+			ID: d.ID, At: moment, Passed: d.Passed && d.Failure == nil, LeftOut: d.LeftOut, Reason: d.Reason, Facts: d.Facts, Failure: d.Failure,
 		})
 		if _, left := nextCheck(n, moment, *l); left > 0 {
 			return

@@ -110,6 +110,8 @@ type Measurement struct {
 	At     string `json:"at"` // enter or exit
 	Passed bool   `json:"passed"`
 	Reason string `json:"reason,omitempty"`
+	// LeftOut: the plan leaves it out; it has Passed then, too.
+	LeftOut bool `json:"left_out,omitempty"`
 	// Facts is the file with all that it says.
 	Facts *event.Ref `json:"facts,omitempty"`
 	// Failure is why nothing could be measured.

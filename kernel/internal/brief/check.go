@@ -40,6 +40,8 @@ func (s Source) measured(n *plan.Node) []state.Measurement {
 // line is a check in one line.
 func line(n *plan.Node, m state.Measurement) string {
 	switch {
+	case m.LeftOut:
+		return n.ID + "/" + m.ID + ": left out, nothing was measured: " + oneLine(m.Reason)
 	case m.Passed:
 		return n.ID + "/" + m.ID + ": passed"
 	case m.Failure != nil:

@@ -38,6 +38,9 @@ type folder func(name string) (data []byte, shown, problem string)
 
 // besidePipeline is the folder of the pipeline file.
 func (c *compiler) besidePipeline(name string) (data []byte, shown, problem string) {
+	if c.pipelineDir == "" {
+		return nil, name, "a shipped pipeline has no files beside it"
+	}
 	return c.fromDisk(c.pipelineDir, name)
 }
 
@@ -57,15 +60,10 @@ func (c *compiler) besideStage(dir StageDir) folder {
 		}
 		file := path.Join(dir.Path, name)
 		if !strings.HasPrefix(file, dir.Path+"/") {
-			return nil, "library:" + file, "the file lies outside the stage"
+			return nil, shipped + file, "the file lies outside the stage"
 		}
-		f, err := c.Library.Open(file)
-		if err != nil {
-			return nil, "library:" + file, diagnostic.Problem(err)
-		}
-		defer closeQuietly(f)
-		data, problem = diagnostic.Read(f)
-		return data, "library:" + file, problem
+		data, problem = c.readLibrary(file)
+		return data, shipped + file, problem
 	}
 }
 

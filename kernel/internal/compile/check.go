@@ -1,8 +1,6 @@
 package compile
 
 import (
-	"path/filepath"
-
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -12,11 +10,8 @@ import (
 // Such a plan is for looking at, not for running.
 func CheckPipeline(req Request) (*plan.Plan, diagnostic.List) {
 	c := newCompiler(req)
-	file := req.File
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(req.Project, file)
-	}
-	data, problem := diagnostic.ReadFile(file)
+	file := req.absolute(req.File)
+	data, problem := req.ReadPipeline(file)
 	if problem != "" {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics

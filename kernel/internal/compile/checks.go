@@ -15,7 +15,7 @@ import (
 
 var (
 	// checkKeys are the kernel's own; everything else belongs to the hook action check.
-	checkKeys = []string{"id", "at", "files_from", "timeout"}
+	checkKeys = []string{"id", "at", "files_from", "optional", "timeout"}
 	checkID   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	// checkTypes are the dialect's names for types of the action.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
@@ -58,6 +58,7 @@ func (m mapping) check() plan.Check {
 	}
 	c.At = oneOf(m, "at", []string{plan.AtEnter, plan.AtExit})
 	c.FilesFrom, _ = m.text("files_from")
+	c.Optional = m.flag("optional")
 	m.required("type")
 	if m.has("run") && m.has("command") {
 		m.Errorf(m.key("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.what)
@@ -144,6 +145,12 @@ func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check
 			continue
 		}
 		m := c.checkTexts[&n.Checks[i]]
+		if name := unnamed(checks[i].Config, commands); checks[i].Optional && name != "" {
+			checks[i].LeftOut = fmt.Sprintf("no command %q is named", name)
+			m.Warnf(m.node.Pos, diagnostic.CodeLeftOut, fmt.Sprintf("name it: commands: {%s: …} in .claude/config.yaml, or --command %[1]s='…'", name),
+				"check %q is left out: %s", checks[i].ID, checks[i].LeftOut)
+			continue
+		}
 		for key, v := range config {
 			at := m.place(m.get(key))
 			if key == "command" {
@@ -156,6 +163,16 @@ func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check
 		}
 	}
 	return checks
+}
+
+// unnamed is the first command that a check names and that is none, or empty; "" where all are there.
+func unnamed(config json.RawMessage, commands map[string]string) string {
+	for _, reference := range commandName.FindAllSubmatch(config, -1) {
+		if name := string(reference[1]); strings.TrimSpace(commands[name]) == "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // withCommands replaces ${COMMANDS.<key>} in every text of a value.

@@ -13,7 +13,8 @@ import (
 // Request is what a compilation starts from.
 type Request struct {
 	Roots
-	// File is the pipeline file; a relative path is taken from the project. Stage ignores it.
+	// File is the pipeline file; a relative path is taken from the project, one of [Roots.FindPipeline] as it is. Stage
+	// ignores it.
 	File string
 	// Text is the pipeline instead of the file's content, as if it lay at File. Nil: the file is read.
 	Text []byte
@@ -111,15 +112,12 @@ func LibraryDir(session string) string {
 // Pipeline compiles a pipeline file. The error is a [diagnostic.List] that holds every fault and warning
 // found.
 func Pipeline(req Request) (*Result, error) {
-	file := req.File
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(req.Project, file)
-	}
+	file := req.absolute(req.File)
 	c := newCompiler(req)
 	if req.Text != nil {
 		return c.pipeline(file, req.Text)
 	}
-	data, problem := diagnostic.ReadFile(file)
+	data, problem := req.ReadPipeline(file)
 	if problem != "" {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil, c.diagnostics.Sorted()

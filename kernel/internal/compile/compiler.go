@@ -22,7 +22,7 @@ type compiler struct {
 	library     []string
 
 	// Of the pipeline file that is being compiled, and of those that embed it.
-	pipelineDir string
+	pipelineDir string // "" for a shipped one
 	open        []opened // the outermost first
 	mode        string   // the strictest so far
 
@@ -110,7 +110,7 @@ func (c *compiler) load(dir StageDir) *stage {
 // stageFile is the display name of a stage's stage.yaml.
 func (c *compiler) stageFile(dir StageDir) string {
 	if dir.Library {
-		return "library:" + path.Join(dir.Path, "stage.yaml")
+		return shipped + path.Join(dir.Path, "stage.yaml")
 	}
 	return c.display(filepath.Join(dir.Path, "stage.yaml"))
 }
@@ -119,12 +119,7 @@ func (c *compiler) readStage(dir StageDir) (data []byte, problem string) {
 	if !dir.Library {
 		return diagnostic.ReadFile(filepath.Join(dir.Path, "stage.yaml"))
 	}
-	f, err := c.Library.Open(path.Join(dir.Path, "stage.yaml"))
-	if err != nil {
-		return nil, diagnostic.Problem(err)
-	}
-	defer closeQuietly(f)
-	return diagnostic.Read(f)
+	return c.readLibrary(path.Join(dir.Path, "stage.yaml"))
 }
 
 // closeQuietly closes a file that was only read.

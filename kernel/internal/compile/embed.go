@@ -82,7 +82,7 @@ func (c *compiler) embedded(name string, at place) *plan.Plan {
 // embedFile compiles a file as it is embedded: by its own name, without what the command line says over
 // the outermost file.
 func (c *compiler) embedFile(file string) *plan.Plan {
-	data, problem := diagnostic.ReadFile(file)
+	data, problem := c.ReadPipeline(file)
 	if problem != "" {
 		c.document(c.display(file)).Errorf(start, diagnostic.CodeRead, "", "%s", problem)
 		return nil

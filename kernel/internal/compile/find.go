@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 )
 
 // Roots are the places where pipelines and stages are looked up. The zero value finds nothing.
@@ -19,7 +21,7 @@ type Roots struct {
 	// Engine is $AGENT_PIPELINES_ROOT: a folder with scripts/pipelines and scripts/stages. A
 	// relative path is taken from the project; may be empty.
 	Engine string
-	// Library holds the shipped stages as stages/<name>/stage.yaml; may be nil.
+	// Library holds the shipped stages as stages/<name>/stage.yaml and pipelines as pipelines/<name>.yaml; may be nil.
 	Library fs.FS
 }
 
@@ -52,8 +54,9 @@ func (e *NotFoundError) Hint() string {
 
 // FindPipeline returns the absolute path of a pipeline file, given its path or its name. The first
 // of these wins, each as it is and with .yaml behind it (a path only as it is): the path itself from
-// the project, .claude/pipelines, $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines. The
-// error is a [*NotFoundError].
+// the project, .claude/pipelines, $AGENT_PIPELINES_ROOT/scripts/pipelines, scripts/pipelines; then a shipped
+// one by its name, whose path begins with "library:" and is for [Roots.ReadPipeline]. The error is a
+// [*NotFoundError].
 func (r Roots) FindPipeline(name string) (string, error) { return r.findPipeline(name, "") }
 
 // findPipeline is [Roots.FindPipeline] for a name that a pipeline file in the folder beside says: that
@@ -66,6 +69,12 @@ func (r Roots) findPipeline(name, beside string) (string, error) {
 				return file, nil
 			}
 			missing.Searched = append(missing.Searched, r.display(file))
+		}
+		if r.Library != nil && !strings.Contains(name, "/") {
+			if file := path.Join("pipelines", strings.TrimSuffix(name, ".yaml")+".yaml"); isLibraryFile(r.Library, file) {
+				return shipped + file, nil
+			}
+			missing.Searched = append(missing.Searched, "the shipped pipelines")
 		}
 	}
 	missing.Nearest = nearest.Name(strings.TrimSuffix(name, ".yaml"), r.pipelines(beside))
@@ -87,7 +96,49 @@ func (r Roots) pipelineFiles(name, beside string) []string {
 	return files
 }
 
-// Pipelines lists the names of the pipelines in the lookup folders, sorted.
+// shipped stands before the path of a file of the library, in plans and messages, too.
+const shipped = "library:"
+
+// ReadPipeline reads the pipeline file at a path that [Roots.FindPipeline] has returned; problem says in words why it
+// cannot be read.
+func (r Roots) ReadPipeline(file string) (data []byte, problem string) {
+	name, ok := strings.CutPrefix(file, shipped)
+	if !ok {
+		return diagnostic.ReadFile(file)
+	}
+	return r.readLibrary(name)
+}
+
+// readLibrary reads a file of the library.
+func (r Roots) readLibrary(name string) (data []byte, problem string) {
+	if r.Library == nil {
+		return nil, "this program ships nothing"
+	}
+	f, err := r.Library.Open(name)
+	if err != nil {
+		return nil, diagnostic.Problem(err)
+	}
+	defer closeQuietly(f)
+	return diagnostic.Read(f)
+}
+
+// absolute is the path of a pipeline file from the project; that of a shipped one stays as it is.
+func (r Roots) absolute(file string) string {
+	if filepath.IsAbs(file) || strings.HasPrefix(file, shipped) {
+		return file
+	}
+	return filepath.Join(r.Project, file)
+}
+
+// folderOf is the folder of a pipeline file, "" for a shipped one, beside which nothing of the user's lies.
+func folderOf(file string) string {
+	if strings.HasPrefix(file, shipped) {
+		return ""
+	}
+	return filepath.Dir(file)
+}
+
+// Pipelines lists the names of the pipelines that [Roots.FindPipeline] finds, sorted.
 func (r Roots) Pipelines() []string { return r.pipelines("") }
 
 func (r Roots) pipelines(beside string) []string {
@@ -98,6 +149,12 @@ func (r Roots) pipelines(beside string) []string {
 			if name, ok := strings.CutSuffix(e.Name(), ".yaml"); ok && !e.IsDir() {
 				names = append(names, name)
 			}
+		}
+	}
+	if r.Library != nil {
+		entries, _ := fs.ReadDir(r.Library, "pipelines") // a library without pipelines has none
+		for _, e := range entries {
+			names = append(names, strings.TrimSuffix(e.Name(), ".yaml"))
 		}
 	}
 	return sortedUnique(names)

@@ -75,6 +75,43 @@ func TestPipelineNotFound(t *testing.T) {
 	}
 }
 
+// A shipped pipeline is found last, by its name alone.
+func TestFindShippedPipeline(t *testing.T) {
+	dir, roots := lookupRoots(t, "project/.claude/pipelines/own.yaml", "project/scripts/pipelines/both.yaml")
+	roots.Library = fstest.MapFS{
+		"pipelines/agent.yaml": {Data: []byte("name: shipped")}, "pipelines/both.yaml": {}, "stages/s/stage.yaml": {},
+	}
+	for name, want := range map[string]string{
+		"agent": "library:pipelines/agent.yaml", "agent.yaml": "library:pipelines/agent.yaml",
+		"both": filepath.Join(dir, "project/scripts/pipelines/both.yaml"),
+	} {
+		if got, err := roots.FindPipeline(name); err != nil || got != want {
+			t.Errorf("FindPipeline(%q) = %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if data, problem := roots.ReadPipeline("library:pipelines/agent.yaml"); string(data) != "name: shipped" || problem != "" {
+		t.Errorf("read %q, %q", data, problem)
+	}
+	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
+		t.Errorf("problem %q", problem)
+	}
+	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program ships nothing" {
+		t.Errorf("problem %q", problem)
+	}
+	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {
+		if got, err := roots.FindPipeline(name); err == nil {
+			t.Errorf("FindPipeline(%q) = %q", name, got)
+		}
+	}
+	var missing *compile.NotFoundError
+	if _, err := roots.FindPipeline("agnet"); !errors.As(err, &missing) || missing.Nearest != "agent" || missing.Searched[len(missing.Searched)-1] != "the shipped pipelines" {
+		t.Errorf("error %+v", err)
+	}
+	if diff := cmp.Diff([]string{"agent", "both", "own"}, roots.Pipelines()); diff != "" {
+		t.Errorf("Pipelines (-want +got):\n%s", diff)
+	}
+}
+
 func TestFindStage(t *testing.T) {
 	places := []string{"project/.claude/stages/s", "flows/stages/s", "engine/scripts/stages/s", "project/scripts/stages/s"}
 	for i, first := range places {

@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -209,6 +210,36 @@ func TestCommandsInChecks(t *testing.T) {
 	})
 	if want := `in.yaml:2:65: error[AP-YAML-217]: unknown command "" in ${COMMANDS.} (none is available; name it under commands:)`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A pipeline for many projects does not know their commands: an optional check without its command is left out, and
+// said to be.
+func TestOptionalChecks(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "p.yaml"), []byte(file("commands: {test: make, lint: x}", "nodes:",
+		"- {id: verify, prompt: x, checks: [{id: t, type: tests, run: '${COMMANDS.test}', optional: true}, {id: b, type: command, run: 'time ${COMMANDS.build}', optional: true}, {id: l, type: command, run: '${COMMANDS.lint}', optional: true}]}")))
+	r, err := compile.Pipeline(compile.Request{
+		Roots: compile.Roots{Project: dir}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+		Overrides: compile.Overrides{Commands: map[string]string{"lint": " "}}, // a command line can take one out
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []plan.Check{
+		{ID: "t", Config: json.RawMessage(`{"command":"make","type":"tests"}`), Optional: true},
+		{ID: "b", Config: json.RawMessage(`{"command":"time ${COMMANDS.build}","type":"command"}`), Optional: true, LeftOut: `no command "build" is named`},
+		{ID: "l", Config: json.RawMessage(`{"command":"${COMMANDS.lint}","type":"command"}`), Optional: true, LeftOut: `no command "lint" is named`},
+	}
+	if diff := cmp.Diff(want, r.Plan.Nodes[0].Checks); diff != "" {
+		t.Errorf("checks (-want +got):\n%s", diff)
+	}
+	warnings := []string{
+		`p.yaml:4:99: warning[AP-YAML-310]: check "b" is left out: no command "build" is named (name it: commands: {build: …} in .claude/config.yaml, or --command build='…')`,
+		`p.yaml:4:170: warning[AP-YAML-310]: check "l" is left out: no command "lint" is named (name it: commands: {lint: …} in .claude/config.yaml, or --command lint='…')`,
+	}
+	if diff := cmp.Diff(strings.Join(warnings, "\n"), r.Warnings.Error()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }
 

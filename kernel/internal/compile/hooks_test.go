@@ -136,7 +136,7 @@ func TestApprovalDiagnostics(t *testing.T) {
 			`p.yaml:8:28: error[AP-YAML-107]: stage "y" of block "b" cannot have require_human_approval: a person is asked after the block (say it on the block)`,
 		}},
 		"points that are never reached": {"name: a\nnodes: [{id: a, pipeline: inner.yaml}]\nhooks:\n  iteration_end: [{action: pause, stage: a}]\n  parallel_provider_start: [{action: pause}]\n  parallel_provider_end: []\n", []string{
-			`p.yaml:2:27: error[AP-YAML-206]: unknown pipeline "inner.yaml" (searched inner.yaml, .claude/pipelines/inner.yaml, .claude/pipelines/inner.yaml.yaml, inner.yaml.yaml, scripts/pipelines/inner.yaml, scripts/pipelines/inner.yaml.yaml)`,
+			`p.yaml:2:27: error[AP-YAML-206]: unknown pipeline "inner.yaml" (searched inner.yaml, .claude/pipelines/inner.yaml, .claude/pipelines/inner.yaml.yaml, inner.yaml.yaml, scripts/pipelines/inner.yaml, scripts/pipelines/inner.yaml.yaml, the shipped pipelines)`,
 			`p.yaml:4:42: warning[AP-YAML-303]: iteration_end is not called for node "a", which runs a pipeline (write the hook in that pipeline)`,
 			`p.yaml:5:3: warning[AP-YAML-303]: parallel_provider_start has no effect: the pipeline has no parallel block`,
 		}},

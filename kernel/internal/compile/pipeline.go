@@ -2,7 +2,6 @@ package compile
 
 import (
 	"maps"
-	"path/filepath"
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
@@ -49,7 +48,7 @@ func (c *compiler) commands(pipeline map[string]string) map[string]string {
 // having said why, where there is nothing to compile.
 func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	outer := c.pipelineDir
-	c.pipelineDir, c.open = filepath.Dir(file), append(c.open, opened{realPath(file), c.display(file)})
+	c.pipelineDir, c.open = folderOf(file), append(c.open, opened{realPath(file), c.display(file)})
 	defer func() { c.pipelineDir, c.open = outer, c.open[:len(c.open)-1] }()
 	p := c.head(c.display(file), data)
 	m, ok := parse(c.document(p.Source.Path), data)

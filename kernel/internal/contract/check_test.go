@@ -60,6 +60,19 @@ func TestCheck(t *testing.T) {
 }
 
 // Those at the entry belong to the visit, not to an iteration.
+// A check that the plan leaves out is in the journal, as what it is, and nothing is run for it.
+func TestCheckThatIsLeftOut(t *testing.T) {
+	b := checked(t, plan.Check{ID: "lint", Optional: true, LeftOut: `no command "lint" is named`, Config: json.RawMessage(`{"type":"command"}`)},
+		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			t.Error("the action was called")
+			return sdk.HookAnswer{}, nil
+		})
+	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, LeftOut: true, Reason: `no command "lint" is named`}
+	if diff := cmp.Diff(want, b.check("lint")); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestCheckAtTheEntry(t *testing.T) {
 	b := checked(t, plan.Check{ID: "before", At: plan.AtEnter, Config: json.RawMessage(`{"type":"command"}`)}, facts(`{"passed":true}`))
 	b.at.Iteration = 0

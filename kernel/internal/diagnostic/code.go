@@ -63,6 +63,7 @@ const (
 	CodeMismatch   Code = "AP-YAML-307" // a model goes to a provider that it was not named for
 	CodeAmbiguous  Code = "AP-YAML-308" // a name that stands for several things, of which one is taken
 	CodeUntrusted  Code = "AP-YAML-309" // a setting that a project may not make unless it is trusted
+	CodeLeftOut    Code = "AP-YAML-310" // an optional check without its command
 )
 
 // 4xx: advice of lint; a run does not look for it.

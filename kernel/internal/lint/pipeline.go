@@ -18,7 +18,7 @@ func (l Linter) pipeline(name, file string) Target {
 	p, found := compile.CheckPipeline(req)
 	found = refuseEmpty(found)
 	shown := l.Request.Display(file)
-	data, _ := diagnostic.ReadFile(file) // what cannot be read the compiler has reported
+	data, _ := l.Request.ReadPipeline(file) // what cannot be read the compiler has reported
 	root := tree(shown, data)
 	d := diagnostic.Document{File: shown, List: &found}
 	for i, item := range items(root, "nodes", "stages") {

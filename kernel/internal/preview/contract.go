@@ -26,6 +26,10 @@ func (w *walker) check(c schedule.Command) event.Event {
 		}
 		_ = json.Unmarshal(check.Config, &config) // what is no object has no type
 		d.Type, d.At = config.Type, orExit(check.At)
+		d.LeftOut, d.Reason = check.LeftOut != "", check.LeftOut
+	}
+	if d.LeftOut {
+		return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
 	}
 	if d.At == plan.AtExit && w.outcome(c.Place) == Fail {
 		d.Passed, d.Reason = false, "assumed to fail"
@@ -76,7 +80,7 @@ func planned(c schedule.Command) event.Event {
 func measured(l state.Loop) []json.RawMessage {
 	var checks []json.RawMessage
 	for _, m := range l.Measured {
-		if raw, err := json.Marshal(strategy.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason}); err == nil {
+		if raw, err := json.Marshal(strategy.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.LeftOut}); err == nil {
 			checks = append(checks, raw)
 		}
 	}

@@ -192,15 +192,17 @@ type Measured struct {
 	ID     string          `json:"id"`
 	At     string          `json:"at"` // enter or exit
 	Passed bool            `json:"passed"`
-	Reason string          `json:"reason,omitempty"` // why it did not pass
+	Reason string          `json:"reason,omitempty"` // why it did not pass or was left out
 	Error  string          `json:"error,omitempty"`  // why nothing could be measured
 	Facts  json.RawMessage `json:"facts,omitempty"`  // all that it says
+	// LeftOut: nothing was measured, since the plan leaves the check out; it has Passed then, too.
+	LeftOut bool `json:"left_out,omitempty"`
 }
 
 func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) {
 	var all []json.RawMessage
 	for _, m := range checks {
-		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason}
+		c := Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.LeftOut}
 		if m.Failure != nil {
 			c.Error = m.Failure.Message
 		}

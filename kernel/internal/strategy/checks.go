@@ -23,7 +23,8 @@ func (Checks) Describe() sdk.Component {
 	}
 }
 
-// Decide implements sdk.Termination. A node without such checks is an error: it would never end.
+// Decide implements sdk.Termination. A node without such checks, or whose checks are all left out, is an error: nothing
+// says when its work is done.
 func (Checks) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	made, missed := 0, []string{}
 	for _, raw := range req.Checks {
@@ -31,7 +32,7 @@ func (Checks) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, er
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return sdk.Decision{}, fmt.Errorf("read what a check measured: %w", err)
 		}
-		if c.At != plan.AtExit {
+		if c.At != plan.AtExit || c.LeftOut {
 			continue
 		}
 		if made++; !c.Passed {

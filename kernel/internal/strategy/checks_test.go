@@ -22,6 +22,8 @@ func TestChecks(t *testing.T) {
 		{"all passed", []string{`{"id":"a","at":"exit","passed":true}`, `{"id":"b","at":"exit","passed":true}`}, sdk.Decision{Action: sdk.DecisionStop, Reason: "checks passed"}},
 		{"some did not", []string{`{"id":"a","at":"exit","passed":true}`, `{"id":"b","at":"exit","passed":false}`, `{"id":"c","at":"exit","error":"no program"}`}, sdk.Decision{Action: sdk.DecisionContinue, Reason: "did not pass: b, c"}},
 		{"those at the entry do not count", []string{`{"id":"a","at":"enter","passed":false}`, `{"id":"b","at":"exit","passed":true}`}, sdk.Decision{Action: sdk.DecisionStop, Reason: "checks passed"}},
+		{"one is left out", []string{`{"id":"a","at":"exit","passed":true,"left_out":true}`, `{"id":"b","at":"exit","passed":false}`}, sdk.Decision{Action: sdk.DecisionContinue, Reason: "did not pass: b"}},
+		{"all are left out", []string{`{"id":"a","at":"exit","passed":true,"left_out":true}`}, sdk.Decision{Action: sdk.DecisionError, Reason: "no check was made after the iteration"}},
 		{"none", []string{`{"id":"a","at":"enter","passed":true}`}, sdk.Decision{Action: sdk.DecisionError, Reason: "no check was made after the iteration"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

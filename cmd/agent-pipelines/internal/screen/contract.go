@@ -268,6 +268,9 @@ func checked(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
+	if d.LeftOut {
+		return []string{fmt.Sprintf("○ Check %s left out: %s", Clean(d.ID), Clean(d.Reason))}
+	}
 	mark, reason := "✓", d.Reason
 	if !d.Passed {
 		mark = "✗"

@@ -97,6 +97,10 @@ func TestContract(t *testing.T) {
 			"check that cannot be made", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "build", Failure: &event.FailureData{Message: "no such program"}}),
 			[]string{"[VERIFY] ✗ Check build: no such program (0s)"},
 		},
+		{
+			"check that is left out", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "lint", Passed: true, LeftOut: true, Reason: "no command \"lint\" is named"}),
+			[]string{`[VERIFY] ○ Check lint left out: no command "lint" is named`},
+		},
 		{"check in a block", of(s.tell(event.CheckResult, "2", 1, event.CheckResultData{ID: "tests", Passed: true}), "left"), []string{"[WORK] left: ✓ Check tests (0s)"}},
 		{
 			"iteration that goes on", s.tell(event.IterationComplete, "1", 1, event.IterationCompleteData{Summary: "tried", Settlement: event.Settlement{Outcome: "fail", Message: "2 failed"}}),

@@ -1,0 +1,17 @@
+// Package library holds what the command ships: stages as stages/<name>/stage.yaml with prompt.md and, where they make an
+// artifact, its schema.yaml; pipelines as pipelines/<name>.yaml.
+//
+// They are files like those of any project, read by the same compiler; a project's own of the same name go before them.
+// Nothing here is code: to change what a stage does, change its files. docs/agent-loop.md explains them.
+package library
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed pipelines stages
+var files embed.FS
+
+// Files are the shipped files, by slash-separated names such as "stages/agent-plan/prompt.md".
+func Files() fs.FS { return files }

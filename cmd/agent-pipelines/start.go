@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// startVerb is `start <pipeline> "<request>"`.
+type startVerb struct {
+	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file: agent-loop, or one of your own."`
+	Request  string `arg:"" help:"What is wanted, in one argument; - reads it from standard input. Prompts have it as $${CONTEXT}."`
+
+	Session string `placeholder:"NAME" help:"The session's name. Default: that of the pipeline with the time."`
+	givenFlags
+	Force bool `help:"Take over a session that another process holds; start a finished one again."`
+	herePlace
+	waitFlags
+	flowFlags
+	sandboxFlags
+}
+
+// maxRequest bounds what is read from standard input, in bytes.
+const maxRequest = 1 << 20
+
+func (v *startVerb) run(ctx context.Context, a *app) error {
+	at := placeFlags(v.herePlace)
+	f := runFlags{
+		givenFlags: v.givenFlags, Force: v.Force, placeFlags: at, waitFlags: v.waitFlags, flowFlags: v.flowFlags, sandboxFlags: v.sandboxFlags,
+	}
+	if err := f.check(); err != nil {
+		return err
+	}
+	if v.Pipeline == "" {
+		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
+	}
+	request, err := a.request(v.Request)
+	if err != nil {
+		return err
+	}
+	if f.Context != "" {
+		request += "\n\n" + f.Context
+	}
+	f.Context = request
+	o, err := f.options(a)
+	if err != nil {
+		return err
+	}
+	o.Pipeline, o.Session, o.NamedAfter = v.Pipeline, v.Session, true
+	a.unattended = v.Unattended
+	if place, _ := at.said(); place == kernel.BackgroundUnset { // checked above
+		at.Foreground = true
+	}
+	return a.start(ctx, at, o, func(session string, more ...string) []string {
+		return a.foreground("pipeline", slices.Concat(f.arguments(o), more), []string{v.Pipeline, session})
+	}, "Compiling plan.json...")
+}
+
+// request is what a person wants: the argument, or what standard input holds.
+func (a *app) request(word string) (string, error) {
+	if word == "-" {
+		if a.stdin == nil {
+			return "", usageError("there is no standard input to read the request from", "give it as an argument")
+		}
+		text, err := io.ReadAll(io.LimitReader(a.stdin, maxRequest+1))
+		if err != nil {
+			return "", fmt.Errorf("read the request: %w", err)
+		}
+		word = string(text)
+	}
+	word = strings.TrimSpace(word)
+	switch {
+	case word == "":
+		return "", usageError("the request is empty", `say what is wanted: %s start agent-loop "make the failing test pass"`, program)
+	case len(word) > maxRequest:
+		return "", usageError("the request is longer than 1 MiB", "put what is long into files, and name them with --input")
+	case !utf8.ValidString(word):
+		return "", usageError("the request is no UTF-8 text", "convert it, or name a file with --input")
+	}
+	return word, nil
+}
