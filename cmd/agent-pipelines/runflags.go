@@ -28,13 +28,18 @@ type runFlags struct {
 	Resume    bool `help:"Go on with the session instead of starting it."`
 	Recompile bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
 
-	Mode string `placeholder:"MODE" group:"Isolation:" help:"Where models may be: open, burst (anywhere, with more patience), local-only, or airgapped (nor may tools reach the network). Files can only narrow it."`
+	modeFlag
 
 	placeFlags
 	cleanedFlag
 	waitFlags
 	flowFlags
 	sandboxFlags
+}
+
+// modeFlag says where models may be.
+type modeFlag struct {
+	Mode string `placeholder:"MODE" group:"Isolation:" help:"Where models may be: open, burst (anywhere, with more patience), local-only, or airgapped (nor may tools reach the network). Files can only narrow it."`
 }
 
 // check refuses combinations that contradict themselves, and what this version cannot do.

@@ -22,6 +22,7 @@ type startVerb struct {
 	herePlace
 	waitFlags
 	flowFlags
+	modeFlag
 	sandboxFlags
 }
 
@@ -31,7 +32,8 @@ const maxRequest = 1 << 20
 func (v *startVerb) run(ctx context.Context, a *app) error {
 	at := placeFlags(v.herePlace)
 	f := runFlags{
-		givenFlags: v.givenFlags, Force: v.Force, placeFlags: at, waitFlags: v.waitFlags, flowFlags: v.flowFlags, sandboxFlags: v.sandboxFlags,
+		givenFlags: v.givenFlags, Force: v.Force, placeFlags: at, waitFlags: v.waitFlags, flowFlags: v.flowFlags, modeFlag: v.modeFlag,
+		sandboxFlags: v.sandboxFlags,
 	}
 	if err := f.check(); err != nil {
 		return err
