@@ -25,8 +25,11 @@ func (f *effects) PlanSteps(_ context.Context, w run.Work) event.Event {
 	return f.planner.Steps(step.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
-// checkCheck asks the action that makes checks whether it would work with one of the node's.
+// checkCheck asks the action that makes checks whether it would work with one of the node's that is made.
 func (s *session) checkCheck(ctx context.Context, n *plan.Node, c plan.Check) error {
+	if c.LeftOut != "" {
+		return nil
+	}
 	action, err := s.components().HookAction(ctx, &plan.Hook{Action: plan.ActionCheck, Config: c.Config}, n)
 	if err != nil {
 		return err

@@ -281,9 +281,6 @@ func (s *session) preflight(ctx context.Context) error {
 		}
 		once(n, fmt.Sprint("strategy ", n.Termination, box), func() error { return s.checkStrategy(ctx, n) })
 		for _, c := range n.Checks {
-			if c.LeftOut != "" {
-				continue
-			}
 			once(n, fmt.Sprint("check ", string(c.Config), box), func() error {
 				if err := s.checkCheck(ctx, n, c); err != nil {
 					return fmt.Errorf("check %s: %w", c.ID, err)

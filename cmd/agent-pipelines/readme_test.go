@@ -21,6 +21,10 @@ func TestREADME(t *testing.T) {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, block(t, readme, "yaml"), 0o644)); err != nil {
 		t.Fatal(err)
 	}
+	agents, err := filepath.Abs("testdata/agent-loop.json") // of the shipped stages; the others answer without it
+	if err != nil {
+		t.Fatal(err)
+	}
 	commands := 0
 	for line := range strings.Lines(string(readme)) {
 		args, found := strings.CutPrefix(strings.TrimSpace(line), "agent-pipelines ")
@@ -32,12 +36,12 @@ func TestREADME(t *testing.T) {
 		if strings.HasPrefix(args, "resume") { // the run has been completed
 			want = int(exitTerminal)
 		}
-		if code, text := shell(t, root, "agent-pipelines "+args); code != want {
+		if code, text := shell(t, root, "MOCK_CONFIG='"+agents+"' agent-pipelines "+args); code != want {
 			t.Errorf("agent-pipelines %s: exit %d, want %d\n%s", args, code, want, text)
 		}
 	}
-	if commands != 4 {
-		t.Errorf("the README has %d commands, want the run, the status, the resume and the new plugin", commands)
+	if commands != 5 {
+		t.Errorf("the README has %d commands, want the request, the run, the status, the resume and the new plugin", commands)
 	}
 }
 

@@ -12,14 +12,14 @@ type reviewVerb struct {
 	Node    string `default:"review" placeholder:"NODE" help:"The stage that reviews. Default: review."`
 	Force   bool   `help:"Review a session again that is completed: it goes on from there as its pipeline says."`
 	Context string `help:"Text for the reviewer's prompt."`
-	resumePlace
+	herePlace
 	cleanedFlag
 	waitFlags
 	sandboxFlags
 }
 
 func (v *reviewVerb) run(ctx context.Context, a *app) error {
-	at := placeFlags(v.resumePlace)
+	at := placeFlags(v.herePlace)
 	place, err := at.said()
 	if err != nil {
 		return err

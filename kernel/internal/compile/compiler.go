@@ -22,7 +22,7 @@ type compiler struct {
 	library     []string
 
 	// Of the pipeline file that is being compiled, and of those that embed it.
-	pipelineDir string // "" for a shipped one
+	pipelineDir string   // "" for a shipped one
 	open        []opened // the outermost first
 	mode        string   // the strictest so far
 

@@ -1,0 +1,5 @@
+// Package calc calculates.
+package calc
+
+// Add returns the sum of a and b.
+func Add(a, b int) int { return a - b }
