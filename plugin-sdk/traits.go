@@ -11,7 +11,7 @@ type ProviderTraits struct {
 	// ModelChoice says which other names may be asked for. The zero value is [ModelsAny] without
 	// Models and [ModelsListed] with some.
 	ModelChoice ModelChoice `json:"model_choice,omitempty"`
-	// Locality is local or remote.
+	// Locality is local, remote, or as configured.
 	Locality Locality `json:"locality,omitempty"`
 
 	// ReasoningEffort: the provider understands an effort setting. Efforts are its words for it, the

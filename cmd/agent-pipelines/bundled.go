@@ -3,6 +3,7 @@ package main
 import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/acp"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/agent"
 	"github.com/dodo-digital/agent-pipelines/plugins/claude/claude"
 	"github.com/dodo-digital/agent-pipelines/plugins/codex/codex"
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/hooks"
@@ -19,6 +20,7 @@ var bundled = []struct {
 	plugin func(version string) sdk.Plugin
 }{
 	{"acp", acp.Plugin},
+	{"agent", agent.Plugin},
 	{"claude", claude.Plugin},
 	{"codex", codex.Plugin},
 	{"hooks", hooks.Plugin},

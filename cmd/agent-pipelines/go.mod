@@ -7,6 +7,7 @@ require (
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/acp v0.1.0
+	github.com/dodo-digital/agent-pipelines/plugins/agent v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/claude v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/codex v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/hooks v0.1.0
@@ -21,10 +22,35 @@ require (
 )
 
 require (
+	github.com/anthropics/anthropic-sdk-go v1.84.0 // indirect
+	github.com/aymanbagabas/go-udiff v0.4.1 // indirect
+	github.com/bahlo/generic-list-go v0.2.0 // indirect
+	github.com/bluekeyes/go-gitdiff v0.9.0 // indirect
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
+	github.com/buger/jsonparser v1.1.2 // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coder/acp-go-sdk v0.13.0 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/invopop/jsonschema v0.14.0 // indirect
+	github.com/openai/openai-go/v3 v3.95.0 // indirect
+	github.com/pb33f/ordered-map/v2 v2.3.1 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1 // indirect
+	github.com/tidwall/gjson v1.20.0 // indirect
+	github.com/tidwall/match v1.1.1 // indirect
+	github.com/tidwall/pretty v1.2.1 // indirect
+	github.com/tidwall/sjson v1.2.5 // indirect
 	github.com/tiktoken-go/tokenizer v0.10.0 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel v1.45.0 // indirect
+	go.opentelemetry.io/otel/metric v1.45.0 // indirect
+	go.opentelemetry.io/otel/trace v1.45.0 // indirect
+	go.yaml.in/yaml/v4 v4.0.0-rc.2 // indirect
+	golang.org/x/sync v0.23.0 // indirect
+	mvdan.cc/sh/v3 v3.14.1 // indirect
 )
 
 require (
@@ -56,6 +82,7 @@ replace (
 	github.com/dodo-digital/agent-pipelines/kernel => ../../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
 	github.com/dodo-digital/agent-pipelines/plugins/acp => ../../plugins/acp
+	github.com/dodo-digital/agent-pipelines/plugins/agent => ../../plugins/agent
 	github.com/dodo-digital/agent-pipelines/plugins/claude => ../../plugins/claude
 	github.com/dodo-digital/agent-pipelines/plugins/codex => ../../plugins/codex
 	github.com/dodo-digital/agent-pipelines/plugins/hooks => ../../plugins/hooks

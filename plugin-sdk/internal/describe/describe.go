@@ -124,8 +124,8 @@ func checkComponent(c sdk.Component, taken map[wire.Ref]bool) []error {
 // checkTraits looks at the words alone: what they claim is for package plugintest to try.
 func checkTraits(t sdk.ProviderTraits) []string {
 	var faults []string
-	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote}, t.Locality) {
-		faults = append(faults, fmt.Sprintf("locality %q; want local or remote", t.Locality))
+	if !slices.Contains([]sdk.Locality{"", sdk.LocalityLocal, sdk.LocalityRemote, sdk.LocalityConfigured}, t.Locality) {
+		faults = append(faults, fmt.Sprintf("locality %q; want local, remote or configured", t.Locality))
 	}
 	if !slices.Contains([]sdk.ModelChoice{"", sdk.ModelsAny, sdk.ModelsListed, sdk.ModelsConfigurable}, t.ModelChoice) {
 		faults = append(faults, fmt.Sprintf("model_choice %q; want any, listed or configurable", t.ModelChoice))

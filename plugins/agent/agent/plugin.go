@@ -1,29 +1,104 @@
 package agent
 
 import (
+	"cmp"
 	"context"
+	_ "embed"
+	"os"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
+
+const name = "agent"
+
+//go:embed config.schema.json
+var configSchema []byte
 
 // Plugin is the plugin agent-plugin-agent. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
-	return sdk.Plugin{Name: "agent", Version: version, Providers: []sdk.Provider{NewProvider()}}
+	return sdk.Plugin{Name: name, Version: version, Providers: []sdk.Provider{NewProvider(os.Environ)}}
 }
 
-// Provider is the provider agent. It is safe for concurrent use.
-type Provider struct{}
+// Provider is the provider agent. It is safe for concurrent use: an attempt shares nothing with another one.
+type Provider struct {
+	environ func() []string
+}
 
-// NewProvider returns the provider.
-func NewProvider() *Provider { return &Provider{} }
+// NewProvider returns a provider that takes keys from the environment that environ returns, usually os.Environ, and
+// starts commands in it, without the keys.
+func NewProvider(environ func() []string) *Provider { return &Provider{environ: environ} }
 
 // Describe implements [sdk.Provider].
 func (*Provider) Describe() sdk.Component {
-	return sdk.Component{Name: "agent", Summary: "works with tools of its own on any model", Provider: &sdk.ProviderTraits{Locality: sdk.LocalityConfigured}}
+	return sdk.Component{
+		Name:         name,
+		Summary:      "a model with tools of its own: Ollama, LM Studio, llama.cpp, vLLM, OpenAI, Anthropic",
+		ConfigSchema: configSchema,
+		Needs:        &sdk.Needs{Network: true},
+		Provider: &sdk.ProviderTraits{
+			Locality: sdk.LocalityConfigured, ReasoningEffort: true, GatedTools: true,
+			Usage: sdk.ReportsAlways, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
+		},
+	}
 }
 
-// Execute implements [sdk.Provider].
-func (*Provider) Execute(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
-	return sdk.ExecuteResult{}, failure.New(failure.ProviderFailed, "this build has no model yet")
+// Validate refuses a configuration that cannot work, and a service that the mode does not allow. It opens no connection.
+func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return err
+	}
+	if _, err := c.model(req.Model); err != nil {
+		return err
+	}
+	_, err = c.endpoint(req.Mode, p.environ())
+	return err
+}
+
+// model is the one that the pipeline names, or the configuration.
+func (c Config) model(asked string) (string, error) {
+	if m := cmp.Or(asked, c.Model); m != "" {
+		return m, nil
+	}
+	return "", failure.New(failure.ConfigInvalid, "provider %s needs a model", name).
+		WithHint("write `model` beside the provider in the pipeline, or model in config.yaml under providers.%s.config", name)
+}
+
+// endpoint is the service, with its secrets out of env, if the mode allows it.
+func (c Config) endpoint(mode sdk.Mode, env []string) (model.Endpoint, error) {
+	networks, err := c.networks()
+	if err != nil {
+		return model.Endpoint{}, err
+	}
+	e := model.Endpoint{
+		API: c.API, BaseURL: c.BaseURL, Headers: map[string]string{},
+		Reach: model.Reach{Local: mode.Local(), Networks: networks, Mode: string(mode)},
+	}
+	if err := e.Check(); err != nil {
+		return e, err
+	}
+	if e.Key, err = secret(env, c.APIKeyEnv, "api_key_env"); err != nil {
+		return e, err
+	}
+	for header, variable := range c.Headers {
+		if e.Headers[header], err = secret(env, variable, "headers."+header); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// secret is the value of a variable that has to have one, "" for no variable.
+func secret(env []string, variable, key string) (string, error) {
+	if variable == "" {
+		return "", nil
+	}
+	if value := cliagent.Getenv(env, variable); value != "" {
+		return value, nil
+	}
+	return "", invalid("%s: the environment variable %s is not set", key, variable).
+		WithHint("export %s=...; where policy.env lists variables, it has to list this one", variable)
 }

@@ -86,6 +86,9 @@ func chatMessages(m Message) []openai.ChatCompletionMessageParamUnion {
 		for _, r := range m.Results {
 			each = append(each, openai.ToolMessage(r.Text, r.CallID))
 		}
+		if m.Text != "" {
+			each = append(each, openai.UserMessage(m.Text))
+		}
 		return each
 	case Assistant:
 		said := openai.ChatCompletionAssistantMessageParam{}

@@ -41,7 +41,7 @@ type Tool struct {
 // Role says whose message it is.
 type Role string
 
-// The roles. A message of role tool has results and nothing else.
+// The roles. A message of role tool has results, and may have text of the user's behind them.
 const (
 	User      Role = "user"
 	Assistant Role = "assistant"

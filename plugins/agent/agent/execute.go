@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/loop"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
+)
+
+// How often a request to the service is made again that failed for a moment (REQUIREMENTS K26, K4).
+const (
+	modelRetries = 3
+	burstRetries = 5
+)
+
+// Execute implements [sdk.Provider].
+func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "the agent was not done after %s", req.Timeout).
+			WithHint("raise policy.timeout, or give the agent less to do at once"))
+		defer cancel()
+	}
+	if ctx.Err() != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeInfrastructure}, context.Cause(ctx)
+	}
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
+	}
+	name, err := c.model(req.Model)
+	if err != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
+	}
+	env := cliagent.Environ(p.environ(), req.Environment)
+	service, err := c.endpoint(req.Mode, env)
+	if err != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
+	}
+	client, closeIdle, err := model.New(service)
+	if err != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, err
+	}
+	defer closeIdle()
+	w := c.work(req, x, client, name)
+	w.Redactor = redact.New(env).Knowing(known(service)).Agent() // what tools say is about programs
+	if req.Purpose == sdk.PurposeQuestion {
+		return loop.Answer(ctx, w)
+	}
+	tools, err := tool.NewSet(c.tools(req, x, p.environ(), w.Redactor))
+	if err != nil {
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeFailed}, failure.New(failure.ProviderFailed, "open the workspace: %w", err)
+	}
+	defer func() { _ = tools.Close() }() // what was written is on disk already
+	w.Tools = toolset{tools}
+	return loop.Run(ctx, w)
+}
+
+// work is the attempt as the loop wants it, but for its tools.
+func (c Config) work(req sdk.ExecuteRequest, x sdk.Exchange, client model.Client, name string) loop.Work {
+	w := loop.Work{
+		Request: req, Exchange: x, Client: client, Model: name, Effort: c.Effort, System: c.System,
+		MaxTurns: value(c.MaxTurns, defaultTurns), MaxTokens: value(c.MaxOutputTokens, 0), Retries: modelRetries, Idle: req.IdleTimeout,
+	}
+	if req.Mode == sdk.ModeBurst {
+		w.Retries, w.Idle = burstRetries, 2*w.Idle
+	}
+	if price, known := c.Prices[name]; known {
+		w.Price = price.cost
+	}
+	return w
+}
+
+// tools are those of an attempt. The variables with the service's secrets are not for commands.
+func (c Config) tools(req sdk.ExecuteRequest, x sdk.Exchange, env []string, redactor *redact.Redactor) tool.Options {
+	secrets := append(slices.Collect(maps.Values(c.Headers)), c.APIKeyEnv)
+	o := tool.Options{
+		Root: req.WorkDir, Allowed: req.Tools.AllowedCommands, Timeout: req.Tools.CommandTimeout, ResultTokens: req.Tools.MaxResultTokens,
+		Environ: without(env, secrets), Given: req.Environment, Redactor: redactor, Offline: req.Mode == sdk.ModeAirgapped, Grace: req.Grace,
+		Reports:  []string{req.Paths.Context, req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
+		Progress: func(message string) { x.Progress(sdk.Progress{Message: message}) },
+		Retry:    []time.Duration{},
+	}
+	for i := range value(c.ToolRetries, defaultToolRetries) {
+		o.Retry = append(o.Retry, time.Second<<i)
+	}
+	if req.Mode == sdk.ModeBurst {
+		if o.Timeout == 0 {
+			o.Timeout = tool.DefaultTimeout
+		}
+		o.Timeout = min(2*o.Timeout, tool.MaxTimeout)
+	}
+	return o
+}
+
+// known are the secrets of a service as variables that a redactor takes for secret by their names.
+func known(e model.Endpoint) []string {
+	all := []string{"SERVICE_API_KEY=" + e.Key}
+	for _, value := range e.Headers {
+		all = append(all, "SERVICE_SECRET="+value)
+	}
+	return all
+}
+
+// without is an environment without some of its variables.
+func without(env, names []string) []string {
+	var rest []string
+	for _, entry := range env {
+		if !slices.ContainsFunc(names, func(n string) bool { return n != "" && len(entry) > len(n) && entry[:len(n)+1] == n+"=" }) {
+			rest = append(rest, entry)
+		}
+	}
+	return rest
+}
+
+func value(given *int, otherwise int) int {
+	if given == nil {
+		return otherwise
+	}
+	return *given
+}

@@ -1,0 +1,53 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/loop"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
+)
+
+// toolset is the tools as the loop meets them.
+type toolset struct{ set *tool.Set }
+
+// Definitions implements [loop.Tools].
+func (t toolset) Definitions() []model.Tool {
+	var all []model.Tool
+	for _, d := range t.set.Definitions() {
+		all = append(all, model.Tool{Name: d.Name, Description: d.Description, Parameters: d.Parameters})
+	}
+	return all
+}
+
+// Keep implements [loop.Tools].
+func (t toolset) Keep(keys []string) { t.set.Keep(keys) }
+
+// Prepare implements [loop.Tools].
+func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.Prepared, *loop.Refusal) {
+	prepare := t.set.Prepare
+	if again {
+		prepare = t.set.PrepareAgain
+	}
+	p, err := prepare(name, args)
+	if err != nil {
+		var r *tool.Refusal
+		if !errors.As(err, &r) {
+			r = &tool.Refusal{Status: sdk.ToolError, Code: tool.CodeFailed, Message: err.Error()}
+		}
+		return loop.Prepared{}, &loop.Refusal{Status: r.Status, Code: r.Code, Message: r.Message}
+	}
+	return loop.Prepared{
+		Call: sdk.ToolCall{
+			Tool: p.Tool, Args: p.Args, Effect: p.Effect, Category: p.Category, Paths: p.Paths,
+			Command: p.Command, Preview: p.Preview, Reason: p.Reason,
+		},
+		Run: func(ctx context.Context) loop.Done {
+			r := p.Run(ctx)
+			return loop.Done{Status: r.Status, Code: r.Code, Data: r.Data, Changed: r.Changed, Key: r.Key}
+		},
+	}, nil
+}

@@ -1,0 +1,347 @@
+package loop
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+)
+
+// result reads result.json.
+func result(t *testing.T, w Work) map[string]any {
+	t.Helper()
+	return object(w.Request.Paths.Result)
+}
+
+// told is the text of the results and notes that the n-th request showed last.
+func told(s *scripted, n int) string {
+	messages := s.requests[n-1].Messages
+	last := messages[len(messages)-1]
+	text := last.Text
+	for _, r := range last.Results {
+		text += "\n" + r.Text
+	}
+	return text
+}
+
+func TestOrder(t *testing.T) { // U163, U168, U179
+	s := &scripted{replies: []model.Reply{
+		says("a", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "search_code", `{}`, "write_file", `{"path":"c"}`, "read_file", `{"path":"c"}`),
+		says("", "finish", success),
+	}}
+	w, j, e := bench(t, s, nil)
+	e.hold = make(chan struct{}) // the three reads meet, or the test hangs
+	got, err := Run(t.Context(), w)
+	if err != nil || got.Outcome != sdk.OutcomeSucceeded {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	if e.most != 3 {
+		t.Errorf("%d calls at once", e.most)
+	}
+	var ids []string
+	for _, c := range j.calls() {
+		ids = append(ids, c.CallID)
+	}
+	if diff := cmp.Diff([]string{"t1.1-c1", "t1.2-c2", "t1.3-c3", "t1.4-c4", "t1.5-c5"}, ids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]any{"c"}, result(t, w)["work"].(map[string]any)["files_touched"]); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if *got.Usage.InputTokens != 200 || *got.Usage.OutputTokens != 20 || got.Usage.CostUSD != nil || got.Model != "m" {
+		t.Errorf("usage %+v, model %s", got.Usage, got.Model)
+	}
+	// intent, effect and result are on record before the model is asked again (U176)
+	if n := len(j.checkpoints()); n != 3 {
+		t.Errorf("%d checkpoints", n)
+	}
+}
+
+func TestTurnLimit(t *testing.T) { // U164
+	tests := []struct {
+		name   string
+		change func(*Work)
+		turns  int
+	}{
+		{"of a step", func(w *Work) { w.Request.StepID = "s1" }, 10},
+		{"as the request says", func(w *Work) { w.Request.StepID, w.Request.MaxTurns = "s1", 4 }, 4},
+		{"of the provider", func(w *Work) { w.MaxTurns = 7 }, 7},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &scripted{replies: []model.Reply{says("", "read_file", `{"path":"a"}`)}}
+			w, _, e := bench(t, s, tt.change)
+			got, err := Run(t.Context(), w)
+			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || got.Outcome != sdk.OutcomeFailed {
+				t.Fatalf("%+v, error %v", got, err)
+			}
+			if len(s.requests) != tt.turns || e.did[`read_file{"path":"a"}`] != tt.turns {
+				t.Errorf("%d turns, effects %v", len(s.requests), e.did)
+			}
+			if last := told(s, tt.turns); !strings.Contains(last, "one turn left") {
+				t.Errorf("before the last turn the model is told %q", last)
+			}
+		})
+	}
+}
+
+func TestBadCallsAreToldToTheModel(t *testing.T) { // U169, U174
+	bad := says("", "read_file", `{}`, "no_such_tool", `{"a":1}`, "write_file", `{"path":"../x"}`)
+	bad.Calls[0].Malformed = `{"path": "a`
+	s := &scripted{replies: []model.Reply{bad, says("", "finish", success)}}
+	w, j, e := bench(t, s, nil)
+	e.refuse = map[string]*Refusal{"write_file": {sdk.ToolDenied, codeOutside, "../x is outside the workspace"}}
+	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	for _, want := range []string{"no JSON object", "ACODE-EXEC-007", "no tool no_such_tool", "ACODE-EXEC-004", "outside the workspace"} {
+		if !strings.Contains(told(s, 2), want) {
+			t.Errorf("the model is not told %q: %s", want, told(s, 2))
+		}
+	}
+	var observed []string
+	for _, entry := range j.events {
+		if entry.observedOf != nil {
+			observed = append(observed, entry.observedOf.CallID+" "+string(entry.observedOf.Status))
+		}
+	}
+	if diff := cmp.Diff([]string{"t1.1-c1 error", "t1.2-c2 error", "t1.3-c3 denied"}, observed); diff != "" {
+		t.Errorf("journal (-want +got):\n%s", diff)
+	}
+	if len(j.calls()) != 0 {
+		t.Errorf("the kernel was asked about %v", j.calls())
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	verdicts := map[string]sdk.Verdict{
+		"write_file":   {Action: sdk.VerdictDeny, Reason: "not here"},
+		"delete_file":  {Action: sdk.VerdictSkip, Reason: "leave it"},
+		"run_terminal": {Action: sdk.VerdictRun, Reason: "but be quick"},
+	}
+	s := &scripted{replies: []model.Reply{
+		says("", "write_file", `{"path":"a"}`, "delete_file", `{"path":"b"}`, "run_terminal", `{"command":"make"}`),
+		says("", "finish", success),
+	}}
+	w, j, e := bench(t, s, nil)
+	j.verdict = func(c sdk.ToolCall) sdk.Verdict { return verdicts[c.Tool] }
+	if _, err := Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, e.did); diff != "" {
+		t.Errorf("effects (-want +got):\n%s", diff)
+	}
+	for _, want := range []string{"not allowed: not here", "leave it", "ACODE-EXEC-005", "but be quick"} {
+		if !strings.Contains(told(s, 2), want) {
+			t.Errorf("the model is not told %q: %s", want, told(s, 2))
+		}
+	}
+	var statuses []sdk.ToolStatus
+	for _, entry := range j.events {
+		if entry.result != nil {
+			statuses = append(statuses, entry.result.Status)
+		}
+	}
+	slices.Sort(statuses)
+	if diff := cmp.Diff([]sdk.ToolStatus{sdk.ToolDenied, sdk.ToolDenied, sdk.ToolSuccess}, statuses); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	outside := map[string]*Refusal{"write_file": {sdk.ToolDenied, codeOutside, "outside the workspace"}}
+	deny := func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"} }
+	const fail = `{"outcome":"fail","summary":"it does not go"}`
+	tests := []struct {
+		name    string
+		refuse  map[string]*Refusal
+		verdict func(sdk.ToolCall) sdk.Verdict
+		calls   []string
+		last    string
+		turns   int
+		want    failure.Kind
+	}{
+		{"outside, then fail", outside, nil, []string{"write_file", `{}`}, fail, 0, failure.SandboxViolation},
+		{"denied, then fail", nil, deny, []string{"write_file", `{}`}, fail, 0, failure.ApprovalDenied},
+		{"outside, then denied", outside, deny, []string{"write_file", `{}`, "run_terminal", `{}`}, fail, 0, failure.ApprovalDenied},
+		{"outside, then no turns left", outside, nil, []string{"write_file", `{}`}, "", 3, failure.SandboxViolation},
+		{"denied, then no turns left", nil, deny, []string{"write_file", `{}`}, "", 3, failure.ApprovalDenied},
+		{"nothing refused", nil, nil, []string{"write_file", `{}`}, fail, 0, ""},
+		{"outside, then success", outside, nil, []string{"write_file", `{}`}, success, 0, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &scripted{replies: []model.Reply{says("", tt.calls...)}}
+			if tt.last != "" {
+				s.replies = append(s.replies, says("", "finish", tt.last))
+			}
+			w, j, e := bench(t, s, func(w *Work) { w.Request.MaxTurns = tt.turns })
+			e.refuse, j.verdict = tt.refuse, tt.verdict
+			got, err := Run(t.Context(), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kind failure.Kind
+			if got.Error != nil {
+				kind = got.Error.Kind
+			}
+			if kind != tt.want {
+				t.Errorf("got %q, want %q: %v", kind, tt.want, got.Error)
+			}
+		})
+	}
+}
+
+func TestWords(t *testing.T) { // a reply without a call is a turn
+	t.Run("are the end where nothing else is wanted", func(t *testing.T) {
+		s := &scripted{replies: []model.Reply{says("I think."), says("All is done.")}}
+		w, j, _ := bench(t, s, nil)
+		got, err := Run(t.Context(), w)
+		if err != nil || got.Outcome != sdk.OutcomeSucceeded || result(t, w)["summary"] != "All is done." {
+			t.Fatalf("%+v, error %v, result %v", got, err, result(t, w))
+		}
+		if told(s, 2) != callOrFinish || j.said != "I think.\n\nAll is done.\n\n" {
+			t.Errorf("told %q, said %q", told(s, 2), j.said)
+		}
+	})
+	for name, change := range map[string]func(*Work){
+		"of a step":                func(w *Work) { w.Request.StepID = "s" },
+		"where an artifact is due": func(w *Work) { w.Request.ArtifactSchema = json.RawMessage(`{"type":"object"}`) },
+	} {
+		t.Run(name+" are no end", func(t *testing.T) {
+			s := &scripted{replies: []model.Reply{says("I think.")}}
+			w, _, _ := bench(t, s, func(w *Work) { change(w); w.Request.MaxTurns = 5 })
+			got, err := Run(t.Context(), w)
+			if err != nil || got.Error == nil || got.Error.Kind != failure.TurnLimit || len(s.requests) != 5 {
+				t.Errorf("%+v, error %v, %d turns", got, err, len(s.requests))
+			}
+		})
+	}
+}
+
+func TestServiceFails(t *testing.T) { // U178
+	err := failure.New(failure.ProviderFailed, "no credit")
+	s := &scripted{replies: []model.Reply{says("", "read_file", `{}`)}, errs: map[int]error{2: &model.Failure{Outcome: sdk.OutcomeNeedsPerson, Err: err}}}
+	w, _, _ := bench(t, s, nil)
+	got, failed := Run(t.Context(), w)
+	if failed != nil || got.Outcome != sdk.OutcomeNeedsPerson || got.Error != err || *got.Usage.InputTokens != 100 {
+		t.Errorf("%+v, error %v", got, failed)
+	}
+	declines := says("I will not.")
+	declines.Stop = model.StopRefused
+	w, _, _ = bench(t, &scripted{replies: []model.Reply{declines}}, nil)
+	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeFailed || got.Error == nil || got.Error.Retryable {
+		t.Errorf("%+v, error %v", got, err)
+	}
+}
+
+func TestTooLong(t *testing.T) { // U165: the window narrows before the attempt fails
+	long := &model.Failure{Outcome: sdk.OutcomeFailed, Err: failure.New(failure.ProviderFailed, "too long"), TooLong: true}
+	replies := slices.Repeat([]model.Reply{says("", "write_file", `{"path":"a"}`)}, 12)
+	s := &scripted{replies: append(replies, says("", "finish", success)), errs: map[int]error{13: long, 14: long}}
+	w, _, e := bench(t, s, nil)
+	e.size = 1000
+	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	for i, want := range []int{10, 5, 2} {
+		if got := inFull(s.requests[12+i]); got != want {
+			t.Errorf("request %d shows %d results in full, want %d", 13+i, got, want)
+		}
+	}
+	s = &scripted{replies: replies, errs: map[int]error{1: long}}
+	w, _, _ = bench(t, s, func(w *Work) { w.Request.Resume = nil })
+	s.errs = map[int]error{1: long, 2: long, 3: long, 4: long, 5: long}
+	if got, err := Run(t.Context(), w); err != nil || !errors.Is(got.Error, long.Err) {
+		t.Errorf("%+v, error %v", got, err)
+	}
+}
+
+// inFull counts the results of a request that are not cut.
+func inFull(r model.Request) (n int) {
+	for _, m := range r.Messages {
+		for _, result := range m.Results {
+			if !strings.Contains(result.Text, "not shown any more") {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestBudget(t *testing.T) { // U182
+	limit := func(n int64) *int64 { return &n }
+	read := []model.Reply{says("", "read_file", `{"path":"a"}`)}
+	t.Run("tokens", func(t *testing.T) {
+		s := &scripted{replies: read}
+		w, _, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(2000)} })
+		got, err := Run(t.Context(), w)
+		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded {
+			t.Fatalf("%+v, error %v", got, err)
+		}
+		if used := *got.Usage.InputTokens + *got.Usage.OutputTokens; used > 2000 || used == 0 {
+			t.Errorf("%d tokens used", used)
+		}
+		if last := s.requests[len(s.requests)-1].MaxTokens; last == 0 || last > 2000 {
+			t.Errorf("the last reply could have %d tokens", last)
+		}
+	})
+	t.Run("of a service that counts nothing", func(t *testing.T) {
+		silent := read[0]
+		silent.Usage = sdk.Usage{}
+		s := &scripted{replies: []model.Reply{silent}}
+		w, j, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(5000)} })
+		got, err := Run(t.Context(), w)
+		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded || len(s.requests) < 2 {
+			t.Fatalf("%+v, error %v, %d turns", got, err, len(s.requests))
+		}
+		if diff := cmp.Diff(&sdk.Usage{}, got.Usage); diff != "" || j.used[0] != (sdk.Usage{}) {
+			t.Errorf("unknown became known: %s", diff)
+		}
+	})
+	t.Run("dollars", func(t *testing.T) {
+		most := 0.01
+		w, _, _ := bench(t, &scripted{replies: read}, func(w *Work) {
+			w.Request.Budget = &sdk.Budget{MaxUSD: &most}
+			w.Price = func(u sdk.Usage) *float64 {
+				if u.InputTokens == nil {
+					return nil
+				}
+				cost := float64(*u.InputTokens) * 1e-5
+				return &cost
+			}
+		})
+		got, err := Run(t.Context(), w)
+		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded || got.Usage.CostUSD == nil || *got.Usage.CostUSD > most {
+			t.Fatalf("%+v, usage %+v, error %v", got, got.Usage, err)
+		}
+	})
+	t.Run("that cannot hold the first turn", func(t *testing.T) {
+		s := &scripted{replies: read}
+		w, _, _ := bench(t, s, func(w *Work) { w.Request.Budget = &sdk.Budget{MaxTokens: limit(10)} })
+		got, err := Run(t.Context(), w)
+		if err != nil || got.Error == nil || got.Error.Kind != failure.BudgetExceeded || len(s.requests) != 0 || got.Usage != nil {
+			t.Errorf("%+v, error %v", got, err)
+		}
+	})
+}
+
+func TestAnswer(t *testing.T) {
+	s := &scripted{replies: []model.Reply{says("yes")}}
+	w, j, _ := bench(t, s, func(w *Work) { w.Request.Purpose = sdk.PurposeQuestion })
+	got, err := Answer(t.Context(), w)
+	if err != nil || got.Output != "yes" || len(s.requests) != 1 || len(s.requests[0].Tools) != 0 || len(j.events) != 0 {
+		t.Errorf("%+v, error %v", got, err)
+	}
+	if _, err := os.Stat(w.Request.Paths.Result); err == nil {
+		t.Error("a question leaves a result")
+	}
+}
