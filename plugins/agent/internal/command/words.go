@@ -98,10 +98,7 @@ func simple(file *syntax.File) (*syntax.CallExpr, error) {
 
 // literal is the text of a word in which nothing is expanded.
 func literal(word *syntax.Word) (string, error) {
-	if syntax.SplitBraces(&syntax.Word{Parts: word.Parts}) {
-		return "", refuse("it has braces that a shell would expand; quote them, or write the words out")
-	}
-	var b strings.Builder
+	var b, unquoted strings.Builder
 	for i, part := range word.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
@@ -109,6 +106,7 @@ func literal(word *syntax.Word) (string, error) {
 				return "", err
 			}
 			b.WriteString(p.Value)
+			unquoted.WriteString(p.Value)
 		case *syntax.SglQuoted:
 			if p.Dollar {
 				return "", refuse("it has $'...'; use plain quotes")
@@ -123,6 +121,9 @@ func literal(word *syntax.Word) (string, error) {
 		default:
 			return "", refuse("it has an expansion ($, a backtick, or a pattern); %s", oneProgram)
 		}
+	}
+	if text := unquoted.String(); strings.Contains(text, "{") && (strings.Contains(text, ",") || strings.Contains(text, "..")) {
+		return "", refuse("it has braces that a shell would expand; quote them, or write the words out")
 	}
 	return b.String(), nil
 }

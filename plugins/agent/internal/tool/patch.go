@@ -2,30 +2,36 @@ package tool
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
 // applyDiff applies a unified diff of one file to a text. Which file the diff names does not matter; it must be one, and
-// only its text may change. With again, a diff that was applied before is found out by taking it back.
+// only its text may change. With again, a diff whose new lines are there already counts as applied.
 func applyDiff(before, unified string, again bool) (after string, applied bool, err error) {
-	file, err := parseDiff(unified)
+	hunks, err := parseDiff(unified)
 	if err != nil {
 		return "", false, err
 	}
-	if after, err = patch(before, file); err == nil {
-		return after, false, nil
-	}
 	if again {
-		if _, back := patch(before, reversed(file)); back == nil {
+		if _, err := patch(before, reversed(hunks)); err == nil {
 			return before, true, nil
 		}
 	}
-	return "", false, failed("the diff does not fit the file: %v; read the file again, or use edits", err)
+	after, err = patch(before, hunks)
+	return after, false, err
 }
 
-func parseDiff(unified string) (*gitdiff.File, error) {
+// hunk replaces lines by others. Lines have their ends.
+type hunk struct {
+	before, after     []string
+	atBefore, atAfter int // where the lines should be, from 0
+}
+
+// parseDiff reads a diff.
+func parseDiff(unified string) ([]hunk, error) {
 	if !strings.HasSuffix(unified, "\n") {
 		unified += "\n"
 	}
@@ -43,42 +49,84 @@ func parseDiff(unified string) (*gitdiff.File, error) {
 	if file.IsBinary || file.IsDelete || file.IsNew || file.IsRename || file.IsCopy || file.NewMode != 0 || len(file.TextFragments) == 0 {
 		return nil, failed("the diff does more than change text; use write_file or delete_file")
 	}
-	return file, nil
+	hunks := make([]hunk, len(file.TextFragments))
+	for i, fragment := range file.TextFragments {
+		hunks[i] = hunkOf(fragment)
+	}
+	return hunks, nil
 }
 
-// patch applies the fragments.
-func patch(before string, file *gitdiff.File) (string, error) {
-	var after strings.Builder
-	if err := gitdiff.Apply(&after, strings.NewReader(before), file); err != nil {
-		var conflict *gitdiff.Conflict
-		if errors.As(err, &conflict) {
-			return "", conflict
+func hunkOf(f *gitdiff.TextFragment) hunk {
+	h := hunk{atBefore: int(f.OldPosition) - 1, atAfter: int(f.NewPosition) - 1}
+	for _, line := range f.Lines {
+		if line.Old() {
+			h.before = append(h.before, line.Line)
 		}
-		return "", err
+		if line.New() {
+			h.after = append(h.after, line.Line)
+		}
+	}
+	if len(h.before) == 0 { // then the number is that of the line before
+		h.atBefore++
+	}
+	if len(h.after) == 0 {
+		h.atAfter++
+	}
+	return h
+}
+
+// patch applies the hunks one after the other. The lines of a hunk are where its numbers say or, since models count badly,
+// at the one other place where they are.
+func patch(before string, hunks []hunk) (string, error) {
+	lines := strings.SplitAfter(before, "\n")
+	if lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1]
+	}
+	var after strings.Builder
+	next := 0
+	for i, h := range hunks {
+		at, err := h.find(lines, next)
+		if err != nil {
+			return "", failed("hunk %d of the diff %s; read the file again, or use edits", i+1, err)
+		}
+		for _, line := range slices.Concat(lines[next:at], h.after) {
+			after.WriteString(line)
+		}
+		next = at + len(h.before)
+	}
+	for _, line := range lines[next:] {
+		after.WriteString(line)
 	}
 	return after.String(), nil
 }
 
-// reversed is the diff that takes a diff back.
-func reversed(file *gitdiff.File) *gitdiff.File {
-	back := *file
-	back.TextFragments = make([]*gitdiff.TextFragment, len(file.TextFragments))
-	for i, f := range file.TextFragments {
-		r := *f
-		r.OldPosition, r.NewPosition = f.NewPosition, f.OldPosition
-		r.OldLines, r.NewLines = f.NewLines, f.OldLines
-		r.LinesAdded, r.LinesDeleted = f.LinesDeleted, f.LinesAdded
-		r.Lines = make([]gitdiff.Line, len(f.Lines))
-		for j, line := range f.Lines {
-			switch line.Op {
-			case gitdiff.OpAdd:
-				line.Op = gitdiff.OpDelete
-			case gitdiff.OpDelete:
-				line.Op = gitdiff.OpAdd
-			}
-			r.Lines[j] = line
-		}
-		back.TextFragments[i] = &r
+// find is where the lines of the hunk are, from next on.
+func (h hunk) find(lines []string, next int) (int, error) {
+	last := len(lines) - len(h.before)
+	if h.atBefore >= next && h.atBefore <= last && slices.Equal(lines[h.atBefore:h.atBefore+len(h.before)], h.before) {
+		return h.atBefore, nil
 	}
-	return &back
+	var found []int
+	for at := next; at <= last && len(h.before) > 0; at++ {
+		if slices.Equal(lines[at:at+len(h.before)], h.before) {
+			found = append(found, at)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, errors.New("does not fit the file: its lines are not there")
+	case 1:
+		return found[0], nil
+	default:
+		return 0, errors.New("has the wrong line number, and its lines are there more than once")
+	}
+}
+
+// reversed are the hunks that take a diff back.
+func reversed(hunks []hunk) []hunk {
+	back := make([]hunk, len(hunks))
+	for i, h := range hunks {
+		back[i] = hunk{before: h.after, after: h.before, atBefore: h.atAfter, atAfter: h.atBefore}
+	}
+	return back
 }

@@ -91,13 +91,16 @@ func deleteFiles(files []place, again bool) (outcome, error) {
 }
 
 func (p place) remove() error {
-	if _, err := p.deletable(false); err != nil {
-		return err
-	}
 	root, name, done, err := p.open()
 	if err != nil {
 		return err
 	}
 	defer done()
+	switch info, err := root.Lstat(name); {
+	case err != nil:
+		return err
+	case info.IsDir(): // an empty one would go
+		return failed("%s is a directory; only files are deleted", p.rel)
+	}
 	return root.Remove(name)
 }

@@ -103,6 +103,9 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 		}
 		rest = append(strings.Split(filepath.ToSlash(target), "/"), rest...)
 	}
+	if why := suspicious(done); why != "" { // ./~ is ~ by then
+		return "", &OutsideError{Path: p, Why: why}
+	}
 	return done, nil
 }
 

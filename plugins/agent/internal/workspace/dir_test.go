@@ -1,0 +1,116 @@
+package workspace_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newDir(t testing.TB) *workspace.Dir {
+	t.Helper()
+	base := t.TempDir()
+	root := filepath.Join(base, "proj")
+	for _, dir := range []string{"proj/sub/deep", "proj/..data", "proj-evil"} {
+		if err := os.MkdirAll(filepath.Join(base, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := workspace.Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	for name, target := range map[string]string{
+		"etc": "/etc", "evil": filepath.Join(base, "proj-evil"), "self": ".", "up": "..", "sub/up": "../..", "in": "sub/deep", "abs": filepath.Join(d.Path(), "sub"), "loop": "loop", "a": "b", "b": "a",
+		"dangling": "/nowhere/at/all", "hops": "in/../up", "new": "sub/new",
+	} {
+		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// U172, D7, seed 002 SandboxTests.
+func TestResolve(t *testing.T) {
+	d := newDir(t)
+	for given, want := range map[string]string{
+		"src/file.txt": "src/file.txt", "./src/f": "src/f", "subdir/../f": "f", ".": ".", "sub/": "sub", "sub//deep": "sub/deep", "in/x": "sub/deep/x", "in/../x": "sub/x", "abs/x": "sub/x", "self/self/x": "x",
+		"...": "...", "..data/x": "..data/x", "a..b": "a..b", "new": "sub/new", "héé/日本": "héé/日本", "with space": "with space", "sub/../sub/deep": "sub/deep", "-rf": "-rf",
+	} {
+		if got, err := d.Resolve(given); got != want || err != nil {
+			t.Errorf("%q is %q, %v; want %q", given, got, err, want)
+		}
+	}
+	for _, given := range []string{
+		"", "..", "../x", "a/../../x", "../../../etc/passwd", `..\..\..\windows\system32\config\sam`, "/etc/passwd", `C:\Windows\System32`, "C:/Windows", "c:x", "/", "../proj-evil/x", "~", "~/x", "~root", "a\x00b", "a\nb", "a\u202eb", "\u200b",
+		"a\uff0e\uff0e/x", "\u2024\u2024/x", "\u2025/x", "\u2026", "a\u2044b", "a\u2215b", "a\uff0fb", `a\b`, "a\uff3cb", "\ufe52\ufe52/x", "a\xff", strings.Repeat("a/", workspace.MaxPath/2) + "b",
+		"etc", "etc/passwd", "evil/x", "up", "up/proj/x", "sub/up/x", "self/../x", "self/up", "dangling", "dangling/x", "hops", "loop", "a", "a/x", "in/../../../x", d.Path(), d.Path() + "/x", d.Path() + "-evil/x", "//x",
+	} {
+		got, err := d.Resolve(given)
+		if outside := (*workspace.OutsideError)(nil); !errors.As(err, &outside) || !strings.Contains(err.Error(), "outside the workspace") {
+			t.Errorf("%q is %q, %v", given, got, err)
+		}
+	}
+}
+
+// U172: of an entry the last link is not followed, those before it are.
+func TestResolveEntry(t *testing.T) {
+	d := newDir(t)
+	for given, want := range map[string]string{"etc": "etc", "in": "in", "in/x": "sub/deep/x", "self/etc": "etc", "loop": "loop"} {
+		if got, err := d.ResolveEntry(given); got != want || err != nil {
+			t.Errorf("%q is %q, %v; want %q", given, got, err, want)
+		}
+	}
+	for _, given := range []string{"etc/passwd", "..", "up/x", "etc/"} {
+		if got, err := d.ResolveEntry(given); err == nil {
+			t.Errorf("%q is %q", given, got)
+		}
+	}
+}
+
+// Escapes knows what os.Root says, whatever its words are.
+func TestEscapes(t *testing.T) {
+	d := newDir(t)
+	for _, name := range []string{"etc/passwd", "evil/x", "../x"} {
+		if _, err := d.Root().Open(name); !workspace.Escapes(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := d.Root().Open("none"); workspace.Escapes(err) {
+		t.Errorf("a missing file escapes: %v", err)
+	}
+}
+
+// D7: no spelling is accepted that leads out, by the rules of any system.
+func FuzzResolve(f *testing.F) {
+	for _, p := range []string{"a/b", "../x", "a/../../x", "/etc", `a\b`, "C:x", "etc/passwd", "in/../x", "self/../..", "\uff0e\uff0e/x", "a\x00", "sub/up/../x", "up/proj/x", "./././a", "hops/x"} {
+		f.Add(p)
+	}
+	d := newDir(f)
+	f.Fuzz(func(t *testing.T, p string) {
+		got, err := d.Resolve(p)
+		if err != nil {
+			return
+		}
+		if !filepath.IsLocal(got) || strings.ContainsAny(got, "\\\x00\n") || filepath.IsAbs(got) {
+			t.Fatalf("%q is %q", p, got)
+		}
+		if real, err := filepath.EvalSymlinks(d.Path() + "/" + p); err == nil {
+			if rel, err := filepath.Rel(d.Path(), real); err != nil || filepath.ToSlash(rel) != got {
+				t.Fatalf("%q is %q, and for the system %q", p, got, real)
+			}
+		}
+		if again, err := d.Resolve(got); err != nil || again != got {
+			t.Fatalf("%q is %q, and that %q, %v", p, got, again, err)
+		}
+	})
+}
