@@ -35,7 +35,7 @@ func cargo(c *call) error {
 			}
 			return nil
 		}
-		name, _, long := option(arg)
+		name, long := option(arg)
 		if long && slices.Contains([]string{"--config", "--config-path", "--open"}, name) || strings.HasPrefix(arg, "-Z") || strings.HasPrefix(arg, "-C") {
 			return refuse("cargo %s %s can name another program", sub, arg)
 		}
@@ -91,7 +91,7 @@ func dotnetArgument(sub, arg string) error {
 		return nil
 	}
 	m := dotnetProperty.FindStringSubmatch(arg)
-	if m == nil || !slices.Contains(dotnetProperties, strings.ToLower(m[1])) {
+	if len(m) == 0 || !slices.Contains(dotnetProperties, strings.ToLower(m[1])) {
 		return refuse("dotnet %s %s sets a property that is not known here", sub, arg)
 	}
 	return nil

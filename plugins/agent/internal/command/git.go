@@ -2,6 +2,7 @@ package command
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -84,7 +85,7 @@ func git(c *call) error {
 }
 
 func gitArgument(c *call, sub, arg string) error {
-	name, _, long := option(arg)
+	name, long := option(arg)
 	switch {
 	case long && shortens(name, gitRuns) && !slices.Contains(gitNot, name):
 		return refuse("git %s %s can run another program, or another repository", sub, name)
@@ -117,6 +118,9 @@ func gitConfig(sub string, args []string) error {
 	return nil
 }
 
+// gitMessage is a cluster of options without values before -m.
+var gitMessage = regexp.MustCompile(`^-[asvqeno]*m$`)
+
 // gitTexts notes which arguments are messages and search words. Their values may not look like options: then it would
 // take git itself to know which is which.
 func (c *call) gitTexts(sub string) {
@@ -125,17 +129,15 @@ func (c *call) gitTexts(sub string) {
 		"stash": {"-m", "--message"}, "log": {"--grep", "--author", "--committer", "--since", "--until", "--after", "--before", "-S", "-G"},
 		"shortlog": {"--grep", "--author", "--since", "--until"}, "grep": {"-e"},
 	}[sub]
-	message := sub == "commit" || sub == "tag"
 	for i := 1; i < len(c.args); i++ {
 		arg := c.args[i]
 		if arg == "--" {
 			return
 		}
-		if name, _, long := option(arg); long && strings.Contains(arg, "=") && slices.Contains(append(options, "--format", "--pretty"), name) {
+		if name, long := option(arg); long && strings.Contains(arg, "=") && slices.Contains(append(options, "--format", "--pretty"), name) {
 			c.text[i] = true
 		}
-		letters := short(arg)
-		if !slices.Contains(options, arg) && !(message && letters != "" && strings.Trim(letters, "asvqeno") == "m" && strings.HasSuffix(letters, "m")) {
+		if !slices.Contains(options, arg) && (sub != "commit" && sub != "tag" || !gitMessage.MatchString(arg)) {
 			continue
 		}
 		if i+1 < len(c.args) && !strings.HasPrefix(c.args[i+1], "-") {

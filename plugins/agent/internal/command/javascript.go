@@ -85,7 +85,7 @@ func (c *call) jsOptions(program string, letters []string) error {
 		if arg == "--" {
 			return nil
 		}
-		name, _, long := option(arg)
+		name, long := option(arg)
 		switch {
 		case long && shortens(strings.Replace(name, "--no-", "--", 1), jsRuns):
 			return refuse("%s %s can run another program, or leads out of the project", program, name)

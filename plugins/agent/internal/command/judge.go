@@ -157,13 +157,13 @@ func (c *call) subcommand(program string, known []string) (string, error) {
 	return c.args[0], nil
 }
 
-// option is the name of a long option, with both dashes, and its value after "=".
-func option(arg string) (name, value string, isLong bool) {
+// option is the name of a long option, with both dashes and without a value after "=".
+func option(arg string) (name string, isLong bool) {
 	if !strings.HasPrefix(arg, "--") || arg == "--" {
-		return "", "", false
+		return "", false
 	}
-	name, value, _ = strings.Cut(arg, "=")
-	return name, value, true
+	name, _, _ = strings.Cut(arg, "=")
+	return name, true
 }
 
 // short are the letters of an argument with one dash, "" for any other.

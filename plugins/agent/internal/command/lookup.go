@@ -34,11 +34,11 @@ func within(ws *workspace.Dir, abs string) bool {
 	if _, inside := ws.Rel(abs); inside {
 		return true
 	}
-	real, err := filepath.EvalSymlinks(abs)
+	target, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return false
 	}
-	_, inside := ws.Rel(real)
+	_, inside := ws.Rel(target)
 	return inside
 }
 

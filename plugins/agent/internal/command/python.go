@@ -95,7 +95,7 @@ func (c *call) pip(args []string) error {
 	}
 	c.fetches = args[0] == "install" || args[0] == "download"
 	for _, arg := range args {
-		if name, _, long := option(arg); long && shortens(name, []string{"--config-settings", "--python", "--global-option", "--build-option", "--editable-mode", "--log"}) {
+		if name, long := option(arg); long && shortens(name, []string{"--config-settings", "--python", "--global-option", "--build-option", "--editable-mode", "--log"}) {
 			return refuse("pip %s can run another program, or write elsewhere", name)
 		}
 	}

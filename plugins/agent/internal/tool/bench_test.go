@@ -3,6 +3,7 @@ package tool_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -111,8 +112,8 @@ func (b *bench) runContext(ctx context.Context, name string, v map[string]any) t
 	b.t.Helper()
 	p, err := b.set.Prepare(name, args(v))
 	if err != nil {
-		r, ok := err.(*tool.Refusal)
-		if !ok {
+		var r *tool.Refusal
+		if !errors.As(err, &r) {
 			b.t.Fatalf("Prepare(%s) failed with %T: %v", name, err, err)
 		}
 		return tool.Result{Status: r.Status, Code: r.Code, Data: r.Data()}

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -43,14 +44,14 @@ func (c *capture) end(most int) string {
 	if len(c.last) >= most || len(c.first) == 0 {
 		return string(c.last[max(len(c.last)-most, 0):])
 	}
-	whole := append(c.first[:len(c.first):len(c.first)], c.last...)
+	whole := slices.Concat(c.first, c.last)
 	return string(whole[max(len(whole)-most, 0):])
 }
 
 // text is what is kept, without secrets.
 func (c *capture) text(redactor interface{ Text(text string) string }) string {
 	if c.dropped == 0 {
-		return redactor.Text(text(append(c.first[:len(c.first):len(c.first)], c.last...)))
+		return redactor.Text(text(slices.Concat(c.first, c.last)))
 	}
 	last := text(c.last)
 	if i := strings.IndexByte(last, '\n'); i >= 0 { // a line that has lost its beginning

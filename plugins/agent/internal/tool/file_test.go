@@ -2,6 +2,7 @@ package tool_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -221,15 +222,32 @@ func TestPrepared(t *testing.T) {
 func TestParameters(t *testing.T) {
 	b := newBench(t, nil)
 	for _, c := range []struct{ name, args, want string }{
-		{"read_file", `{}`, "'path'"}, {"read_file", `{"path":""}`, "/path"}, {"read_file", `{"path":1}`, "/path"}, {"read_file", `{"path":"x","offset":0}`, "/offset"}, {"read_file", `{"path":"x","extra":1}`, "'extra'"},
-		{"read_file", `[]`, "/"}, {"read_file", `{"path":`, "JSON"}, {"read_file", `{"path":"` + strings.Repeat("x", 4097) + `"}`, "/path"}, {"write_file", `{"path":"x"}`, "'content'"}, {"modify_file", `{"path":"x"}`, "edits and diff"},
-		{"modify_file", `{"path":"x","edits":[],"diff":"x"}`, "/edits"}, {"modify_file", `{"path":"x","edits":[{"old":"","new":"x"}]}`, "/edits/0/old"}, {"delete_file", `{}`, "path and paths"}, {"delete_file", `{"path":"a","paths":["b"]}`, "path and paths"},
-		{"search_code", `{"pattern":"("}`, "/pattern"}, {"search_code", `{"pattern":"x","glob":"["}`, "/glob"}, {"search_code", `{"pattern":"x","limit":1001}`, "/limit"}, {"run_terminal", `{"command":"git status","timeout":3601}`, "/timeout"},
-		{"run_terminal", `{"command":"git status","timeout":0}`, "/timeout"}, {"run_terminal", `{"command":"` + strings.Repeat("x", 8193) + `"}`, "/command"}, {"nothing", `{}`, "read_file"}, {"read_file", ``, "'path'"},
+		{"read_file", `{}`, "'path'"},
+		{"read_file", `{"path":""}`, "/path"},
+		{"read_file", `{"path":1}`, "/path"},
+		{"read_file", `{"path":"x","offset":0}`, "/offset"},
+		{"read_file", `{"path":"x","extra":1}`, "'extra'"},
+		{"read_file", `[]`, "/"},
+		{"read_file", `{"path":`, "JSON"},
+		{"read_file", `{"path":"` + strings.Repeat("x", 4097) + `"}`, "/path"},
+		{"write_file", `{"path":"x"}`, "'content'"},
+		{"modify_file", `{"path":"x"}`, "edits and diff"},
+		{"modify_file", `{"path":"x","edits":[],"diff":"x"}`, "/edits"},
+		{"modify_file", `{"path":"x","edits":[{"old":"","new":"x"}]}`, "/edits/0/old"},
+		{"delete_file", `{}`, "path and paths"},
+		{"delete_file", `{"path":"a","paths":["b"]}`, "path and paths"},
+		{"search_code", `{"pattern":"("}`, "/pattern"},
+		{"search_code", `{"pattern":"x","glob":"["}`, "/glob"},
+		{"search_code", `{"pattern":"x","limit":1001}`, "/limit"},
+		{"run_terminal", `{"command":"git status","timeout":3601}`, "/timeout"},
+		{"run_terminal", `{"command":"git status","timeout":0}`, "/timeout"},
+		{"run_terminal", `{"command":"` + strings.Repeat("x", 8193) + `"}`, "/command"},
+		{"nothing", `{}`, "read_file"},
+		{"read_file", ``, "'path'"},
 	} {
 		_, err := b.set.Prepare(c.name, json.RawMessage(c.args))
-		r, ok := err.(*tool.Refusal)
-		if !ok || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
+		var r *tool.Refusal
+		if !errors.As(err, &r) || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
 			t.Errorf("%s %.60s: %v", c.name, c.args, err)
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Set) listDirectory(ctx context.Context, dir place, a listArgs) (outcome
 		case p == name:
 			return err
 		case err != nil:
-			return nil // a directory that cannot be read stands in the list all the same
+			return nil //nolint:nilerr // a directory that cannot be read stands in the list all the same
 		}
 		if total++; len(result.Entries) < a.Limit {
 			result.Entries = append(result.Entries, entryOf(path.Join(dir.rel, relative(name, p)), d))

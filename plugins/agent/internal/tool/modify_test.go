@@ -18,7 +18,8 @@ func edits(pairs ...string) []any {
 
 const (
 	modifyText = "one\ntwo\nthree\ntwo\n"
-	modifyDiff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+	modifyHunk = "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
+	modifyDiff = "--- a/a.txt\n+++ b/a.txt\n" + modifyHunk
 )
 
 // U171: edits and diffs, and what does not fit is told and changes nothing.
@@ -34,7 +35,7 @@ func TestModify(t *testing.T) {
 		{"all", map[string]any{"edits": []any{map[string]any{"old": "two", "new": "2", "all": true}}}, "one\n2\nthree\n2\n", `"replacements":2`},
 		{"deleting", map[string]any{"edits": edits("three\n", "")}, "one\ntwo\ntwo\n", `"modified"`},
 		{"a diff", map[string]any{"diff": modifyDiff}, "one\n2\nthree\ntwo\n", `"modified"`},
-		{"a diff without a header", map[string]any{"diff": strings.TrimSuffix(modifyDiff[strings.Index(modifyDiff, "@@"):], "\n")}, "one\n2\nthree\ntwo\n", `+2`},
+		{"a diff without a header", map[string]any{"diff": strings.TrimSuffix(modifyHunk, "\n")}, "one\n2\nthree\ntwo\n", `+2`},
 		{"a diff that names another file", map[string]any{"diff": strings.ReplaceAll(modifyDiff, "a.txt", "../../etc/passwd")}, "one\n2\nthree\ntwo\n", `"a.txt"`},
 		{"not found", map[string]any{"edits": edits("four", "4")}, "", "edit 1: its old text is not in the file"},
 		{"found twice", map[string]any{"edits": edits("one", "1", "two", "2")}, "", "edit 2: its old text is in the file 2 times"},

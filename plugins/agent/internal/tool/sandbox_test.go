@@ -121,9 +121,12 @@ func TestSwappedLink(t *testing.T) {
 				if err := os.RemoveAll(filepath.Join(b.root, swapped)); err != nil {
 					t.Fatal(err)
 				}
-				to := map[string]string{"out": b.out, "inside": filepath.Join(b.root, "other")}[target]
-				if swapped != "dir" {
-					to = filepath.Join(to, "canary")
+				to := map[string]string{"out": b.out, "inside": "other"}[target]
+				switch {
+				case swapped != "dir" && target == "inside":
+					to = "../other/canary"
+				case swapped != "dir":
+					to = b.canary
 				}
 				b.link(to, swapped)
 				r := p.Run(t.Context())

@@ -87,7 +87,7 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 		case p == w.top && err != nil:
 			return err
 		case err != nil:
-			return nil // what cannot be read is not searched
+			return nil //nolint:nilerr // what cannot be read is not searched
 		case d.IsDir() && p != w.top && (slices.Contains([]string{".git", "node_modules"}, d.Name()) || w.set.guarded(p)):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || p != w.top && !w.wants(p):

@@ -193,9 +193,17 @@ func TestSecrets(t *testing.T) {
 		name string
 		args map[string]any
 	}{
-		{"read_file", map[string]any{"path": "conf"}}, {"read_file", map[string]any{"path": "conf", "offset": 5, "limit": 2}}, {"read_file", map[string]any{"path": value}}, {"search_code", map[string]any{"pattern": "."}}, {"search_code", map[string]any{"pattern": "^[A-Z]"}},
-		{"list_directory", map[string]any{}}, {"run_terminal", map[string]any{"command": "git status"}}, {"run_terminal", map[string]any{"command": "git " + value}}, {"modify_file", map[string]any{"path": "conf", "edits": edits("keep me", "kept")}},
-		{"modify_file", map[string]any{"path": "conf", "edits": edits(value+"x", "y")}}, {"write_file", map[string]any{"path": "../" + value, "content": key}},
+		{"read_file", map[string]any{"path": "conf"}},
+		{"read_file", map[string]any{"path": "conf", "offset": 5, "limit": 2}},
+		{"read_file", map[string]any{"path": value}},
+		{"search_code", map[string]any{"pattern": "."}},
+		{"search_code", map[string]any{"pattern": "^[A-Z]"}},
+		{"list_directory", map[string]any{}},
+		{"run_terminal", map[string]any{"command": "git status"}},
+		{"run_terminal", map[string]any{"command": "git " + value}},
+		{"modify_file", map[string]any{"path": "conf", "edits": edits("keep me", "kept")}},
+		{"modify_file", map[string]any{"path": "conf", "edits": edits(value+"x", "y")}},
+		{"write_file", map[string]any{"path": "../" + value, "content": key}},
 	} {
 		p, err := b.set.Prepare(call.name, args(call.args))
 		if err != nil {

@@ -19,18 +19,18 @@ type Dir struct {
 
 // Open opens the directory; links that lead to it are followed now, and not again.
 func Open(dir string) (*Dir, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	whole, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	if real, err = filepath.Abs(real); err != nil {
+	if whole, err = filepath.Abs(whole); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	root, err := os.OpenRoot(real)
+	root, err := os.OpenRoot(whole)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	return &Dir{path: real, root: root}, nil
+	return &Dir{path: whole, root: root}, nil
 }
 
 // Close releases the directory.
@@ -84,16 +84,16 @@ func (d *Dir) resolve(p string, last bool) (string, error) {
 		}
 		next := path.Join(done, part)
 		target, isLink, err := d.link(next)
-		if err != nil {
+		switch {
+		case err != nil:
 			return "", fmt.Errorf("look at %s: %w", next, err)
-		}
-		if !isLink || (!last && len(rest) == 0) {
+		case !isLink, !last && len(rest) == 0:
 			done = next
 			continue
-		}
-		if links++; links > maxLinks {
+		case links == maxLinks:
 			return "", &OutsideError{Path: p, Why: "its links lead round in circles"}
 		}
+		links++
 		if filepath.IsAbs(target) {
 			inside, ok := d.Rel(target)
 			if !ok {

@@ -104,9 +104,9 @@ func FuzzResolve(f *testing.F) {
 		if !filepath.IsLocal(got) || strings.ContainsAny(got, "\\\x00\n") || filepath.IsAbs(got) {
 			t.Fatalf("%q is %q", p, got)
 		}
-		if real, err := filepath.EvalSymlinks(d.Path() + "/" + p); err == nil {
-			if rel, err := filepath.Rel(d.Path(), real); err != nil || filepath.ToSlash(rel) != got {
-				t.Fatalf("%q is %q, and for the system %q", p, got, real)
+		if target, err := filepath.EvalSymlinks(d.Path() + "/" + p); err == nil {
+			if rel, err := filepath.Rel(d.Path(), target); err != nil || filepath.ToSlash(rel) != got {
+				t.Fatalf("%q is %q, and for the system %q", p, got, target)
 			}
 		}
 		if again, err := d.Resolve(got); err != nil || again != got {
