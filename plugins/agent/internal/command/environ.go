@@ -12,8 +12,8 @@ import (
 )
 
 // Environ is the environment for commands: base without secrets and without what would point a program elsewhere, then
-// given, which the user's policy names and which stays as it is, then what keeps programs quiet and git to itself.
-// The entry PWD is for who starts the command to add.
+// given, which the user's policy names and which stays as it is, then what keeps programs quiet. The entry PWD is for who
+// starts the command to add, and [ForGit] is for git.
 func Environ(base []string, given map[string]string, ws *workspace.Dir, offline bool) []string {
 	var kept []string
 	for _, entry := range base {
@@ -21,7 +21,7 @@ func Environ(base []string, given map[string]string, ws *workspace.Dir, offline 
 			kept = append(kept, entry)
 		}
 	}
-	set := map[string]string{"GIT_ALLOW_PROTOCOL": "git:http:https:ssh"} // no path: the repository there may have hooks
+	set := map[string]string{}
 	if cliagent.Getenv(kept, "GIT_SSH_COMMAND") == "" {
 		set["GIT_SSH_COMMAND"] = "ssh -oBatchMode=yes"
 	}
@@ -30,16 +30,29 @@ func Environ(base []string, given map[string]string, ws *workspace.Dir, offline 
 		"PATH":   SearchPath(cliagent.Getenv(cliagent.Environ(kept, given), "PATH"), ws),
 		"EDITOR": "true", "VISUAL": "true", "PAGER": "cat", "TERM": "dumb", "NO_COLOR": "1",
 		"GIT_EDITOR": "true", "GIT_SEQUENCE_EDITOR": "true", "GIT_PAGER": "cat", "GIT_ASKPASS": "true", "GIT_TERMINAL_PROMPT": "0",
-		"GIT_CEILING_DIRECTORIES": filepath.Dir(ws.Path()),
 	})
 	if offline {
 		maps.Copy(set, map[string]string{
-			"GIT_ALLOW_PROTOCOL": "none", "GOPROXY": "off", "GOTOOLCHAIN": "local", "CARGO_NET_OFFLINE": "true", "PIP_NO_INDEX": "1",
+			"GIT_ALLOW_PROTOCOL": noProtocol, "GOPROXY": "off", "GOTOOLCHAIN": "local", "CARGO_NET_OFFLINE": "true", "PIP_NO_INDEX": "1",
 			"npm_config_offline": "true", "YARN_ENABLE_NETWORK": "0",
 		})
 	}
-	forceGit(set, cliagent.Getenv(kept, "GIT_CONFIG_COUNT"))
 	return cliagent.Environ(kept, set)
+}
+
+// noProtocol is the name of none.
+const noProtocol = "none"
+
+// ForGit is the environment for git itself: it sees no repository above the workspace, runs nothing of the repository
+// beside itself, and asks none that is only a path, since that may have hooks of its own. What other programs do with git
+// is theirs: a project's tests may need all of that. A GIT_ALLOW_PROTOCOL that is set already stays.
+func ForGit(environ []string, ws *workspace.Dir) []string {
+	set := map[string]string{"GIT_CEILING_DIRECTORIES": filepath.Dir(ws.Path())}
+	if cliagent.Getenv(environ, "GIT_ALLOW_PROTOCOL") == "" {
+		set["GIT_ALLOW_PROTOCOL"] = "git:http:https:ssh"
+	}
+	forceGit(set, cliagent.Getenv(environ, "GIT_CONFIG_COUNT"))
+	return cliagent.Environ(environ, set)
 }
 
 // gitSettings are stronger than those of any file: nothing of the repository runs beside git, and a directory that only
@@ -48,9 +61,6 @@ var gitSettings = [][2]string{{"core.hooksPath", "/dev/null"}, {"core.fsmonitor"
 
 // forceGit adds the settings behind those that the environment has already.
 func forceGit(set map[string]string, before string) {
-	if given, ok := set["GIT_CONFIG_COUNT"]; ok {
-		before = given
-	}
 	at, err := strconv.Atoi(before)
 	if err != nil || at < 0 {
 		at = 0

@@ -36,7 +36,7 @@ var gitKnown = map[string]gitKind{
 // gitRuns are options of subcommands that name a program, or change what git runs. Git takes their beginnings for them.
 var gitRuns = []string{
 	"--config", "--config-env", "--exec", "--exec-path", "--ext-diff", "--extcmd", "--filters", "--git-dir", "--no-index",
-	"--open-files-in-pager", "--paginate", "--receive-pack", "--separate-git-dir", "--strategy", "--template", "--textconv", "--upload-pack",
+	"--open-files-in-pager", "--output", "--paginate", "--receive-pack", "--separate-git-dir", "--strategy", "--template", "--textconv", "--upload-pack",
 	"--work-tree",
 }
 
@@ -49,15 +49,12 @@ var gitLetters = map[string]string{"grep": "O", "rebase": "xs", "clone": "cu", "
 // git judges a git command. The pager is off in any case, and -C is the directory in which it runs, so that both are
 // taken out: policies see the subcommand first.
 func git(c *call) error {
-	for len(c.args) > 0 {
-		if c.args[0] == "--no-pager" || c.args[0] == "-P" {
+	for len(c.args) > 0 && (c.args[0] == "--no-pager" || c.args[0] == "-P" || c.args[0] == "-C" && len(c.args) > 1) {
+		if c.args[0] == "-C" {
+			c.enter(0, 2, c.args[1])
+		} else {
 			c.args = c.args[1:]
-			continue
 		}
-		if c.args[0] != "-C" || len(c.args) < 2 {
-			break
-		}
-		c.dir, c.args = c.dir+"/"+c.args[1], c.args[2:]
 	}
 	if len(c.args) > 0 && c.args[0] == "--version" {
 		c.effect = sdk.EffectNone
@@ -88,15 +85,13 @@ func gitArgument(c *call, sub, arg string) error {
 	name, long := option(arg)
 	switch {
 	case long && shortens(name, gitRuns) && !slices.Contains(gitNot, name):
-		return refuse("git %s %s can run another program, or another repository", sub, name)
+		return refuse("git %s %s can run another program, write any file, or leave the repository", sub, name)
 	case strings.ContainsAny(short(arg), gitLetters[sub]):
 		return refuse("git %s %s can run another program, or change what others have", sub, arg)
 	case sub == "push" && (long && shortens(name, []string{"--force", "--mirror", "--force-with-lease", "--force-if-includes"}) || strings.HasPrefix(arg, "+")):
 		return refuse("git push %s overwrites what others have; only a person may do that", arg)
 	case strings.Contains(arg, "::"):
 		return refuse("%q names a helper program of git", arg)
-	case long && (shortens(name, []string{"--output"}) || strings.HasPrefix(name, "--output-")):
-		c.effect = sdk.EffectOnce // it writes a file
 	}
 	return nil
 }

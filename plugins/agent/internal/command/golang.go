@@ -12,13 +12,23 @@ import (
 var goKnown = []string{"build", "clean", "doc", "env", "fix", "fmt", "get", "list", "mod", "run", "test", "version", "vet", "work"}
 
 // goRuns are flags that name a program, a compiler's option that does, or files that stand for others.
-var goRuns = []string{"exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
+var goRuns = []string{"C", "exec", "toolexec", "vettool", "overlay", "gccgoflags", "compiler", "http", "w", "u"}
 
 // golang judges a go command.
 func golang(c *call) error {
 	sub, err := c.subcommand("go", goKnown)
 	if err != nil {
 		return err
+	}
+	if len(c.args) > 1 {
+		if name, dir, glued := strings.Cut(strings.TrimLeft(c.args[1], "-"), "="); name == "C" && c.args[1] != name {
+			switch {
+			case glued:
+				c.enter(1, 1, dir)
+			case len(c.args) > 2:
+				c.enter(1, 2, c.args[2])
+			}
+		}
 	}
 	switch sub {
 	case "vet", "list", "version", "doc", "env":

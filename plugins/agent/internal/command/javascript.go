@@ -82,6 +82,11 @@ func yarnScript(args []string) error {
 // jsOptions refuses options that run or reach something else. What stands behind "--" is for the project's script.
 func (c *call) jsOptions(program string, letters []string) error {
 	for _, arg := range c.args[1:] {
+		if strings.ContainsAny(arg, "$`;&|<>\\") { // old versions hand arguments to a shell in weak quotes
+			return refuse("the argument %q of %s has characters that its shell may read as more", arg, program)
+		}
+	}
+	for _, arg := range c.args[1:] {
 		if arg == "--" {
 			return nil
 		}

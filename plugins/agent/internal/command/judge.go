@@ -1,6 +1,7 @@
 package command
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -23,6 +24,9 @@ type Rules struct {
 	Path string
 	// Offline refuses what is known to fetch from the network.
 	Offline bool
+	// Guarded reports whether a path relative to the workspace holds secrets: no argument may name one that exists. May
+	// be nil.
+	Guarded func(path string) bool
 }
 
 // Command is a line that may be run.
@@ -61,6 +65,9 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 		if err := rule(c); err != nil {
 			return Command{}, err
 		}
+	}
+	if err := r.place("", c.dir); err != nil {
+		return Command{}, err
 	}
 	if c.dir, err = r.Workspace.Resolve(c.dir); err != nil {
 		return Command{}, err
@@ -108,7 +115,7 @@ func (r Rules) inside(c *call) error {
 		if c.text[i] {
 			continue
 		}
-		if err := inside(r.Workspace, c.dir, arg); err != nil {
+		if err := r.argument(c.dir, arg); err != nil {
 			return err
 		}
 	}
@@ -144,6 +151,23 @@ var programs = map[string]func(*call) error{
 	"sh": interpreter("eux"), "bash": interpreter("eux"), "dash": interpreter("eux"), "zsh": interpreter("eux"), "ksh": interpreter("eux"),
 	"perl": interpreter("cwtT"), "ruby": interpreter("cw"), "php": interpreter("l"), "lua": interpreter("v"),
 	"pip": func(c *call) error { return c.pip(c.args) }, "chmod": chmod,
+}
+
+// enter changes the directory as an option does that takes so many arguments from one on, and takes it out.
+func (c *call) enter(from, count int, dir string) {
+	if strings.HasPrefix(dir, "/") {
+		if rel, inside := c.ws.Rel(path.Clean(dir)); inside {
+			c.dir, dir = ".", rel
+		} else {
+			c.dir = "." // and dir stays absolute, which is refused
+		}
+	}
+	if c.dir == "." {
+		c.dir = dir
+	} else {
+		c.dir += "/" + dir
+	}
+	c.args = slices.Delete(slices.Clone(c.args), from, from+count)
 }
 
 // subcommand is the first argument, which has to be one of the known.

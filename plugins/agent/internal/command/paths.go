@@ -9,13 +9,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
 
-// inside refuses an argument that names, or may name, a place outside the workspace: as a whole, as the value of an option
-// (--out=/x, -o/x), or as a part of a list (a:/x, a,/x). dir is where the program runs, relative to the workspace.
+// argument refuses an argument that names, or may name, a place outside the workspace: as a whole, as the value of an
+// option (--out=/x, -o/x), or as a part of a list (a:/x, a,/x). dir is where the program runs, relative to the workspace.
 //
 // It is careful rather than exact: a text that only looks like a path is refused too, unless the program's table knows
 // the option as one that takes text.
-func inside(ws *workspace.Dir, dir, arg string) error {
-	for _, field := range strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune("= \t\"'()", r) }) {
+func (r Rules) argument(dir, arg string) error {
+	if drive.MatchString(arg) {
+		return &workspace.OutsideError{Path: arg, Why: "it names a drive"}
+	}
+	if !strings.Contains(arg, "://") { // a name may have any of the characters at which it is taken apart below
+		_, value, _ := strings.Cut(arg, "=")
+		for _, whole := range append(candidates(arg), value) {
+			if err := r.place(dir, whole); err != nil {
+				return err
+			}
+		}
+	}
+	for _, field := range strings.FieldsFunc(arg, func(c rune) bool { return strings.ContainsRune("= \t\"'()", c) }) {
 		if drive.MatchString(field) {
 			return &workspace.OutsideError{Path: field, Why: "it names a drive"}
 		}
@@ -25,9 +36,9 @@ func inside(ws *workspace.Dir, dir, arg string) error {
 			}
 			continue
 		}
-		for _, piece := range strings.FieldsFunc(field, func(r rune) bool { return strings.ContainsRune(":,;@", r) }) {
+		for _, piece := range strings.FieldsFunc(field, func(c rune) bool { return strings.ContainsRune(":,;@", c) }) {
 			for _, candidate := range candidates(piece) {
-				if err := place(ws, dir, candidate); err != nil {
+				if err := r.place(dir, candidate); err != nil {
 					return err
 				}
 			}
@@ -63,14 +74,14 @@ func candidates(piece string) []string {
 	return all
 }
 
-// place refuses a path that does not stay in the workspace.
-func place(ws *workspace.Dir, dir, p string) error {
-	if p == "/dev/null" || p == "" {
-		return nil
-	}
+// place refuses a path that does not stay in the workspace, that belongs to git, whose files say what git runs, or that is
+// guarded.
+func (r Rules) place(dir, p string) error {
 	switch {
+	case p == "/dev/null" || p == "":
+		return nil
 	case strings.HasPrefix(p, "/"):
-		rel, ok := ws.Rel(path.Clean(p))
+		rel, ok := r.Workspace.Rel(path.Clean(p))
 		if !ok {
 			return &workspace.OutsideError{Path: p, Why: "it is absolute"}
 		}
@@ -79,9 +90,33 @@ func place(ws *workspace.Dir, dir, p string) error {
 		return &workspace.OutsideError{Path: p, Why: "~ is a home directory"}
 	case !strings.ContainsAny(p, "/.") && strings.Contains(p, `\`) && p[0] != '\\':
 		return nil // a pattern such as \d+, not a way
-	default:
+	case dir != "":
 		p = dir + "/" + p
 	}
-	_, err := ws.Resolve(p)
-	return err
+	resolved, err := r.Workspace.Resolve(p)
+	if err != nil {
+		return err
+	}
+	for part := range strings.SplitSeq(resolved, "/") {
+		if strings.EqualFold(part, ".git") {
+			return refuse("%s belongs to git, which runs what is configured there", resolved)
+		}
+	}
+	return r.guard(resolved)
+}
+
+// guard refuses an existing path that holds secrets, or lies in one that does.
+func (r Rules) guard(resolved string) error {
+	if r.Guarded == nil || resolved == "." {
+		return nil
+	}
+	if _, err := r.Workspace.Root().Lstat(resolved); err != nil {
+		return nil //nolint:nilerr // what is not there has nothing to hide
+	}
+	for p := resolved; p != "."; p = path.Dir(p) {
+		if r.Guarded(p) {
+			return refuse("%s holds secrets", p)
+		}
+	}
+	return nil
 }

@@ -8,8 +8,10 @@ import (
 )
 
 // pythonModules are the modules that may be run by -m, besides those of the workspace.
-var pythonModules = strings.Fields("pytest unittest doctest compileall py_compile mypy ruff black flake8 isort pylint pyright coverage tox nox build " +
-	"venv pip json.tool tabnanny sphinx mkdocs bandit pycodestyle pydocstyle")
+var pythonModules = strings.Fields("pytest unittest doctest compileall py_compile mypy ruff black flake8 isort pyright build venv pip json.tool tabnanny pycodestyle")
+
+// pythonRuns are options of those modules that name a program or code; argparse takes their beginnings for them.
+var pythonRuns = []string{"--python-executable", "--pythonpath", "--pdbcls", "--init-hook", "--custom-typeshed-dir"}
 
 // python judges a python command: options that change how a script runs, then -m with a known module, or a script of the
 // workspace. Code as an argument is refused, in whatever cluster of letters it hides.
@@ -50,9 +52,13 @@ func python(c *call) error {
 }
 
 func (c *call) pythonModule(name string, args []string) error {
-	top, _, _ := strings.Cut(name, ".")
+	for _, arg := range args {
+		if option, long := option(arg); long && shortens(option, pythonRuns) {
+			return refuse("python -m %s %s can run another program", name, option)
+		}
+	}
 	switch {
-	case !slices.Contains(pythonModules, name) && !slices.Contains(pythonModules, top) && !c.hasModule(name):
+	case !slices.Contains(pythonModules, name) && !c.hasModule(name):
 		return refuse("python -m %s is not known here; known are: %s", name, strings.Join(pythonModules, ", "))
 	case name == "pytest" || name == "unittest":
 		c.effect = sdk.EffectIdempotent

@@ -54,7 +54,7 @@ func prepareModify(s *Set, p *Prepared, args json.RawMessage) error {
 		return err
 	}
 	p.Effect, p.Category, p.Paths, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileWrite, []string{file.rel}, a.Reason
-	p.Preview = previewOf(file.rel, []byte(c.before), true, []byte(c.after))
+	p.Preview = s.previewOf(file.rel, []byte(c.before), true, []byte(c.after))
 	p.run = func(context.Context) (outcome, error) { return s.modifyFile(file, a, p.again) }
 	return nil
 }
@@ -112,10 +112,10 @@ func (c *change) edit(edits []edit, again bool) error {
 		case n > 1 && !e.All:
 			return failed("edit %d: its old text is in the file %d times; give more of the text around it, or set all", i+1, n)
 		}
-		c.after, c.count = strings.ReplaceAll(c.after, e.Old, e.New), c.count+n
-		if len(c.after) > maxFile {
-			return failed("edit %d makes the file longer than %d bytes", i+1, maxFile)
+		if len(c.after)+n*(len(e.New)-len(e.Old)) > maxFile {
+			return failed("edit %d would make the file longer than %d bytes", i+1, maxFile)
 		}
+		c.after, c.count = strings.ReplaceAll(c.after, e.Old, e.New), c.count+n
 	}
 	c.applied = done == len(edits)
 	return nil
@@ -143,7 +143,7 @@ func (s *Set) modifyFile(file place, a modifyArgs, again bool) (outcome, error) 
 	}
 	result.Status, result.Replacements = "modified", c.count
 	if !binary([]byte(c.before)) {
-		result.Diff, result.Truncated = cut(s.o.Redactor.Text(diff(file.rel, text([]byte(c.before)), text([]byte(c.after)))), min(s.chars(), sdk.MaxPreview))
+		result.Diff, result.Truncated = cut(s.diff(file.rel, []byte(c.before), []byte(c.after)), min(s.chars(), sdk.MaxPreview))
 	}
 	return outcome{data: result, changed: []string{file.rel}}, nil
 }

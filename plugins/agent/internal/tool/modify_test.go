@@ -74,6 +74,32 @@ func TestModify(t *testing.T) {
 	}
 }
 
+// A small call cannot make a huge file, nor search one without end.
+func TestModifyIsBounded(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("a.txt", strings.Repeat("a\n", 1<<20))
+	before := b.file("a.txt")
+	hunk := "@@ -1,1 +1,1 @@\n-b\n+c\n"
+	for want, call := range map[string]map[string]any{
+		"would make the file longer": {"edits": []any{map[string]any{"old": "a", "new": strings.Repeat("x", 1<<19), "all": true}}}, "hunks, more than": {"diff": "--- a/x\n+++ b/x\n" + strings.Repeat(hunk, 201)},
+	} {
+		call["path"] = "a.txt"
+		if r := b.run("modify_file", call); r.Status != sdk.ToolError || !strings.Contains(message(t, r), want) || b.file("a.txt") != before {
+			t.Errorf("%.300s", r.Data)
+		}
+	}
+}
+
+// D7: what a person is shown is what is there: nothing that a terminal obeys, or that turns the text around.
+func TestPreviewIsVisible(t *testing.T) {
+	b := newBench(t, nil)
+	b.put("a.txt", "one\r\n")
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}))
+	if err != nil || strings.ContainsAny(p.Preview, "\x1b\u202e") || !strings.Contains(p.Preview, " one\r\n+<U+001B>[2Jtwo<U+202E><U+000D>!\n") || p.Reason != "be<U+0007>cause" {
+		t.Errorf("preview %q, reason %q, %v", p.Preview, p.Reason, err)
+	}
+}
+
 // U177: a call that was cut off may be made again, whether it was made or not; a fresh one that fits no more may not.
 func TestModifyAgain(t *testing.T) {
 	for name, call := range map[string]map[string]any{

@@ -24,6 +24,9 @@ func applyDiff(before, unified string, again bool) (after string, applied bool, 
 	return after, false, err
 }
 
+// maxHunks bounds the search for hunks whose line numbers are wrong.
+const maxHunks = 200
+
 // hunk replaces lines by others. Lines have their ends.
 type hunk struct {
 	before, after     []string
@@ -48,6 +51,9 @@ func parseDiff(unified string) ([]hunk, error) {
 	file := files[0]
 	if file.IsBinary || file.IsDelete || file.IsNew || file.IsRename || file.IsCopy || file.NewMode != 0 || len(file.TextFragments) == 0 {
 		return nil, failed("the diff does more than change text; use write_file or delete_file")
+	}
+	if len(file.TextFragments) > maxHunks {
+		return nil, failed("the diff has %d hunks, more than %d; use write_file", len(file.TextFragments), maxHunks)
 	}
 	hunks := make([]hunk, len(file.TextFragments))
 	for i, fragment := range file.TextFragments {

@@ -1,6 +1,11 @@
 package tool
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/aymanbagabas/go-udiff"
+)
 
 // U171, U177: no diff brings the tool down; one that was made from two texts leads from the one to the other, and is
 // known when it has.
@@ -14,8 +19,8 @@ func FuzzApplyDiff(f *testing.F) {
 	f.Fuzz(func(t *testing.T, before, after, unified string) {
 		_, _, _ = applyDiff(before, unified, false)
 		_, _, _ = applyDiff(before, unified, true)
-		made := diff("x", before, after)
-		if made == "" || before == "" || after == "" { // a diff from or to nothing makes or deletes the file
+		made := udiff.Unified("a/x", "b/x", before, after)
+		if made == "" || before == "" || after == "" || strings.Count(made, "\n@@ ") > maxHunks { // a diff from or to nothing makes or deletes the file
 			return
 		}
 		got, _, err := applyDiff(before, made, false)

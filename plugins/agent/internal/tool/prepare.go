@@ -120,7 +120,8 @@ func (s *Set) prepare(name string, args json.RawMessage, again bool) (*Prepared,
 	if err := t.prepare(s, p, args); err != nil {
 		return nil, s.plain(refusal(err))
 	}
-	p.Preview = head(s.o.Redactor.Text(p.Preview), sdk.MaxPreview)
+	p.Preview = head(visible(s.o.Redactor.Text(p.Preview)), sdk.MaxPreview)
+	p.Reason = visible(s.o.Redactor.Text(p.Reason))
 	return p, nil
 }
 

@@ -60,7 +60,8 @@ type Set struct {
 	o       Options
 	ws      *workspace.Dir
 	rules   command.Rules
-	environ []string
+	environ []string          // for commands
+	forGit  []string          // for git
 	reports map[string]string // spelling -> the file as the kernel named it
 	tools   []registered
 
@@ -104,7 +105,8 @@ func NewSet(o Options) (*Set, error) {
 	}
 	s.ws = ws
 	s.environ = command.Environ(o.Environ, o.Given, ws, o.Offline)
-	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline}
+	s.forGit = command.ForGit(s.environ, ws)
+	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.guarded}
 	s.reports = reportSpellings(o.Root, ws.Path(), o.Reports)
 	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -120,9 +121,12 @@ type ran struct {
 
 func (s *Set) runOnce(ctx context.Context, c command.Command, limit time.Duration) (ran, error) {
 	r := ran{stdout: newCapture(s.chars()), stderr: newCapture(s.chars())}
-	dir := s.ws.Abs(c.Dir)
+	dir, environ := s.ws.Abs(c.Dir), s.environ
+	if c.Args[0] == "git" {
+		environ = s.forGit
+	}
 	end, err := cliagent.Run(ctx, cliagent.Command{
-		Name: c.Args[0], Path: c.Path, Args: c.Args[1:], Dir: dir, Env: append(s.environ[:len(s.environ):len(s.environ)], "PWD="+dir),
+		Name: c.Args[0], Path: c.Path, Args: c.Args[1:], Dir: dir, Env: append(slices.Clone(environ), "PWD="+dir),
 		Line:       func(line []byte) bool { r.stdout.write(line); return false },
 		StderrLine: func(line []byte) { r.stderr.write(line) },
 		Timeout:    limit, Grace: s.o.Grace, GroupTerm: true,

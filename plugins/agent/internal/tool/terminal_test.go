@@ -268,7 +268,7 @@ func TestRealGit(t *testing.T) {
 	if got.Stdout != "first; commit\n" {
 		t.Errorf("log %q", got.Stdout)
 	}
-	for _, line := range []string{"git commit --amend", "git fetch ssh://example.invalid/x", "git push ssh://example.invalid/x main", "git clone . copy"} {
+	for _, line := range []string{"git mv -f a.txt .git/config", "git log --format=x --output=.git/config", "git commit --amend", "git fetch ssh://example.invalid/x", "git push ssh://example.invalid/x main", "git clone . copy"} {
 		b.run("run_terminal", map[string]any{"command": line, "timeout": 20})
 	}
 	for name, content := range map[string]string{"fake/HEAD": "ref: refs/heads/main\n", "fake/config": "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ..\n\tfsmonitor = \"" + strings.ReplaceAll(trap, `"`, `\"`) + "\"\n", "fake/objects/x": "", "fake/refs/x": ""} {

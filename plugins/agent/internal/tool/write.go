@@ -42,7 +42,7 @@ func prepareWrite(s *Set, p *Prepared, args json.RawMessage) error {
 		return err
 	}
 	p.Effect, p.Category, p.Paths, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileWrite, []string{file.rel}, a.Reason
-	p.Preview = previewOf(file.rel, before, exists, []byte(a.Content))
+	p.Preview = s.previewOf(file.rel, before, exists, []byte(a.Content))
 	p.run = func(context.Context) (outcome, error) { return writeFile(file, []byte(a.Content)) }
 	return nil
 }
