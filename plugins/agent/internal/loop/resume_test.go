@@ -1,0 +1,174 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+)
+
+// whole is an attempt in which everything happens: reads side by side, writes, commands, refusals, an early claim, the
+// command of the step.
+func whole() *scripted {
+	bad := says("", "no_such_tool", `{}`, "run_terminal", `{"command":"go vet"}`)
+	return &scripted{replies: []model.Reply{
+		says("I look.", "read_file", `{"path":"a"}`, "read_file", `{"path":"b"}`, "write_file", `{"path":"c"}`),
+		says("", "finish", success), // the action is RUN_COMMAND
+		bad,
+		says("", "run_terminal", `{"command":"go test 1"}`, "write_file", `{"path":"d"}`, "run_terminal", `{"command":"go test 2"}`),
+		says("only words"),
+		says("", "finish", success),
+	}}
+}
+
+func wholeWork(t *testing.T) (Work, *scripted, *journal, *effects) {
+	s := whole()
+	w, j, e := bench(t, s, func(w *Work) {
+		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"action":"RUN_COMMAND","verification":{"command":"go build"}}`)
+		w.Request.MaxTurns = 20
+	})
+	return w, s, j, e
+}
+
+// TestEveryCut kills the kernel after every single record, goes on with what was on record, and wants what an attempt
+// without a crash comes to: every effect once, the same result.
+func TestEveryCut(t *testing.T) { // U176, U177
+	w, _, j, e := wholeWork(t)
+	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
+		t.Fatalf("%+v, error %v", got, err)
+	}
+	effects, want := maps.Clone(e.did), result(t, w)
+	for _, n := range effects {
+		if n != 1 {
+			t.Fatalf("effects %v", effects)
+		}
+	}
+	if len(effects) != 8 || len(j.events) < 25 {
+		t.Fatalf("%d effects, %d records: the attempt shows too little", len(effects), len(j.events))
+	}
+	for cut := 1; cut < len(j.events); cut++ {
+		t.Run(fmt.Sprintf("after record %d", cut), func(t *testing.T) {
+			e := newEffects()
+			dead, s, first := cutAt(t, e, cut)
+			w, j := dead, &journal{known: dead.Exchange.(*journal).results()}
+			w.Exchange = j
+			w.Request.Resume = first.resume()
+			got, err := Run(t.Context(), w)
+			if err != nil || got.Outcome != sdk.OutcomeSucceeded {
+				t.Fatalf("%+v, error %v, %v", got, err, got.Error)
+			}
+			for name := range e.did { // a read may be made again that was cut off
+				if strings.HasPrefix(name, "read_file") {
+					e.did[name] = min(e.did[name], 1)
+				}
+			}
+			if diff := cmp.Diff(effects, e.did); diff != "" {
+				t.Errorf("effects (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(want, result(t, w)); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
+			}
+			if n := len(s.requests); n > len(s.replies)+1 {
+				t.Errorf("the model was asked %d times", n)
+			}
+			if n := *got.Usage.OutputTokens; n != 60 {
+				t.Errorf("%d tokens of output are counted for 6 replies", n)
+			}
+		})
+	}
+}
+
+// cutAt makes the attempt until the kernel dies.
+func cutAt(t *testing.T, e *effects, cut int) (Work, *scripted, *journal) {
+	t.Helper()
+	w, s, j, _ := wholeWork(t)
+	w.Tools = e
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	j.dieAt, j.die = cut, cancel
+	if _, err := Run(ctx, w); err == nil {
+		t.Fatalf("the attempt survived the kernel's death after record %d", cut)
+	}
+	return w, s, j
+}
+
+// results are those on record: a kernel knows them whatever the checkpoint says.
+func (j *journal) results() map[string]*sdk.ToolResult {
+	all := map[string]*sdk.ToolResult{}
+	for _, e := range j.events {
+		if e.result != nil {
+			all[e.result.CallID] = e.result
+		}
+	}
+	return all
+}
+
+func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
+	const key = "sk-made-up-0123456789abcdef"
+	redactor := redact.New([]string{"A_TOKEN=" + key}).Agent()
+	s := &scripted{replies: []model.Reply{
+		says("the key is "+key, "run_terminal", `{"command":"login `+key+`"}`, "run_terminal", `{"command":"make"}`),
+		says("", "finish", success),
+	}}
+	s.replies[0].Thinking = []model.Thinking{{Text: "use " + key, Signature: "sig"}}
+	w, j, e := bench(t, s, func(w *Work) { w.Redactor = redactor })
+	if _, err := Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if e.did[`run_terminal{"command":"login `+key+`"}`] != 1 {
+		t.Errorf("an attempt that is not cut off runs the command as it is: %v", e.did)
+	}
+	for _, c := range j.checkpoints() {
+		if strings.Contains(string(c.Blob), key) || strings.Contains(string(c.Blob), `"sig"`) {
+			t.Errorf("checkpoint of turn %d: %s", c.Turn, c.Blob)
+		}
+	}
+	// What a checkpoint does not hold any more, is not run.
+	again := newEffects()
+	w.Tools, w.Request.Resume = again, &sdk.Resume{Checkpoint: j.checkpoints()[0]}
+	if _, err := Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int{`run_terminal{"command":"make"}`: 1}, again.did); diff != "" {
+		t.Errorf("effects (-want +got):\n%s", diff)
+	}
+	if text := told(s, len(s.requests)); !strings.Contains(text, "held a secret") {
+		t.Errorf("the model is told %q", text)
+	}
+}
+
+func TestForeignCheckpoint(t *testing.T) {
+	for _, blob := range []string{"no JSON", `{"version":2}`, `{"version":1,"turn":1,"turns":[{"n":1,"reply":{"role":"assistant","calls":[{"id":"a","name":"x"}]}}]}`} {
+		s := &scripted{replies: []model.Reply{says("", "finish", success)}}
+		w, _, _ := bench(t, s, func(w *Work) { w.Request.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(blob)}} })
+		if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ProviderFailed || len(s.requests) != 0 {
+			t.Errorf("%s: got %v", blob, err)
+		}
+	}
+}
+
+func FuzzResume(f *testing.F) {
+	good, err := json.Marshal(talk{Version: 1, Turn: 1, Window: 10, Turns: []turn{{N: 1, Reply: says("", "read_file", `{}`).Message(), Made: []made{{}}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"version":1,"turns":[{"n":1,"made":[]}],"window":-4,"left":3}`))
+	f.Fuzz(func(t *testing.T, blob []byte) {
+		run := t.TempDir()
+		w := Work{
+			Request:  sdk.ExecuteRequest{WorkDir: run, Resume: &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: blob}}},
+			Exchange: &journal{}, Client: &scripted{replies: []model.Reply{says("", "finish", success)}}, Tools: newEffects(), MaxTurns: 3,
+		}
+		_, _ = Run(t.Context(), w) // it must end
+	})
+}
