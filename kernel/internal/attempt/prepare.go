@@ -12,6 +12,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -168,7 +169,7 @@ func (a *attempt) addContract(req *sdk.ExecuteRequest, t told) {
 		req.MaxTurns = a.node.Steps.MaxTurns
 	}
 	if a.node.Artifact != nil && req.StepID == "" {
-		req.ArtifactSchema = a.node.Artifact.Schema
+		req.ArtifactSchema = artifact.Asked(a.node.Artifact)
 	}
 }
 

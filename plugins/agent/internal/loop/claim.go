@@ -126,7 +126,7 @@ func (l *loop) verify(ctx context.Context, t *turn, command string) (string, err
 	if result.Status == sdk.ToolSuccess && exitCode(result.Result) == 0 {
 		return "", nil
 	}
-	return fmt.Sprintf("the step's verification `%s` did not end with exit code 0: %s", command, short(string(result.Result), 4000)), nil
+	return fmt.Sprintf("the step's verification %q did not end with exit code 0: %s", command, short(string(result.Result), 4000)), nil
 }
 
 func (l *loop) verification(ctx context.Context, t *turn, id, command string) (sdk.ToolResult, error) {
