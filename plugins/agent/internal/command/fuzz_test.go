@@ -1,6 +1,8 @@
 package command_test
 
 import (
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +30,29 @@ func FuzzWords(f *testing.F) {
 		again, err := command.Words(command.Line(words))
 		if diff := cmp.Diff(words, again); diff != "" || err != nil {
 			t.Fatalf("%q comes back as (-want +got), %v:\n%s", command.Line(words), err, diff)
+		}
+	})
+}
+
+// U174: no line brings the judge down, and what it accepts runs a program of the list, in the workspace.
+func FuzzJudge(f *testing.F) {
+	for _, line := range []string{
+		"git -C sub log", "git -C", "git commit -am x", "go test -C sub -run X ./...", "go -C", "make -C sub -f x A=b", "python -m", "python -Wm x", "python -m pytest -k", "node --test x", "npm test --", "yarn run", "cargo clippy -- x",
+		"dotnet test --filter A=b", "git log --grep", "go build -ldflags", "make -f", "git config --get", "git -C /", "git push +x",
+	} {
+		f.Add(line, "sub")
+	}
+	rules, base := newRules(f)
+	f.Fuzz(func(t *testing.T, line, dir string) {
+		c, err := rules.Judge(line, dir)
+		if err != nil {
+			return
+		}
+		if len(c.Args) == 0 || !slices.Contains(command.Default(), c.Args[0]) || filepath.Dir(c.Path) != filepath.Join(base, "bin") || !filepath.IsLocal(c.Dir) {
+			t.Fatalf("%q in %q: %+v", line, dir, c)
+		}
+		if again, err := rules.Judge(c.Line(), c.Dir); err != nil || cmp.Diff(c, again) != "" {
+			t.Fatalf("%q in %q is %q, which is judged differently: %v\n%s", line, dir, c.Line(), err, cmp.Diff(c, again))
 		}
 	})
 }

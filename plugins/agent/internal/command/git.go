@@ -73,7 +73,7 @@ func git(c *call) error {
 		c.fetches = sub == "remote" && len(c.args) > 1 && (c.args[1] == "update" || c.args[1] == "show" || c.args[1] == "prune")
 	}
 	for _, arg := range c.args[1:] {
-		if err := gitArgument(c, sub, arg); err != nil {
+		if err := gitArgument(sub, arg); err != nil {
 			return err
 		}
 	}
@@ -81,7 +81,7 @@ func git(c *call) error {
 	return gitConfig(sub, c.args[1:])
 }
 
-func gitArgument(c *call, sub, arg string) error {
+func gitArgument(sub, arg string) error {
 	name, long := option(arg)
 	switch {
 	case long && shortens(name, gitRuns) && !slices.Contains(gitNot, name):

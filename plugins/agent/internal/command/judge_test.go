@@ -16,7 +16,7 @@ import (
 )
 
 // newRules makes a workspace with a link out of it and a PATH with the programs of the list.
-func newRules(t *testing.T) (rules command.Rules, base string) {
+func newRules(t testing.TB) (rules command.Rules, base string) {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -49,7 +49,7 @@ func newRules(t *testing.T) (rules command.Rules, base string) {
 	return command.Rules{Workspace: ws, Path: filepath.Join(base, "bin")}, base
 }
 
-func executable(t *testing.T, file string) {
+func executable(t testing.TB, file string) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)

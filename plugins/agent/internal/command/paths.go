@@ -15,36 +15,40 @@ import (
 // It is careful rather than exact: a text that only looks like a path is refused too, unless the program's table knows
 // the option as one that takes text.
 func (r Rules) argument(dir, arg string) error {
-	if drive.MatchString(arg) {
-		return &workspace.OutsideError{Path: arg, Why: "it names a drive"}
+	all, err := readings(arg)
+	if err != nil {
+		return err
 	}
+	for _, p := range all {
+		if err := r.place(dir, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readings are the paths that an argument may name.
+func readings(arg string) ([]string, error) {
+	var all []string
 	if !strings.Contains(arg, "://") { // a name may have any of the characters at which it is taken apart below
 		_, value, _ := strings.Cut(arg, "=")
-		for _, whole := range append(candidates(arg), value) {
-			if err := r.place(dir, whole); err != nil {
-				return err
-			}
-		}
+		all = append(candidates(arg), value)
 	}
 	for _, field := range strings.FieldsFunc(arg, func(c rune) bool { return strings.ContainsRune("= \t\"'()", c) }) {
 		if drive.MatchString(field) {
-			return &workspace.OutsideError{Path: field, Why: "it names a drive"}
+			return nil, &workspace.OutsideError{Path: field, Why: "it names a drive"}
 		}
 		if scheme, _, found := strings.Cut(field, "://"); found && !strings.ContainsAny(scheme, "/.:,@") {
 			if !slices.Contains(schemes, strings.ToLower(strings.TrimLeft(scheme, "-"))) {
-				return refuse("%q is no address on the network", field)
+				return nil, refuse("%q is no address on the network", field)
 			}
 			continue
 		}
 		for _, piece := range strings.FieldsFunc(field, func(c rune) bool { return strings.ContainsRune(":,;@", c) }) {
-			for _, candidate := range candidates(piece) {
-				if err := r.place(dir, candidate); err != nil {
-					return err
-				}
-			}
+			all = append(all, candidates(piece)...)
 		}
 	}
-	return nil
+	return all, nil
 }
 
 var drive = regexp.MustCompile(`^-*[A-Za-z]:[\\/]`)
