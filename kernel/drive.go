@@ -75,7 +75,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			parts: s.components(), hooks: s.caller(),
 			maker: &attempt.Maker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
-				Redactor: s.engine.redactor,
+				Redactor: s.redactor,
 				Spared:   spared,
 				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
@@ -84,7 +84,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			},
 			settler: &contract.Settler{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
-				Redactor: s.engine.redactor, Spared: spared,
+				Redactor: s.redactor, Spared: spared,
 			},
 			planner: &step.Planner{Plan: s.plan, Dir: s.dir},
 		},

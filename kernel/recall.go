@@ -96,7 +96,9 @@ func (s *session) base(ctx context.Context, found *restore.Found, r *recalled) (
 		return b, err
 	}
 	if r.src != nil {
-		s.plan = r.src.plan
+		if err := s.heed(r.src.plan); err != nil {
+			return b, err
+		}
 	} else if ref, err := s.dir.Ref(rundir.PlanFile); err != nil {
 		return b, err
 	} else {
@@ -120,8 +122,10 @@ func (s *session) loadPlan(ofBash bool) error {
 		return failure.New(failure.StateCorrupt, "plan.json of session '%s' cannot be used: %w", s.name, err).
 			WithHint("a resume does not compile: put the file back, or start the session again with --force, which does")
 	}
-	s.plan = p
-	return err
+	if err != nil {
+		return err
+	}
+	return s.heed(p)
 }
 
 // loopSource compiles the stage of a loop whose session has no plan, with what its files tell.

@@ -24,6 +24,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // maxPlan bounds plan.json, in bytes.
@@ -62,6 +63,7 @@ type session struct {
 	left      []event.Event // what was said when the run did not listen any more; see takeLeft
 	notifier  *notify.Notifier
 	warnings  Diagnostics
+	redactor  *redact.Redactor // knows what the plan says of secrets, too
 
 	noticing sync.Mutex // guards:
 	begun    bool       // the run's first events are written
@@ -77,7 +79,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	if err := rundir.CheckSession(name); err != nil {
 		return nil, log, err
 	}
-	s := &session{engine: e, name: name, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
+	s := &session{engine: e, name: name, redactor: e.redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
 	defer func() {
 		if err != nil {
 			err = s.close(err)
@@ -92,7 +94,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	if err := s.sweep(ctx); err != nil {
 		return nil, log, err
 	}
-	if s.journal, log, err = journal.Open(ctx, s.dir, e.config.journal(e.log)); err != nil {
+	if s.journal, log, err = journal.Open(ctx, s.dir, s.journalOptions()); err != nil {
 		return nil, log, err
 	}
 	s.closers = append(s.closers, s.journal.Close)
@@ -102,6 +104,12 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	s.closers = append(s.closers, s.closeHost)
 	s.release(ctx)
 	return s, log, nil
+}
+
+func (s *session) journalOptions() journal.Options {
+	o := s.engine.config.journal(s.engine.log)
+	o.Redact = s.redacted
+	return o
 }
 
 // acquire takes the lock and opens the directory.

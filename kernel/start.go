@@ -91,6 +91,10 @@ func (e *Engine) startable(name string, force bool) error {
 
 // begin writes the session's files and its first events.
 func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
+	if err := s.heed(src.plan); err != nil {
+		return err
+	}
+	src.plan = s.withoutSecrets(src.plan)
 	s.plan, s.configs, s.warnings = src.plan, src.configs, src.warnings
 	s.follow(log.Events)
 	if err := s.fold(log); err == nil && !force {

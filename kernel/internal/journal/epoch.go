@@ -80,7 +80,7 @@ func (j *Journal) claim(ctx context.Context, runID string, events ...event.Event
 	if err != nil {
 		return nil, j.fail(err)
 	}
-	e := &entry{events: events, durable: true}
+	e := &entry{events: j.redacted(events), durable: true}
 	if err := j.enter(e, runID); err != nil {
 		return nil, err
 	}

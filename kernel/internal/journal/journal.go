@@ -36,6 +36,9 @@ type Options struct {
 	FlushInterval time.Duration
 	// Buffer is the number of events that may wait; appenders of more are held up. Default 100.
 	Buffer int
+	// Redact takes the secrets out of an event before it is written, and so before anybody applies it. It may be
+	// called from several goroutines. Default: none.
+	Redact func(event.Event) event.Event
 }
 
 func (o Options) withDefaults() Options {
@@ -145,7 +148,7 @@ func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Ev
 	if len(events) == 0 {
 		return nil, nil
 	}
-	e, err := j.enqueue(ctx, events)
+	e, err := j.enqueue(ctx, j.redacted(events))
 	if err != nil {
 		return nil, err
 	}

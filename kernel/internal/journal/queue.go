@@ -37,6 +37,17 @@ func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err err
 	return text, nil
 }
 
+// redacted is a copy of the events without secrets.
+func (j *Journal) redacted(events []event.Event) []event.Event {
+	clean := slices.Clone(events)
+	if j.opts.Redact != nil {
+		for i := range clean {
+			clean[i] = j.opts.Redact(clean[i])
+		}
+	}
+	return clean
+}
+
 // enqueue stamps events and puts them into the queue, waiting for room first.
 func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, error) {
 	for {

@@ -17,6 +17,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // ErrCollateral is in the chain of the failure of a call whose process fell during another call.
@@ -92,6 +93,12 @@ func New(cfg Config) (*Host, error) {
 	}
 	h.catalog = catalog.New(c)
 	return h, nil
+}
+
+// Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
+func (h *Host) Redact(r *redact.Redactor) {
+	h.cfg.Redactor = r
+	h.launcher.Redact(r)
 }
 
 func readLocks(store trust.Store, project string) ([]trust.Lock, error) {

@@ -52,6 +52,9 @@ type Config struct {
 	Client []client.Option
 }
 
+// Redact takes another redactor for the processes that are launched from now on. Nothing may be under way.
+func (l *Launcher) Redact(r *redact.Redactor) { l.cfg.Redactor = r }
+
 // Launcher starts plugins. It is safe for concurrent use.
 type Launcher struct {
 	cfg    Config
