@@ -81,6 +81,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 			},
 			asker: &strategy.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
+				Redactor: s.redactor,
 			},
 			settler: &contract.Settler{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),

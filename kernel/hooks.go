@@ -170,7 +170,7 @@ func (c *callbacks) snapshot() (hooks []callback, resume []func(*HookContext, st
 // caller calls the hooks of the session.
 func (s *session) caller() *hook.Caller {
 	c := &hook.Caller{
-		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("hook"),
+		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("hook"), Redactor: s.redactor,
 		OnError: s.engine.config.hookErrors,
 	}
 	for _, registered := range s.callbacks {

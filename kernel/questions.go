@@ -301,6 +301,8 @@ func (e *Engine) post(session string, m inbox.Message) error {
 		return err
 	}
 	defer dir.Close()
+	// It lies in the session's directory until the kernel that holds the session takes it up.
+	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.Agent().Text(m.Text)
 	_, err = inbox.Post(dir, m)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // The words of error_type that the taxonomy of failures does not have.
@@ -105,7 +106,7 @@ func plural(n int, what string) string {
 
 // printError says what went wrong: on standard error, or with --json on standard output.
 func (a *app) printError(err error) {
-	f := faultOf(err)
+	f := faultOf(err).withoutSecrets(redact.New(os.Environ()))
 	if a.JSON {
 		printJSON(a.stdout, struct {
 			Error fault `json:"error"`
@@ -113,6 +114,16 @@ func (a *app) printError(err error) {
 		return
 	}
 	f.print(a.stderr)
+}
+
+// withoutSecrets is a fault as it may be shown: what it quotes comes from files, lines and plugins.
+func (f fault) withoutSecrets(r *redact.Redactor) fault {
+	f.Message, f.Hint, f.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
+	f.Diagnostics = slices.Clone(f.Diagnostics)
+	for i := range f.Diagnostics {
+		f.Diagnostics[i].Message, f.Diagnostics[i].Hint = r.Text(f.Diagnostics[i].Message), r.Text(f.Diagnostics[i].Hint)
+	}
+	return f
 }
 
 // print writes a fault for people: the message, what to do, and how to find it in the documents. What

@@ -3,8 +3,11 @@ package main
 import (
 	"cmp"
 	"io"
+	"os"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // newLogger is the logger of the engine.
@@ -12,10 +15,31 @@ func newLogger(s settings, to io.Writer) hclog.Logger {
 	return hclog.New(&hclog.LoggerOptions{
 		Name:              program,
 		Level:             hclog.LevelFromString(s.LogLevel),
-		Output:            to,
+		Output:            &cleaned{to: to, redactor: redact.New(os.Environ()), json: s.LogFormat == "json"},
 		JSONFormat:        s.LogFormat == "json",
 		IndependentLevels: true,
 	})
+}
+
+// cleaned is a log without secrets. The logger writes an entry at a time.
+type cleaned struct {
+	to       io.Writer
+	redactor *redact.Redactor
+	json     bool
+}
+
+// Write implements [io.Writer].
+func (c *cleaned) Write(entry []byte) (int, error) {
+	clean := entry
+	if c.json {
+		clean = c.redactor.JSON(entry)
+	} else if text := c.redactor.Text(string(entry)); text != string(entry) {
+		clean = []byte(text)
+	}
+	if _, err := c.to.Write(clean); err != nil {
+		return 0, err
+	}
+	return len(entry), nil
 }
 
 // newPluginLogger is the part of the engine's logger for what plugins write, with a level of its own.

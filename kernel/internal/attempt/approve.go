@@ -80,7 +80,7 @@ func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, p *plan.Approv
 		Digest:  event.Digest(fmt.Sprintf("%q\n%s", c.Tool, c.Args)),
 		Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: true,
 	}
-	pretty := indented(c.Args)
+	pretty := indented(x.attempt.Redactor.JSON(c.Args))
 	if d.Preview = event.Brief(pretty, maxPreview); d.Preview != pretty {
 		ref, err := x.attempt.keepBlob("args", []byte(pretty))
 		if err != nil {

@@ -46,8 +46,8 @@ type Maker struct {
 	Inputs    *inputs.Reader // of the session
 	Providers Providers
 	Log       hclog.Logger
-	// Redactor takes the secrets out of what of an agent's stderr goes into a failure. Default: one that knows
-	// no values.
+	// Redactor takes the secrets out of what is written down and shown: of the agent's own texts at the strength
+	// for agents. Default: one that knows no values.
 	Redactor *redact.Redactor
 	// Spared reports whether an error means that the attempt fell with another call's process.
 	Spared func(error) bool

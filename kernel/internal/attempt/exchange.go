@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
@@ -34,6 +35,7 @@ type exchange struct {
 	mu       sync.Mutex // guards:
 	observed int        // calls that the agent told of
 	last     Report
+	shown    *redact.Stream // the text, as views have it
 	usage    *sdk.Usage
 	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
 	blobs    []string              // checkpoints that are on the disk, the newest last
@@ -43,8 +45,9 @@ type exchange struct {
 func newExchange(ctx context.Context, cancel func(error), a *attempt) *exchange {
 	x := &exchange{
 		attempt: a, known: map[string]state.Call{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
-		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl"},
-		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt"},
+		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl", clean: a.Redactor.Agent().Stream()},
+		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
+		shown:  a.Redactor.Agent().Stream(),
 	}
 	if c := a.loop().Checkpoint; c != nil {
 		x.blobs = []string{c.Blob.Path}
@@ -64,12 +67,23 @@ func (x *exchange) Output(c sdk.OutputChunk) {
 		x.stderr.add(c.Text)
 	default:
 		x.text.Add(c.Text)
-		x.live(func(r *Report) { r.Text = c.Text })
+		x.live(func(r *Report) { r.Text = x.shown.Add(c.Text) })
+	}
+}
+
+// flush shows the end of the text, which was held back for what could still come.
+func (x *exchange) flush() {
+	x.mu.Lock()
+	rest := x.shown.End()
+	x.mu.Unlock()
+	if rest != "" {
+		x.live(func(r *Report) { r.Text = rest })
 	}
 }
 
 // Progress implements sdk.Exchange.
 func (x *exchange) Progress(p sdk.Progress) {
+	p.Message = x.attempt.Redactor.Text(p.Message)
 	x.live(func(r *Report) { r.Progress = p })
 }
 
@@ -198,11 +212,12 @@ func (x *exchange) end(r sdk.ToolResult, observed bool) (event.Event, error) {
 	return x.event(event.ToolResult, d), err
 }
 
-// inline keeps small JSON as it is and puts the rest into a file of the attempt.
+// inline keeps small JSON in the event and puts the rest into a file of the attempt; neither has secrets.
 func (x *exchange) inline(raw json.RawMessage, what string) (json.RawMessage, *event.Ref, error) {
 	if len(raw) == 0 {
 		return nil, nil, nil
 	}
+	raw = x.attempt.Redactor.JSON(raw)
 	if len(raw) <= maxInline && json.Valid(raw) {
 		return raw, nil, nil
 	}

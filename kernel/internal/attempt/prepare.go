@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
@@ -49,13 +50,14 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	}
 	t, unsaid := a.tell(ctx, c.Paths)
 	a.addTo(&c, t)
-	if _, err := inputs.Write(a.Dir, a.iteration, c); err != nil {
+	if _, err := inputs.Write(a.Dir, a.iteration, censor.Context(a.Redactor, c)); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
 	if unsaid != nil {
 		return sdk.ExecuteRequest{}, unsaid
 	}
 	a.recordBudget(ctx, t)
+	t.prompt = a.Redactor.Agent().Text(t.prompt)
 	return a.request(c.Paths, t)
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -27,12 +28,13 @@ func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
 	if a.exchange == nil {
 		return nil, nil //nolint:nilnil // no output is no error
 	}
+	a.exchange.flush()
 	a.keepStreams()
 	raw := a.result.Output
 	if raw == "" {
 		raw, _ = a.exchange.text.Text()
 	}
-	text, cut := output.Clean(raw)
+	text, cut := output.Clean(a.Redactor.Agent().Text(raw))
 	if cut {
 		a.log.Warn("output was cut", "limit_bytes", output.Limit)
 	}
@@ -96,7 +98,7 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 	if err != nil {
 		return event.Event{}, err
 	}
-	r, err := result.Normalize(resultJSON, statusJSON, a.node.HasContract())
+	r, err := result.Normalize(censor.Result(a.Redactor, resultJSON), censor.Result(a.Redactor, statusJSON), a.node.HasContract())
 	if err != nil {
 		return event.Event{}, a.explain(err)
 	}
@@ -214,6 +216,7 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	if a.result.ExitCode != 0 {
 		d.ExitCode = &a.result.ExitCode
 	}
+	d = censor.Failure(a.Redactor, d)
 	if a.iteration != "" {
 		if err := errors.Join(a.recordEnd("failed", &d, nil), a.writeError(d), a.putBack()); err != nil {
 			a.log.Error("record failure beside the iteration", "error", err)

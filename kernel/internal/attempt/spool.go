@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // Bounds of a spool's file, in bytes.
@@ -19,6 +20,7 @@ const (
 type spool struct {
 	store *rundir.Dir
 	name  string
+	clean *redact.Stream // takes the secrets out; used under mu
 
 	mu      sync.Mutex // guards:
 	file    *os.File   // nil before the first chunk
@@ -40,6 +42,10 @@ func (s *spool) add(chunk string) {
 			return
 		}
 	}
+	s.write(s.clean.Add(chunk))
+}
+
+func (s *spool) write(chunk string) {
 	n := min(spoolHead-s.written, int64(len(chunk)))
 	if n > 0 {
 		_, s.fault = s.file.WriteString(chunk[:n])
@@ -52,7 +58,7 @@ func (s *spool) add(chunk string) {
 	}
 }
 
-// end returns the last bytes of the stream, at most n, for a message.
+// end returns the last bytes of the stream that was closed, at most n, for a message.
 func (s *spool) end(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,6 +85,7 @@ func (s *spool) close() error {
 	if s.file == nil {
 		return s.fault
 	}
+	s.write(s.clean.End())
 	if s.dropped > 0 && s.fault == nil {
 		_, s.fault = fmt.Fprintf(s.file, "\n[%d bytes dropped]\n", s.dropped)
 	}

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,7 @@ import (
 func newSpool(t *testing.T) (s *spool, path string) {
 	t.Helper()
 	b := newBench(t, nil)
-	return &spool{store: b.maker.Dir, name: "stream.jsonl"}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
+	return &spool{store: b.maker.Dir, name: "stream.jsonl", clean: redact.New(nil).Agent().Stream()}, filepath.Join(b.maker.Dir.Path(), "stream.jsonl")
 }
 
 // What came is in the file at once: a crash keeps it.

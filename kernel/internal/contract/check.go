@@ -11,6 +11,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
@@ -173,20 +174,21 @@ func (w *work) redacted(facts json.RawMessage) (json.RawMessage, error) {
 	if of == nil {
 		return nil, fmt.Errorf("it has no facts")
 	}
-	return json.Marshal(w.clean(of))
+	return json.Marshal(clean(w.Redactor, of))
 }
 
-func (w *work) clean(v any) any {
+// clean is a value of JSON without secrets; it is changed.
+func clean(r *redact.Redactor, v any) any {
 	switch v := v.(type) {
 	case string:
-		return w.Redactor.Text(v)
+		return r.Text(v)
 	case []any:
 		for i := range v {
-			v[i] = w.clean(v[i])
+			v[i] = clean(r, v[i])
 		}
 	case map[string]any:
 		for key := range v {
-			v[key] = w.clean(v[key])
+			v[key] = clean(r, v[key])
 		}
 	}
 	return v

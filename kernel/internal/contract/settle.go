@@ -124,6 +124,7 @@ func (k *settling) readArtifact() error {
 		k.faults = k.found.Faults
 		return nil
 	}
+	clean(k.Redactor.Agent(), k.found.Data)
 	k.faults = artifact.Fill(k.found.Data, contract, k.facts)
 	faults, err := artifact.Faults(k.found.Data, contract)
 	k.faults = append(k.faults, faults...)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -25,7 +26,7 @@ type Settler struct {
 	Dir     *rundir.Dir
 	Actions hook.Actions
 	Log     hclog.Logger
-	// Redactor takes the secrets out of what checks say. Default: one that knows no values.
+	// Redactor takes the secrets out of what checks say and out of artifacts. Default: one that knows no values.
 	Redactor *redact.Redactor
 	// Spared reports whether an error means that a check fell with another call's process. Default: never.
 	Spared func(error) bool
@@ -106,6 +107,7 @@ func (w *work) failureOf(err error) *event.FailureData {
 	d := event.FailureOf(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
+	d = censor.Failure(w.Redactor, d)
 	return &d
 }
 

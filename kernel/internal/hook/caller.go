@@ -9,6 +9,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/condition"
@@ -62,6 +63,8 @@ type Caller struct {
 	Dir     *rundir.Dir
 	Actions Actions
 	Log     hclog.Logger
+	// Redactor takes the secrets out of what actions are told and say. Default: one that knows no values.
+	Redactor *redact.Redactor
 	// Callbacks are numbered by [schedule.CallbackNumber]. OnError is how the run goes on after one that
 	// failed or panicked; "" is to continue.
 	Callbacks []Callback

@@ -94,7 +94,9 @@ func (k *call) request() (sdk.HookRequest, error) {
 		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
 	}
 	var err error
-	if req.Context, err = Context(k.Dir, k.State, k.at); err != nil || !k.isEnd() {
+	req.Context, err = Context(k.Dir, k.State, k.at)
+	req.Context = k.Redactor.Text(req.Context)
+	if err != nil || !k.isEnd() {
 		return req, err
 	}
 	if ref := k.loop().Result; ref != nil {
@@ -188,7 +190,7 @@ func (k *call) preview(files []event.Ref) string {
 	defer f.Close()
 	head := make([]byte, maxPreviewed)
 	n, _ := f.Read(head) // an empty file has no preview
-	text := []rune(strings.ToValidUTF8(strings.TrimSpace(string(head[:n])), string(utf8.RuneError)))
+	text := []rune(k.Redactor.Text(strings.ToValidUTF8(strings.TrimSpace(string(head[:n])), string(utf8.RuneError))))
 	if len(text) > previewRunes {
 		return string(text[:previewRunes]) + "…"
 	}

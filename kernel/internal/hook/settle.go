@@ -35,7 +35,7 @@ func (k *call) complete(a sdk.HookAnswer) event.Event {
 	d := k.data(string(a.Action), a.Reason)
 	k.possible(&d)
 	if a.Context != "" && (a.Action == sdk.ActionModifyContext || a.Action == sdk.ActionRestartStage) {
-		ref, err := k.Dir.Write(rundir.HookText(k.Command.Key, string(k.point)), []byte(a.Context))
+		ref, err := k.Dir.Write(rundir.HookText(k.Command.Key, string(k.point)), []byte(k.Redactor.Agent().Text(a.Context)))
 		if err != nil {
 			return k.failed(err)
 		}

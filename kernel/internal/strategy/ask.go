@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
@@ -33,6 +34,8 @@ type Asker struct {
 	Inputs     *inputs.Reader // of the session
 	Strategies Strategies
 	Log        hclog.Logger
+	// Redactor takes the secrets out of questions and answers. Default: one that knows no values.
+	Redactor *redact.Redactor
 }
 
 // DecideLimit is how long a strategy may take for one reply.
@@ -104,7 +107,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	}
 	it := node.Iteration(c.Place.Iteration)
 	if len(answer.Record) > 0 {
-		if err := a.Dir.Replace(it.Judge(), append(answer.Record, '\n')); err != nil {
+		if err := a.Dir.Replace(it.Judge(), append(a.Redactor.Agent().JSON(answer.Record), '\n')); err != nil {
 			return err
 		}
 	}
@@ -147,7 +150,7 @@ func (a *Asker) question(it rundir.Iteration, n *plan.Node, answer sdk.Decision,
 	if q == nil {
 		return failure.New(failure.StrategyFailed, "it asks without a question")
 	}
-	ref, err := a.Dir.Write(it.Question(round+1), []byte(q.Prompt))
+	ref, err := a.Dir.Write(it.Question(round+1), []byte(a.Redactor.Agent().Text(q.Prompt)))
 	if err != nil {
 		return err
 	}

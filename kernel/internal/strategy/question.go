@@ -37,7 +37,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	d.Usage = usage
 	if err == nil {
 		d.Answer, err = a.keepAnswer(c, text)
-	} else if kept := a.keepLog(c, cmp.Or(text, failure.From(err).Message+"\n")); kept != nil {
+	} else if kept := a.keepLog(c, cmp.Or(text, a.Redactor.Text(failure.From(err).Message)+"\n")); kept != nil {
 		a.Log.Warn("what the judge said was not kept", "session", j.State.Session, "error", kept)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	if err == nil && r.Error != nil {
 		err = r.Error
 	}
-	return cmp.Or(r.Output, x.text()), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
+	return a.Redactor.Agent().Text(cmp.Or(r.Output, x.text())), (*event.Usage)(cmp.Or(r.Usage, x.used())), err
 }
 
 // budget is what the question may consume.
