@@ -131,7 +131,7 @@ func TestDiagnostics(t *testing.T) {
 			},
 		},
 		"keys of later versions": {
-			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {escalation: {wait: true, poll: 5}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  checks: []\n  artifact: {type: a, from: tool:submit, carry: [b], heal: 1}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict, secrets: {}}\n",
+			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {escalation: {wait: true, poll: 5}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  checks: []\n  artifact: {type: a, from: tool:submit, carry: [b], heal: 1}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict}\n",
 			want: []string{
 				`p.yaml:4:1: error[AP-YAML-108]: exit_after in the file is not supported yet (remove the key)`,
 				`p.yaml:5:23: error[AP-YAML-108]: wait in escalation is not supported yet (remove the key)`,
@@ -141,7 +141,18 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:11:54: error[AP-YAML-108]: heal in artifact is not supported yet (remove the key)`,
 				`p.yaml:12:3: error[AP-YAML-108]: requires in node "a" is not supported yet (remove the key)`,
 				`p.yaml:13:3: error[AP-YAML-108]: skip_when in node "a" is not supported yet (remove the key)`,
-				`p.yaml:14:29: error[AP-YAML-108]: secrets in policy is not supported yet (remove the key)`,
+			},
+		},
+		"patterns of secrets": {
+			yaml: "name: a\npolicy: {secrets: {patterns: ['acme-[0-9]+', 'x(', '', [a], 'y*'], more: 1}}\nnodes:\n- id: a\n  prompt: x\n  policy:\n    secrets:\n      patterns:\n      - '(?=z)'\n- {id: b, prompt: x, policy: {secrets: {patterns: a}}}\n",
+			want: []string{
+				`p.yaml:2:46: error[AP-YAML-219]: a pattern of a secret is none: missing closing ) (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:2:52: error[AP-YAML-219]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:56: error[AP-YAML-101]: a pattern in patterns must be text, not a list`,
+				`p.yaml:2:61: error[AP-YAML-219]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:68: warning[AP-YAML-301]: unknown key "more" in secrets is ignored`,
+				`p.yaml:9:9: error[AP-YAML-219]: a pattern of a secret is none: invalid or unsupported Perl syntax (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:10:51: error[AP-YAML-101]: patterns must be a list, not text`,
 			},
 		},
 		"modes and tools": {

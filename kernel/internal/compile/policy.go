@@ -13,9 +13,8 @@ import (
 var (
 	policyKeys = []string{
 		"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox",
-		"cycles", "budget", "context", "cost", "escalation", "required", "mode", "tools",
+		"cycles", "budget", "context", "cost", "escalation", "required", "mode", "tools", "secrets",
 	}
-	policyNotYet   = []string{"secrets"}
 	guardrailsKeys = []string{"max_runtime_seconds"}
 	retryKeys      = []string{"attempts", "backoff", "step", "stage", "on_stage_retry"}
 	contextWords   = []string{"focused", "full", "minimal", "summary"}
@@ -30,8 +29,7 @@ func (m mapping) policy(of holder) *plan.Policy {
 	if !ok {
 		return nil
 	}
-	inner.unknown(slices.Concat(policyKeys, policyNotYet))
-	inner.notYet(policyNotYet)
+	inner.unknown(policyKeys)
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
@@ -43,7 +41,7 @@ func (m mapping) policy(of holder) *plan.Policy {
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
 	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
 	p.Required = inner.isRequired(of)
-	p.Mode, p.Tools = inner.mode(of), inner.tools()
+	p.Mode, p.Tools, p.Secrets = inner.mode(of), inner.tools(), inner.secrets()
 	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
 		p.Env = v.JSON()
 	}
