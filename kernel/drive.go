@@ -77,6 +77,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
 				Redactor: s.redactor,
 				Spared:   spared,
+				Finds:    &attempt.Finds{},
 				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 			},
 			asker: &strategy.Asker{
@@ -110,6 +111,8 @@ func (s *session) happened(e event.Event, st state.State) {
 	switch e.Type {
 	case event.NodeComplete:
 		s.derive(e, st)
+	case event.SecretFound:
+		s.found = append(s.found, e)
 	case event.TimerFired, event.HookComplete, event.HookTimeout:
 		s.overtime(e, st)
 	}
@@ -328,6 +331,7 @@ func (s *session) result() *Result {
 		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
 		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(),
 		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir.Path()),
+		Secrets: secretsFound(s.found),
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum

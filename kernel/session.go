@@ -64,6 +64,7 @@ type session struct {
 	notifier  *notify.Notifier
 	warnings  Diagnostics
 	redactor  *redact.Redactor // knows what the plan says of secrets, too
+	found     []event.Event    // secrets in files that agents wrote
 
 	noticing sync.Mutex // guards:
 	begun    bool       // the run's first events are written

@@ -33,7 +33,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 	}
 	s := describe(k.plan, k.state)
 	s.Stages = stageResults(k.plan, k.state, dir.Path())
-	s.Damage, s.Plugins = k.damage, processes(log.Events)
+	s.Damage, s.Plugins, s.Secrets = k.damage, processes(log.Events), secretsFound(log.Events)
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {
 		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time

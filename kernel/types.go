@@ -162,6 +162,8 @@ type Result struct {
 	Questions []Question `json:"questions,omitempty"`
 	// Warnings are what the author of the pipeline should know.
 	Warnings Diagnostics `json:"warnings,omitempty"`
+	// Secrets were found in files that agents wrote, in this run or resume. The files stay as they are.
+	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 }
 
 // Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
@@ -233,6 +235,8 @@ type Status struct {
 	Budgets []BudgetStatus `json:"budgets,omitempty"`
 	// Questions are those that it has open.
 	Questions []Question `json:"questions,omitempty"`
+	// Secrets were found in files that agents of the run wrote.
+	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.
 	Damage string `json:"damage,omitempty"`
 	// ResumeCommand goes on with the session, "" where there is nothing to go on with. RepairCommand is there

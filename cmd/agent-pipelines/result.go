@@ -22,6 +22,18 @@ func (a *app) printResult(r *kernel.Result) {
 		failureOf(r.Failure).print(a.stderr)
 	}
 	writeResult(a.stdout, r)
+	writeSecrets(a.stderr, r)
+}
+
+// writeSecrets warns of secrets in files that agents wrote: somebody may be about to commit them.
+func writeSecrets(to io.Writer, r *kernel.Result) {
+	if len(r.Secrets) == 0 {
+		return
+	}
+	fmt.Fprintln(to, "Warning: agents wrote secrets into files, which are left as they are. Take them out before you commit, and renew the keys:")
+	for _, d := range r.Secrets {
+		fmt.Fprintln(to, "  "+screen.Secret(d))
+	}
 }
 
 // writeResult writes a result for people.

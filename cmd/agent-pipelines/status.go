@@ -72,6 +72,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	for _, text := range isolation(s.Plugins) {
 		row("Sandbox", text)
 	}
+	for _, d := range s.Secrets {
+		row("Secret found", screen.Secret(d))
+	}
 	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {

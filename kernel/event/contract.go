@@ -98,6 +98,15 @@ type CycleStartData struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// SecretFoundData tells of secrets in a file that an agent wrote. The file stays as it is; what the secret is, is not
+// said.
+type SecretFoundData struct {
+	Path  string `json:"path"`  // relative to the project
+	Line  int    `json:"line"`  // of the first one, from 1
+	Rule  string `json:"rule"`  // by which it is one, in the words of package redact
+	Count int    `json:"count"` // how many there are by that rule
+}
+
 // BudgetWarningData says what was spent when the warning's mark was passed.
 type BudgetWarningData struct {
 	Scope    string  `json:"scope,omitempty"` // path of a node, "" for the session

@@ -75,7 +75,8 @@ const (
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
 	LateDelivery       Type = "late_delivery"
 	SurvivorEnded      Type = "survivor_ended"
-	Notified           Type = "notified" // people outside were told how the session stands, or could not be
+	SecretFound        Type = "secret_found" // in a file that an agent wrote
+	Notified           Type = "notified"     // people outside were told how the session stands, or could not be
 )
 
 // Informative reports whether losing the event with a crash changes nothing that happens next. Such
@@ -83,7 +84,7 @@ const (
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
-		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, Notified:
+		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified:
 		return true
 	default:
 		return false

@@ -53,6 +53,8 @@ type Maker struct {
 	Spared func(error) bool
 	// Live is called with what the agent reports, for views; it has to return soon.
 	Live func(Report)
+	// Finds are the secrets that were told of in the run. Default: each attempt tells of all that it finds.
+	Finds *Finds
 }
 
 // Report is what an agent reported last, for live views.
@@ -90,6 +92,7 @@ type attempt struct {
 	log     hclog.Logger
 
 	declared  fs.FileInfo // of the node's output_path before the attempt
+	progress  string      // absolute path of the progress file
 	dir       rundir.Node
 	iteration rundir.Iteration
 	exchange  *exchange
@@ -108,6 +111,7 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 	crash.Point("attempt.prepared")
 	execErr := a.execute(ctx, req)
 	crash.Point("attempt.executed")
+	a.scan(ctx)
 	output, err := a.keepOutput(execErr != nil)
 	if err := errors.Join(execErr, err); err != nil {
 		return event.Event{}, err

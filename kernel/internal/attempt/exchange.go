@@ -37,6 +37,7 @@ type exchange struct {
 	last     Report
 	shown    *redact.Stream // the text, as views have it
 	usage    *sdk.Usage
+	paths    []string              // that tools wrote
 	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
 	blobs    []string              // checkpoints that are on the disk, the newest last
 }
@@ -95,6 +96,7 @@ func (x *exchange) Usage(u sdk.Usage) {
 // Observe implements sdk.Exchange.
 func (x *exchange) Observe(c sdk.ToolCall) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
+	x.note(c)
 	if x.counts() {
 		d, err := x.intent(c)
 		d.Observed = true
@@ -126,6 +128,7 @@ func (x *exchange) counts() bool {
 // back.
 func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
+	x.note(c)
 	if done := x.finished(c.CallID); done != nil {
 		r, err := x.attempt.toolResult(done)
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, err

@@ -44,6 +44,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
+	a.progress = progress
 	c, err := a.Inputs.Build(a.state, a.node, a.command.Place, progress)
 	if err != nil {
 		return sdk.ExecuteRequest{}, err

@@ -121,6 +121,7 @@ func typical() map[event.Type][]any {
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
 		event.LateDelivery:  {*fail},
+		event.SecretFound:   {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
 		event.Notified:      {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "nobody answered it"}},
 	}
 }

@@ -40,6 +40,8 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 	switch {
 	case at.node == nil:
 		return nil, false
+	case e.Type == event.SecretFound:
+		return nil, false
 	case e.Type == event.ContextBuilt, e.Type == event.ContextTrimmed:
 		return as(role(at.node), who(e)+prompted(e)), true
 	case !at.node.HasContract():

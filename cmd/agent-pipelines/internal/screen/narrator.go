@@ -66,6 +66,8 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return hooked(at, e)
 	case event.RunStart:
 		return sessionHead(at)
+	case event.SecretFound:
+		return foundSecret(at, e)
 	case event.NodeStart:
 		return nodeHead(at, e)
 	case event.NodeRunStart:
