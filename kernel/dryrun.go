@@ -94,6 +94,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	boxes := e.sandboxes(src.plan)
 	for i := range stages {
 		s := &stages[i]
+		s.Prompt = e.redactor.Agent().Text(s.Prompt)
 		if d, _ := boxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
 			s.Sandbox = &d
 		}
@@ -101,7 +102,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
 		Runs: o.Run.repeats(), Session: src.session, Dir: rundir.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Way: way, Warnings: slices.Concat(Diagnostics{}, warnings, src.warnings),
+		Plan: src.plan, Stages: stages, Way: way, Warnings: e.clean(slices.Concat(Diagnostics{}, warnings, src.warnings)),
 	}, nil
 }
 

@@ -57,6 +57,9 @@ func (e *Engine) Lint(ctx context.Context, o LintOptions) ([]LintTarget, error) 
 	if asked || !config.Passed {
 		all = append(all, config)
 	}
+	for i := range all {
+		all[i].Diagnostics = e.clean(all[i].Diagnostics)
+	}
 	return all, nil
 }
 

@@ -102,3 +102,12 @@ func secretsFound(events []event.Event) []event.SecretFoundData {
 	}
 	return all
 }
+
+// clean are diagnostics without secrets: what they quote stands in files of the project.
+func (e *Engine) clean(ds Diagnostics) Diagnostics {
+	clean := slices.Clone(ds)
+	for i := range clean {
+		clean[i].Message, clean[i].Hint = e.redactor.Text(ds[i].Message), e.redactor.Text(ds[i].Hint)
+	}
+	return clean
+}

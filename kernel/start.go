@@ -95,7 +95,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 		return err
 	}
 	src.plan = s.withoutSecrets(src.plan)
-	s.plan, s.configs, s.warnings = src.plan, src.configs, src.warnings
+	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.clean(src.warnings)
 	s.follow(log.Events)
 	if err := s.fold(log); err == nil && !force {
 		if err := occupied(s.name, s.state.Status); err != nil {

@@ -92,7 +92,7 @@ type attempt struct {
 	log     hclog.Logger
 
 	declared  fs.FileInfo // of the node's output_path before the attempt
-	progress  string      // absolute path of the progress file
+	progress  string      // the progress file, relative to the session
 	dir       rundir.Node
 	iteration rundir.Iteration
 	exchange  *exchange
@@ -111,7 +111,7 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 	crash.Point("attempt.prepared")
 	execErr := a.execute(ctx, req)
 	crash.Point("attempt.executed")
-	a.scan(ctx)
+	defer a.scan(ctx, a.written()) // the result names files, and is replaced by our own form of it
 	output, err := a.keepOutput(execErr != nil)
 	if err := errors.Join(execErr, err); err != nil {
 		return event.Event{}, err

@@ -45,10 +45,10 @@ func (f *Finds) first(d event.SecretFoundData) bool {
 	return !known
 }
 
-// scan tells of the secrets in the files that the agent wrote, as far as that is known, and changes nothing.
-func (a *attempt) scan(ctx context.Context) {
+// scan tells of the secrets in files that the agent wrote, and changes nothing.
+func (a *attempt) scan(ctx context.Context, files []string) {
 	agent, left := a.Redactor.Agent(), maxFinds
-	for _, name := range a.written() {
+	for _, name := range files {
 		for _, d := range found(agent, name, a.head(name)) {
 			if left == 0 {
 				a.log.Warn("more secrets were found in what the agent wrote than are told of", "limit", maxFinds)
@@ -91,13 +91,9 @@ func (a *attempt) head(name string) string {
 // to, those that its tools wrote, and those that it names itself. No name is there twice.
 func (a *attempt) written() []string {
 	names := []string{a.outputName()}
-	files := append(a.left(), a.iteration.Artifact(), a.iteration.ArtifactJSON())
-	for _, file := range files {
-		if file != a.iteration.Output() { // that is ours
-			names = append(names, a.Dir.Abs(file))
-		}
+	for _, file := range []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Artifact(), a.iteration.ArtifactJSON(), a.progress} {
+		names = append(names, a.Dir.Abs(file))
 	}
-	names = append(names, a.progress)
 	names = append(names, a.exchange.wrote()...)
 	names = append(names, a.touched()...)
 	var all []string
