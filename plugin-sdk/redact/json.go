@@ -10,6 +10,7 @@ import (
 // Care says how a value of a JSON document is treated.
 type Care int
 
+// All is the zero value: texts of any document, of which nothing else is known.
 const (
 	All    Care = iota // its texts are redacted, and names of members that are secrets
 	Values             // the names of its members stay

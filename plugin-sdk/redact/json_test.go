@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -63,7 +64,7 @@ func FuzzJSON(f *testing.F) {
 		if json.Valid([]byte(doc)) != json.Valid(got) && json.Valid([]byte(doc)) {
 			t.Fatalf("no JSON any more: %q of %q", got, doc)
 		}
-		if again := r.JSON(slices.Clone(got)); string(again) != string(got) {
+		if again := r.JSON(slices.Clone(got)); !bytes.Equal(again, got) {
 			t.Errorf("not idempotent: %q, then %q", got, again)
 		}
 		if json.Valid(got) && strings.Contains(string(got), "xyzzy-plugh") && !strings.Contains(string(got), "${xyzzy") {

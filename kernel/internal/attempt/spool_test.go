@@ -1,11 +1,12 @@
 package attempt
 
 import (
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 func newSpool(t *testing.T) (s *spool, path string) {
