@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
 // BenchmarkAppend compares, in one run, 16 appenders that share commits, one appender that waits for
@@ -68,6 +71,18 @@ func BenchmarkAppend(b *testing.B) {
 func BenchmarkInformative(b *testing.B) {
 	d := openDir(b)
 	j := begin(b, d, journal.Options{})
+	for b.Loop() {
+		if _, err := j.Append(b.Context(), inform("x")); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkRedacted is the same where secrets are taken out first.
+func BenchmarkRedacted(b *testing.B) {
+	d := openDir(b)
+	r := redact.New([]string{"A_TOKEN=0123456789abcdef", "B_SECRET=fedcba9876543210"})
+	j := begin(b, d, journal.Options{Redact: func(e event.Event) event.Event { return censor.Event(r, e) }})
 	for b.Loop() {
 		if _, err := j.Append(b.Context(), inform("x")); err != nil {
 			b.Fatal(err)

@@ -280,3 +280,40 @@ func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
 		})
 	}
 }
+
+// What is written has no secrets, and what Append and Begin return is what was written: live state and replay agree.
+func TestEventsAreRedactedFirst(t *testing.T) {
+	d := openDir(t)
+	clean := func(e event.Event) event.Event {
+		e.Data = []byte(strings.ReplaceAll(string(e.Data), "hunter2", "***"))
+		return e
+	}
+	j, _, err := journal.Open(t.Context(), d, journal.Options{Redact: clean})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Reason: "hunter2"})
+	appended, err := j.Append(t.Context(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(given.Data), "hunter2") {
+		t.Error("the caller's event was changed")
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := journal.Read(d)
+	if err != nil || len(log.Events) != 3 {
+		t.Fatalf("%d events, %v", len(log.Events), err)
+	}
+	for i, e := range append(begun, appended...) {
+		if string(e.Data) != string(log.Events[i].Data) || strings.Contains(string(e.Data), "hunter2") || !strings.Contains(string(e.Data), "***") {
+			t.Errorf("%s: returned %s, written %s", e.Type, e.Data, log.Events[i].Data)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package attempt
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+const token = "ghp_0123456789012345678901234567890123456789"
+
+// found are the finds that were recorded.
+func (b *bench) found() (all []event.SecretFoundData) {
+	b.t.Helper()
+	for _, e := range b.records.events {
+		if e.Type != event.SecretFound {
+			continue
+		}
+		d, err := event.Decode[event.SecretFoundData](e)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// D8: what tools wrote and what the result names is looked into, inside the project only, and nothing is changed; also
+// of an attempt that failed, and each find once in a run.
+func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, []byte(token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, nil)
+	b.maker.Redactor, b.maker.Finds = redact.New([]string{"A_SECRET=xyzzy plugh"}), &Finds{}
+	files := map[string]string{
+		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
+		"big": strings.Repeat("x", maxScannedSize) + token,
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(b.root, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(outside, filepath.Join(b.root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	b.maker.Providers = agent(func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		x.Observe(sdk.ToolCall{CallID: "1", Tool: "write", Category: sdk.CategoryFileWrite, Paths: []string{"a.go", "./b.go", "link", "../outside", "big"}})
+		_, err := x.Call(ctx, sdk.ToolCall{CallID: "2", Tool: "write", Category: sdk.CategoryFileWrite, Paths: []string{"gone.go", "a.go"}})
+		x.Observe(sdk.ToolCall{CallID: "3", Tool: "read", Category: sdk.CategoryFileRead, Paths: []string{"read.md"}})
+		if err == nil {
+			err = os.WriteFile(req.Paths.Result, []byte(`{"summary":3,"work":{"files_touched":["`+filepath.Join(b.root, "named.md")+`","`+outside+`",7]}}`), 0o600)
+		}
+		return sdk.ExecuteResult{}, err
+	})
+	want := []event.SecretFoundData{
+		{Path: "a.go", Line: 2, Rule: "github-token", Count: 1}, {Path: "a.go", Line: 2, Rule: "variable A_SECRET", Count: 1},
+		{Path: "named.md", Line: 1, Rule: "github-token", Count: 2},
+	}
+	b.failure(b.make(t.Context(), 1, 1))
+	if diff := cmp.Diff(want, b.found()); diff != "" {
+		t.Errorf("finds (-want +got):\n%s", diff)
+	}
+	b.make(t.Context(), 1, 2)
+	if n := len(b.found()); n != len(want) {
+		t.Errorf("%d finds after the second attempt", n)
+	}
+	for name, text := range files {
+		if now, err := os.ReadFile(filepath.Join(b.root, name)); err != nil || string(now) != text {
+			t.Errorf("%s was changed: %v", name, err)
+		}
+	}
+}
+
+// U180: what comes in pieces is redacted across them, in views and in the files of the streams.
+func TestPiecesAreRedacted(t *testing.T) {
+	b := newBench(t, nil)
+	b.maker.Redactor = redact.New([]string{"A_SECRET=xyzzy plugh"})
+	var live strings.Builder
+	b.maker.Live = func(r Report) { live.WriteString(r.Text + r.Progress.Message) }
+	b.maker.Providers = agent(func(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		for _, s := range []sdk.Stream{sdk.StreamText, sdk.StreamRaw, sdk.StreamStderr} {
+			for _, piece := range []string{"a ghp_0123456789012345", token[20:] + " b xyzzy", " plugh c password: hunter2 end"} {
+				x.Output(sdk.OutputChunk{Stream: s, Text: piece})
+			}
+		}
+		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o600)
+	})
+	b.make(t.Context(), 1, 1)
+	const want = "a [REDACTED] b [REDACTED] c password: hunter2 end"
+	for name, got := range map[string]string{
+		"live": live.String(), "output.md": strings.TrimSpace(b.read("iterations/001/output.md")),
+		"stream.jsonl": b.read("iterations/001/attempts/01/stream.jsonl"), "stderr.txt": b.read("iterations/001/attempts/01/stderr.txt"),
+	} {
+		if got != want {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}
+
+// A verdict that was given before a crash stands for the same call: what the journal has of its arguments is redacted,
+// and so is what it is compared with.
+func TestAVerdictStandsForRedactedArguments(t *testing.T) {
+	for _, args := range []string{`{"token":"hunter2","text":"` + token + `"}`, `{"big":"` + strings.Repeat("y", maxInline) + `","text":"` + token + `"}`} {
+		var verdicts []sdk.Verdict
+		call := sdk.ToolCall{CallID: "1", Tool: "send", Args: []byte(args), Effect: sdk.EffectOnce}
+		b := gated(t, nil, func(v sdk.Verdict, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			verdicts = append(verdicts, v)
+		}, call)
+		b.maker.Redactor = redact.New(nil)
+		b.make(t.Context(), 1, 1)
+		intent, err := event.Decode[event.ToolCallData](b.records.events[0])
+		if err != nil || intent.Verdict != string(sdk.VerdictRun) {
+			t.Fatalf("%+v, %v", intent, err)
+		}
+		if strings.Contains(string(intent.Args), token) {
+			t.Errorf("the arguments are journaled as they are: %s", intent.Args)
+		}
+		if intent.ArgsRef != nil {
+			if text, err := b.maker.Dir.ReadRef(*intent.ArgsRef); err != nil || strings.Contains(string(text), token) {
+				t.Errorf("the file has the secret: %v", err)
+			}
+		}
+		x := newExchange(t.Context(), nil, &attempt{Maker: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"})
+		x.known["1"] = state.Call{Call: intent}
+		again, err := x.intent(call)
+		if err != nil || !stands(intent, again) {
+			t.Errorf("the verdict does not stand: %+v, %+v, %v", intent, again, err)
+		}
+	}
+}
