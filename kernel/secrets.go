@@ -25,6 +25,10 @@ func (c *config) redactor(said allSettings) *redact.Redactor {
 	return redact.New(known)
 }
 
+// word is one of letters alone, such as a setting of a plugin (auth: oauth) or the name of a variable: in other texts
+// it would be found where it means nothing.
+var word = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,23}$`)
+
 // named are the texts of a JSON value as "name=value", with the name of the member that holds each. One that begins
 // with a word for how it is used, as headers do, is there without that word, too.
 func named(name string, doc json.RawMessage) []string {
@@ -34,12 +38,12 @@ func named(name string, doc json.RawMessage) []string {
 	var all []string
 	switch {
 	case json.Unmarshal(doc, &text) == nil:
-		if strings.Contains(text, "${") {
+		if strings.Contains(text, "${") || word.MatchString(text) {
 			return nil
 		}
 		all = append(all, name+"="+text)
-		if _, word, found := strings.Cut(text, " "); found {
-			all = append(all, name+"="+word)
+		if _, behind, found := strings.Cut(text, " "); found {
+			all = append(all, name+"="+behind)
 		}
 	case json.Unmarshal(doc, &object) == nil:
 		for member, value := range object {

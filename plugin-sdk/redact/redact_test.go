@@ -107,6 +107,7 @@ func TestField(t *testing.T) {
 		{"input_tokens", "12345678901234", "12345678901234"},
 		{"path", "/a?token=abc", "/a?token=[REDACTED]"},
 		{"secret", "", ""},
+		{"secret_env", "MY_HMAC_KEY", "MY_HMAC_KEY"},
 		{"key", "attempt:0/v1/r1/-/-/i3#1", "attempt:0/v1/r1/-/-/i3#1"},
 	} {
 		if got := r.Field(tt.name, tt.value); got != tt.want {

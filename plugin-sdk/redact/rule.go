@@ -93,8 +93,8 @@ func openMember(match, value string) bool {
 var secretName = regexp.MustCompile(
 	`(?i)passw|passphrase|pwd|secret|token(?:[^si]|$)|api[_-]?key|credential|bearer|private[_-]?key|access[_-]?key|auth(?:$|[^o]|orization)`)
 
-// openName are names that contain such a word and hold no secret: directories, sockets and files.
-var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|ID|TYPE|ASKPASS)$`)
+// openName are names that contain such a word and hold no secret: directories, sockets and files, and names of variables.
+var openName = regexp.MustCompile(`(?i)^(?:OLD)?PWD$|_(?:SOCK|FILE|PATH|DIR|URL|ID|TYPE|ASKPASS|ENV|NAME|VAR|VARIABLE)$`)
 
 // Secret reports whether a name, of a variable or of a field, says that its value is a secret.
 func Secret(name string) bool { return secretName.MatchString(name) && !openName.MatchString(name) }
