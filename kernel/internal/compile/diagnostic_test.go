@@ -146,12 +146,12 @@ func TestDiagnostics(t *testing.T) {
 		"patterns of secrets": {
 			yaml: "name: a\npolicy: {secrets: {patterns: ['acme-[0-9]+', 'x(', '', [a], 'y*'], more: 1}}\nnodes:\n- id: a\n  prompt: x\n  policy:\n    secrets:\n      patterns:\n      - '(?=z)'\n- {id: b, prompt: x, policy: {secrets: {patterns: a}}}\n",
 			want: []string{
-				`p.yaml:2:46: error[AP-YAML-219]: a pattern of a secret is none: missing closing ) (patterns are RE2: no look-around and no back references; write them in single quotes)`,
-				`p.yaml:2:52: error[AP-YAML-219]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:46: error[AP-YAML-220]: a pattern of a secret is none: missing closing ) (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:2:52: error[AP-YAML-220]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
 				`p.yaml:2:56: error[AP-YAML-101]: a pattern in patterns must be text, not a list`,
-				`p.yaml:2:61: error[AP-YAML-219]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
+				`p.yaml:2:61: error[AP-YAML-220]: a pattern of a secret matches the empty text (write what the secret begins with, or how long it is)`,
 				`p.yaml:2:68: warning[AP-YAML-301]: unknown key "more" in secrets is ignored`,
-				`p.yaml:9:9: error[AP-YAML-219]: a pattern of a secret is none: invalid or unsupported Perl syntax (patterns are RE2: no look-around and no back references; write them in single quotes)`,
+				`p.yaml:9:9: error[AP-YAML-220]: a pattern of a secret is none: invalid or unsupported Perl syntax (patterns are RE2: no look-around and no back references; write them in single quotes)`,
 				`p.yaml:10:51: error[AP-YAML-101]: patterns must be a list, not text`,
 			},
 		},

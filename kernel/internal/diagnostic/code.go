@@ -49,8 +49,8 @@ const (
 	CodeCheck       Code = "AP-YAML-216" // measured values of a check that does not exist
 	CodeCommand     Code = "AP-YAML-217" // a command that nobody names
 	CodeNode        Code = "AP-YAML-218" // a node that does not exist
-	CodePattern     Code = "AP-YAML-219" // a pattern that is none
 	CodeMode        Code = "AP-YAML-219" // a provider that the mode does not allow
+	CodePattern     Code = "AP-YAML-220" // a pattern that is none
 )
 
 // 3xx: warnings.
