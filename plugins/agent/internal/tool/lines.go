@@ -44,7 +44,7 @@ func splitLines(text string) []string {
 // secret would be lost.
 func hides(before, after string) error {
 	if strings.Count(after, redact.Mark) > strings.Count(before, redact.Mark) {
-		return failed("the new text has %s where the file has a secret, which would be lost: change the other parts with modify_file", redact.Mark)
+		return failed("the new text has %s where the file has a secret, which would be lost: change the other parts with modify_file, and leave that one out of what is replaced", redact.Mark)
 	}
 	return nil
 }
