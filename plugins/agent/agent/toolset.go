@@ -47,7 +47,7 @@ func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.Pr
 		},
 		Run: func(ctx context.Context) loop.Done {
 			r := p.Run(ctx)
-			return loop.Done{Status: r.Status, Code: r.Code, Data: r.Data, Changed: r.Changed, Key: r.Key}
+			return loop.Done{Status: r.Status, Data: r.Data, Changed: r.Changed, Key: r.Key}
 		},
 	}, nil
 }

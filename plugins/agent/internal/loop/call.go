@@ -10,12 +10,19 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// attempt is a call that is about to be made: the i-th of its reply.
+// attempt is a call that is about to be made, or answered without that: the i-th of its reply.
 type attempt struct {
 	i        int
+	refusal  *Refusal         // it is not made
+	known    *sdk.ResumedCall // it was made before a crash
 	prepared Prepared
 	verdict  sdk.Verdict
 	done     Done
+}
+
+// changes reports whether nothing may happen at the same time.
+func (a *attempt) changes() bool {
+	return a.refusal == nil && a.known == nil && a.prepared.Call.Effect != sdk.EffectNone
 }
 
 // act makes the calls of the last reply that are not made yet, and saves what came of them. The claim is that the work is
@@ -52,21 +59,14 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 			continue
 		}
 		a := l.prepare(t, i)
-		if a == nil {
+		if !a.changes() {
+			batch = append(batch, a)
 			continue
 		}
-		reads := a.prepared.Call.Effect == sdk.EffectNone
-		if !reads {
-			if err := l.perform(ctx, t, batch); err != nil {
+		for _, b := range [][]*attempt{batch, {a}} {
+			if err := l.perform(ctx, t, b); err != nil {
 				return err
 			}
-			batch = nil
-		}
-		if batch = append(batch, a); reads {
-			continue
-		}
-		if err := l.perform(ctx, t, batch); err != nil {
-			return err
 		}
 		batch = nil
 	}
@@ -78,40 +78,33 @@ func callID(t *turn, i int) string {
 	return fmt.Sprintf("t%d.%d-%s", t.N, i+1, short(t.Reply.Calls[i].ID, 80))
 }
 
-// prepare answers a call that is not to be made, with nil, or makes it ready.
+// prepare looks at whether and how a call is to be made.
 func (l *loop) prepare(t *turn, i int) *attempt {
 	call, id := t.Reply.Calls[i], callID(t, i)
+	wrong := func(format string, args ...any) *attempt {
+		return &attempt{i: i, refusal: &Refusal{sdk.ToolError, codeArgs, fmt.Sprintf(format, args...)}}
+	}
 	known, again := l.known[id]
 	switch {
 	case known.Result != nil:
-		l.answer(t, i, known.Call, *known.Result, "")
-		return nil
+		return &attempt{i: i, known: &known}
 	case t.Made[i].Tainted && l.resumed(t):
-		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, "the run was interrupted, and this call's arguments held a secret that is not kept over that. " +
-			"It is not known whether it was made. Look, then make it again if it is needed."})
-		return nil
+		return wrong("the run was interrupted, and this call's arguments held a secret that is not kept over that. " +
+			"It is not known whether it was made. Look, then make it again if it is needed.")
 	case i >= maxCalls:
-		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, fmt.Sprintf("not made: more than %d calls in one reply", maxCalls)})
-		return nil
+		return wrong("not made: more than %d calls in one reply", maxCalls)
 	case call.Malformed != "":
-		l.refuse(t, i, Refusal{sdk.ToolError, codeArgs, "the arguments are no JSON object: " + call.Malformed})
-		return nil
+		return wrong("the arguments are no JSON object: %s", call.Malformed)
 	}
 	prepared, refusal := l.Tools.Prepare(call.Name, call.Args, again)
-	if refusal != nil {
-		l.refuse(t, i, *refusal)
-		return nil
-	}
 	prepared.Call.CallID, prepared.Call.Turn = id, t.N
-	return &attempt{i: i, prepared: prepared}
+	return &attempt{i: i, prepared: prepared, refusal: refusal}
 }
 
 // perform asks for the verdicts on calls in order, makes those that may be made side by side, and reports each as it ends.
 func (l *loop) perform(ctx context.Context, t *turn, batch []*attempt) error {
 	for _, a := range batch {
-		l.progress(progressOf(a.prepared.Call), a.prepared.Call.Tool)
-		var err error
-		if a.verdict, err = l.Exchange.Call(ctx, a.prepared.Call); err != nil {
+		if err := l.rule(ctx, t, a); err != nil {
 			return err
 		}
 	}
@@ -126,12 +119,28 @@ func (l *loop) perform(ctx context.Context, t *turn, batch []*attempt) error {
 	}
 	running.Wait()
 	for _, a := range batch {
-		l.conclude(t, a)
+		if a.refusal == nil && a.known == nil {
+			l.conclude(t, a)
+		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// rule answers a call that is not made, or asks for the verdict on it.
+func (l *loop) rule(ctx context.Context, t *turn, a *attempt) (err error) {
+	switch {
+	case a.known != nil:
+		l.answer(t, a.i, a.known.Call, *a.known.Result, "")
+	case a.refusal != nil:
+		l.refuse(t, a.i, *a.refusal)
+	default:
+		l.progress(progressOf(a.prepared.Call), a.prepared.Call.Tool)
+		a.verdict, err = l.Exchange.Call(ctx, a.prepared.Call)
+	}
+	return err
 }
 
 // conclude takes what became of a call into the talk.
@@ -151,15 +160,11 @@ func (l *loop) conclude(t *turn, a *attempt) {
 		result.CallID = call.CallID
 		l.Exchange.Result(result)
 	case sdk.VerdictSkip:
-		result.Status, result.Result = sdk.ToolDenied, errorData(codeDenied, "skipped, as a person or the policy wants; go on without it: "+a.verdict.Reason)
+		result.Status, result.Result = sdk.ToolDenied, errorData("", "skipped, as a person or the policy wants; go on without it: "+a.verdict.Reason)
 		l.Exchange.Result(result)
 	default:
 		result.Status, result.Result = sdk.ToolDenied, errorData(codeDenied, "not allowed: "+a.verdict.Reason)
-		l.talk.refused(codeDenied)
 		l.Exchange.Result(result)
-	}
-	if a.done.Code == codeOutside {
-		l.talk.refused(codeOutside)
 	}
 	l.answer(t, a.i, call, result, a.done.Key)
 }
@@ -170,6 +175,7 @@ func (l *loop) answer(t *turn, i int, call sdk.ToolCall, result sdk.ToolResult, 
 	if m.Text == "" {
 		m.Text = "{}"
 	}
+	l.talk.refused(errorCode(result.Result))
 	if result.Status == sdk.ToolSuccess {
 		if call.Tool != terminalTool || exitCode(result.Result) == 0 {
 			l.talk.did(call.Tool)
@@ -220,6 +226,13 @@ func exitCode(result json.RawMessage) int {
 	}
 	_ = json.Unmarshal(result, &ended)
 	return ended.ExitCode
+}
+
+// errorCode is the code of a result that says what is wrong, "" for any other.
+func errorCode(result json.RawMessage) string {
+	var data struct{ Error struct{ Code string } }
+	_ = json.Unmarshal(result, &data)
+	return data.Error.Code
 }
 
 func writes(c sdk.Category) bool {

@@ -62,7 +62,6 @@ type Refusal struct {
 // Done is the end of a call that was made: a JSON value for the model and the journal, without secrets, cut to its limit.
 type Done struct {
 	Status  sdk.ToolStatus
-	Code    string // of what went wrong, "" for success
 	Data    json.RawMessage
 	Changed []string // files, relative to the workspace
 	Key     string   // of what was read, for Keep; "" for all else
