@@ -132,7 +132,7 @@ func TestToolCallsAreAskedAbout(t *testing.T) {
 			t.Fatal(err)
 		}
 		of[args.Path] = q
-		if q.Kind != "tool" || q.Stage != "build" || q.Text != "the agent wants to run write" || !slices.Equal(q.Options, []string{"approve", "reject"}) {
+		if q.Kind != "tool" || q.Stage != "build" || q.Text != "the agent wants to run write" || !slices.Equal(q.Options, []string{"approve", "reject", "skip"}) {
 			t.Errorf("question %+v", q)
 		}
 	}

@@ -3,6 +3,7 @@ module github.com/dodo-digital/agent-pipelines/kernel
 go 1.26.0
 
 require (
+	github.com/bmatcuk/doublestar/v4 v4.10.4
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/expr-lang/expr v1.17.8
 	github.com/google/go-cmp v0.7.0

@@ -26,6 +26,8 @@ type Question struct {
 	Session string `json:"session"`
 	ID      string `json:"id"`
 	Kind    string `json:"kind"` // confirm, supervise, tool, escalation
+	// Call is the tool call that it is about, nil for other kinds.
+	Call *event.AskedCall `json:"call,omitempty"`
 	// Stage is the id of the node that it is about, "" for the session.
 	Stage string `json:"stage,omitempty"`
 	// Provider is the provider of a parallel block whose work it is about, "" elsewhere.
@@ -56,6 +58,8 @@ type QuestionCommands struct {
 	Approve  string `json:"approve,omitempty"`
 	Reject   string `json:"reject,omitempty"`
 	Feedback string `json:"feedback,omitempty"` // TEXT stands for what is to be said
+	// Skip leaves a tool call out.
+	Skip string `json:"skip,omitempty"`
 	// SkipFailedStep goes on without the steps of the stage that failed; "" where none did.
 	SkipFailedStep string `json:"skip_failed_step,omitempty"`
 	Show           string `json:"show"`
@@ -75,6 +79,9 @@ func commandsOf(q Question) QuestionCommands {
 		if q.AcceptFeedback {
 			c.Feedback = c.Reject + " --feedback TEXT"
 		}
+	}
+	if slices.Contains(q.Options, event.AnswerSkip) {
+		c.Skip = "agent-pipelines answer " + words + " " + event.AnswerSkip
 	}
 	return c
 }
@@ -112,7 +119,7 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 	q := st.Questions[id]
 	asked := Question{
 		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
-		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer, Code: q.Code,
+		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer, Code: q.Code, Call: q.Call,
 	}
 	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
 		if n := p.Find(at.Node); n != nil {
@@ -149,7 +156,7 @@ type AnswerOptions struct {
 	Session string
 	// Question is its id; "" for the one that is open, if there is one only.
 	Question string
-	// Answer is one of the question's options, approve or reject.
+	// Answer is one of the question's options: approve or reject, of a tool call skip, too.
 	Answer string
 	// Text goes with it: of an approval into the next prompt, of a rejection as feedback, where the question takes
 	// it.

@@ -54,8 +54,8 @@ func (v *rejectVerb) run(ctx context.Context, a *app) error {
 type answerVerb struct {
 	Session  string  `arg:"" help:"The session that asks."`
 	Question string  `arg:"" help:"The question's id."`
-	Answer   string  `arg:"" help:"approve or reject; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
-	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection."`
+	Answer   string  `arg:"" help:"approve or reject (deny), about a tool call also skip; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
+	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection; about a tool call what the agent is told."`
 	goOnFlags
 }
 
@@ -65,7 +65,13 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	o := kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: v.Answer, Text: text}
-	if !slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, v.Answer) {
+	switch {
+	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, v.Answer):
+	case slices.Contains([]string{deny, event.AnswerSkip}, v.Answer) && a.takesSkip(ctx, v.Session, v.Question):
+		if v.Answer == deny {
+			o.Answer = event.AnswerReject
+		}
+	default:
 		if _, err := said("the answer", &v.Answer); err != nil {
 			return err
 		}
@@ -75,6 +81,22 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 		o.Answer, o.Text = "", v.Answer // which the question decides
 	}
 	return a.answer(ctx, o, v.goOnFlags)
+}
+
+// deny is what seed 002 calls the rejection of a tool call.
+const deny = "deny"
+
+// takesSkip reports whether a question is one about a tool call. To any other deny and skip are feedback as good as any.
+func (a *app) takesSkip(ctx context.Context, session, question string) bool {
+	takes := false
+	err := a.use(ctx, func(e *kernel.Engine) error {
+		all, err := e.Questions(session)
+		takes = slices.ContainsFunc(all, func(q kernel.Question) bool {
+			return q.ID == question && slices.Contains(q.Options, event.AnswerSkip)
+		})
+		return err
+	})
+	return err == nil && takes // what is wrong with the session is said when it is answered
 }
 
 // said is a text of the command line, "" if none was given. One that is given and says nothing, such as a variable of a
@@ -182,7 +204,7 @@ func meant(q kernel.Question) string {
 
 // outcome says what became of an answer.
 func outcome(q kernel.Question, o kernel.AnswerOptions, s *kernel.Status) string {
-	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected"}[o.Answer]
+	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
 	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
 		said = "is sent back with your feedback"
 	}

@@ -205,6 +205,10 @@ func (k *asker) heed(ctx context.Context, q kernel.Question, line string) bool {
 	switch word := strings.TrimSpace(line); {
 	case is(word, "a", "approve", "y", "yes"):
 		return k.answer(ctx, q, event.AnswerApprove, "")
+	case is(word, "s", "skip") && q.Kind == event.QuestionTool: // of a call, not of the question
+		return k.answer(ctx, q, event.AnswerSkip, "")
+	case is(word, "d", deny) && q.Kind == event.QuestionTool:
+		return k.answer(ctx, q, event.AnswerReject, "")
 	case is(word, "r", "reject", "n", "no"):
 		sure := q.Kind == event.QuestionTool || k.yes(ctx, "This ends the session for good.")
 		return sure && k.answer(ctx, q, event.AnswerReject, "")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // writeAsked shows a question at the terminal, as it stands at a time.
@@ -25,6 +26,14 @@ func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 		head += " · asked " + screen.Age(age) + " ago"
 	}
 	lines := append([]string{"Question " + screen.Clean(head), ""}, screen.Lines(q.Text)...)
+	if q.Call != nil {
+		lines = append(lines, "")
+	}
+	for _, about := range aboutCall(q.Call) {
+		if about.text != "" {
+			lines = append(lines, screen.Lines(about.name+": "+about.text)...)
+		}
+	}
 	if q.Preview != "" {
 		lines = append(append(lines, ""), screen.Lines(q.Preview)...)
 	}
@@ -41,6 +50,9 @@ func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 
 // choices are what may be typed.
 func choices(q kernel.Question) string {
+	if q.Kind == event.QuestionTool {
+		return "[A]pprove  [D]eny  [V]iew full  [S]kip: "
+	}
 	words := []string{"[a]pprove", "[r]eject"}
 	if q.AcceptFeedback {
 		words = append(words, "[f]eedback")
@@ -57,7 +69,7 @@ const maxShown = 500
 // show shows the files of a question: in the user's pager, else on the terminal.
 func (k *asker) show(ctx context.Context, q kernel.Question) {
 	if len(q.Files) == 0 {
-		fmt.Fprintln(k.app.stderr, "It is about no file.")
+		fmt.Fprintln(k.app.stderr, "There is no more of it than what is shown.")
 		return
 	}
 	if pager := k.app.getenv("PAGER"); pager != "" {

@@ -153,6 +153,9 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	if q.Due != nil {
 		row("Due", q.Due.Local().Format("2006-01-02 15:04:05"))
 	}
+	for _, r := range aboutCall(q.Call) {
+		row(r.name, r.text)
+	}
 	fmt.Fprintln(to)
 	indent(to, q.Text)
 	if q.Preview != "" {
@@ -175,6 +178,21 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	writeCommands(to, q)
 }
 
+// aspect is something that is to be known of a call.
+type aspect struct{ name, text string }
+
+// aboutCall is what a person should know of a tool call beside its text, nothing for other questions. A text may be
+// empty.
+func aboutCall(c *event.AskedCall) []aspect {
+	if c == nil {
+		return nil
+	}
+	return []aspect{
+		{"Operation", c.Operation}, {"Paths", strings.Join(c.Paths, ", ")}, {"Command", c.Command}, {"Risk", c.Risk},
+		{"Why", c.Reason}, {"Rule", c.Rule},
+	}
+}
+
 // writeCommands writes how to answer a question.
 func writeCommands(to io.Writer, q kernel.Question) {
 	reject, feedback := "To reject, which ends the session:", "To send it back:"
@@ -195,6 +213,7 @@ func writeCommands(to io.Writer, q kernel.Question) {
 		{"To go on without what failed:", q.Commands.SkipFailedStep},
 		{reject, q.Commands.Reject},
 		{feedback, q.Commands.Feedback},
+		{"To leave it out:", q.Commands.Skip},
 	} {
 		if c.line != "" {
 			fmt.Fprintln(to, "  "+c.name+" "+c.line)

@@ -326,12 +326,16 @@ type ToolCallData struct {
 // ToolResultData is the end of a tool call.
 type ToolResultData struct {
 	CallID    string          `json:"call_id"`
+	Tool      string          `json:"tool,omitempty"` // of the call, where that is known; Turn, too
+	Turn      int             `json:"turn,omitempty"`
 	Status    string          `json:"status"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	ResultRef *Ref            `json:"result_ref,omitempty"`
 	Observed  bool            `json:"observed,omitempty"`
-	// DurationMS is the time since the call was allowed, or told of; 0 if that is not known.
+	// DurationMS is the time since the call was allowed, or told of, at least 1; 0 if that is not known.
 	DurationMS int64 `json:"duration_ms,omitempty"`
+	// TokensUsed are those that the attempt had taken by then, in and out; 0 if the provider has not said.
+	TokensUsed int64 `json:"tokens_used,omitempty"`
 }
 
 // CheckpointData refers to what a provider wants back after a crash.

@@ -24,10 +24,12 @@ const (
 	QuestionEscalation = "escalation"
 )
 
-// The answers that questions offer. A question that takes feedback also takes a reject with text.
+// The answers that questions offer. A question that takes feedback also takes a reject with text. Skip is of tool calls:
+// the call is left out, and the agent is told nothing against it.
 const (
 	AnswerApprove = "approve"
 	AnswerReject  = "reject"
+	AnswerSkip    = "skip"
 )
 
 // QuestionAskedData asks a person. Its key is that of what waits for the answer.
@@ -51,7 +53,20 @@ type QuestionAskedData struct {
 	Changed bool `json:"changed,omitempty"`
 	// Code is that of what made a person needed, for an escalation.
 	Code string     `json:"code,omitempty"`
-	Due  *time.Time `json:"due,omitempty"` // of a tool call: when it is answered as expired, nil: never
+	Due  *time.Time `json:"due,omitempty"`  // of a tool call: when it is answered as expired, nil: never
+	Call *AskedCall `json:"call,omitempty"` // of kind tool
+}
+
+// AskedCall is the tool call that a person is asked about.
+type AskedCall struct {
+	Tool string `json:"tool"`
+	// Operation is its category, "" where the provider does not say.
+	Operation string   `json:"operation,omitempty"`
+	Paths     []string `json:"paths,omitempty"`
+	Command   string   `json:"command,omitempty"`
+	Reason    string   `json:"reason,omitempty"` // the agent's own word for why
+	Risk      string   `json:"risk"`             // low, medium or high
+	Rule      string   `json:"rule,omitempty"`   // what of the policy asks
 }
 
 // QuestionAnsweredData is a person's answer; it counts only for the digest that was shown.

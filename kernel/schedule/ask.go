@@ -55,7 +55,7 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	}
 	s.Questions[d.ID] = state.Question{
 		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code,
+		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
 	}
 	return nil
 }

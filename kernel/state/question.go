@@ -10,18 +10,19 @@ import (
 
 // Question waits for a person. Its members are those of the event that asked.
 type Question struct {
-	Kind           string      `json:"kind"`
-	Digest         string      `json:"digest"`
-	Key            event.Key   `json:"key,omitempty"`  // of what waits for the answer
-	Node           string      `json:"node,omitempty"` // path of the node
-	Text           string      `json:"text,omitempty"`
-	Options        []string    `json:"options,omitempty"`
-	AcceptFeedback bool        `json:"accept_feedback,omitempty"`
-	Preview        string      `json:"preview,omitempty"`
-	Shown          []event.Ref `json:"shown,omitempty"`
-	AskedAt        time.Time   `json:"asked_at,omitzero"`
-	Due            *time.Time  `json:"due,omitempty"`
-	Code           string      `json:"code,omitempty"`
+	Kind           string           `json:"kind"`
+	Digest         string           `json:"digest"`
+	Key            event.Key        `json:"key,omitempty"`  // of what waits for the answer
+	Node           string           `json:"node,omitempty"` // path of the node
+	Text           string           `json:"text,omitempty"`
+	Options        []string         `json:"options,omitempty"`
+	AcceptFeedback bool             `json:"accept_feedback,omitempty"`
+	Preview        string           `json:"preview,omitempty"`
+	Shown          []event.Ref      `json:"shown,omitempty"`
+	AskedAt        time.Time        `json:"asked_at,omitzero"`
+	Due            *time.Time       `json:"due,omitempty"`
+	Code           string           `json:"code,omitempty"`
+	Call           *event.AskedCall `json:"call,omitempty"`
 	// Answer is what a person said; nil: nobody did yet.
 	Answer *Answer `json:"answer,omitempty"`
 }

@@ -35,7 +35,8 @@ var engine = []string{
 	"std", "plugin-sdk/...", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "kernel/internal/...",
 	"github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
 	"gopkg.in/yaml.v3", "github.com/gofrs/flock", "github.com/google/renameio/v2/...",
-	"github.com/charmbracelet/x/ansi", // decision 4
+	"github.com/charmbracelet/x/ansi",  // decision 4
+	"github.com/bmatcuk/doublestar/v4", // globs of policies
 }
 
 // forTests is what tests may import beside what their room may.

@@ -6,6 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -16,8 +19,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// maxPreview is how much of a call's arguments a question shows, in bytes of a line.
-const maxPreview = 500
+// What a question shows of a call: of its arguments, in bytes of a line; of the preview that its provider gives, in
+// lines (REQUIREMENTS C6).
+const (
+	maxPreview      = 500
+	maxPreviewLines = 50
+)
 
 // errUnanswered marks an attempt that ended because no person answered it in time: they are asked before it is made
 // again.
@@ -27,17 +34,17 @@ var errUnanswered = errors.New("nobody answered in time")
 // the attempt instead is returned as an error.
 func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolCallData) error {
 	if was, ok := x.remembered(c.CallID); ok && stands(was, *intent) {
-		intent.Verdict, intent.Reason, intent.Question = was.Verdict, was.Reason, was.Question
+		intent.Verdict, intent.Reason, intent.Question, intent.Rule = was.Verdict, was.Reason, was.Question, was.Rule
 		return nil
 	}
 	policy := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals
-	r := verdict.Of(policy, c, x.attempt.state.Waits)
+	r := verdict.Of(policy, c, x.scene)
 	if r.Approval == plan.ApprovalPrompt {
-		answer, err := x.askPerson(ctx, c, policy)
+		answer, err := x.askPerson(ctx, c, *intent, r.Rule)
 		if err != nil {
 			return err
 		}
-		r = verdict.Answered(policy, answer)
+		r = verdict.Answered(policy, answer, r.Rule)
 		if !answer.Expired {
 			intent.Question = answer.ID
 		}
@@ -46,7 +53,7 @@ func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolC
 	if !told {
 		return x.giveUp(c, r)
 	}
-	intent.Verdict, intent.Reason = string(action), r.Reason
+	intent.Verdict, intent.Reason, intent.Rule = string(action), brief(r.Reason), r.Rule
 	return nil
 }
 
@@ -55,6 +62,9 @@ func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolC
 // person may be there by now.
 func stands(was, now event.ToolCallData) bool {
 	if was.Verdict != string(sdk.VerdictRun) && was.Question == "" || was.Tool != now.Tool {
+		return false
+	}
+	if was.Category != now.Category || was.Command != now.Command || !slices.Equal(was.Paths, now.Paths) {
 		return false
 	}
 	if was.ArgsRef != nil || now.ArgsRef != nil {
@@ -72,28 +82,73 @@ func compact(raw json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-// askPerson asks whether the call may be made. The attempt's time stands still meanwhile.
-func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, p *plan.Approvals) (event.QuestionAnsweredData, error) {
+// askPerson asks whether the call may be made, because of a rule. The attempt's time stands still meanwhile.
+func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.ToolCallData, rule string) (event.QuestionAnsweredData, error) {
 	d := event.QuestionAskedData{
-		ID: event.ToolQuestionID(x.attempt.command.Place, c.CallID), Kind: event.QuestionTool,
-		Text:    "the agent wants to run " + event.Brief(c.Tool, event.MaxName),
-		Digest:  event.Digest(fmt.Sprintf("%q\n%s", c.Tool, c.Args)),
-		Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: true,
+		ID: event.ToolQuestionID(x.attempt.command.Place, c.CallID), Kind: event.QuestionTool, Text: verdict.Ask(c),
+		Options: []string{event.AnswerApprove, event.AnswerReject, event.AnswerSkip}, AcceptFeedback: true,
+		Call: &event.AskedCall{
+			Tool: intent.Tool, Operation: intent.Category, Paths: intent.Paths, Command: intent.Command,
+			Reason: event.Brief(c.Reason, event.MaxReason), Risk: verdict.Risk(c), Rule: rule,
+		},
 	}
-	pretty := indented(x.attempt.Redactor.JSON(c.Args))
-	if d.Preview = event.Brief(pretty, maxPreview); d.Preview != pretty {
-		ref, err := x.attempt.keepBlob("args", []byte(pretty))
-		if err != nil {
-			return event.QuestionAnsweredData{}, err
-		}
-		d.Shown = []event.Ref{ref}
+	d.Digest = event.Digest(fmt.Sprintf("%q\n%s\n%q %q %q\n%q %q", c.Tool, c.Args, c.Category, c.Paths, c.Command, c.Reason, c.Preview))
+	if err := x.show(c, &d); err != nil {
+		return event.QuestionAnsweredData{}, err
 	}
-	if p.Timeout > 0 {
-		due := time.Now().Add(seconds(p.Timeout))
+	if limit := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals.Timeout; limit > 0 {
+		due := time.Now().Add(seconds(limit))
 		d.Due = &due
 	}
 	defer x.pause()()
 	return x.attempt.ask(ctx, x.event(event.QuestionAsked, d))
+}
+
+// show puts into a question the beginning of what its provider previews, or else of the arguments, and files with what
+// is not shown whole.
+func (x *exchange) show(c sdk.ToolCall, d *event.QuestionAskedData) error {
+	args, preview := legible(x.attempt.Redactor.JSON(c.Args)), x.attempt.Redactor.Text(c.Preview)
+	if preview == "" {
+		if d.Preview = event.Brief(args, maxPreview); d.Preview == args {
+			return nil
+		}
+		return x.keepShown(d, "args", args)
+	}
+	lines := strings.SplitAfterN(strings.TrimRight(preview, "\n"), "\n", maxPreviewLines+1)
+	d.Preview = event.Brief(strings.Join(lines[:min(len(lines), maxPreviewLines)], ""), event.MaxText)
+	if len(lines) > maxPreviewLines {
+		d.Preview += "…"
+	}
+	return errors.Join(x.keepShown(d, "preview", preview), x.keepShown(d, "args", args))
+}
+
+func (x *exchange) keepShown(d *event.QuestionAskedData, what, text string) error {
+	ref, err := x.attempt.keepBlob(what, []byte(text))
+	d.Shown = append(d.Shown, ref)
+	return err
+}
+
+// legible are arguments for people: JSON, or member by member where one of them is a text of several lines.
+func legible(args json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(args, &members) != nil {
+		return indented(args)
+	}
+	var b strings.Builder
+	long := false
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var text string
+		if json.Unmarshal(members[name], &text) == nil && strings.Contains(text, "\n") {
+			long = true
+			fmt.Fprintf(&b, "%s:\n%s\n", name, strings.TrimRight(text, "\n"))
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", name, compact(members[name]))
+	}
+	if !long {
+		return indented(args)
+	}
+	return b.String()
 }
 
 func indented(raw json.RawMessage) string {
@@ -106,11 +161,11 @@ func indented(raw json.RawMessage) string {
 
 // giveUp ends the attempt, whatever the provider makes of the error.
 func (x *exchange) giveUp(c sdk.ToolCall, r verdict.Ruling) error {
-	tool, session := event.Brief(c.Tool, event.MaxName), x.attempt.state.Session
-	err := failure.New(failure.ApprovalRequired, "the agent wants to run %s: %s", tool, r.Reason).
+	asked, session := verdict.Ask(c), x.attempt.state.Session
+	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
 		WithHint("agent-pipelines resume %s --wait asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
 	if r.Approval == plan.ApprovalEscalate {
-		err = failure.New(failure.ApprovalRequired, "the agent wants to run %s: %w", tool, errUnanswered).
+		err = failure.New(failure.ApprovalRequired, "%s: %w", asked, errUnanswered).
 			WithHint("agent-pipelines questions list %s shows what is asked; policy.approvals.on_timeout: deny or skip goes on without an answer", session)
 	}
 	x.cancel(err)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +120,7 @@ func TestVerdicts(t *testing.T) {
 		}, ""},
 		{"approved", &plan.Approvals{}, true, says("approve", ""), sdk.Verdict{Action: sdk.VerdictRun}, id},
 		{"refused", &plan.Approvals{}, true, says("reject", "use git rm"), sdk.Verdict{Action: sdk.VerdictDeny, Reason: "use git rm"}, id},
+		{"left out", &plan.Approvals{}, true, says("skip", ""), sdk.Verdict{Action: sdk.VerdictSkip, Reason: "a person left it out"}, id},
 		{"late", &plan.Approvals{OnTimeout: "skip"}, true, expired, sdk.Verdict{
 			Action: sdk.VerdictSkip, Reason: "nobody answered in time, and policy.approvals.on_timeout is skip",
 		}, ""},
@@ -141,6 +144,9 @@ func TestVerdicts(t *testing.T) {
 			want := []event.ToolCallData{{
 				CallID: "c1", Tool: "write", Effect: "once", Args: call.Args, Verdict: string(tt.want.Action), Reason: tt.want.Reason, Question: tt.by,
 			}}
+			if tt.policy != nil {
+				want[0].Rule = "default"
+			}
 			if diff := cmp.Diff(want, b.intents()); diff != "" {
 				t.Error(diff)
 			}
@@ -176,8 +182,8 @@ func TestToolQuestions(t *testing.T) {
 	}
 	b, first := ask(t, 1)
 	want := event.QuestionAskedData{
-		ID: first[0].ID, Digest: first[0].Digest, Kind: "tool", Text: "the agent wants to run write", Options: []string{"approve", "reject"},
-		AcceptFeedback: true, Preview: "{\n  \"path\": \"a.go\"\n}",
+		ID: first[0].ID, Digest: first[0].Digest, Kind: "tool", Text: "the agent wants to run write", Options: []string{"approve", "reject", "skip"},
+		AcceptFeedback: true, Preview: "{\n  \"path\": \"a.go\"\n}", Call: &event.AskedCall{Tool: "write", Risk: "high", Rule: "default"},
 	}
 	if diff := cmp.Diff(want, first[0]); diff != "" {
 		t.Error(diff)
@@ -198,6 +204,140 @@ func TestToolQuestions(t *testing.T) {
 		if ids := []string{of(first[0]), of(first[1]), of(first[2])}; len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 3 {
 			t.Errorf("not three different ones: %q", ids)
 		}
+	}
+}
+
+// U175, U190: what a provider says of a call is journaled with it and shown to the person: 50 lines of its preview, and
+// all of it with the arguments as files.
+func TestWhatAPersonSees(t *testing.T) {
+	var preview, whole strings.Builder
+	for i := range 60 {
+		line := fmt.Sprintf("+line %d\n", i+1)
+		whole.WriteString(line)
+		if i < 50 {
+			preview.WriteString(line)
+		}
+	}
+	call := sdk.ToolCall{
+		CallID: "c1", Tool: "write_file", Args: json.RawMessage(`{"path":"src/a.go","content":"a\nb\n","mode":420}`), Effect: sdk.EffectIdempotent,
+		Category: sdk.CategoryFileWrite, Paths: []string{"src/a.go"}, Turn: 3, Preview: whole.String(), Reason: "it is missing",
+	}
+	b := gated(t, &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "sources", Pattern: "src/**", Policy: "prompt"}}}, func(sdk.Verdict, error) {}, call)
+	b.state.Waits, b.person.answer = true, says("approve", "")
+	b.make(t.Context(), 1, 1)
+	asked := b.person.asked[0]
+	want := event.QuestionAskedData{
+		ID: asked.ID, Digest: asked.Digest, Kind: "tool", Text: "the agent wants to run write_file: src/a.go", Options: []string{"approve", "reject", "skip"},
+		AcceptFeedback: true, Preview: preview.String() + "…", Shown: asked.Shown, Call: &event.AskedCall{
+			Tool: "write_file", Operation: "file_write", Paths: []string{"src/a.go"}, Reason: "it is missing", Risk: "medium", Rule: "sources",
+		},
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{whole.String(), "content:\na\nb\nmode: 420\npath: \"src/a.go\"\n"} {
+		if got, err := b.maker.Dir.ReadRef(asked.Shown[i]); err != nil || string(got) != want {
+			t.Errorf("shown %q, %v", got, err)
+		}
+	}
+	intents := []event.ToolCallData{{
+		CallID: "c1", Tool: "write_file", Effect: "idempotent", Args: call.Args, Turn: 3, Category: "file_write", Paths: []string{"src/a.go"},
+		Verdict: "run", Rule: "sources", Question: asked.ID,
+	}}
+	if diff := cmp.Diff(intents, b.intents()); diff != "" {
+		t.Error(diff)
+	}
+	// An answer is bound to what was shown: another preview or reason is another question.
+	for _, change := range []func(*sdk.ToolCall){
+		func(c *sdk.ToolCall) { c.Preview = "other" }, func(c *sdk.ToolCall) { c.Reason = "other" }, func(c *sdk.ToolCall) { c.Paths = nil },
+		func(c *sdk.ToolCall) { c.Command = "other" }, func(c *sdk.ToolCall) { c.Category = "" },
+	} {
+		other := call
+		change(&other)
+		b := gated(t, &plan.Approvals{Default: "prompt"}, func(sdk.Verdict, error) {}, other)
+		b.state.Waits, b.person.answer = true, says("approve", "")
+		b.make(t.Context(), 1, 1)
+		if d := b.person.asked[0]; d.Digest == asked.Digest || d.ID != asked.ID {
+			t.Errorf("%+v: the same question", other)
+		}
+	}
+}
+
+// U190: the end of a call says which it was, how long it took since it was allowed, and what the attempt had used by
+// then. Time that a person took to answer is none of it.
+func TestResultsOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{}}
+		b.state.Waits = true
+		b.person.answer = func(ctx context.Context, d event.QuestionAskedData) (event.QuestionAnsweredData, error) {
+			time.Sleep(time.Hour)
+			return says("approve", "")(ctx, d)
+		}
+		b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+			in, out := int64(40), int64(2)
+			x.Result(sdk.ToolResult{CallID: "nobody knows", Status: sdk.ToolSuccess})
+			x.Usage(sdk.Usage{InputTokens: &in, OutputTokens: &out})
+			if _, err := x.Call(ctx, sdk.ToolCall{CallID: "c1", Tool: "write", Turn: 2}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(1500 * time.Millisecond)
+			x.Observe(sdk.ToolCall{CallID: "c2", Tool: "read", Turn: 2})
+			x.Result(sdk.ToolResult{CallID: "c1", Status: sdk.ToolSuccess})
+			x.ObserveResult(sdk.ToolResult{CallID: "c2", Status: sdk.ToolDenied})
+			return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
+		}}
+		b.make(t.Context(), 1, 1)
+		var got []event.ToolResultData
+		for _, e := range b.records.events {
+			if e.Type != event.ToolResult {
+				continue
+			}
+			d, err := event.Decode[event.ToolResultData](e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, d)
+		}
+		want := []event.ToolResultData{
+			{CallID: "nobody knows", Status: "success"},
+			{CallID: "c1", Tool: "write", Turn: 2, Status: "success", DurationMS: 1500, TokensUsed: 42},
+			{CallID: "c2", Tool: "read", Turn: 2, Status: "denied", DurationMS: 1, TokensUsed: 42, Observed: true},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// D7, C5: what no policy can allow is denied without one, too, and the attempt's own files are not asked about.
+func TestGuardedCalls(t *testing.T) {
+	var told []sdk.VerdictAction
+	b := newBench(t, nil)
+	b.node.Policy = &plan.Policy{Approvals: &plan.Approvals{Default: "deny"}}
+	b.maker.Providers = asking{func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		own, err := filepath.Rel(req.WorkDir, req.Paths.Result)
+		if err != nil {
+			t.Error(err)
+		}
+		for i, path := range []string{own, req.Paths.Result, req.Paths.Status, req.Paths.Progress, req.Paths.Attempt + "/x", req.Paths.Context, "a.go"} {
+			v, err := x.Call(ctx, sdk.ToolCall{CallID: fmt.Sprint(i), Tool: "w", Category: sdk.CategoryFileWrite, Paths: []string{path}})
+			if told = append(told, v.Action); err != nil {
+				t.Error(err)
+			}
+		}
+		return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"s"}`), 0o644)
+	}}
+	b.make(t.Context(), 1, 1)
+	if diff := cmp.Diff([]sdk.VerdictAction{"run", "run", "run", "run", "run", "deny", "deny"}, told); diff != "" {
+		t.Error(diff)
+	}
+	var rules []string
+	for _, d := range b.intents() {
+		rules = append(rules, d.Rule)
+	}
+	if diff := cmp.Diff([]string{"report", "report", "report", "report", "report", "workspace", "default"}, rules); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -313,6 +453,9 @@ func TestVerdictsAfterACrash(t *testing.T) {
 		{"refused by a person", &event.ToolCallData{Tool: "write", Verdict: "skip", Question: "q-1"}, sdk.ToolCall{Tool: "write"}, "skip"},
 		{"refused by the policy", &event.ToolCallData{Tool: "write", Verdict: "skip"}, sdk.ToolCall{Tool: "write"}, "deny"},
 		{"another tool", &journaled, sdk.ToolCall{Tool: "delete", Args: args}, "deny"},
+		{"another path", &event.ToolCallData{Tool: "write", Paths: []string{"a"}, Verdict: "run"}, sdk.ToolCall{Tool: "write", Paths: []string{"b"}}, "deny"},
+		{"another command", &event.ToolCallData{Tool: "write", Command: "a", Verdict: "run"}, sdk.ToolCall{Tool: "write", Command: "b"}, "deny"},
+		{"another category", &event.ToolCallData{Tool: "write", Category: "file_read", Verdict: "run"}, sdk.ToolCall{Tool: "write", Category: "file_write"}, "deny"},
 		{"other arguments", &journaled, sdk.ToolCall{Tool: "write", Args: json.RawMessage(`{"path":"b.go"}`)}, "deny"},
 		{"arguments in a file", nil, sdk.ToolCall{Tool: "write", Args: big}, "run"},
 		{"others than in the file", nil, sdk.ToolCall{Tool: "write", Args: json.RawMessage(`"y` + string(big[1:]))}, "deny"},

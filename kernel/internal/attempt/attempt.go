@@ -136,7 +136,7 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	a.exchange = newExchange(ctx, cancel, a)
+	a.exchange = newExchange(ctx, cancel, a, req.Paths)
 	a.result, err = provider.Execute(ctx, req, a.exchange)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // whatever the provider made of it, this is why

@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/verdict"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -29,6 +30,7 @@ type exchange struct {
 	text    output.Buffer
 	raw     spool
 	stderr  spool
+	scene   verdict.Scene
 	pause   func() (resume func()) // the attempt's time
 	cancel  func(error)            // the attempt, which then fails for that reason
 
@@ -40,15 +42,20 @@ type exchange struct {
 	paths    []string              // that tools wrote
 	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
 	blobs    []string              // checkpoints that are on the disk, the newest last
+	under    map[string]underWay   // calls that have no result yet, by id
 }
 
-// newExchange is for the attempt whose time and whose end are those of ctx.
-func newExchange(ctx context.Context, cancel func(error), a *attempt) *exchange {
+// newExchange is for the attempt whose time and whose end are those of ctx, and which was given the paths.
+func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.Paths) *exchange {
 	x := &exchange{
-		attempt: a, known: map[string]state.Call{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
+		attempt: a, known: map[string]state.Call{}, under: map[string]underWay{}, cancel: cancel, pause: func() func() { return deadline.Pause(ctx) },
 		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl", clean: a.Redactor.Agent().Stream()},
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
 		shown:  a.Redactor.Agent().Stream(),
+		scene: verdict.Scene{
+			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{given.Context},
+			Reports: []string{given.Result, given.Status, given.Progress, given.Output, given.Artifact, given.Attempt},
+		},
 	}
 	if c := a.loop().Checkpoint; c != nil {
 		x.blobs = []string{c.Blob.Path}
@@ -100,6 +107,7 @@ func (x *exchange) Observe(c sdk.ToolCall) {
 	if x.counts() {
 		d, err := x.intent(c)
 		d.Observed = true
+		x.begin(d)
 		x.report(x.event(event.ToolCall, d), err)
 	}
 }
@@ -139,6 +147,7 @@ func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 	}
 	if err == nil {
 		err = x.attempt.record(ctx, x.event(event.ToolCall, intent))
+		x.begin(intent)
 	}
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictAction(intent.Verdict), Reason: intent.Reason}, err
 }
@@ -202,14 +211,30 @@ func (x *exchange) report(e event.Event, err error) {
 
 // intent is a call as the journal has it.
 func (x *exchange) intent(c sdk.ToolCall) (event.ToolCallData, error) {
-	d := event.ToolCallData{CallID: c.CallID, Tool: event.Brief(c.Tool, event.MaxName), Effect: string(c.Effect)}
+	d := event.ToolCallData{
+		CallID: c.CallID, Tool: event.Brief(c.Tool, event.MaxName), Effect: string(c.Effect), Turn: c.Turn,
+		Category: string(c.Category), Paths: x.pathList(c.Paths), Command: brief(x.attempt.Redactor.Text(c.Command)),
+	}
 	var err error
 	d.Args, d.ArgsRef, err = x.inline(c.Args, "args")
 	return d, err
 }
 
+// pathList is the beginning of a list of paths as the journal has it, nil of none.
+func (x *exchange) pathList(paths []string) []string {
+	var list []string
+	for _, path := range paths {
+		list = append(list, x.attempt.Redactor.Text(path))
+	}
+	if list == nil {
+		return nil
+	}
+	return shortList(list)
+}
+
 func (x *exchange) end(r sdk.ToolResult, observed bool) (event.Event, error) {
 	d := event.ToolResultData{CallID: r.CallID, Status: string(r.Status), Observed: observed}
+	x.finish(&d)
 	var err error
 	d.Result, d.ResultRef, err = x.inline(r.Result, "result")
 	return x.event(event.ToolResult, d), err

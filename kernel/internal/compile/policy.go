@@ -133,27 +133,6 @@ func (m mapping) feedback() *plan.Feedback {
 	return f
 }
 
-var (
-	approvalKeys   = []string{"default", "timeout", "on_timeout", "non_interactive"}
-	approvalNotYet = []string{"categories", "rules", "protected"}
-)
-
-// approvals reads who decides on tool calls, nil if nothing is said.
-func (m mapping) approvals() *plan.Approvals {
-	inner, ok := m.mapping("approvals")
-	if !ok {
-		return nil
-	}
-	inner.unknown(slices.Concat(approvalKeys, approvalNotYet))
-	inner.notYet(approvalNotYet)
-	return &plan.Approvals{
-		Default:        oneOf(inner, "default", []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny}),
-		Timeout:        inner.seconds("timeout"),
-		OnTimeout:      oneOf(inner, "on_timeout", []plan.Approval{plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate}),
-		NonInteractive: oneOf(inner, "non_interactive", []plan.Approval{plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny}),
-	}
-}
-
 // checkEnv accepts inherit, minimal or a list of names of variables.
 func (m mapping) checkEnv(v value) bool {
 	switch {

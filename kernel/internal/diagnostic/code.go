@@ -50,7 +50,7 @@ const (
 	CodeCommand     Code = "AP-YAML-217" // a command that nobody names
 	CodeNode        Code = "AP-YAML-218" // a node that does not exist
 	CodeMode        Code = "AP-YAML-219" // a provider that the mode does not allow
-	CodePattern     Code = "AP-YAML-220" // a pattern that is none
+	CodePattern     Code = "AP-YAML-220" // a glob or regular expression that is none, or that fits nothing or the empty text
 )
 
 // 3xx: warnings.

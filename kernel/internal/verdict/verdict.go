@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"cmp"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -16,19 +17,36 @@ type Ruling struct {
 	Approval plan.Approval
 	// Reason is in words for the model and the journal, "" for a call that the policy lets pass.
 	Reason string
+	// Rule names what decided: a rule by its name or number, a category, or one of the Rule… constants; "" where there
+	// is no policy.
+	Rule string
 }
 
-// Of rules on a call by the policy. A nil policy lets everything pass. person says that somebody is there to be
-// asked; nobody is asked otherwise.
-func Of(p *plan.Approvals, _ sdk.ToolCall, person bool) Ruling {
-	if p == nil {
-		return Ruling{Approval: plan.ApprovalAuto}
-	}
-	r := Ruling{Approval: cmp.Or(p.Default, plan.ApprovalPrompt)}
-	if r.Approval == plan.ApprovalDeny {
-		r.Reason = "tool calls are denied by policy.approvals.default"
-	}
-	if r.Approval != plan.ApprovalPrompt || person {
+// What decides beside the rules and categories of a policy.
+const (
+	RuleDefault   = "default"   // policy.approvals.default, or what a category has without it
+	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
+	RuleWorkspace = "workspace" // a path leads out of it
+	RuleReport    = "report"    // the attempt's own files
+)
+
+// Scene is where a call is made.
+type Scene struct {
+	// Project is the absolute path of the working directory, to which the paths of calls are relative.
+	Project string
+	// Reports are absolute paths of the files and directories that the attempt was given to write to, Given of those
+	// that it was given to read.
+	Reports, Given []string
+	// Person: somebody is there to be asked; nobody is asked otherwise.
+	Person bool
+}
+
+// Of rules on a call: of all its paths the strictest word counts. What is protected and what leads out of the workspace
+// is denied whatever the policy says, also without one; otherwise a nil policy lets everything pass. A provider that
+// does not say what a call is about is ruled on by the policy's default.
+func Of(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
+	r := ruled(p, c, s)
+	if r.Approval != plan.ApprovalPrompt || s.Person {
 		return r
 	}
 	r.Approval = cmp.Or(p.NonInteractive, plan.ApprovalDeny)
@@ -38,21 +56,61 @@ func Of(p *plan.Approvals, _ sdk.ToolCall, person bool) Ruling {
 	return r
 }
 
-// Asks reports whether there are calls that a person is asked about.
-func Asks(p *plan.Approvals, person bool) bool {
-	return Of(p, sdk.ToolCall{}, person).Approval == plan.ApprovalPrompt
+func ruled(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
+	var found Ruling
+	terminal := c.Category == sdk.CategoryTerminal
+	if terminal || len(c.Paths) == 0 {
+		found = byPolicy(p, c, "")
+	}
+	for _, path := range c.Paths {
+		r, fixed := s.guard(p, c.Category, path)
+		if !fixed && !terminal { // a command is ruled on as a whole
+			r = byPolicy(p, c, path)
+		}
+		found = stricter(found, r)
+	}
+	return found
 }
 
-// Answered rules by the answer to the question, also by that there was none in time.
-func Answered(p *plan.Approvals, d event.QuestionAnsweredData) Ruling {
+// strictness orders decisions, the mildest first.
+var strictness = []plan.Approval{"", plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalPrompt, plan.ApprovalFail, plan.ApprovalDeny}
+
+// stricter is the stricter of two rulings, the first of equal ones.
+func stricter(a, b Ruling) Ruling {
+	if slices.Index(strictness, b.Approval) > slices.Index(strictness, a.Approval) {
+		return b
+	}
+	return a
+}
+
+// Asks reports whether there may be calls that a person is asked about.
+func Asks(p *plan.Approvals, person bool) bool {
+	if p == nil || !person {
+		return false
+	}
+	if p.Default == plan.ApprovalPrompt || p.Default == "" {
+		return true
+	}
+	for _, a := range p.Categories {
+		if a == plan.ApprovalPrompt {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Rules, func(r plan.ApprovalRule) bool { return r.Policy == plan.ApprovalPrompt })
+}
+
+// Answered rules by the answer to the question, also by that there was none in time. rule is what of the policy asked.
+func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Ruling {
 	switch {
 	case d.Expired:
 		late := cmp.Or(p.OnTimeout, plan.ApprovalDeny)
-		return Ruling{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late)}
+		return Ruling{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late), rule}
 	case d.Answer == event.AnswerApprove:
-		return Ruling{plan.ApprovalAuto, d.Text}
+		return Ruling{plan.ApprovalAuto, d.Text, rule}
+	case d.Answer == event.AnswerSkip:
+		return Ruling{plan.ApprovalSkip, cmp.Or(d.Text, "a person left it out"), rule}
 	default:
-		return Ruling{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it")}
+		return Ruling{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it"), rule}
 	}
 }
 

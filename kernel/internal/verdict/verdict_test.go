@@ -12,6 +12,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
+func ruling(word plan.Approval, reason string) verdict.Ruling {
+	return verdict.Ruling{Approval: word, Reason: reason, Rule: verdict.RuleDefault}
+}
+
 // U175, K25: the policy's word, and what stands for a person who is not there.
 func TestOf(t *testing.T) {
 	absent := func(word string) string {
@@ -24,19 +28,17 @@ func TestOf(t *testing.T) {
 		want   verdict.Ruling
 	}{
 		{"no policy", nil, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
-		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
-		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, verdict.Ruling{
-			Approval: plan.ApprovalDeny, Reason: "tool calls are denied by policy.approvals.default",
-		}},
-		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, verdict.Ruling{Approval: plan.ApprovalPrompt}},
-		{"nothing said, a person", &plan.Approvals{}, true, verdict.Ruling{Approval: plan.ApprovalPrompt}},
-		{"nothing said, nobody", &plan.Approvals{}, false, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: absent("deny")}},
-		{"nobody: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, verdict.Ruling{Approval: plan.ApprovalAuto}},
-		{"nobody: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, verdict.Ruling{Approval: plan.ApprovalSkip, Reason: absent("skip")}},
-		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, verdict.Ruling{Approval: plan.ApprovalFail, Reason: absent("fail")}},
+		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, ruling("auto", "")},
+		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, ruling("deny", "tool calls are denied by policy.approvals.default")},
+		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, ruling("prompt", "")},
+		{"nothing said, a person", &plan.Approvals{}, true, ruling("prompt", "")},
+		{"nothing said, nobody", &plan.Approvals{}, false, ruling("deny", absent("deny"))},
+		{"nobody: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, ruling("auto", "")},
+		{"nobody: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, ruling("skip", absent("skip"))},
+		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, verdict.Of(tt.policy, sdk.ToolCall{Tool: "write"}, tt.person)); diff != "" {
+			if diff := cmp.Diff(tt.want, verdict.Of(tt.policy, sdk.ToolCall{Tool: "write"}, verdict.Scene{Person: tt.person})); diff != "" {
 				t.Error(diff)
 			}
 			if got := verdict.Asks(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
@@ -49,7 +51,7 @@ func TestOf(t *testing.T) {
 // U175: a person's answer, and none in time.
 func TestAnswered(t *testing.T) {
 	late := func(word plan.Approval) verdict.Ruling {
-		return verdict.Ruling{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word)}
+		return verdict.Ruling{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
 	}
 	for _, tt := range []struct {
 		name   string
@@ -57,16 +59,18 @@ func TestAnswered(t *testing.T) {
 		answer event.QuestionAnsweredData
 		want   verdict.Ruling
 	}{
-		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, verdict.Ruling{Approval: plan.ApprovalAuto}},
-		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, verdict.Ruling{Approval: plan.ApprovalAuto, Reason: "once"}},
-		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "a person refused it"}},
-		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "use git rm"}},
+		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, verdict.Ruling{Approval: plan.ApprovalAuto, Rule: "no-go"}},
+		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, verdict.Ruling{Approval: plan.ApprovalAuto, Reason: "once", Rule: "no-go"}},
+		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "a person refused it", Rule: "no-go"}},
+		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, verdict.Ruling{Approval: plan.ApprovalDeny, Reason: "use git rm", Rule: "no-go"}},
+		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, verdict.Ruling{Approval: plan.ApprovalSkip, Reason: "a person left it out", Rule: "no-go"}},
+		{"left out with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip", Text: "later"}, verdict.Ruling{Approval: plan.ApprovalSkip, Reason: "later", Rule: "no-go"}},
 		{"late", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalDeny)},
 		{"late: skip", plan.Approvals{OnTimeout: plan.ApprovalSkip}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalSkip)},
 		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, verdict.Answered(&tt.policy, tt.answer)); diff != "" {
+			if diff := cmp.Diff(tt.want, verdict.Answered(&tt.policy, tt.answer, "no-go")); diff != "" {
 				t.Error(diff)
 			}
 		})

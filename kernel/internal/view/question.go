@@ -29,6 +29,15 @@ type Question struct {
 	Digest         string      `json:"digest"`
 	AskedAt        string      `json:"asked_at"`
 	Due            string      `json:"due,omitempty"`
+	// Of a tool call: what it is and does, see [event.AskedCall].
+	Type      string   `json:"type,omitempty"`      // approval_request
+	Operation string   `json:"operation,omitempty"` // its category
+	Tool      string   `json:"tool,omitempty"`
+	Paths     []string `json:"files,omitempty"`
+	Command   string   `json:"command,omitempty"`
+	Reason    string   `json:"reason,omitempty"`
+	Risk      string   `json:"risk,omitempty"`
+	Rule      string   `json:"rule,omitempty"`
 	// The last answer to what is shown. A closed question without one was dropped.
 	Answer     string `json:"answer,omitempty"`
 	AnsweredBy string `json:"answered_by,omitempty"`
@@ -36,6 +45,9 @@ type Question struct {
 	AnswerText string `json:"answer_text,omitempty"`
 	Expired    bool   `json:"expired,omitempty"` // nobody answered in time
 }
+
+// approvalRequest is what seed 002 calls a question about a tool call.
+const approvalRequest = "approval_request"
 
 // The conditions of a question.
 const (
@@ -62,7 +74,7 @@ func (all questions) observe(p *plan.Plan, e event.Event) {
 		}
 		all.put(p, e.Session, d.ID, state.Question{
 			Kind: d.Kind, Digest: d.Digest, Key: e.Key, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code,
+			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
 		})
 	case event.QuestionAnswered:
 		d, err := event.Decode[event.QuestionAnsweredData](e)
@@ -78,6 +90,10 @@ func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 		ID: id, Session: session, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
 		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: stampOf(q.Due), Code: q.Code,
 	}}
+	if c := q.Call; c != nil {
+		f.Type, f.Tool, f.Operation, f.Command, f.Paths = approvalRequest, c.Tool, c.Operation, c.Command, c.Paths
+		f.Reason, f.Risk, f.Rule = c.Reason, c.Risk, c.Rule
+	}
 	if _, at, _, ok := q.Key.Parse(); ok {
 		if n := p.Find(at.Node); n != nil {
 			f.Stage, f.Provider = n.ID, at.Branch

@@ -178,14 +178,15 @@ func TestUnusableConfig(t *testing.T) {
 				`replies[1]: spawn.kind is "fish", want one of plain, setsid`,
 		},
 		{
-			"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"crash":"x","crash_at":"x","on_deny":"x","effect":"x","status":"x","delay_ms":-1}]}]}`,
+			"tools", `{"replies":[{"tool_calls":[{"tool":"","args":1,"crash":"x","crash_at":"x","on_deny":"x","effect":"x","status":"x","category":"x","delay_ms":-1}]}]}`,
 			`config: replies[0]: tool_calls[0]: crash is "x", want one of exit, panic, kill; ` +
 				`replies[0]: tool_calls[0]: crash_at is "x", want one of before_effect, before_report, after_report; ` +
 				`replies[0]: tool_calls[0]: on_deny is "x", want one of continue, fail; ` +
 				`replies[0]: tool_calls[0]: effect is "x", want one of none, idempotent, once; ` +
 				`replies[0]: tool_calls[0]: status is "x", want one of success, error, timeout, denied; ` +
+				`replies[0]: tool_calls[0]: category is "x", want one of file_read, directory_create, file_write, file_delete, terminal_command, external_request; ` +
 				`replies[0]: tool_calls[0]: tool is missing; ` +
-				`replies[0]: tool_calls[0]: delay_ms must not be negative; ` +
+				`replies[0]: tool_calls[0]: delay_ms and turn must not be negative; ` +
 				`replies[0]: tool_calls[0]: args must be an object`,
 		},
 	}

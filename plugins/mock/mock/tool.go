@@ -14,6 +14,13 @@ type ToolCall struct {
 	Args   json.RawMessage `json:"args,omitempty"`
 	// Effect is what the call does to the world: none, idempotent or once (default).
 	Effect sdk.Effect `json:"effect,omitempty"`
+	// What the call is said to be, as in [sdk.ToolCall]: what a policy rules by, and what a person sees.
+	Category sdk.Category `json:"category,omitempty"`
+	Paths    []string     `json:"paths,omitempty"`
+	Command  string       `json:"command,omitempty"`
+	Preview  string       `json:"preview,omitempty"`
+	Reason   string       `json:"reason,omitempty"`
+	Turn     int          `json:"turn,omitempty"`
 	// Gated calls are made after the kernel's verdict, the others are only reported.
 	Gated bool `json:"gated,omitempty"`
 	// CountFile gets one line each time that the call is really made, which makes doubled effects
@@ -52,11 +59,12 @@ func (c ToolCall) check() []string {
 	problems = append(problems, oneOf("on_deny", c.OnDeny, denyContinue, denyFail)...)
 	problems = append(problems, oneOf("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
 	problems = append(problems, oneOf("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
+	problems = append(problems, oneOf("category", c.Category, sdk.Categories()...)...)
 	if c.Tool == "" {
 		problems = append(problems, "tool is missing")
 	}
-	if c.DelayMS < 0 {
-		problems = append(problems, "delay_ms must not be negative")
+	if c.DelayMS < 0 || c.Turn < 0 {
+		problems = append(problems, "delay_ms and turn must not be negative")
 	}
 	if c.Args != nil && !isObject(c.Args) {
 		problems = append(problems, "args must be an object")
@@ -70,7 +78,10 @@ func (c ToolCall) call() sdk.ToolCall {
 	if effect == "" {
 		effect = sdk.EffectOnce
 	}
-	return sdk.ToolCall{CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: effect}
+	return sdk.ToolCall{
+		CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: effect, Turn: c.Turn,
+		Category: c.Category, Paths: c.Paths, Command: c.Command, Preview: c.Preview, Reason: c.Reason,
+	}
 }
 
 // result is the end of the tool call.

@@ -16,7 +16,8 @@ func run(sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{Action: sdk.Ver
 func TestObservedCalls(t *testing.T) {
 	tr := newTrial(t, `{"replies":[{"output":"x","tool_calls":[
 		{"tool":"read_file","args":{"path":"a"},"effect":"none","result":"text"},
-		{"tool":"write_file","call_id":"mine","status":"error","count_file":"count"}]}]}`)
+		{"tool":"write_file","call_id":"mine","status":"error","count_file":"count","turn":2,"category":"file_write",
+		 "paths":["a"],"command":"c","preview":"+a","reason":"why"}]}]}`)
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,10 @@ func TestObservedCalls(t *testing.T) {
 		Text: "x",
 		Observed: []sdk.ToolCall{
 			{CallID: "call-1", Tool: "read_file", Args: json.RawMessage(`{"path":"a"}`), Effect: sdk.EffectNone},
-			{CallID: "mine", Tool: "write_file", Effect: sdk.EffectOnce},
+			{
+				CallID: "mine", Tool: "write_file", Effect: sdk.EffectOnce, Turn: 2, Category: sdk.CategoryFileWrite,
+				Paths: []string{"a"}, Command: "c", Preview: "+a", Reason: "why",
+			},
 		},
 		Results: []sdk.ToolResult{
 			{CallID: "call-1", Status: sdk.ToolSuccess, Result: json.RawMessage(`"text"`)},
