@@ -188,8 +188,12 @@ func aboutCall(c *event.AskedCall) []aspect {
 		return nil
 	}
 	return []aspect{
-		{"Operation", c.Operation}, {"Paths", strings.Join(c.Paths, ", ")}, {"Command", c.Command}, {"Risk", c.Risk},
-		{"Why", c.Reason}, {"Rule", c.Rule},
+		{"Operation", c.Operation},
+		{"Paths", strings.Join(c.Paths, ", ")},
+		{"Command", c.Command},
+		{"Risk", c.Risk},
+		{"Why", c.Reason},
+		{"Rule", c.Rule},
 	}
 }
 
