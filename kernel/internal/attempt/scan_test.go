@@ -135,7 +135,7 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 				t.Errorf("the file has the secret: %v", err)
 			}
 		}
-		x := newExchange(t.Context(), nil, &attempt{Maker: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"})
+		x := newExchange(t.Context(), nil, &attempt{Maker: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"}, sdk.Paths{})
 		x.known["1"] = state.Call{Call: intent}
 		again, err := x.intent(call)
 		if err != nil || !stands(intent, again) {

@@ -110,7 +110,7 @@ func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
 	}
 	pattern, v := m.text("pattern")
 	if v.Node != nil {
-		m.checkPattern(v, pattern, r.Operation)
+		m.checkRulePattern(v, pattern, r.Operation)
 		r.Pattern = pattern
 	}
 	return r, len(*m.List) == before
@@ -124,8 +124,8 @@ func wordsOf(list []plan.Approval) []string {
 	return words
 }
 
-// checkPattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
-func (m mapping) checkPattern(v value, pattern, operation string) {
+// checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
+func (m mapping) checkRulePattern(v value, pattern, operation string) {
 	pattern, _ = strings.CutPrefix(pattern, "!")
 	if operation != string(sdk.CategoryTerminal) {
 		m.checkGlob(v, pattern)
