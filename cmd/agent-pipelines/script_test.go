@@ -64,6 +64,7 @@ func buildPrograms(dir string) error {
 		"bin/agent-pipelines":            "./cmd/agent-pipelines",
 		"bin/serial/agent-plugin-serial": "./cmd/agent-pipelines/testdata/serial",
 		"agents/acp-agent":               "./plugins/acp/internal/fakeagent/acp-agent",
+		"agents/stubmodel":               "./test/stubmodel/cmd/stubmodel",
 	}
 	plugins, err := filepath.Glob(filepath.Join(root, "plugins", "*", "go.mod"))
 	if err != nil {
@@ -104,6 +105,7 @@ func scripts(dir string) testscript.Params {
 			"webhook": webhook,
 			"pids":    pids,
 			"sound":   sound,
+			"stub":    stub,
 			"normal":  normal,
 		},
 	}

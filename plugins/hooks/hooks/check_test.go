@@ -142,6 +142,25 @@ func TestCheck(t *testing.T) {
 			},
 		},
 		{
+			"an exit code is enough, and nothing is counted", `{"type": "tests", "command": "echo ok p 0.1s", "expect": "exit_zero"}`,
+			Facts{Passed: true, ExitCode: code(0), Output: "ok p 0.1s"},
+		},
+		{
+			"an exit code that is bad, and nothing is counted", `{"type": "tests", "command": "echo FAIL; exit 1", "expect": "exit_zero"}`,
+			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Output: "FAIL"},
+		},
+		{
+			"an exit code is enough, but what is counted counts", `{"type": "tests", "command": "printf '1..2\nok 1 # SKIP\nnot ok 2\n'", "expect": "exit_zero"}`,
+			Facts{
+				Reason: "1 of 1 tests failed", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 1},
+				Failed: []string{"test 2"}, Output: "1..2\nok 1 # SKIP\nnot ok 2",
+			},
+		},
+		{
+			"an exit code is enough where all are skipped", `{"type": "tests", "command": "printf '1..1\nok 1 # SKIP\n'", "expect": "exit_zero"}`,
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1}, Output: "1..1\nok 1 # SKIP"},
+		},
+		{
 			"none passes", `{"type": "tests", "command": "cat failed.json; exit 1", "expect": "none_pass"}`,
 			Facts{
 				Passed: true, ExitCode: code(1), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 0},

@@ -33,7 +33,8 @@ type CheckConfig struct {
 	// Files are paths below the project, with slashes, that the command gets as further arguments: where it says "$@",
 	// else at its end. They are never part of the text. For command and tests.
 	Files []string `json:"files"`
-	// Expect is what is to come of it. Default exit_zero for command, all_pass for tests.
+	// Expect is what is to come of it. Default exit_zero for command, all_pass for tests, of which exit_zero counts what
+	// can be counted and is content where that is nothing.
 	Expect Expectation `json:"expect"`
 	// Format is how the command reports its tests on stdout. Default auto. For tests.
 	Format string `json:"format"`
@@ -217,7 +218,7 @@ func (c *CheckConfig) checkExpect() error {
 			return nil
 		}
 	case typeTests:
-		words, otherwise = []string{expectAllPass, expectNonePass}, expectAllPass
+		words, otherwise = []string{expectAllPass, expectNonePass, expectExitZero}, expectAllPass
 		if c.Expect.MaxWarnings != nil {
 			return checkInvalid("max_warnings is for checks of type command").WithHint("expect is one of %s", strings.Join(words, ", "))
 		}

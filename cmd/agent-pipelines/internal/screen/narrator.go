@@ -22,13 +22,30 @@ type Narrator struct {
 	Verbose bool
 
 	echo echoes
+	told map[string]string // what each branch was last said to be doing
+}
+
+// progress says what an agent is doing, when that has changed: "● Turn 2: write_file main.go".
+func (n *Narrator) progress(r kernel.Report) []string {
+	if n.told == nil {
+		n.told = map[string]string{}
+	}
+	message, before := r.Progress.Message, n.told[r.Branch]
+	n.told[r.Branch] = message
+	if message == "" || message == before {
+		return nil
+	}
+	if r.Progress.Turn > 0 {
+		message = fmt.Sprintf("Turn %d: %s", r.Progress.Turn, message)
+	}
+	return said(r.Branch, []string{"    ● " + Clean(message)})
 }
 
 // Lines are what is to be said about an update, none for most.
 func (n *Narrator) Lines(u kernel.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
-		return n.echo.add(u.Report.Branch, u.Report.Text)
+		return append(n.echo.add(u.Report.Branch, u.Report.Text), n.progress(*u.Report)...)
 	case u.Event != nil && u.Plan != nil && u.Event.Type == event.BudgetWarning:
 		return warned(u)
 	case u.Event == nil || u.State == nil || u.Plan == nil:

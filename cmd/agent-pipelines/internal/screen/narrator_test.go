@@ -149,10 +149,13 @@ func TestNarratorVerbose(t *testing.T) {
 		say("one\ntw"),
 		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Tool: "Edit"}}}),
 		say("o\nthr\x1bee"),
+		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2}}}),
+		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2, Tool: "write_file"}}}),
+		n.Lines(kernel.Update{Report: &kernel.Report{Branch: "codex", Progress: sdk.Progress{Message: "Retry 1/3: timeout"}}}),
 		n.Lines(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"})),
 		n.Lines(s.tell(event.ToolCall, "0", 1, event.ToolCallData{Tool: "Edit"})),
 	}
-	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    │ thr ee", "    done"}, {"  · tool_call node=0 run=1 iter=1 tool=Edit"}}
+	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    ● Turn 2: write_file a"}, {}, {"    codex ● Retry 1/3: timeout"}, {"    │ thr ee", "    done"}, {"  · tool_call node=0 run=1 iter=1 tool=Edit"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

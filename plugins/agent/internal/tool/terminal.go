@@ -150,7 +150,7 @@ func (r ran) passing() string {
 }
 
 // passing are the words for what is different a moment later (seed 002, FR-059).
-var passing = regexp.MustCompile(`(?i)connection (?:refused|reset|timed out|closed by remote host)|operation timed out|i/o timeout|TLS handshake timeout|` +
+var passing = regexp.MustCompile(`(?i)connection (?:refused|reset|timed? ?out|closed by remote host)|operation timed out|i/o timeout|TLS handshake timeout|` +
 	`gateway time-?out|temporarily unavailable|temporary failure|could not resolve host|network is unreachable|\b(?:ECONNRESET|ECONNREFUSED|ETIMEDOUT|EAI_AGAIN)\b|` +
 	`index\.lock'?: File exists|database is locked|text file busy|too many requests|service unavailable`)
 

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// stub <name>=<file>...: starts a model service that says what the files have, until the script ends, and makes it that
+// of the provider agent: the user's config.yaml leads to the first one. $STUB is the service's address. What the agent
+// runs has the cache of the Go command that runs this test.
+func stub(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: stub <name>=<file>...")
+	}
+	var flags []string
+	for _, arg := range args {
+		name, file, found := strings.Cut(arg, "=")
+		if !found {
+			ts.Fatalf("stub: %q is no <name>=<file>", arg)
+		}
+		flags = append(flags, "-script", name+"="+ts.MkAbs(file))
+	}
+	cmd := exec.Command(filepath.Join(programs, "agents", "stubmodel"), flags...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	ts.Defer(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	ts.Check(err)
+	address := strings.TrimSpace(line)
+	ts.Setenv("STUB", address)
+	name, _, _ := strings.Cut(args[0], "=")
+	dir := filepath.Join(ts.Getenv("HOME"), ".config", "agent-pipelines")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	config := "providers: {agent: {config: {base_url: '" + address + "/s/" + name + "', model: stand-in}}}\n"
+	ts.Check(os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(config), 0o600))
+	cache, err := exec.Command("go", "env", "GOCACHE").Output()
+	ts.Check(err)
+	ts.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+}
