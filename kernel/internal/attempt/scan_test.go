@@ -65,7 +65,8 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		return sdk.ExecuteResult{}, err
 	})
 	want := []event.SecretFoundData{
-		{Path: "a.go", Line: 2, Rule: "github-token", Count: 1}, {Path: "a.go", Line: 2, Rule: "variable A_SECRET", Count: 1},
+		{Path: "a.go", Line: 2, Rule: "github-token", Count: 1},
+		{Path: "a.go", Line: 2, Rule: "variable A_SECRET", Count: 1},
 		{Path: "named.md", Line: 1, Rule: "github-token", Count: 2},
 	}
 	b.failure(b.make(t.Context(), 1, 1))
