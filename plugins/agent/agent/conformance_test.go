@@ -3,6 +3,9 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -36,9 +39,20 @@ func TestConformance(t *testing.T) {
 		Normal: plugintest.Case{Prompt: "hello", Config: load("normal", finish)},
 		Full:   &plugintest.Case{Prompt: "hello", Config: full()},
 		Slow:   plugintest.Case{Prompt: "hello", Config: load("slow", `{"hang":true}`)},
-		Large:  plugintest.Case{Prompt: "hello", Config: load("large", call("finish", `{"outcome":"success","summary":"`+strings.Repeat("x", 5<<20)+`"}`))},
+		Large:  plugintest.Case{Prompt: "hello", Config: large(t)},
 		Refused: []json.RawMessage{
 			json.RawMessage(`{"model":"m","api":"gemini"}`), json.RawMessage(`{"model":"m","api_key":"k"}`), json.RawMessage(`{"model":"m","max_turns":0}`),
 		},
 	})
+}
+
+// large is a service that says more than 4 MiB at once: the stub streams word by word, which takes long.
+func large(t *testing.T) json.RawMessage {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // or the connection is closed before the answer is read
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":\"stop\"}]}\n\n", strings.Repeat("x", 5<<20))
+	}))
+	t.Cleanup(server.Close)
+	return settings("openai", server.URL, "")
 }

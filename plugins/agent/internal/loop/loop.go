@@ -121,8 +121,12 @@ func (l *loop) reply(ctx context.Context, r model.Request) (model.Reply, error) 
 	ctx, alive, stop := l.watch(ctx)
 	defer stop()
 	l.streamed = false
-	reply, err := model.Patient(l.Client, model.Retry{Tries: l.Retries, Told: l.tellRetry}).Reply(ctx, r, func(text string) {
-		alive()
+	told := func(err error, try int, wait time.Duration) {
+		alive(wait)
+		l.tellRetry(err, try, wait)
+	}
+	reply, err := model.Patient(l.Client, model.Retry{Tries: l.Retries, Told: told}).Reply(ctx, r, func(text string) {
+		alive(0)
 		if text != "" {
 			l.streamed = true
 			l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: text})
@@ -138,17 +142,18 @@ func (l *loop) reply(ctx context.Context, r model.Request) (model.Reply, error) 
 	return reply, nil
 }
 
-// watch is a context that ends when the service is silent for too long; alive says that it is not.
-func (l *loop) watch(ctx context.Context) (watched context.Context, alive, stop func()) {
+// watch is a context that ends when the service is silent for longer than it may be; alive says that it is not, and will
+// be asked in a while at the earliest.
+func (l *loop) watch(ctx context.Context) (watched context.Context, alive func(while time.Duration), stop func()) {
 	if l.Idle <= 0 {
-		return ctx, func() {}, func() {}
+		return ctx, func(time.Duration) {}, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(l.Idle, func() {
 		cancel(failure.New(failure.ProviderTimeout, "the model service said nothing for %s", l.Idle).
 			WithHint("raise policy.idle_timeout, or see what the service is doing"))
 	})
-	return ctx, func() { timer.Reset(l.Idle) }, func() { timer.Stop(); cancel(nil) }
+	return ctx, func(while time.Duration) { timer.Reset(l.Idle + while) }, func() { timer.Stop(); cancel(nil) }
 }
 
 func (l *loop) tellRetry(err error, try int, wait time.Duration) {

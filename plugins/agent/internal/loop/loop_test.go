@@ -1,12 +1,15 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -344,4 +347,36 @@ func TestAnswer(t *testing.T) {
 	if _, err := os.Stat(w.Request.Paths.Result); err == nil {
 		t.Error("a question leaves a result")
 	}
+}
+
+// A service that asks to wait is not silent; one that hangs is.
+func TestSilence(t *testing.T) { // U178
+	busy := failure.New(failure.ProviderFailed, "busy")
+	busy.Retryable, busy.RetryAfterSeconds = true, 30
+	wait := &model.Failure{Outcome: sdk.OutcomeRateLimited, Err: busy}
+	synctest.Test(t, func(t *testing.T) {
+		s := &scripted{replies: []model.Reply{says("", "finish", success)}, errs: map[int]error{1: wait, 2: wait}}
+		w, j, _ := bench(t, s, func(w *Work) { w.Retries, w.Idle = 3, 10*time.Second })
+		if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded {
+			t.Errorf("%+v, error %v", got, err)
+		}
+		if !slices.ContainsFunc(j.news, func(p sdk.Progress) bool { return p.Message == "Retry 2/3 in 30s: busy" }) {
+			t.Errorf("a person hears %+v", j.news)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w, _, _ := bench(t, nil, func(w *Work) { w.Client, w.Idle = hanging{}, 10*time.Second })
+		begun := time.Now()
+		if _, err := Run(t.Context(), w); failure.KindOf(err) != failure.ProviderTimeout || time.Since(begun) != 10*time.Second {
+			t.Errorf("after %s: %v", time.Since(begun), err)
+		}
+	})
+}
+
+// hanging is a service that never answers.
+type hanging struct{}
+
+func (hanging) Reply(ctx context.Context, _ model.Request, _ func(string)) (model.Reply, error) {
+	<-ctx.Done()
+	return model.Reply{}, context.Cause(ctx)
 }
