@@ -41,6 +41,7 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	}
 	for out, pkg := range map[string]string{
 		g.Command: "./cmd/agent-pipelines", filepath.Join(g.Plugins, "agent-plugin-mock"): "./plugins/mock",
+		filepath.Join(g.Plugins, "agent-plugin-agent"): "./plugins/agent",
 		g.Instant: "./bench/program/instant", g.BareServer: "./bench/program/bareserver", g.Hello: "./bench/program/hello",
 	} {
 		if err := g.build(ctx, out, pkg); err != nil {

@@ -64,6 +64,18 @@ nodes:
 `, provider, returns)
 }
 
+// Steps is the text of a pipeline whose second stage works through the steps that the first one writes.
+func Steps(planner, provider string) string {
+	return fmt.Sprintf(`name: bench
+nodes:
+  - {id: plan, prompt: "Plan ${ARTIFACT}.", provider: %s, artifact: {type: plan}}
+  - id: work
+    prompt: "Do ${STEP}."
+    provider: %s
+    steps: {from: plan, path: "steps[*]", id: id}
+`, planner, provider)
+}
+
 // Block is the text of a pipeline of one block, in which so many providers run one iteration side by side.
 func Block(provider string, providers int) string {
 	var b strings.Builder

@@ -30,6 +30,10 @@ type Effort struct {
 	// LongRounds of an iteration each, with a pause of LongPause before each round.
 	Young, Middle, Old, LongRounds int
 	LongPause                      time.Duration
+	// TurnRounds of an attempt with so many Turns, and of a node with so many Steps.
+	TurnRounds, Turns, Steps int
+	// Night is the number of turns of an attempt whose memory is looked at, Evening that of the one beside it.
+	Night, Evening int
 	// BashRuns of each row beside the Bash engine.
 	BashRuns int
 }
@@ -39,6 +43,7 @@ func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
 		History: 200, HistoryRuns: 5, Told: 40, JournalRounds: 30, BashRuns: 10,
+		TurnRounds: 10, Turns: 40, Steps: 20, Night: 500, Evening: 50,
 		Young: 10, Middle: 450, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
 	}
 }
@@ -48,6 +53,7 @@ func Smoke() Effort {
 	return Effort{
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
 		History: 3, HistoryRuns: 1, Told: 4, JournalRounds: 1, BashRuns: 1,
+		TurnRounds: 1, Turns: 3, Steps: 2, Night: 6, Evening: 3,
 		Young: 1, Middle: 3, Old: 6, LongRounds: 2,
 	}
 }
@@ -78,6 +84,8 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, t
 		{"isolation", b.isolation},
 		{"pipelines", b.pipelines},
 		{"cycles", b.cycles},
+		{"tools", b.tools},
+		{"a night of turns", b.night},
 		{"memory", b.memory},
 		{"whole runs, beside the Bash engine", b.besideBash},
 	} {

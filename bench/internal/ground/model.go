@@ -1,0 +1,133 @@
+package ground
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Model is a model service on this machine that answers at once, by the protocol of OpenAI's chat completions: so many
+// times it wants a file read, and then it has finished, and so on. The caller closes it.
+type Model struct {
+	// Environment lets a run of the command ask it, as the model of the provider agent.
+	Environment []string
+
+	server *http.Server
+	done   chan error
+	reads  int
+
+	mu       sync.Mutex // guards:
+	asked    int
+	answered time.Time // the end of the last reply
+	gaps     []Gap
+	holdAt   int // the request that is not answered, 0 for none
+	held     chan struct{}
+}
+
+// Gap is the time from the end of one reply of the model to its next request.
+type Gap struct {
+	Seconds float64
+	// Turn is true between two replies of one attempt, false from the end of an attempt to the next one's first request.
+	Turn bool
+}
+
+// File is what the model wants to be read, relative to the project.
+const File = "notes.txt"
+
+// StartModel starts a model that asks for so many reads before it finishes. Plugins find it by a config.yaml of its own.
+func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	dir, err := g.Dir("config")
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir}, done: make(chan error, 1)}
+	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
+	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
+	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	go func() { m.done <- m.server.Serve(listener) }()
+	return m, nil
+}
+
+// HoldAt lets the model keep request number n, from 1, without an answer; what it returns is closed when that has come.
+func (m *Model) HoldAt(n int) <-chan struct{} {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.holdAt, m.held = n, make(chan struct{})
+	return m.held
+}
+
+// Close ends the service.
+func (m *Model) Close() error {
+	err := m.server.Close()
+	if end := <-m.done; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	return err
+}
+
+// Gaps are those since the last time, without the one before the first request.
+func (m *Model) Gaps() []Gap {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gaps := m.gaps
+	m.gaps, m.answered = nil, time.Time{}
+	return gaps
+}
+
+// serve gives one reply.
+func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	m.mu.Lock()
+	turn := m.asked % (m.reads + 1)
+	if !m.answered.IsZero() {
+		m.gaps = append(m.gaps, Gap{now.Sub(m.answered).Seconds(), turn > 0})
+	}
+	m.asked++
+	call := m.call(turn)
+	hold := m.asked == m.holdAt
+	m.mu.Unlock()
+	if hold {
+		close(m.held)
+		<-r.Context().Done()
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, chunk := range []map[string]any{
+		{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"role": "assistant", "tool_calls": []any{call}}}}},
+		{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": "tool_calls"}}},
+		{"choices": []any{}, "usage": map[string]int{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}},
+	} {
+		chunk["id"], chunk["object"], chunk["created"], chunk["model"] = "c", "chat.completion.chunk", 1, "bench"
+		text, _ := json.Marshal(chunk) // of texts and numbers alone
+		fmt.Fprintf(w, "data: %s\n\n", text)
+	}
+	fmt.Fprint(w, "data: [DONE]\n\n")
+	m.mu.Lock()
+	m.answered = time.Now()
+	m.mu.Unlock()
+}
+
+// call is what the model wants in a turn, from 0.
+func (m *Model) call(turn int) map[string]any {
+	name, args := "read_file", fmt.Sprintf(`{"path":%q,"offset":%d}`, File, turn+1) // another part each time: none is remembered
+	if turn == m.reads {
+		name, args = "finish", `{"outcome":"success","summary":"done"}`
+	}
+	return map[string]any{
+		"index": 0, "id": fmt.Sprintf("call-%d", m.asked), "type": "function", "function": map[string]string{"name": name, "arguments": args},
+	}
+}

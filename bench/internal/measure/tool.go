@@ -1,0 +1,154 @@
+package measure
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// The targets of REQUIREMENTS U184; what must not be passed is twice as much.
+const (
+	toolTarget = 0.025 // seconds, the dispatch of a tool
+	stepTarget = 0.050 // seconds, the overhead of a step
+)
+
+// tools is what the provider agent and the kernel do between two replies of a model that answers at once: a tool is
+// called, with its intent and its result on the disk; a step ends and the next begins.
+func (b *bench) tools(ctx context.Context) ([]table.Row, error) {
+	turns, err := b.turns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := b.steps(ctx)
+	return append(turns, steps...), err
+}
+
+func (b *bench) turns(ctx context.Context) (_ []table.Row, err error) {
+	const what = "a tool call, from a model's reply to its next request, all on the disk (U184)"
+	m, err := b.StartModel(ctx, b.Turns)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	p, err := b.Project(ground.Loop("agent", 1))
+	if err != nil {
+		return nil, err
+	}
+	if err := writeNotes(p.Dir, b.Turns); err != nil {
+		return nil, err
+	}
+	n := 0
+	ours := func(ctx context.Context) (float64, error) {
+		n++
+		return b.gap(ctx, p, m, fmt.Sprintf("s%d", n), true)
+	}
+	if _, err := ours(ctx); err != nil {
+		return nil, err
+	}
+	lines, err := turnLines(p.Session("s1"))
+	if err != nil {
+		return nil, err
+	}
+	s, err := sample.InTurn(ctx, b.TurnRounds, ours, func(context.Context) (float64, error) { return b.synced(lines) })
+	if err != nil {
+		return nil, err
+	}
+	return []table.Row{
+		{What: what, Ours: s[0], Each: b.Turns, Peer: "target", Theirs: sample.Constant(toolTarget, len(s[0]))},
+		{What: what, Ours: s[0], Each: b.Turns, Peer: fmt.Sprintf("write and fdatasync of its %d lines", len(lines)), Theirs: s[1]},
+	}, nil
+}
+
+// steps is the same for steps that finish with their model's first reply.
+func (b *bench) steps(ctx context.Context) (_ []table.Row, err error) {
+	m, err := b.StartModel(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, m.Close()) }()
+	p, err := b.Project(ground.Steps("mock", "agent"))
+	if err != nil {
+		return nil, err
+	}
+	planned := make([]string, b.Steps)
+	for i := range planned {
+		planned[i] = fmt.Sprintf(`{"id":"s%d"}`, i+1)
+	}
+	replies := filepath.Join(p.Dir, "mock.json")
+	text := fmt.Sprintf(`{"replies":[{"artifact":{"steps":[%s]}}]}`, strings.Join(planned, ","))
+	if err := os.WriteFile(replies, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	m.Environment = append(m.Environment, "MOCK_CONFIG="+replies)
+	n := 0
+	s, err := sample.InTurn(ctx, b.TurnRounds, func(ctx context.Context) (float64, error) {
+		n++
+		return b.gap(ctx, p, m, fmt.Sprintf("s%d", n), false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []table.Row{{
+		What: "a step, from the last reply in one to the first request of the next (U184)", Ours: s[0], Each: b.Steps - 1,
+		Peer: "target", Theirs: sample.Constant(stepTarget, len(s[0])),
+	}}, nil
+}
+
+// gap runs a session and returns the median time that its model waited between the replies of an attempt (turn), or
+// between attempts.
+func (b *bench) gap(ctx context.Context, p *ground.Project, m *ground.Model, session string, turn bool) (float64, error) {
+	if err := p.Run(ctx, session, m.Environment...); err != nil {
+		return 0, err
+	}
+	var times sample.Series
+	for _, g := range m.Gaps() {
+		if g.Turn == turn {
+			times = append(times, g.Seconds)
+		}
+	}
+	if len(times) == 0 {
+		return 0, fmt.Errorf("session %s: the model was not asked as often as planned", session)
+	}
+	return times.Median(), nil
+}
+
+// writeNotes writes the file that the model has read, with a line for each turn.
+func writeNotes(dir string, lines int) error {
+	return os.WriteFile(filepath.Join(dir, ground.File), []byte(strings.Repeat("One line of the notes.\n", lines+1)), 0o600)
+}
+
+// turnLines are the lines of a journal from one call of a tool to the next, without those that only inform and ride
+// with others.
+func turnLines(session string) ([][]byte, error) {
+	lines, err := ground.Lines(session)
+	if err != nil {
+		return nil, err
+	}
+	var found [][]byte
+	calls := 0
+	for _, line := range lines {
+		e, err := event.ParseLine(line)
+		if err != nil {
+			return nil, err
+		}
+		if e.Type == event.ToolCall {
+			calls++
+		}
+		if calls == 2 {
+			return found, nil
+		}
+		if calls == 1 && !e.Informative() {
+			found = append(found, append(bytes.Clone(line), '\n'))
+		}
+	}
+	return nil, fmt.Errorf("the journal of %s has %d tool calls, not 2", session, calls)
+}
