@@ -31,7 +31,7 @@ func TestSmoke(t *testing.T) {
 		table.Header, "iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",
 		"(U109)", "(U056)", "with strategy full", "reading the same files", "start of a plugin in sandbox workspace, network off", "start of a plugin by mutual TLS in sandbox strict |",
 		"call of a plugin", "journal, append of a line", "start of the command", "; commit ",
-		"| a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers",
+		"| a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers", "a tool call, from a model's reply to its next request", "a step, from the last reply", "process after 6 turns of one attempt",
 		"an iteration, mean of a loop of 25", "(99 programs started)", "| 9.00 s |", "a pipeline's (3 stages) command", "status of a loop of 25", "recorded, 54 events | 2.00 s |",
 		"resume of a loop killed in iteration 26", "replay of the 53 events alone | 26.5 s |", "theirs starts 99 programs",
 	} {

@@ -23,6 +23,8 @@ type Model struct {
 	done   chan error
 	reads  int
 
+	replies sync.WaitGroup
+
 	mu       sync.Mutex // guards:
 	asked    int
 	answered time.Time // the end of the last reply
@@ -51,7 +53,7 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir}, done: make(chan error, 1)}
+	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}, done: make(chan error, 1)}
 	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
 	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
 	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
@@ -73,6 +75,7 @@ func (m *Model) HoldAt(n int) <-chan struct{} {
 // Close ends the service.
 func (m *Model) Close() error {
 	err := m.server.Close()
+	m.replies.Wait() // which their connections do not
 	if end := <-m.done; !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
@@ -91,6 +94,8 @@ func (m *Model) Gaps() []Gap {
 // serve gives one reply.
 func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
+	m.replies.Add(1)
+	defer m.replies.Done()
 	m.mu.Lock()
 	turn := m.asked % (m.reads + 1)
 	if !m.answered.IsZero() {
