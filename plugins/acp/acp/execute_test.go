@@ -88,8 +88,14 @@ func TestExecute(t *testing.T) {
 	if got := r.Text(sdk.StreamText); got != want.Output {
 		t.Errorf("shown: %q", got)
 	}
-	observed := []sdk.ToolCall{{CallID: "t1", Tool: "read", Args: json.RawMessage(`{"path":"go.mod"}`), Effect: sdk.EffectNone}}
-	calls := []sdk.ToolCall{{CallID: "t2", Tool: "edit", Args: json.RawMessage(`{"path":"a.txt","text":"x"}`), Effect: sdk.EffectOnce}}
+	observed := []sdk.ToolCall{{
+		CallID: "t1", Tool: "read", Args: json.RawMessage(`{"path":"go.mod"}`), Effect: sdk.EffectNone,
+		Category: sdk.CategoryFileRead, Paths: []string{"go.mod"}, Reason: "Read go.mod",
+	}}
+	calls := []sdk.ToolCall{{
+		CallID: "t2", Tool: "edit", Args: json.RawMessage(`{"path":"a.txt","text":"x"}`), Effect: sdk.EffectOnce,
+		Category: sdk.CategoryFileWrite, Paths: []string{"a.txt"}, Reason: "Write a.txt",
+	}}
 	results := []sdk.ToolResult{{CallID: "t2", Status: sdk.ToolSuccess, Result: json.RawMessage(`{"bytes":1}`)}}
 	ends := []sdk.ToolResult{{CallID: "t1", Status: sdk.ToolSuccess, Result: json.RawMessage(`"module x"`)}}
 	if diff := cmp.Diff([]any{observed, ends, calls, results}, []any{r.Observed, r.ObservedResults, r.Calls, r.Results}); diff != "" {

@@ -52,7 +52,10 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("prompts (-want +got):\n%s", diff)
 			}
 			r := x.Record()
-			call := sdk.ToolCall{CallID: "t1", Tool: "edit", Effect: sdk.EffectOnce, Args: json.RawMessage(`{"title":"Edit files","paths":["/a.txt"],"diff":[{"path":"/a.txt","new":"x\n"}]}`)}
+			call := sdk.ToolCall{
+				CallID: "t1", Tool: "edit", Effect: sdk.EffectOnce, Category: sdk.CategoryFileWrite, Paths: []string{"/a.txt"}, Reason: "Edit files",
+				Args: json.RawMessage(`{"title":"Edit files","paths":["/a.txt"],"diff":[{"path":"/a.txt","new":"x\n"}]}`),
+			}
 			if diff := cmp.Diff([]sdk.ToolCall{call}, r.Calls); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}

@@ -17,7 +17,8 @@ import (
 // belongs to one attempt and is safe for concurrent use.
 type report struct {
 	x       sdk.Exchange
-	partial bool // the agent's usage is not that of the whole turn
+	partial bool   // the agent's usage is not that of the whole turn
+	dir     string // where the agent works
 
 	mu       sync.Mutex // guards:
 	live     bool       // a turn has begun: what comes before is the past of a session that was taken up
@@ -38,8 +39,8 @@ type report struct {
 	model    string
 }
 
-func newReport(x sdk.Exchange, partial bool) *report {
-	return &report{x: x, partial: partial, said: cliagent.Transcript{X: x}, fresh: true, tools: map[string]*tool{}, calls: map[string]*tool{}}
+func newReport(x sdk.Exchange, partial bool, dir string) *report {
+	return &report{x: x, partial: partial, dir: dir, said: cliagent.Transcript{X: x}, fresh: true, tools: map[string]*tool{}, calls: map[string]*tool{}}
 }
 
 // told takes a notification.

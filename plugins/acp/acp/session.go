@@ -40,7 +40,7 @@ type attempt struct {
 
 // newAttempt is for the attempt whose life is that of ctx.
 func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
-	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage)}
+	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
 	a.work, a.cancel = context.WithCancelCause(ctx)
 	a.peer = &peer{told: a.told, asked: a.asked}
 	return a

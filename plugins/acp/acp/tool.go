@@ -5,11 +5,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	protocol "github.com/coder/acp-go-sdk"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // tool is what is known of one tool call of the agent.
@@ -81,7 +83,7 @@ func (r *report) observe(t *tool) {
 		return
 	}
 	t.observed = true
-	r.x.Observe(t.call(t.id))
+	r.x.Observe(t.call(t.id, r.dir))
 }
 
 // end tells how a call ended, once.
@@ -125,7 +127,7 @@ func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
 	r.calls[id] = t
 	t.refused, t.ended = false, false
 	r.progress(t.title, t.tool())
-	return t.call(id)
+	return t.call(id, r.dir)
 }
 
 // allowed and refused note the answer to a request.
@@ -160,9 +162,56 @@ func (r *report) titleOf(id string) string {
 // tool is the tool's name, or its kind where the agent has no name for it.
 func (t *tool) tool() string { return cmp.Or(t.name, string(t.kind), "tool") }
 
-// call is the call as it is told.
-func (t *tool) call(id string) sdk.ToolCall {
-	return sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind)}
+// call is the call as it is told, by an agent that works in a directory.
+func (t *tool) call(id, dir string) sdk.ToolCall {
+	c := sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
+	names := t.paths
+	for _, part := range t.content {
+		if part.Type == "diff" {
+			names = append(slices.Clone(names), part.Path)
+		}
+	}
+	in := t.named()
+	c.Paths = cliagent.Paths(dir, append(slices.Clone(names), in.Path, in.FilePath)...)
+	if c.Category == sdk.CategoryTerminal {
+		c.Command = cmp.Or(in.Command, t.title)
+	}
+	return c
+}
+
+// categories are those of the kinds of tools; of the others nothing is known.
+var categories = map[protocol.ToolKind]sdk.Category{
+	protocol.ToolKindRead: sdk.CategoryFileRead, protocol.ToolKindSearch: sdk.CategoryFileRead,
+	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
+	protocol.ToolKindDelete: sdk.CategoryFileDelete, protocol.ToolKindExecute: sdk.CategoryTerminal,
+	protocol.ToolKindFetch: sdk.CategoryExternal,
+}
+
+// input are the members of a tool's input by which agents name a file and a command.
+type input struct {
+	Path     string
+	FilePath string
+	Command  string
+}
+
+// named reads the input, whose shape is the agent's own: a member of another type is none.
+func (t *tool) named() input {
+	var members map[string]json.RawMessage
+	var in input
+	if json.Unmarshal(t.input, &members) != nil {
+		return in
+	}
+	for name, to := range map[string]*string{"path": &in.Path, "file_path": &in.FilePath, "command": &in.Command} {
+		var text string
+		var words []string
+		switch {
+		case json.Unmarshal(members[name], &text) == nil:
+			*to = text
+		case json.Unmarshal(members[name], &words) == nil:
+			*to = strings.Join(words, " ")
+		}
+	}
+	return in
 }
 
 // args are the tool's input as the agent has it, where it is an object; otherwise what the agent says of the

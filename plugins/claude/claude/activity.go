@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // effect is what a tool of Claude Code does to the world; the careful assumption where it is unknown.
@@ -17,6 +18,33 @@ func effect(tool string) sdk.Effect {
 	default:
 		return sdk.EffectOnce
 	}
+}
+
+// categories are those of the tools of Claude Code.
+var categories = map[string]sdk.Category{
+	"Read": sdk.CategoryFileRead, "Glob": sdk.CategoryFileRead, "Grep": sdk.CategoryFileRead, "LS": sdk.CategoryFileRead,
+	"NotebookRead": sdk.CategoryFileRead, "Write": sdk.CategoryFileWrite, "Edit": sdk.CategoryFileWrite,
+	"MultiEdit": sdk.CategoryFileWrite, "NotebookEdit": sdk.CategoryFileWrite, "Bash": sdk.CategoryTerminal,
+	"WebFetch": sdk.CategoryExternal, "WebSearch": sdk.CategoryExternal,
+}
+
+// toolCall is the call that a block tells of, by an agent that works in a directory.
+func toolCall(b block, dir string, turn int) sdk.ToolCall {
+	c := sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: effect(b.Name), Category: categories[b.Name], Turn: turn}
+	var in struct {
+		FilePath     string `json:"file_path"`
+		NotebookPath string `json:"notebook_path"`
+		Path         string `json:"path"`
+		Command      string `json:"command"`
+	}
+	if c.Category == "" || json.Unmarshal(b.Input, &in) != nil {
+		return c
+	}
+	c.Paths = cliagent.Paths(dir, in.FilePath, in.NotebookPath, in.Path)
+	if c.Category == sdk.CategoryTerminal {
+		c.Command = in.Command
+	}
+	return c
 }
 
 // activity says in a few words what a tool call is about: "Write main.go", "Bash go test ./...".

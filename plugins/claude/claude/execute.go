@@ -27,6 +27,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{}, err
 	}
 	s := newStream(x)
+	s.dir = req.WorkDir
 	cmd.Line, cmd.Exchange = s.events.Line, x
 	end, err := cliagent.Run(ctx, cmd)
 	if err != nil {

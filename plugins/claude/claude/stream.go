@@ -15,6 +15,7 @@ import (
 // It belongs to one attempt and is not safe for concurrent use.
 type stream struct {
 	x      sdk.Exchange
+	dir    string // where the agent works
 	events *cliagent.Events
 	said   cliagent.Transcript // what the agent said
 
@@ -113,7 +114,7 @@ func (s *stream) assistant(raw []byte) {
 			}
 		case "tool_use":
 			s.tools++
-			s.x.Observe(sdk.ToolCall{CallID: b.ID, Tool: b.Name, Args: b.Input, Effect: effect(b.Name)})
+			s.x.Observe(toolCall(b, s.dir, len(s.replies)))
 			s.progress(activity(b), b.Name)
 		}
 	}

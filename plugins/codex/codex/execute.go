@@ -29,6 +29,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{}, err
 	}
 	s := newStream(x)
+	s.dir = req.WorkDir
 	if price, ok := priceOf(plan.model, cfg); ok {
 		s.price = &price
 	}

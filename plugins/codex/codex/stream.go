@@ -14,6 +14,7 @@ import (
 // It belongs to one attempt and is not safe for concurrent use.
 type stream struct {
 	x      sdk.Exchange
+	dir    string // where the agent works
 	events *cliagent.Events
 	said   cliagent.Transcript // the agent's messages
 
@@ -77,7 +78,7 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 
 // begin reports a tool call, once. An item may come without its beginning.
 func (s *stream) begin(it item) {
-	call, about, ok := toolCall(it)
+	call, about, ok := toolCall(it, s.dir)
 	if _, known := s.calls[it.ID]; !ok || known {
 		return
 	}

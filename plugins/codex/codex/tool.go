@@ -5,22 +5,25 @@ import (
 	"path/filepath"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // toolCall is the call that an item tells of, with a few words about it; false for items that are no
 // calls and for unknown ones. The tool is named as the item's type, or server/tool for MCP.
-func toolCall(it item) (call sdk.ToolCall, about string, ok bool) {
+func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
 	switch it.Type {
 	case "command_execution":
 		call.Args, about = object(map[string]any{"command": it.Command}), it.Command
+		call.Category, call.Command = sdk.CategoryTerminal, it.Command
 	case "file_change":
 		call.Args, about = object(map[string]any{"changes": it.Changes}), "edit "+changed(it.Changes)
+		call.Category, call.Paths = sdk.CategoryFileWrite, cliagent.Paths(dir, files(it.Changes)...)
 	case "mcp_tool_call":
 		call.Tool = it.Server + "/" + it.Tool
 		call.Args, about = it.Args, call.Tool
 	case "web_search":
-		call.Effect = sdk.EffectNone
+		call.Effect, call.Category = sdk.EffectNone, sdk.CategoryExternal
 		call.Args, about = object(map[string]any{"query": it.Query}), "search "+it.Query
 	default:
 		return sdk.ToolCall{}, "", false
@@ -48,17 +51,30 @@ func toolResult(it item) sdk.ToolResult {
 
 // changed names the file that a change is about, or the first of several.
 func changed(changes json.RawMessage) string {
-	var list []struct {
-		Path string `json:"path"`
-	}
-	if !read(changes, &list) || len(list) == 0 {
+	list := files(changes)
+	if len(list) == 0 {
 		return "files"
 	}
-	file := filepath.Base(list[0].Path)
+	file := filepath.Base(list[0])
 	if len(list) > 1 {
 		return file + " and others"
 	}
 	return file
+}
+
+// files are the paths that a change is about.
+func files(changes json.RawMessage) []string {
+	var list []struct {
+		Path string `json:"path"`
+	}
+	if !read(changes, &list) {
+		return nil
+	}
+	paths := make([]string, len(list))
+	for i, change := range list {
+		paths[i] = change.Path
+	}
+	return paths
 }
 
 // object encodes what was decoded from JSON, which cannot fail.

@@ -111,11 +111,16 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return waiting(e)
 	case event.NodeComplete:
 		return nodeEnd(at, e)
-	default:
-		if n.Verbose {
-			return []string{"  · " + Details(e)}
-		}
+	}
+	switch {
+	case !n.Verbose:
 		return nil
+	case e.Type == event.ToolCall:
+		return toolUsed(e)
+	case e.Type == event.ToolResult:
+		return toolEnded(e)
+	default:
+		return []string{"  · " + Details(e)}
 	}
 }
 

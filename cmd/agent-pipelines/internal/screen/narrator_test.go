@@ -155,7 +155,7 @@ func TestNarratorVerbose(t *testing.T) {
 		n.Lines(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"})),
 		n.Lines(s.tell(event.ToolCall, "0", 1, event.ToolCallData{Tool: "Edit"})),
 	}
-	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    ● Turn 2: write_file a"}, {}, {"    codex ● Retry 1/3: timeout"}, {"    │ thr ee", "    done"}, {"  · tool_call node=0 run=1 iter=1 tool=Edit"}}
+	want := [][]string{{"    │ one"}, {}, {"    │ two"}, {"    ● Turn 2: write_file a"}, {}, {"    codex ● Retry 1/3: timeout"}, {"    │ thr ee", "    done"}, {"    [tool:Edit]"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -1,0 +1,56 @@
+package screen
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// maxTool is how much of a call's subject a line shows, in bytes.
+const maxTool = 200
+
+// toolUsed says which tool an agent uses, and on what; a call that is not made, why (seed 002, Watching Execution).
+func toolUsed(e event.Event) []string {
+	d, err := event.Decode[event.ToolCallData](e)
+	if err != nil {
+		return nil
+	}
+	line := "    [tool:" + d.Tool + "]"
+	if about := oneLine(cmp.Or(d.Command, strings.Join(d.Paths, ", "))); about != "" {
+		line += " " + about
+	}
+	if d.Verdict != "deny" && d.Verdict != "skip" {
+		return []string{line}
+	}
+	return []string{line, strings.TrimRight(fmt.Sprintf("    [%s] %s", d.Verdict, oneLine(d.Reason)), " ")}
+}
+
+// toolEnded says how a call ended. Of one that was not made its beginning has said all.
+func toolEnded(e event.Event) []string {
+	d, err := event.Decode[event.ToolResultData](e)
+	if err != nil || d.Status == "denied" && !d.Observed {
+		return nil
+	}
+	mark, text := "result", d.Status
+	if d.Status != "success" {
+		mark = "error"
+	}
+	var result struct {
+		Error struct{ Code, Message string }
+	}
+	if json.Unmarshal(d.Result, &result) == nil && result.Error.Message != "" {
+		text = strings.TrimSpace(result.Error.Code + " " + result.Error.Message)
+	}
+	if d.DurationMS > 0 {
+		text += fmt.Sprintf(" (%s)", time.Duration(d.DurationMS)*time.Millisecond)
+	}
+	return []string{fmt.Sprintf("    [%s] %s: %s", mark, cmp.Or(d.Tool, d.CallID), oneLine(text))}
+}
+
+func oneLine(text string) string {
+	return event.Brief(strings.Join(strings.Fields(text), " "), maxTool)
+}

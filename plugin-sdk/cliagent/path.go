@@ -1,0 +1,41 @@
+package cliagent
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Paths are what an agent says that a call touches, as [sdk.ToolCall] wants them: relative to the working directory,
+// cleaned, with slashes, each once, none of them empty. A path that leads out of the directory stays as it is; the
+// directory may be named through a link.
+func Paths(dir string, names ...string) []string {
+	var paths []string
+	for _, name := range names {
+		if name == "" {
+			continue
+		}
+		if name = within(dir, name); !slices.Contains(paths, name) {
+			paths = append(paths, name)
+		}
+	}
+	return paths
+}
+
+func within(dir, name string) string {
+	name = filepath.Clean(name)
+	if !filepath.IsAbs(name) {
+		return filepath.ToSlash(name)
+	}
+	roots := []string{dir}
+	if target, err := filepath.EvalSymlinks(dir); err == nil && target != dir {
+		roots = append(roots, target)
+	}
+	for _, root := range roots {
+		inside, err := filepath.Rel(root, name)
+		if err == nil && inside != ".." && !strings.HasPrefix(inside, ".."+string(filepath.Separator)) {
+			return filepath.ToSlash(inside)
+		}
+	}
+	return name
+}
