@@ -111,7 +111,13 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return waiting(e)
 	case event.NodeComplete:
 		return nodeEnd(at, e)
+	default:
+		return n.more(e)
 	}
+}
+
+// more is what only somebody who looks for a fault wants to see.
+func (n *Narrator) more(e event.Event) []string {
 	switch {
 	case !n.Verbose:
 		return nil
