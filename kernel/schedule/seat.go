@@ -38,7 +38,7 @@ func seats(path string, n state.Node) []seat {
 	return all
 }
 
-// eachLoop replaces every loop of the node, also those of branches that failed.
+// eachLoop replaces every loop of the node in a stable order, also those of branches that failed.
 func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) state.Loop) {
 	if !isBlock(*n) {
 		n.Loop = change(placeOf(path, *n), n.Loop)
@@ -50,8 +50,8 @@ func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) s
 		}
 		return
 	}
-	for id, b := range n.Branches {
-		if b.Status != state.NodeComplete {
+	for _, id := range slices.Sorted(maps.Keys(n.Branches)) {
+		if b := n.Branches[id]; b.Status != state.NodeComplete {
 			b.Loop = change(placeOfBranch(path, *n, id), b.Loop)
 			n.Branches[id] = b
 		}

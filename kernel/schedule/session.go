@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -152,7 +153,8 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	unfire(s)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
-	for path, n := range s.Nodes {
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) { // sums of money depend on the order
+		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue
 		}
