@@ -78,6 +78,9 @@ type ExecuteRequest struct {
 	// ArtifactSchema is the JSON Schema of the artifact that the node makes, a JSON value; empty where it has none,
 	// or where another attempt makes it.
 	ArtifactSchema json.RawMessage
+	// Contract: the node has a contract, so that result.json may say how the work came out (outcome, feedback,
+	// escalation) and the run goes on by it. Without one only decision is read.
+	Contract bool
 }
 
 // Mode is a promise about where the models of a run are. Providers that keep it by their configuration alone
@@ -100,6 +103,9 @@ type ToolLimits struct {
 	AllowedCommands []string      // names of programs; nil is the provider's list, empty allows none
 	CommandTimeout  time.Duration // of one command
 	MaxResultTokens int           // of one result as the model sees it
+	// Protected are globs of paths, relative to the working directory, that tools neither change nor show in a search,
+	// beside those that the provider protects itself.
+	Protected []string
 }
 
 // Budget limits what one attempt consumes. A nil pointer is no limit.
@@ -117,6 +123,8 @@ type Paths struct {
 	Output   string // where the agent's own report goes when the prompt asks for one
 	Attempt  string // a private directory of this attempt, for blobs that do not fit in a message
 	Artifact string // where the node's artifact goes
+
+	InputArtifact string // the artifact that the node works from, to be read
 }
 
 // Resume hands back what an attempt had saved when it was cut off.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Model is a model service on this machine that answers at once, by the protocol of OpenAI's chat completions: so many
@@ -19,9 +21,9 @@ type Model struct {
 	// Environment lets a run of the command ask it, as the model of the provider agent.
 	Environment []string
 
-	server *http.Server
-	done   chan error
-	reads  int
+	server  *http.Server
+	serving errgroup.Group
+	reads   int
 
 	replies sync.WaitGroup
 
@@ -53,14 +55,14 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}, done: make(chan error, 1)}
+	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}}
 	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
 	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
 	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	go func() { m.done <- m.server.Serve(listener) }()
+	m.serving.Go(func() error { return m.server.Serve(listener) })
 	return m, nil
 }
 
@@ -76,7 +78,7 @@ func (m *Model) HoldAt(n int) <-chan struct{} {
 func (m *Model) Close() error {
 	err := m.server.Close()
 	m.replies.Wait() // which their connections do not
-	if end := <-m.done; !errors.Is(end, http.ErrServerClosed) {
+	if end := m.serving.Wait(); !errors.Is(end, http.ErrServerClosed) {
 		err = errors.Join(err, end)
 	}
 	return err

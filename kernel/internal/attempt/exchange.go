@@ -53,7 +53,7 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
 		shown:  a.Redactor.Agent().Stream(),
 		scene: verdict.Scene{
-			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{given.Context},
+			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{given.Context, given.InputArtifact},
 			Reports: []string{given.Result, given.Status, given.Progress, given.Output, given.Artifact, given.Attempt},
 		},
 	}

@@ -150,24 +150,29 @@ func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error
 			Progress: paths.Progress, Output: output, Attempt: a.Dir.Abs(a.private()),
 		},
 		Timeout: seconds(cmp.Or(policy.Timeout, policy.StageTimeout)), IdleTimeout: seconds(policy.IdleTimeout),
-		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy.Tools),
+		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy),
 	}
 	a.addContract(&req, t)
 	return req, nil
 }
 
 // toolLimits are the limits of the agent's own tools.
-func toolLimits(t *plan.Tools) sdk.ToolLimits {
-	if t == nil {
-		return sdk.ToolLimits{}
+func toolLimits(p plan.Policy) sdk.ToolLimits {
+	var limits sdk.ToolLimits
+	if t := p.Tools; t != nil {
+		limits = sdk.ToolLimits{AllowedCommands: t.AllowedCommands, CommandTimeout: seconds(t.CommandTimeout), MaxResultTokens: t.MaxResultTokens}
 	}
-	return sdk.ToolLimits{AllowedCommands: t.AllowedCommands, CommandTimeout: seconds(t.CommandTimeout), MaxResultTokens: t.MaxResultTokens}
+	if p.Approvals != nil {
+		limits.Protected = p.Approvals.Protected
+	}
+	return limits
 }
 
 // addContract says in the request what the prompt says of the node's contract, for providers that read no prose. The
 // artifact of a node with steps is made by all of them together, and so by none on its own.
 func (a *attempt) addContract(req *sdk.ExecuteRequest, t told) {
-	req.StepID, req.Step, req.Paths.Artifact = a.command.Place.Step, t.step, t.artifact.Path
+	req.StepID, req.Step, req.Contract = a.command.Place.Step, t.step, a.node.HasContract()
+	req.Paths.Artifact, req.Paths.InputArtifact = t.artifact.Path, t.input
 	if a.node.Steps != nil && req.StepID != "" {
 		req.MaxTurns = a.node.Steps.MaxTurns
 	}

@@ -72,13 +72,14 @@ var Protected = []ProtectedPath{
 	{"**/.my.cnf", true, ofAccounts},
 }
 
-// guard rules on a path by what no policy can change; false where the policy decides.
+// guard rules on a path by what no policy can change; false where the policy decides. Where there is no policy, an
+// agent with tools of its own authority may work outside the project, as far as its sandbox lets it.
 func (s Scene) guard(p *plan.Approvals, category sdk.Category, name string) (Ruling, bool) {
 	reads := category == sdk.CategoryFileRead
 	switch {
 	case category != sdk.CategoryFileDelete && s.among(s.Reports, name), reads && s.among(s.Given, name):
 		return Ruling{Approval: plan.ApprovalAuto, Rule: RuleReport}, true
-	case leads(name):
+	case p != nil && leads(name):
 		reason := fmt.Sprintf("%s: %s is outside the workspace", failure.SandboxViolation.Code(), event.Brief(name, event.MaxName))
 		return Ruling{plan.ApprovalDeny, reason, RuleWorkspace}, true
 	}

@@ -68,13 +68,17 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-// U172, D7: a path that leads out of the workspace is denied by the kernel, too, whoever asks and whatever the policy.
+// U172, D7: a path that leads out of the workspace is denied by the kernel, too, whoever asks and whatever the policy. Without one
+// an agent is held by its own tools and by its sandbox.
 func TestOutside(t *testing.T) {
 	out := []string{
 		"/etc/passwd", "../../../etc/passwd", `..\..\windows`, `C:\Windows\System32`, "c:x", "..", "a/../../x", "", "a\x00b", `\\host\share`, "/p/a.go", `a\..\..\b`,
 	}
 	for _, path := range out {
-		for _, p := range []*plan.Approvals{nil, open} {
+		if r := verdict.Of(nil, on("file_write", path), verdict.Scene{Project: "/p"}); r.Approval != plan.ApprovalAuto {
+			t.Errorf("%q without a policy: %+v", path, r)
+		}
+		for _, p := range []*plan.Approvals{{}, open} {
 			for _, c := range append(sdk.Categories(), "") {
 				r := verdict.Of(p, on(c, "a.go", path), verdict.Scene{Project: "/p", Person: true})
 				if r.Approval != "deny" || r.Rule != "workspace" || !strings.Contains(r.Reason, "ACODE-EXEC-004") || !strings.Contains(r.Reason, "outside the workspace") {

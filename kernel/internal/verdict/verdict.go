@@ -41,8 +41,9 @@ type Scene struct {
 	Person bool
 }
 
-// Of rules on a call: of all its paths the strictest word counts. What is protected and what leads out of the workspace
-// is denied whatever the policy says, also without one; otherwise a nil policy lets everything pass. A provider that
+// Of rules on a call: of all its paths the strictest word counts. What is protected is
+// denied whatever the policy says, also without one, and so is under a policy what leads out of the workspace; otherwise
+// a nil policy lets everything pass. A provider that
 // does not say what a call is about is ruled on by the policy's default.
 func Of(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
 	r := ruled(p, c, s)

@@ -36,6 +36,7 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 		Step:          jsonBytes(r.Step),
 
 		ArtifactSchema: jsonBytes(r.ArtifactSchema),
+		Contract:       r.Contract,
 	}
 }
 
@@ -69,6 +70,7 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 		Step:        fromJSON(m.GetStep()),
 
 		ArtifactSchema: fromJSON(m.GetArtifactSchema()),
+		Contract:       m.GetContract(),
 	}
 	return r
 }
@@ -82,6 +84,8 @@ func pathsPB(p sdk.Paths) *pb.Paths {
 		Output:   text(p.Output),
 		Attempt:  text(p.Attempt),
 		Artifact: text(p.Artifact),
+
+		InputArtifact: text(p.InputArtifact),
 	}
 }
 
@@ -94,14 +98,16 @@ func fromPaths(m *pb.Paths) sdk.Paths {
 		Output:   m.GetOutput(),
 		Attempt:  m.GetAttempt(),
 		Artifact: m.GetArtifact(),
+
+		InputArtifact: m.GetInputArtifact(),
 	}
 }
 
 func toolLimitsPB(t sdk.ToolLimits) *pb.ToolLimits {
-	if t.AllowedCommands == nil && t.CommandTimeout == 0 && t.MaxResultTokens == 0 {
+	if t.AllowedCommands == nil && t.CommandTimeout == 0 && t.MaxResultTokens == 0 && len(t.Protected) == 0 {
 		return nil
 	}
-	m := &pb.ToolLimits{CommandTimeoutMs: millis(t.CommandTimeout), MaxResultTokens: int32of(t.MaxResultTokens)}
+	m := &pb.ToolLimits{CommandTimeoutMs: millis(t.CommandTimeout), MaxResultTokens: int32of(t.MaxResultTokens), Protected: texts(t.Protected)}
 	if t.AllowedCommands != nil {
 		m.AllowedCommands = &pb.CommandList{Names: texts(t.AllowedCommands)}
 	}
@@ -109,7 +115,7 @@ func toolLimitsPB(t sdk.ToolLimits) *pb.ToolLimits {
 }
 
 func fromToolLimits(m *pb.ToolLimits) sdk.ToolLimits {
-	t := sdk.ToolLimits{CommandTimeout: fromMillis(m.GetCommandTimeoutMs()), MaxResultTokens: int(m.GetMaxResultTokens())}
+	t := sdk.ToolLimits{CommandTimeout: fromMillis(m.GetCommandTimeoutMs()), MaxResultTokens: int(m.GetMaxResultTokens()), Protected: m.GetProtected()}
 	if list := m.GetAllowedCommands(); list != nil {
 		t.AllowedCommands = append([]string{}, list.GetNames()...)
 	}

@@ -85,7 +85,8 @@ func (c Config) tools(req sdk.ExecuteRequest, x sdk.Exchange, env []string, reda
 	o := tool.Options{
 		Root: req.WorkDir, Allowed: req.Tools.AllowedCommands, Timeout: req.Tools.CommandTimeout, ResultTokens: req.Tools.MaxResultTokens,
 		Environ: without(env, secrets), Given: req.Environment, Redactor: redactor, Offline: req.Mode == sdk.ModeAirgapped, Grace: req.Grace,
-		Reports:  []string{req.Paths.Context, req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
+		Reports:  []string{req.Paths.Status, req.Paths.Result, req.Paths.Progress, req.Paths.Output, req.Paths.Artifact},
+		Readable: []string{req.Paths.Context, req.Paths.InputArtifact}, Protected: req.Tools.Protected,
 		Progress: func(message string) { x.Progress(sdk.Progress{Message: message}) },
 		Retry:    []time.Duration{},
 	}

@@ -49,6 +49,8 @@ type RecordedPaths struct {
 	Output   string `json:"output,omitempty"`
 	Attempt  string `json:"attempt,omitempty"`
 	Artifact string `json:"artifact,omitempty"`
+
+	InputArtifact string `json:"input_artifact,omitempty"`
 }
 
 // RecordedBudget is what the attempt may consume; what is left out is not limited.

@@ -1784,6 +1784,7 @@ type ExecuteStart struct {
 	StepId         string                 `protobuf:"bytes,25,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
 	Step           []byte                 `protobuf:"bytes,26,opt,name=step,proto3" json:"step,omitempty"`                                           // JSON; empty outside steps
 	ArtifactSchema []byte                 `protobuf:"bytes,27,opt,name=artifact_schema,json=artifactSchema,proto3" json:"artifact_schema,omitempty"` // JSON; empty: none
+	Contract       bool                   `protobuf:"varint,28,opt,name=contract,proto3" json:"contract,omitempty"`                                  // result.json may say how it came out: outcome, feedback, escalation
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -2007,12 +2008,20 @@ func (x *ExecuteStart) GetArtifactSchema() []byte {
 	return nil
 }
 
+func (x *ExecuteStart) GetContract() bool {
+	if x != nil {
+		return x.Contract
+	}
+	return false
+}
+
 // ToolLimits bound the tools of an agent. Zero values are the provider's defaults.
 type ToolLimits struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	AllowedCommands  *CommandList           `protobuf:"bytes,1,opt,name=allowed_commands,json=allowedCommands,proto3" json:"allowed_commands,omitempty"` // absent: the provider's list; empty: none is allowed
 	CommandTimeoutMs int64                  `protobuf:"varint,2,opt,name=command_timeout_ms,json=commandTimeoutMs,proto3" json:"command_timeout_ms,omitempty"`
 	MaxResultTokens  int32                  `protobuf:"varint,3,opt,name=max_result_tokens,json=maxResultTokens,proto3" json:"max_result_tokens,omitempty"`
+	Protected        []string               `protobuf:"bytes,4,rep,name=protected,proto3" json:"protected,omitempty"` // globs of paths that tools neither change nor show in searches
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2066,6 +2075,13 @@ func (x *ToolLimits) GetMaxResultTokens() int32 {
 		return x.MaxResultTokens
 	}
 	return 0
+}
+
+func (x *ToolLimits) GetProtected() []string {
+	if x != nil {
+		return x.Protected
+	}
+	return nil
 }
 
 type CommandList struct {
@@ -2174,6 +2190,7 @@ type Paths struct {
 	Output        string                 `protobuf:"bytes,5,opt,name=output,proto3" json:"output,omitempty"`
 	Attempt       string                 `protobuf:"bytes,6,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	Artifact      string                 `protobuf:"bytes,7,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	InputArtifact string                 `protobuf:"bytes,8,opt,name=input_artifact,json=inputArtifact,proto3" json:"input_artifact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2253,6 +2270,13 @@ func (x *Paths) GetAttempt() string {
 func (x *Paths) GetArtifact() string {
 	if x != nil {
 		return x.Artifact
+	}
+	return ""
+}
+
+func (x *Paths) GetInputArtifact() string {
+	if x != nil {
+		return x.InputArtifact
 	}
 	return ""
 }
@@ -4230,7 +4254,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\averdict\x18\x02 \x01(\v2%.agentpipelines.plugin.v1.ToolVerdictH\x00R\averdict\x12Y\n" +
 	"\x11checkpoint_stored\x18\x03 \x01(\v2*.agentpipelines.plugin.v1.CheckpointStoredH\x00R\x10checkpointStored\x12:\n" +
 	"\x06cancel\x18\x04 \x01(\v2 .agentpipelines.plugin.v1.CancelH\x00R\x06cancelB\a\n" +
-	"\x05input\"\x97\b\n" +
+	"\x05input\"\xb3\b\n" +
 	"\fExecuteStart\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4260,15 +4284,17 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tmax_turns\x18\x18 \x01(\x05R\bmaxTurns\x12\x17\n" +
 	"\astep_id\x18\x19 \x01(\tR\x06stepId\x12\x12\n" +
 	"\x04step\x18\x1a \x01(\fR\x04step\x12'\n" +
-	"\x0fartifact_schema\x18\x1b \x01(\fR\x0eartifactSchema\x1a>\n" +
+	"\x0fartifact_schema\x18\x1b \x01(\fR\x0eartifactSchema\x12\x1a\n" +
+	"\bcontract\x18\x1c \x01(\bR\bcontract\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb8\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
 	"\n" +
 	"ToolLimits\x12P\n" +
 	"\x10allowed_commands\x18\x01 \x01(\v2%.agentpipelines.plugin.v1.CommandListR\x0fallowedCommands\x12,\n" +
 	"\x12command_timeout_ms\x18\x02 \x01(\x03R\x10commandTimeoutMs\x12*\n" +
-	"\x11max_result_tokens\x18\x03 \x01(\x05R\x0fmaxResultTokens\"#\n" +
+	"\x11max_result_tokens\x18\x03 \x01(\x05R\x0fmaxResultTokens\x12\x1c\n" +
+	"\tprotected\x18\x04 \x03(\tR\tprotected\"#\n" +
 	"\vCommandList\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"e\n" +
 	"\x06Budget\x12\x1c\n" +
@@ -4277,7 +4303,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"max_tokens\x18\x02 \x01(\x03H\x01R\tmaxTokens\x88\x01\x01B\n" +
 	"\n" +
 	"\b_max_usdB\r\n" +
-	"\v_max_tokens\"\xbb\x01\n" +
+	"\v_max_tokens\"\xe2\x01\n" +
 	"\x05Paths\x12\x18\n" +
 	"\acontext\x18\x01 \x01(\tR\acontext\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x16\n" +
@@ -4285,7 +4311,8 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bprogress\x18\x04 \x01(\tR\bprogress\x12\x16\n" +
 	"\x06output\x18\x05 \x01(\tR\x06output\x12\x18\n" +
 	"\aattempt\x18\x06 \x01(\tR\aattempt\x12\x1a\n" +
-	"\bartifact\x18\a \x01(\tR\bartifact\"\x8b\x01\n" +
+	"\bartifact\x18\a \x01(\tR\bartifact\x12%\n" +
+	"\x0einput_artifact\x18\b \x01(\tR\rinputArtifact\"\x8b\x01\n" +
 	"\x06Resume\x12D\n" +
 	"\n" +
 	"checkpoint\x18\x01 \x01(\v2$.agentpipelines.plugin.v1.CheckpointR\n" +

@@ -169,7 +169,7 @@ func TestResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &scripted{replies: []model.Reply{says("", "write_file", `{"path":"a"}`), says("", "finish", tt.claim)}}
 			w, j, _ := bench(t, s, func(w *Work) {
-				w.Request.StepID, w.Request.ArtifactSchema = tt.step, json.RawMessage(tt.schema)
+				w.Request.StepID, w.Request.Contract, w.Request.ArtifactSchema = tt.step, tt.step != "", json.RawMessage(tt.schema)
 				for path, text := range map[string]string{w.Request.Paths.Result: tt.own, w.Request.Paths.Status: tt.status} {
 					if text != "" {
 						if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -96,7 +96,7 @@ func (l *loop) claimOutcome(result map[string]any, c claim) {
 	if c.Feedback != "" {
 		result["feedback"] = c.Feedback
 	}
-	if !l.finish.wanted && l.Request.StepID == "" {
+	if !l.Request.Contract {
 		result["decision"] = "error" // where nothing reads an outcome, this is how a failure is said
 	}
 }

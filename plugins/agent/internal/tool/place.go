@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -19,8 +20,9 @@ type place struct {
 	given string // as the model wrote it
 	rel   string // relative to the workspace, without links
 	entry bool   // the entry itself is meant, not what it links to
-	// report is the absolute path of one of the kernel's report files, "" for all else.
+	// report is the absolute path of one of the kernel's files, "" for all else; given to be read alone, if fixed.
 	report string
+	fixed  bool
 }
 
 // reportSpellings are the ways to write the report files, with the file each means.
@@ -46,7 +48,7 @@ func (s *Set) locate(given string) (place, error) { return s.locateAs(given, fal
 
 func (s *Set) locateAs(given string, entry bool) (place, error) {
 	if report, ok := s.reports[path.Clean(given)]; ok {
-		p := place{set: s, given: given, report: report, rel: report}
+		p := place{set: s, given: given, report: report, rel: report, fixed: slices.Contains(s.o.Readable, report)}
 		for _, base := range []string{filepath.Clean(s.o.Root), s.ws.Path()} {
 			if rel, err := filepath.Rel(base, report); err == nil && filepath.IsLocal(rel) {
 				p.rel = filepath.ToSlash(rel)
@@ -66,6 +68,9 @@ func (s *Set) locateAs(given string, entry bool) (place, error) {
 func (p place) writable() error {
 	if p.rel == "." {
 		return failed("%s is the workspace itself", p.given)
+	}
+	if p.fixed {
+		return denied("%s is what this work begins with: it is read and not changed", p.given)
 	}
 	if p.report != "" {
 		return nil

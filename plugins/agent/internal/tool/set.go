@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,6 +31,8 @@ type Options struct {
 	// Reports are absolute files that the kernel named for the agent's own reports. They may be read and written
 	// although they may lie outside the workspace. Empty entries are ignored.
 	Reports []string
+	// Readable are absolute files of that kind that may be read alone.
+	Readable []string
 	// Allowed are the programs that may be run; nil is [command.Default], empty allows none.
 	Allowed []string
 	// Timeout bounds a command, and is what it gets where the model asks for no less. Default [DefaultTimeout]; the
@@ -107,7 +110,7 @@ func NewSet(o Options) (*Set, error) {
 	s.environ = command.Environ(o.Environ, o.Given, ws, o.Offline)
 	s.forGit = command.ForGit(s.environ, ws)
 	s.rules = command.Rules{Workspace: ws, Allowed: o.Allowed, Path: cliagent.Getenv(s.environ, "PATH"), Offline: o.Offline, Guarded: s.guarded}
-	s.reports = reportSpellings(o.Root, ws.Path(), o.Reports)
+	s.reports = reportSpellings(o.Root, ws.Path(), slices.Concat(o.Reports, o.Readable))
 	return s, nil
 }
 
