@@ -153,7 +153,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	unfire(s)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
-	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) { // sums of money depend on the order
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {                              // sums of money depend on the order
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue

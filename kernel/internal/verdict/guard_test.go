@@ -75,7 +75,7 @@ func TestOutside(t *testing.T) {
 		"/etc/passwd", "../../../etc/passwd", `..\..\windows`, `C:\Windows\System32`, "c:x", "..", "a/../../x", "", "a\x00b", `\\host\share`, "/p/a.go", `a\..\..\b`,
 	}
 	for _, path := range out {
-		if r := verdict.Of(nil, on("file_write", path), verdict.Scene{Project: "/p"}); r.Approval != plan.ApprovalAuto {
+		if r := verdict.Of(nil, on("file_read", path), verdict.Scene{Project: "/p"}); r.Approval != plan.ApprovalAuto {
 			t.Errorf("%q without a policy: %+v", path, r)
 		}
 		for _, p := range []*plan.Approvals{{}, open} {
