@@ -134,7 +134,8 @@ func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) [
 	if at.Step != "" {
 		of = fmt.Sprintf("step %s of %s", at.Step, n.ID)
 	}
-	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects; resume makes it again, abort ends the run", at.Iteration, of)
+	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects%s; resume makes it again, abort ends the run",
+		at.Iteration, of, unsettled(l.Calls))
 	if l.Failure != nil {
 		text = l.Failure.Message + "; " + text
 	}

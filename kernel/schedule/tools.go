@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -42,8 +43,26 @@ func finishCall(l *state.Loop, e event.Event) {
 }
 
 // mayHaveHappened reports whether a call that must not be made twice was cut off.
-func mayHaveHappened(calls []state.Call) bool {
-	return slices.ContainsFunc(calls, func(c state.Call) bool {
-		return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
-	})
+func mayHaveHappened(calls []state.Call) bool { return slices.ContainsFunc(calls, unknown) }
+
+// unknown reports whether nobody knows if the call was made, and it must not be made twice.
+func unknown(c state.Call) bool {
+	return c.Result == nil && c.Call.Verdict == "run" && c.Call.Effect != "none" && c.Call.Effect != "idempotent"
 }
+
+// unsettled names, for a person, the calls of which nobody knows whether they were made; "" for none.
+func unsettled(calls []state.Call) string {
+	var names []string
+	for _, c := range calls {
+		if unknown(c) {
+			names = append(names, strings.TrimSpace(c.Call.Tool+" "+c.Call.Command))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return event.Brief(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUnsettled)
+}
+
+// maxUnsettled is how many bytes of a question's text name calls.
+const maxUnsettled = 300

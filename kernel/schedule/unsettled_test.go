@@ -1,0 +1,35 @@
+package schedule
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// D8: who is asked whether an attempt may be made again is told of the calls that nobody knows the end of, and of no others.
+func TestUnsettled(t *testing.T) {
+	call := func(verdict, effect, tool, command string) state.Call {
+		return state.Call{Call: event.ToolCallData{Verdict: verdict, Effect: effect, Tool: tool, Command: command}}
+	}
+	ended := call("run", "once", "run_terminal", "publish")
+	ended.Result = &event.ToolResultData{Status: "success"}
+	sure := []state.Call{ended, call("deny", "once", "run_terminal", "push"), call("run", "none", "read_file", ""), call("run", "idempotent", "write_file", "")}
+	for _, c := range []struct {
+		calls []state.Call
+		want  string
+	}{
+		{nil, ""},
+		{sure, ""},
+		{append(sure, call("run", "once", "run_terminal", "deploy it")), ": nobody knows whether this was done: run_terminal deploy it"},
+		{[]state.Call{call("run", "once", "send", ""), call("run", "", "run_terminal", "deploy")}, ": nobody knows whether this was done: send, run_terminal deploy"},
+	} {
+		if got := unsettled(c.calls); got != c.want || (got != "") != mayHaveHappened(c.calls) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if got := unsettled([]state.Call{call("run", "once", "run_terminal", strings.Repeat("x", 8192))}); len(got) > maxUnsettled || !strings.HasSuffix(got, "…") {
+		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
