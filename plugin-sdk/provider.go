@@ -135,7 +135,8 @@ type Resume struct {
 	Calls []ResumedCall
 }
 
-// ResumedCall is a tool call known from the journal.
+// ResumedCall is a tool call known from the journal: without secrets, long lists and texts cut, and without what was only
+// for the person who was asked (Preview, Reason).
 type ResumedCall struct {
 	Call   ToolCall
 	Result *ToolResult

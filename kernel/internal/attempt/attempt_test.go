@@ -378,7 +378,9 @@ func TestResumedAttempt(t *testing.T) {
 	n := b.state.Nodes["0"]
 	n.Loop.Checkpoint = &event.CheckpointData{Turn: 2, Blob: blob}
 	n.Loop.Calls = []state.Call{
-		{Call: event.ToolCallData{CallID: "c1", Tool: "pay", Effect: "once", Verdict: "run"}, Result: &event.ToolResultData{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
+		{Call: event.ToolCallData{
+			CallID: "c1", Tool: "pay", Effect: "once", Verdict: "run", Turn: 2, Category: "file_write", Paths: []string{"bill"}, Command: "pay all",
+		}, Result: &event.ToolResultData{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
 		{Call: event.ToolCallData{CallID: "c2", Tool: "pay", Effect: "once", Verdict: "run"}},
 	}
 	b.state.Nodes["0"] = n
@@ -386,7 +388,9 @@ func TestResumedAttempt(t *testing.T) {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}
 	want := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 2, Blob: []byte("memory")}, Calls: []sdk.ResumedCall{
-		{Call: sdk.ToolCall{CallID: "c1", Tool: "pay", Effect: "once"}, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
+		{Call: sdk.ToolCall{
+			CallID: "c1", Tool: "pay", Effect: "once", Turn: 2, Category: "file_write", Paths: []string{"bill"}, Command: "pay all",
+		}, Result: &sdk.ToolResult{CallID: "c1", Status: "success", Result: json.RawMessage("7")}},
 		{Call: sdk.ToolCall{CallID: "c2", Tool: "pay", Effect: "once"}},
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

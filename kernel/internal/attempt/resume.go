@@ -38,7 +38,10 @@ func (a *attempt) resumedCall(c state.Call) (sdk.ResumedCall, error) {
 	if err != nil {
 		return sdk.ResumedCall{}, err
 	}
-	call := sdk.ResumedCall{Call: sdk.ToolCall{CallID: c.Call.CallID, Tool: c.Call.Tool, Args: args, Effect: sdk.Effect(c.Call.Effect)}}
+	call := sdk.ResumedCall{Call: sdk.ToolCall{
+		CallID: c.Call.CallID, Tool: c.Call.Tool, Args: args, Effect: sdk.Effect(c.Call.Effect), Turn: c.Call.Turn,
+		Category: sdk.Category(c.Call.Category), Paths: c.Call.Paths, Command: c.Call.Command,
+	}}
 	if c.Result != nil {
 		call.Result, err = a.toolResult(c.Result)
 	}
