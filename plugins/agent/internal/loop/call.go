@@ -273,7 +273,7 @@ func addLine(text, line string) string {
 	return text + "\n" + line
 }
 
-// trouble is a call of the turn that failed. It a call of the turn failed.
+// trouble is the name of the first call of the turn that failed.
 func (t *turn) trouble() (name string, there bool) {
 	for i, m := range t.Made {
 		if m.Done && m.Status != sdk.ToolSuccess {

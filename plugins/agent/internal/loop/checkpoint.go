@@ -14,8 +14,8 @@ func (l *loop) save(ctx context.Context) error {
 	saved.Turns = make([]turn, len(l.talk.Turns))
 	for i, t := range l.talk.Turns {
 		for _, thought := range t.Reply.Thinking {
-			if l.Redactor.Text(thought.Text) != thought.Text {
-				t.Reply.Thinking = nil // its signature would not fit any more
+			if l.changes(thought.Text) || l.changes(thought.Signature) || l.changes(thought.Data) {
+				t.Reply.Thinking = nil // the service would not take it any more
 				break
 			}
 		}
@@ -27,3 +27,6 @@ func (l *loop) save(ctx context.Context) error {
 	}
 	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.talk.Turn, Blob: l.Redactor.JSON(blob)})
 }
+
+// changes reports whether a text does not stay as it is in a checkpoint.
+func (l *loop) changes(text string) bool { return l.Redactor.Text(text) != text }

@@ -126,6 +126,7 @@ func (l *loop) verify(ctx context.Context, t *turn, command string) (string, err
 	if result.Status == sdk.ToolSuccess && exitCode(result.Result) == 0 {
 		return "", nil
 	}
+	l.talk.refused(errorCode(result.Result))
 	return fmt.Sprintf("the step's verification %q did not end with exit code 0: %s", command, short(string(result.Result), 4000)), nil
 }
 
@@ -140,7 +141,10 @@ func (l *loop) verification(ctx context.Context, t *turn, id, command string) (s
 	}
 	prepared, refusal := l.Tools.Prepare(terminalTool, args, again)
 	if refusal != nil {
-		return sdk.ToolResult{CallID: id, Status: refusal.Status, Result: errorData(refusal.Code, refusal.Message)}, nil
+		result := sdk.ToolResult{CallID: id, Status: refusal.Status, Result: errorData(refusal.Code, refusal.Message)}
+		l.Exchange.Observe(sdk.ToolCall{CallID: id, Tool: terminalTool, Args: args, Effect: sdk.EffectNone, Turn: t.N})
+		l.Exchange.ObserveResult(result)
+		return result, nil
 	}
 	call := prepared.Call
 	call.CallID, call.Turn, call.Reason = id, t.N, "the step names it as its verification"

@@ -125,14 +125,37 @@ func TestVerificationIsGated(t *testing.T) { // U181, U175
 		w.Request.StepID, w.Request.Step = "s1", json.RawMessage(`{"verification":{"command":"go test"}}`)
 	})
 	j.verdict = func(sdk.ToolCall) sdk.Verdict { return sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no commands"} }
-	if _, err := Run(t.Context(), w); err != nil {
-		t.Fatal(err)
+	if got, err := Run(t.Context(), w); err != nil || got.Error == nil || got.Error.Kind != failure.ApprovalDenied {
+		t.Fatalf("%+v, error %v", got, err)
 	}
 	if calls := j.calls(); len(calls) != 1 || calls[0].CallID != "t1.verification" || calls[0].Command != "go test" || len(e.did) != 0 {
 		t.Errorf("calls %+v, effects %v", calls, e.did)
 	}
 	if text := told(s, 2); !strings.Contains(text, "no commands") {
 		t.Errorf("told %q", text)
+	}
+}
+
+// A command of a step that is not allowed at all is on record, and is why the attempt did not get on.
+func TestVerificationIsRefused(t *testing.T) { // U181, U174
+	s := &scripted{replies: []model.Reply{says("", "finish", success), says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+	w, j, e := bench(t, s, func(w *Work) { w.Request.Step = json.RawMessage(`{"verification":{"command":"rm -rf /"}}`) })
+	e.refuse = map[string]*Refusal{terminalTool: {sdk.ToolDenied, codeOutside, "rm is not on the list"}}
+	got, err := Run(t.Context(), w)
+	if err != nil || got.Error == nil || got.Error.Kind != failure.SandboxViolation {
+		t.Errorf("%+v, error %v", got, err)
+	}
+	if text := told(s, 2); !strings.Contains(text, "rm is not on the list") {
+		t.Errorf("told %q", text)
+	}
+	observed := slices.ContainsFunc(j.events, func(e entry) bool {
+		return e.observed != nil && e.observed.CallID == "t1.verification" && strings.Contains(string(e.observed.Args), "rm -rf /")
+	})
+	ended := slices.ContainsFunc(j.events, func(e entry) bool {
+		return e.observedOf != nil && e.observedOf.CallID == "t1.verification" && e.observedOf.Status == sdk.ToolDenied
+	})
+	if !observed || !ended || len(j.calls()) != 0 {
+		t.Errorf("observed %v, ended %v, calls %v", observed, ended, j.calls())
 	}
 }
 

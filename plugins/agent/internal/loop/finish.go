@@ -118,6 +118,9 @@ func (l *loop) finished(ctx context.Context, t *turn) (*claim, error) {
 			continue
 		}
 		c, wrong := l.read(call)
+		if t.Made[i].Tainted && l.resumed(t) {
+			wrong = "the run was interrupted, and the arguments held a secret that is not kept over that; call finish again, without it if you can"
+		}
 		if wrong == "" && c.Outcome == outcomeSuccess {
 			var err error
 			if wrong, err = l.early(ctx, t, c); err != nil {

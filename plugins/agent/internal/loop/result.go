@@ -126,6 +126,9 @@ func (l *loop) writeArtifact(c claim) error {
 
 // tell ends the output with what people should read, and the artifact, which may be looked for there.
 func (l *loop) tell(c claim) {
+	if last := l.talk.last(); last != nil && len(last.Reply.Calls) == 0 {
+		return // it was shown as it came
+	}
 	text := c.Summary + "\n"
 	if c.Question != "" {
 		text += "\n" + c.Question + "\n"
@@ -135,9 +138,6 @@ func (l *loop) tell(c claim) {
 	}
 	if len(c.Artifact) > 0 {
 		text += fmt.Sprintf("\n```json\n%s\n```\n", c.Artifact)
-	}
-	if last := l.talk.last(); last != nil && len(last.Reply.Calls) == 0 {
-		return // it was shown as it came
 	}
 	l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: text})
 }

@@ -119,7 +119,7 @@ func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 		says("the key is "+key, "run_terminal", `{"command":"login `+key+`"}`, "run_terminal", `{"command":"make"}`),
 		says("", "finish", success),
 	}}
-	s.replies[0].Thinking = []model.Thinking{{Text: "use " + key, Signature: "sig"}}
+	s.replies[0].Thinking = []model.Thinking{{Text: "I see.", Data: "sealed-" + key}, {Text: "So be it.", Signature: "sig"}}
 	w, j, e := bench(t, s, func(w *Work) { w.Redactor = redactor })
 	if _, err := Run(t.Context(), w); err != nil {
 		t.Fatal(err)
@@ -143,6 +143,33 @@ func TestSecretsStayOutOfCheckpoints(t *testing.T) { // U180
 	}
 	if text := told(s, len(s.requests)); !strings.Contains(text, "held a secret") {
 		t.Errorf("the model is told %q", text)
+	}
+}
+
+// A claim whose text a checkpoint does not keep is no claim after a crash: its artifact would be another one.
+func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
+	const key = "sk-made-up-0123456789abcdef"
+	claim := `{"outcome":"success","summary":"done","artifact":{"key":"` + key + `"}}`
+	s := &scripted{replies: []model.Reply{says("", "finish", claim), says("", "finish", `{"outcome":"success","summary":"done","artifact":{"key":"in the vault"}}`)}}
+	w, j, _ := bench(t, s, func(w *Work) {
+		w.Redactor = redact.New([]string{"A_TOKEN=" + key}).Agent()
+		w.Request.ArtifactSchema = json.RawMessage(`{"type":"object","required":["key"]}`)
+	})
+	if _, err := Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, key) {
+		t.Errorf("without a crash the artifact is what the model said: %s", r)
+	}
+	w.Request.Resume = &sdk.Resume{Checkpoint: j.checkpoints()[0]}
+	if _, err := Run(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if text := told(s, 2); !strings.Contains(text, "held a secret") {
+		t.Errorf("the model is told %q", text)
+	}
+	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, "in the vault") || strings.Contains(r, redact.Mark) {
+		t.Errorf("result %s", r)
 	}
 }
 
