@@ -102,9 +102,8 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 	if err != nil {
 		return outcome{}, missing(w.shown, err)
 	}
-	var left int
-	w.result.Matches, left = fit(w.result.Matches, w.set.chars(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
-	if left += w.total - len(w.result.Matches) - left; left > 0 {
+	w.result.Matches, _ = fit(w.result.Matches, w.set.chars(), func(m match) int { return len(m.Path) + len(m.Text) + len(`{"path":"","line":1234,"text":""},`) })
+	if left := w.total - len(w.result.Matches); left > 0 {
 		w.result.Truncated = &truncated{Entries: left}
 	}
 	return outcome{data: w.result}, nil
@@ -171,20 +170,24 @@ func shortLine(line string) string {
 	return line
 }
 
-// secretFiles are files whose names say that they hold secrets (REQUIREMENTS C5). A search walks over files that no policy
-// has been asked about; to read one of these it takes a call that names it.
-var secretFiles = []string{
-	".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".netrc", ".npmrc", ".pypirc",
-	".git-credentials", ".pgpass", ".my.cnf", "secrets", "private",
-}
+// secretFiles are names of files and directories that say that they hold secrets, secretPaths more of them by the ends of
+// their paths (REQUIREMENTS C5). A search walks over files that no policy has been asked about; to read one of these it
+// takes a call that names it.
+var (
+	secretFiles = []string{
+		".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", ".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".netrc", ".npmrc",
+		".pypirc", ".nuget", ".git-credentials", ".gitconfig", ".pgpass", ".my.cnf", "secrets", "private",
+	}
+	secretPaths = []string{
+		"/.config/gcloud", "/.config/gh/hosts.yml", "/.docker/config.json", "/.cargo/credentials", "/.cargo/credentials.toml", "/.m2/settings.xml",
+		"/.gradle/gradle.properties",
+	}
+)
 
 // guarded reports whether a search leaves a file or directory out.
 func (s *Set) guarded(p string) bool {
-	name := strings.ToLower(path.Base(p))
-	for _, pattern := range secretFiles {
-		if doublestar.MatchUnvalidated(pattern, name) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, p) })
+	p = strings.ToLower(p)
+	return slices.ContainsFunc(secretFiles, func(pattern string) bool { return doublestar.MatchUnvalidated(pattern, path.Base(p)) }) ||
+		slices.ContainsFunc(secretPaths, func(end string) bool { return strings.HasSuffix("/"+p, end) }) ||
+		slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(strings.ToLower(pattern), p) })
 }
