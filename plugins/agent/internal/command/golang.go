@@ -60,7 +60,7 @@ func goArgument(c *call, sub string, i int) error {
 	switch {
 	case name == "u" && sub == "get":
 	case name == "w" && sub != "env", name == "u" && sub != "env":
-	case slices.Contains(goRuns, name):
+	case slices.Contains(goRuns, name), sub == "clean" && (name == "cache" || name == "modcache"):
 		return refuse("go %s -%s can run another program, or change what lies outside the workspace", sub, name)
 	case slices.Contains([]string{"ldflags", "gcflags", "asmflags"}, name) && strings.Contains(value, "ext"):
 		return refuse("go %s -%s can name another program", sub, name)

@@ -105,7 +105,7 @@ func TestRefused(t *testing.T) {
 		"go": {
 			"go test -exec id", "go test -exec=id ./...", "go test --exec id", "go test -toolexec id", "go build -toolexec=id", "go vet -vettool=./x", "go run x@latest", "go run example.com/x@v1", "go install x@latest",
 			"go install ./...", "go generate ./...", "go tool compile x", "go tool x", "go build -overlay=x.json", "go build -ldflags=-extld=id", "go build -ldflags '-extld id'", "go build -gccgoflags x",
-			"go build -compiler gccgo", "go env -w GOFLAGS=-toolexec=id", "go env -u X", "go doc -http", "go", "go bug", "go telemetry on", "go -C sub build", "go list -toolexec id", "go get -exec id",
+			"go build -compiler gccgo", "go env -w GOFLAGS=-toolexec=id", "go env -u X", "go doc -http", "go", "go bug", "go telemetry on", "go clean -modcache", "go clean --cache ./...", "go -C sub build", "go list -toolexec id", "go get -exec id",
 		},
 		"make": {
 			"make SHELL=id", "make SHELL:=id", "make .SHELLFLAGS=-c", "make CC=id", "make X='$(shell id)'", "make --eval=x", "make --ev x", "make 'x;id'", "make '$(shell id)'", "make X!=id", "make 'X=a b'", "make MAKEFLAGS=x",
