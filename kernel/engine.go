@@ -73,7 +73,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{config: c, log: c.log, redactor: c.redactor(said), project: project, settings: said, active: map[string]chan<- event.Event{}}
+	e := &Engine{config: c, log: c.log, redactor: c.redactor(said).Sparing(dir, project.Path()), project: project, settings: said, active: map[string]chan<- event.Event{}}
 	if e.host, err = e.newHost("", nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}

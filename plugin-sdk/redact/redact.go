@@ -59,6 +59,16 @@ func (r *Redactor) Matching(patterns []*regexp.Regexp) *Redactor {
 	return more
 }
 
+// Sparing is r without the values that stand in one of the texts, such as the path of the project: everybody sees those,
+// and they are of no use with a mark in them.
+func (r *Redactor) Sparing(texts ...string) *Redactor {
+	fewer := r.clone()
+	fewer.values = slices.DeleteFunc(fewer.values, func(v value) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, v.text) })
+	})
+	return fewer
+}
+
 // Agent is r for the texts of agents: it takes out what is known exactly, keys with a known beginning and what its
 // patterns match, and guesses nothing by a name beside it.
 func (r *Redactor) Agent() *Redactor {

@@ -178,3 +178,16 @@ func BenchmarkText(b *testing.B) {
 		r.Text(line)
 	}
 }
+
+// What everybody sees is no secret, and is left; the other values are still known.
+func TestSparing(t *testing.T) {
+	all := redact.New([]string{"DB_PASSWORD=runner", "A_TOKEN=v4lue-of-mine"})
+	spared := all.Sparing("/home/runner/shop", "")
+	const text = "/home/runner/shop has v4lue-of-mine"
+	if got, want := spared.Agent().Text(text), "/home/runner/shop has [REDACTED]"; got != want {
+		t.Errorf("got %s", got)
+	}
+	if got, want := all.Text(text), "/home/[REDACTED]/shop has [REDACTED]"; got != want {
+		t.Errorf("r itself: %s, want %s", got, want)
+	}
+}

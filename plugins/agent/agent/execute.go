@@ -51,7 +51,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	defer closeIdle()
 	w := c.work(req, x, client, name)
-	w.Redactor = redact.New(env).Knowing(known(service)).Agent() // what tools say is about programs
+	w.Redactor = redact.New(env).Sparing(req.WorkDir).Knowing(known(service)).Agent() // what tools say is about programs
 	if req.Purpose == sdk.PurposeQuestion {
 		return loop.Answer(ctx, w)
 	}
