@@ -92,12 +92,23 @@ func (n *Narrator) worked(at place, e event.Event) []string {
 		}
 		return settled(at, e)
 	default:
-		d, err := event.Decode[event.FailureData](e)
-		if err != nil {
-			return nil
-		}
-		return []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
+		return n.fell(e)
 	}
+}
+
+// fell tells of an attempt that failed, and what is to be done about it. A stage that fails for good pauses the run, with
+// no error at its end that would say so. The same is said once, however often it is tried.
+func (n *Narrator) fell(e event.Event) []string {
+	d, err := event.Decode[event.FailureData](e)
+	if err != nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
+	if d.Remedy != "" && d.Remedy != n.remedy {
+		lines = append(lines, "  "+Clean(d.Remedy))
+	}
+	n.remedy = d.Remedy
+	return lines
 }
 
 // entered is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".

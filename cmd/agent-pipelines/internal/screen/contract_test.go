@@ -44,6 +44,27 @@ func cycleStory() story {
 	}
 }
 
+// U135: what is to be done about a failure is said once, however often the same is tried.
+func TestRemedy(t *testing.T) {
+	s := cycleStory()
+	n := &Narrator{}
+	for _, tt := range []struct {
+		name, remedy string
+		want         []string
+	}{
+		{"first", "start it", []string{"[VERIFY] ✗ provider_failed: refused", "[VERIFY]   start it"}},
+		{"again", "start it", []string{"[VERIFY] ✗ provider_failed: refused"}},
+		{"another", "log in", []string{"[VERIFY] ✗ provider_failed: refused", "[VERIFY]   log in"}},
+		{"none", "", []string{"[VERIFY] ✗ provider_failed: refused"}},
+		{"first after another", "start it", []string{"[VERIFY] ✗ provider_failed: refused", "[VERIFY]   start it"}},
+	} {
+		got := n.Lines(s.tell(event.Error, "1", 1, event.FailureData{ErrorType: "provider_failed", Message: "refused", Remedy: tt.remedy}))
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
 // U135, U226, U209, K36: what somebody who watches is told of a node with a contract.
 func TestContract(t *testing.T) {
 	s := cycleStory()

@@ -23,6 +23,8 @@ type Narrator struct {
 
 	echo echoes
 	told map[string]string // what each branch was last said to be doing
+
+	remedy string // what was last said to be done about a failure
 }
 
 // progress says what an agent is doing, when that has changed: "● Turn 2: write_file main.go".
