@@ -27,12 +27,16 @@ type goOnFlags struct {
 // approveVerb is `approve <session> [question]`.
 type approveVerb struct {
 	questionArgs
-	Context string `help:"Text for the next prompts: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
+	Context *string `placeholder:"STRING" help:"Text for the next prompts: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
 	goOnFlags
 }
 
 func (v *approveVerb) run(ctx context.Context, a *app) error {
-	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: v.Context}, v.goOnFlags)
+	text, err := said("--context", v.Context)
+	if err != nil {
+		return err
+	}
+	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
 }
 
 // rejectVerb is `reject <session> [question]`.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
@@ -123,9 +124,20 @@ func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
 		fmt.Fprintln(to, "No pipeline runs found.")
 		return
 	}
-	const columns = "  %-24s %-10s %-12s %s\n"
-	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, "SESSION", "STATUS", "AGE", "STAGE")
+	const columns = "  %-*s %-10s %-12s %s\n"
+	width := nameWidth(sessions, func(s kernel.SessionInfo) string { return s.Session })
+	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
-		fmt.Fprintf(to, columns, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
+		fmt.Fprintf(to, columns, width, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
 	}
+}
+
+// nameWidth is how many columns the sessions' names take in a table: 24, or as many as the longest. Those that `start` makes up
+// are longer.
+func nameWidth[T any](rows []T, name func(T) string) int {
+	width := 24
+	for _, row := range rows {
+		width = max(width, utf8.RuneCountInString(name(row)))
+	}
+	return width
 }

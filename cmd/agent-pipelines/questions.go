@@ -70,14 +70,15 @@ func writeQuestions(to io.Writer, all []kernel.Question, now time.Time) {
 		fmt.Fprintln(to, "No questions are open.")
 		return
 	}
-	const columns = "  %-24s %-12s %-10s %-16s %-10s %s\n"
-	fmt.Fprintf(to, "Open questions:\n\n"+columns, "SESSION", "QUESTION", "KIND", "STAGE", "AGE", "TEXT")
+	const columns = "  %-*s %-12s %-10s %-16s %-10s %s\n"
+	width := nameWidth(all, func(q kernel.Question) string { return q.Session })
+	fmt.Fprintf(to, "Open questions:\n\n"+columns, width, "SESSION", "QUESTION", "KIND", "STAGE", "AGE", "TEXT")
 	for _, q := range all {
 		text := screen.Clean(q.Text)
 		if q.Answer != nil {
 			text = "(" + answered(q) + ") " + text
 		}
-		fmt.Fprintf(to, columns, q.Session, q.ID, q.Kind, screen.Clean(orElse(placeOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(orElse(placeOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
 	}
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", program)
 }

@@ -76,6 +76,23 @@ Recent pipeline runs:
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
+
+	out.Reset()
+	writeSessions(&out, []kernel.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
+	writeQuestions(&out, []kernel.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
+	want = `Recent pipeline runs:
+
+  SESSION                    STATUS     AGE          STAGE
+  agent-loop-20260102-030405 paused     0s ago       plan
+Open questions:
+
+  SESSION                    QUESTION     KIND       STAGE            AGE        TEXT
+  agent-loop-20260102-030405 q-12345678   confirm    plan             0s ago     Well?
+
+` + "`agent-pipelines questions show <session> [question]` shows one with the commands that answer it.\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestWriteResult(t *testing.T) {
