@@ -64,7 +64,7 @@ func (c Config) model(asked string) (string, error) {
 		return m, nil
 	}
 	return "", failure.New(failure.ConfigInvalid, "provider %s needs a model", name).
-		WithHint("write `model` beside the provider in the pipeline, or model in config.yaml under providers.%s.config", name)
+		WithHint("name it with --model, `model` beside the provider in the pipeline, or model in config.yaml under providers.%s.config", name)
 }
 
 // endpoint is the service, with its secrets out of env, if the mode allows it.
@@ -100,5 +100,5 @@ func secret(env []string, variable, key string) (string, error) {
 		return value, nil
 	}
 	return "", invalid("%s: the environment variable %s is not set", key, variable).
-		WithHint("export %s=...; where policy.env lists variables, it has to list this one", variable)
+		WithHint("export %s with its value; where policy.env lists variables, it has to list this one", variable)
 }
