@@ -61,10 +61,12 @@ func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolC
 // call, which was about to be made or which a person decided on. What a policy refused is ruled on anew, since a
 // person may be there by now.
 func stands(was, now event.ToolCallData) bool {
-	if was.Verdict != string(sdk.VerdictRun) && was.Question == "" || was.Tool != now.Tool {
-		return false
-	}
-	if was.Category != now.Category || was.Command != now.Command || !slices.Equal(was.Paths, now.Paths) {
+	return (was.Verdict == string(sdk.VerdictRun) || was.Question != "") && same(was, now)
+}
+
+// same reports whether two records are of the same call.
+func same(was, now event.ToolCallData) bool {
+	if was.Tool != now.Tool || was.Category != now.Category || was.Command != now.Command || !slices.Equal(was.Paths, now.Paths) {
 		return false
 	}
 	if was.ArgsRef != nil || now.ArgsRef != nil {

@@ -363,7 +363,16 @@ func TestResumedAttempt(t *testing.T) {
 	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 		got = req.Resume
 		for _, id := range []string{"c1", "c2"} {
-			v, err := x.Call(ctx, sdk.ToolCall{CallID: id, Tool: "pay"})
+			c := sdk.ToolCall{CallID: id, Tool: "pay"}
+			if id == "c1" {
+				c.Category, c.Paths, c.Command = "file_write", []string{"bill"}, "pay all"
+				other := c
+				other.Command = "pay nothing"
+				if v, err := x.Call(ctx, other); err == nil {
+					t.Errorf("another call has the result of the first: %+v", v)
+				}
+			}
+			v, err := x.Call(ctx, c)
 			if err != nil {
 				t.Error(err)
 			}

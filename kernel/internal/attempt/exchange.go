@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -137,11 +138,15 @@ func (x *exchange) counts() bool {
 func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
 	x.note(c)
-	if done := x.finished(c.CallID); done != nil {
-		r, err := x.attempt.toolResult(done)
+	intent, err := x.intent(c)
+	if done := x.finished(c.CallID); err == nil && done.Result != nil {
+		if !same(done.Call, intent) {
+			return sdk.Verdict{}, failure.New(failure.ProviderFailed, "call %s was %s before a crash, and now is another one", c.CallID, done.Call.Tool).
+				WithHint("the provider has to give the calls of a resumed attempt the ids that they had")
+		}
+		r, err := x.attempt.toolResult(done.Result)
 		return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictUse, Result: r}, err
 	}
-	intent, err := x.intent(c)
 	if err == nil {
 		err = x.rule(ctx, c, &intent)
 	}
@@ -152,10 +157,10 @@ func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictAction(intent.Verdict), Reason: intent.Reason}, err
 }
 
-func (x *exchange) finished(id string) *event.ToolResultData {
+func (x *exchange) finished(id string) state.Call {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.known[id].Result
+	return x.known[id]
 }
 
 // Result implements sdk.Exchange.

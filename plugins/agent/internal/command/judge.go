@@ -39,6 +39,9 @@ type Command struct {
 	Dir string
 	// Effect says what a crash in the middle of it means.
 	Effect sdk.Effect
+	// Changes are the arguments that it may change, as paths relative to the workspace: none where it changes nothing, or
+	// only records what there is (git add, git commit).
+	Changes []string
 	// Repeatable: it may be run again after a passing failure, since it either did nothing or does no harm twice.
 	Repeatable bool
 }
@@ -83,7 +86,7 @@ func (r Rules) Judge(line, dir string) (Command, error) {
 		return Command{}, err
 	}
 	return Command{
-		Args: append(words[:1:1], c.args...), Path: file, Dir: c.dir, Effect: c.effect,
+		Args: append(words[:1:1], c.args...), Path: file, Dir: c.dir, Effect: c.effect, Changes: r.changes(words[0], c),
 		Repeatable: c.fetches || c.repeatable || c.effect != sdk.EffectOnce,
 	}, nil
 }
@@ -120,6 +123,26 @@ func (r Rules) inside(c *call) error {
 		}
 	}
 	return nil
+}
+
+// changes are the arguments that a command may change.
+func (r Rules) changes(program string, c *call) []string {
+	if c.effect == sdk.EffectNone || program == "git" && len(c.args) > 0 && (c.args[0] == "add" || c.args[0] == "commit") {
+		return nil
+	}
+	var all []string
+	for i, arg := range c.args {
+		if c.text[i] {
+			continue
+		}
+		if strings.HasPrefix(arg, "-") {
+			_, arg, _ = strings.Cut(arg, "=")
+		}
+		if name, err := r.Workspace.Resolve(c.dir + "/" + arg); arg != "" && err == nil {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // family is a program's name without the version that some have: python3.12 is python.

@@ -105,9 +105,7 @@ func (l *loop) roomFor(configured int) int {
 	switch {
 	case configured > 0:
 		return min(configured, room)
-	case room < model.DefaultMaxTokens:
-		return room
 	default:
-		return 0
+		return min(room, model.DefaultMaxTokens)
 	}
 }

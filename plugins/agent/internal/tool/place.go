@@ -185,6 +185,9 @@ func replace(root *os.Root, name string, content []byte, mode fs.FileMode) (err 
 	if err == nil && mode != 0o666 { // a new file gets what the umask leaves
 		err = f.Chmod(mode)
 	}
+	if err == nil {
+		err = f.Sync() // the result will be on the disk, and must not be there before the file
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}

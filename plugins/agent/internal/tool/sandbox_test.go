@@ -171,6 +171,25 @@ func TestCommandsRefused(t *testing.T) {
 	}
 }
 
+// C5: no command changes what the engine keeps or a policy protects, by whatever argument; to look at it and to record it
+// is something else.
+func TestCommandsKeepWhatIsProtected(t *testing.T) {
+	b := newBench(t, func(_ *bench, o *tool.Options) { o.Protected = []string{"migrations/**"} })
+	b.program("git", "echo git")
+	b.program("go", "echo go")
+	b.put("a.go", "package a\n")
+	for line, denied := range map[string]bool{
+		"git mv a.go .claude/pipelines/x.yaml": true, "git checkout -- .claude": true, "go build -o .claude/x ./...": true,
+		"go build -o=migrations/1.sql .": true, "git mv a.go migrations/MIGRATIONS.sql": true, "git rm Migrations/1.sql": true,
+		"git diff .claude": false, "git add .claude/pipelines/x.yaml": false, "git mv a.go b.go": false, "go build ./...": false,
+	} {
+		r := b.run("run_terminal", map[string]any{"command": line})
+		if got := r.Status == sdk.ToolDenied && r.Code == tool.CodeSandbox; got != denied {
+			t.Errorf("%q: %s %s %s", line, r.Status, r.Code, r.Data)
+		}
+	}
+}
+
 // D7: with the workspace's own directory on PATH, a program that lies there is not run, nor found by its children.
 func TestPlantedProgram(t *testing.T) {
 	b := newBench(t, func(b *bench, o *tool.Options) {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
@@ -51,6 +54,11 @@ func prepareTerminal(s *Set, p *Prepared, args json.RawMessage) error {
 	case !info.IsDir():
 		return failed("%s is no directory", c.Dir)
 	}
+	for _, name := range c.Changes {
+		if s.kept(name) {
+			return denied("%s is protected: no command changes it", name)
+		}
+	}
 	p.Effect, p.Category, p.Command, p.Reason = c.Effect, sdk.CategoryTerminal, c.Line(), a.Reason
 	p.Preview = p.Command
 	if c.Dir != "." {
@@ -58,6 +66,14 @@ func prepareTerminal(s *Set, p *Prepared, args json.RawMessage) error {
 	}
 	p.run = func(ctx context.Context) (outcome, error) { return s.runTerminal(ctx, a, c) }
 	return nil
+}
+
+// kept reports whether no command may change what has the name: what is the engine's own, and what a policy protects.
+// The kernel sees the paths of the tools for files and not those of commands.
+func (s *Set) kept(name string) bool {
+	name = strings.ToLower(name)
+	return name == ".claude" || strings.HasPrefix(name, ".claude/") ||
+		slices.ContainsFunc(s.o.Protected, func(pattern string) bool { return doublestar.MatchUnvalidated(strings.ToLower(pattern), name) })
 }
 
 // limit is how long a command may take, all tries together.
