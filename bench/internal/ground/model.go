@@ -26,6 +26,7 @@ type Model struct {
 	reads   int
 
 	replies sync.WaitGroup
+	closing chan struct{}
 
 	mu       sync.Mutex // guards:
 	asked    int
@@ -55,7 +56,7 @@ func (g *Ground) StartModel(ctx context.Context, reads int) (*Model, error) {
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}}
+	m := &Model{reads: reads, Environment: []string{"XDG_CONFIG_HOME=" + dir, "MOCK_MODE="}, closing: make(chan struct{})}
 	m.server = &http.Server{Handler: http.HandlerFunc(m.serve), ReadHeaderTimeout: patience}
 	text := fmt.Sprintf("providers:\n  agent: {config: {api: openai, base_url: \"http://%s/v1\", model: bench, max_turns: %d}}\n", listener.Addr(), reads+2)
 	file := filepath.Join(dir, "agent-pipelines", "config.yaml")
@@ -76,6 +77,7 @@ func (m *Model) HoldAt(n int) <-chan struct{} {
 
 // Close ends the service.
 func (m *Model) Close() error {
+	close(m.closing) // a request that was not read to its end does not learn that its connection was closed
 	err := m.server.Close()
 	m.replies.Wait() // which their connections do not
 	if end := m.serving.Wait(); !errors.Is(end, http.ErrServerClosed) {
@@ -109,7 +111,7 @@ func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
 	m.mu.Unlock()
 	if hold {
 		close(m.held)
-		<-r.Context().Done()
+		<-m.closing
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
