@@ -1,14 +1,29 @@
 package kernel_test
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 )
+
+// awaitEnvironment waits until a process that was started has its environment in /proc: the system tells of the start of
+// a program a moment before.
+func awaitEnvironment(t *testing.T, pid int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err != nil || len(text) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
 
 // DESIGN 6: what a dead kernel left running is ended before work goes on, and journaled.
 func TestSurvivorsAreEnded(t *testing.T) {
@@ -22,6 +37,7 @@ func TestSurvivorsAreEnded(t *testing.T) {
 	if err := left.Start(); err != nil {
 		t.Fatal(err)
 	}
+	awaitEnvironment(t, left.Process.Pid)
 	var ended error
 	var wg sync.WaitGroup
 	wg.Go(func() { ended = left.Wait() })

@@ -50,6 +50,10 @@ func survivor(t *testing.T, m Marker, script string) int {
 	if _, err := out.Read(make([]byte, 8)); err != nil {
 		t.Fatalf("wait for the survivor: %v", err)
 	}
+	// While a process becomes another program the system knows neither its environment nor its command.
+	for _, becomes, _ := strings.Cut(script, "exec "); !strings.HasPrefix(command(c.Process.Pid), becomes) && t.Context().Err() == nil; {
+		time.Sleep(time.Millisecond)
+	}
 	return c.Process.Pid
 }
 
