@@ -96,7 +96,7 @@ func (m *Model) Gaps() []Gap {
 }
 
 // serve gives one reply.
-func (m *Model) serve(w http.ResponseWriter, r *http.Request) {
+func (m *Model) serve(w http.ResponseWriter, _ *http.Request) {
 	now := time.Now()
 	m.replies.Add(1)
 	defer m.replies.Done()
