@@ -43,3 +43,43 @@ func TestCutOffIsChargedInOrder(t *testing.T) {
 		}
 	}
 }
+
+// U255: a node that is done once more is entered anew, and nothing is left of the try that it waited for; what cannot be
+// says why.
+func TestEnterAgain(t *testing.T) {
+	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "review", Kind: plan.KindStage}, {Path: "2", ID: "last", Kind: plan.KindStage}}}
+	at := func(status state.Status, where string) state.State {
+		return state.State{
+			RunID: "r", Session: "s", Status: status, At: where,
+			Nodes: map[string]state.Node{
+				"0": {Visit: 1, Status: state.NodeComplete},
+				"1": {Visit: 1, Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseBackoff, Attempt: 1}},
+			},
+			Timers: map[event.Key]state.Timer{"timer:1/v1/r1/-/-/i1#1": {Purpose: "backoff"}},
+		}
+	}
+	for _, tt := range []struct {
+		name, path string
+		s          state.State
+		can        bool
+	}{
+		{"where it rests", "1", at(state.Paused, "1"), true},
+		{"where it failed", "1", at(state.Failed, "1"), true},
+		{"once it is complete", "0", at(state.Completed, ""), true},
+		{"elsewhere", "0", at(state.Paused, "1"), false},
+		{"not run yet", "2", at(state.Completed, ""), false},
+		{"at work", "1", at(state.Running, "1"), false},
+		{"aborted", "1", at(state.Aborted, "1"), false},
+		{"nowhere", "7", at(state.Completed, ""), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			next, err := schedule.Apply(p, tt.s, event.New(event.SessionResumed, nil, "", event.SessionResumedData{Again: tt.path}))
+			if got := err == nil; got != tt.can || got != (schedule.CanEnterAgain(p, tt.s, tt.path) == nil) {
+				t.Fatalf("%v, want %v", err, tt.can)
+			}
+			if tt.can && (next.Status != state.Running || next.At != tt.path || next.Nodes[tt.path].Restart == nil || len(next.Timers) > 0) {
+				t.Errorf("%+v", next)
+			}
+		})
+	}
+}

@@ -153,7 +153,8 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	unfire(s)
 	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool }) // of attempts that are cut off
-	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {                              // sums of money depend on the order
+	// Sums of money depend on the order.
+	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		n := s.Nodes[path]
 		if n.Status != state.NodeRunning {
 			continue
@@ -187,6 +188,9 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	if d.ResetCycles {
 		s.Cycles, s.Returns = nil, 0
+	}
+	if s.Status != state.Running { // nobody waits for the next try of what is begun anew, or tried at once
+		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 	}
 	if n, ok := s.Nodes[s.At]; ok && d.Again == "" {
 		resumeNode(p, s, n, d)
@@ -252,7 +256,6 @@ func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResum
 		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
 		}
-		maps.DeleteFunc(s.Timers, func(_ event.Key, t state.Timer) bool { return t.Purpose == purposeBackoff })
 	}
 	s.Nodes[s.At] = n
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, n))]; asked && s.Status != state.Running {
