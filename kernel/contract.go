@@ -20,6 +20,11 @@ func (f *effects) Settle(_ context.Context, w run.Work) event.Event {
 	return f.settler.Settle(contract.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
+// Inspect implements run.Effects.
+func (f *effects) Inspect(_ context.Context, w run.Work) event.Event {
+	return f.settler.Inspect(contract.Job{Command: w.Command, Node: w.Node, State: w.State})
+}
+
 // PlanSteps implements run.Effects.
 func (f *effects) PlanSteps(_ context.Context, w run.Work) event.Event {
 	return f.planner.Steps(step.Job{Command: w.Command, Node: w.Node, State: w.State})

@@ -84,7 +84,8 @@ func (e *Engine) compilation(o RunOptions, known *catalog, said allSettings) com
 		Overrides: compile.Overrides{
 			Provider: o.Provider, Model: o.Model, Context: o.Context, Inputs: o.Inputs, Commands: o.Commands, Sandbox: o.Sandbox,
 			Mode: plan.StricterMode(o.Mode, plan.StricterMode(said.user.Mode, said.project.Mode)),
-			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles,
+			Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
+			Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
 		},
 		Env: compile.Env{Provider: o.EnvProvider, Model: o.EnvModel, Context: o.EnvContext},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -304,8 +305,15 @@ func (s *session) preflight(ctx context.Context) error {
 // flowOf is what the command line said over the plan's way, nil for nothing.
 func flowOf(p *plan.Plan) *event.FlowData {
 	o := p.Pipeline.Overrides
-	if o == nil || len(o.Skip) == 0 && len(o.Timeouts) == 0 && o.MaxCycles == 0 {
+	if o == nil {
 		return nil
 	}
-	return &event.FlowData{Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles}
+	d := event.FlowData{
+		Skip: o.Skip, Timeouts: o.Timeouts, MaxCycles: o.MaxCycles, Timeout: o.Timeout,
+		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate,
+	}
+	if reflect.ValueOf(d).IsZero() {
+		return nil
+	}
+	return &d
 }

@@ -47,6 +47,22 @@ type RunOptions struct {
 	Timeouts map[string]time.Duration
 	// MaxCycles is how often each edge that leads back may be taken, 1 to 10. 0: as the files say.
 	MaxCycles int
+	// Timeout is that of the whole run, over policy.timeout. 0: as the files say.
+	Timeout time.Duration
+	// Start is the id of the node of the pipeline itself that the run begins with, ExitAfter that of the one after which
+	// it is complete. Default: as the files say, the first and the last one.
+	Start     string
+	ExitAfter string
+	// Supervised asks a person after every node but the last, Iterate after the nodes of the pipeline itself with the ids;
+	// the files may ask for more.
+	Supervised bool
+	Iterate    []string
+	// Artifacts are files, YAML or JSON, by name: where a node of the pipeline itself has the name, the file stands for
+	// that node's artifact and must fit its contract; otherwise it is a field of the artifact that the run starts with.
+	// A relative path is taken from the project.
+	Artifacts map[string]string
+	// Fields are further fields of the artifact that the run starts with, which has original_request and request_id.
+	Fields map[string]string
 	// Mode is the weakest mode of every node, also when the session is resumed: see [plan.Modes]. The files and the
 	// settings of user and project can only narrow it. Default: what they say, else open.
 	Mode string

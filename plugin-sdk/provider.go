@@ -81,6 +81,13 @@ type ExecuteRequest struct {
 	// Contract: the node has a contract, so that result.json may say how the work came out (outcome, feedback,
 	// escalation) and the run goes on by it. Without one only decision is read.
 	Contract bool
+	// ArtifactTool is the name of the tool by whose arguments the artifact is handed over, "" for none: a provider that
+	// has tools of its own offers one of that name, with ArtifactSchema for its parameters.
+	ArtifactTool string
+	// Run is a command of the pipeline's author that is to be run instead of asking a model, and Input the JSON object on
+	// its standard input: for providers that run commands. Empty for all others.
+	Run   string
+	Input json.RawMessage
 }
 
 // Mode is a promise about where the models of a run are. Providers that keep it by their configuration alone

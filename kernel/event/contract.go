@@ -12,7 +12,70 @@ type Settlement struct {
 	Feedback *Ref `json:"feedback,omitempty"`
 	// FailedSteps are ids of steps of the edge's target that are to be made again.
 	FailedSteps []string `json:"failed_steps,omitempty"`
+	// Healed is how often the artifact was asked for again in the iteration, where it is valid at last.
+	Healed int `json:"healed,omitempty"`
 }
+
+// InputCheckedData is what became of the input artifact of a node that was entered: whether the node can begin, or is
+// skipped.
+type InputCheckedData struct {
+	// From is the id of the node whose artifact it is, "$input" for what the run was started with, "" where there is none.
+	From string `json:"from,omitempty"`
+	// Warnings are about fields that are there and null.
+	Warnings []string `json:"warnings,omitempty"`
+	// Skip: skip_when holds, Reason says so. Artifact is what the node passes on then, nil for a node that makes none.
+	Skip     bool   `json:"skip,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Artifact *Ref   `json:"artifact,omitempty"`
+	// Input is what an embedded pipeline starts with, nil for other nodes.
+	Input *Ref `json:"input,omitempty"`
+	// Failure is why the node cannot begin, nil if it can.
+	Failure *FailureData `json:"failure,omitempty"`
+}
+
+// Fault is one thing that is wrong with an artifact.
+type Fault struct {
+	Path    string `json:"path"` // JSON path, "$" for the whole
+	Code    string `json:"code"` // VAL-001 to VAL-015 (REQUIREMENTS C6)
+	Message string `json:"message"`
+}
+
+// MaxFaults is how many faults an event has at most (REQUIREMENTS C6).
+const MaxFaults = 10
+
+// ArtifactInvalidData tells of an artifact that is missing or not what the contract says.
+type ArtifactInvalidData struct {
+	Node   string  `json:"node"`
+	Faults []Fault `json:"faults"`
+	Heals  bool    `json:"heals"` // the agent is asked again
+}
+
+// ArtifactHealedData tells that it is what the contract says at last.
+type ArtifactHealedData struct {
+	Node  string `json:"node"`
+	After int    `json:"after"` // how often it was asked for again
+}
+
+// ArtifactWarningData tells of a field of an input artifact that is null.
+type ArtifactWarningData struct {
+	Node    string `json:"node"`
+	Message string `json:"message"`
+}
+
+// PhaseData tells which part of its work a node with an artifact has come to.
+type PhaseData struct {
+	Node string `json:"node"`
+	Name string `json:"name"` // one of the Phase… constants
+}
+
+// The phases of a node's work (seed 003). Finalize comes however the node ended.
+const (
+	PhaseInitialize     = "initialize"
+	PhaseValidateInput  = "validate_input"
+	PhaseExecute        = "execute"
+	PhaseValidateOutput = "validate_output"
+	PhaseFinalize       = "finalize"
+)
 
 // AttemptCompleteData ends the attempt of an iteration whose outcome is still to be settled. What it lacks of
 // [IterationCompleteData] is in the result.

@@ -29,6 +29,10 @@ type SessionStartData struct {
 	Providers map[string]Provider `json:"providers,omitempty"`
 	// Flow is what the command line said over the way that the pipeline takes; the plan has it, too.
 	Flow *FlowData `json:"flow,omitempty"`
+	// Input is the artifact that the run starts with, nil where no node makes artifacts or looks at one. Given are
+	// those of nodes, by path, that the run was given instead of making them.
+	Input *Ref           `json:"input,omitempty"`
+	Given map[string]Ref `json:"given,omitempty"`
 }
 
 // FlowData is what the command line said over the way that a pipeline takes, for whoever reads what was done.
@@ -36,6 +40,12 @@ type FlowData struct {
 	Skip      []string           `json:"skip,omitempty"`       // ids of nodes
 	Timeouts  map[string]float64 `json:"timeouts,omitempty"`   // seconds, by node id
 	MaxCycles int                `json:"max_cycles,omitempty"` // limit of every edge
+	Timeout   float64            `json:"timeout,omitempty"`    // seconds, of the run
+	Start     string             `json:"start,omitempty"`      // id of the node that it begins with
+	ExitAfter string             `json:"exit_after,omitempty"` // id of the node after which it is complete
+	// Supervised: a person is asked after every node but the last. Iterate are ids of nodes after which one is asked.
+	Supervised bool     `json:"supervised,omitempty"`
+	Iterate    []string `json:"iterate,omitempty"`
 }
 
 // Provider is what a provider's name stands for.
@@ -89,6 +99,8 @@ type SessionPausedData struct {
 // SessionCompleteData ends a run.
 type SessionCompleteData struct {
 	Reason string `json:"reason"`
+	// ExitAfter is the id of the node after which the pipeline was to end, where nodes are left for that.
+	ExitAfter string `json:"exit_after,omitempty"`
 }
 
 // SessionAbortedData ends a run by request.
@@ -232,6 +244,7 @@ const (
 	RungAttempt = "attempt"
 	RungStep    = "step" // an attempt of a step
 	RungStage   = "stage"
+	RungHeal    = "heal" // an attempt because of a bad artifact, with its faults; N and Max are of those
 )
 
 // DecisionData is a termination strategy's reply.

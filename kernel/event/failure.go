@@ -27,9 +27,11 @@ type FailureData struct {
 	Collateral bool `json:"collateral,omitempty"`
 	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
 	// person is asked before it is made again.
-	Escalate bool   `json:"escalate,omitempty"`
-	Usage    *Usage `json:"usage,omitempty"`
-	ExitCode *int   `json:"exit_code,omitempty"`
+	Escalate bool `json:"escalate,omitempty"`
+	// Faults are those of an artifact that is missing or not what the contract says, at most [MaxFaults].
+	Faults   []Fault `json:"faults,omitempty"`
+	Usage    *Usage  `json:"usage,omitempty"`
+	ExitCode *int    `json:"exit_code,omitempty"`
 }
 
 // FailureOf is the record of an error, with no text longer than events carry. Where it happened, the caller adds.

@@ -21,7 +21,6 @@ type KeyKind string
 // The kinds of keys.
 const (
 	KeyAttempt  KeyKind = "attempt"
-	KeyHeal     KeyKind = "heal"
 	KeyDecide   KeyKind = "decide"
 	KeyQuestion KeyKind = "question"
 	KeyCheck    KeyKind = "check"
@@ -32,6 +31,7 @@ const (
 	KeySettle   KeyKind = "settle"   // of an iteration, after its checks
 	KeyPlan     KeyKind = "plan"     // of a node's steps
 	KeyEscalate KeyKind = "escalate" // of a node that a person has to look at
+	KeyInput    KeyKind = "input"    // of a node's input artifact
 )
 
 // Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside

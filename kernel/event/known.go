@@ -9,7 +9,7 @@ func (t Type) Known() bool {
 		KernelStart, SessionImported, SessionPaused, SessionResumed, SessionAborted, AttemptStart, Retry, Decision, TimerSet, TimerFired,
 		Control, QuestionAsked, QuestionAnswered, HookStart, HookComplete, HookTimeout, HookSkipped, CheckResult, AttemptComplete, StepsPlanned,
 		StepStart, StepComplete, StepBlocked, ToolCall, ToolResult, Checkpoint,
-		ArtifactWritten, ArtifactInvalid, ArtifactHealed:
+		ArtifactWritten, InputChecked:
 		return true
 	default:
 		return t.Informative()

@@ -43,6 +43,7 @@ const (
 	HookComplete           Type = "hook_complete"
 	HookTimeout            Type = "hook_timeout"
 	HookSkipped            Type = "hook_skipped"
+	InputChecked           Type = "input_checked"    // of a node that demands something of its input artifact
 	AttemptComplete        Type = "attempt_complete" // of a node with a contract: checks and artifact are still to come
 	CheckResult            Type = "check_result"
 	StepsPlanned           Type = "steps_planned" // which steps a node has
@@ -53,8 +54,6 @@ const (
 	ToolResult             Type = "tool_result"
 	Checkpoint             Type = "checkpoint"
 	ArtifactWritten        Type = "artifact_written"
-	ArtifactInvalid        Type = "artifact_invalid"
-	ArtifactHealed         Type = "artifact_healed"
 )
 
 // The events that only inform: a fold does not read them and they ride with the next commit.
@@ -68,6 +67,8 @@ const (
 	Turn               Type = "turn"
 	Progress           Type = "progress"
 	ArtifactWarning    Type = "artifact_warning"
+	ArtifactInvalid    Type = "artifact_invalid" // the error that it is about has the faults, too
+	ArtifactHealed     Type = "artifact_healed"
 	ContextTrimmed     Type = "context_trimmed"
 	ContextBuilt       Type = "context_built" // how long a prompt is that has a limit
 	PluginStarted      Type = "plugin_started"
@@ -83,7 +84,7 @@ const (
 // events need no sync of their own.
 func (t Type) Informative() bool {
 	switch t {
-	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning,
+	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning, ArtifactInvalid, ArtifactHealed,
 		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified:
 		return true
 	default:

@@ -1,6 +1,9 @@
 package plan
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Outcome is how a node ended, and the key of its outgoing edge.
 type Outcome string
@@ -58,16 +61,85 @@ func (e *Edge) UnmarshalJSON(data []byte) error {
 
 // Artifact is a node's output contract.
 type Artifact struct {
-	Type         string            `json:"type,omitempty"`
-	Version      string            `json:"version,omitempty"`
-	Schema       json.RawMessage   `json:"schema,omitempty"` // JSON Schema, resolved
-	From         string            `json:"from,omitempty"`   // file, result, output, tool:<name>
-	Carry        []string          `json:"carry,omitempty"`
+	Type    string          `json:"type,omitempty"`
+	Version string          `json:"version,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"` // JSON Schema, resolved
+	From    string          `json:"from,omitempty"`   // file, result, output, tool:<name>
+	// Carry are fields that are copied from the input artifact where the node's own lacks them.
+	Carry []string `json:"carry,omitempty"`
+	// DefaultsFrom fills fields when the node is skipped: from which field of the input artifact, by field.
 	DefaultsFrom map[string]string `json:"defaults_from,omitempty"`
 	KernelFields map[string]string `json:"kernel_fields,omitempty"`
 	Verdict      *Verdict          `json:"verdict,omitempty"`
-	Heal         int               `json:"heal,omitempty"`
-	MaxBytes     int64             `json:"max_bytes,omitempty"`
+	// Heal is how often an agent is asked again for an artifact that is missing or not what the contract says, with
+	// the list of faults, beside its tries; nil: [DefaultHeal].
+	Heal *int `json:"heal,omitempty"`
+	// MaxBytes is the largest artifact, as the agent hands it over; 0: [DefaultMaxBytes].
+	MaxBytes int64 `json:"max_bytes,omitempty"`
+}
+
+// Bounds of artifacts.
+const (
+	DefaultHeal     = 1
+	MaxHeal         = 5
+	DefaultMaxBytes = 10 << 20 // REQUIREMENTS C6
+	MaxMaxBytes     = 64 << 20 // what a message of the protocol holds
+)
+
+// ToolPrefix begins the word for an artifact that is the arguments of a tool call: tool:<name>.
+const ToolPrefix = "tool:"
+
+// Heals is how often an agent is asked again for an artifact that is not what it should be, 0 for a nil artifact.
+func (a *Artifact) Heals() int {
+	switch {
+	case a == nil:
+		return 0
+	case a.Heal == nil:
+		return DefaultHeal
+	default:
+		return *a.Heal
+	}
+}
+
+// Limit is the largest artifact in bytes.
+func (a *Artifact) Limit() int64 {
+	if a == nil || a.MaxBytes == 0 {
+		return DefaultMaxBytes
+	}
+	return a.MaxBytes
+}
+
+// Tool is the name of the tool whose call hands the artifact over, "" where none does.
+func (a *Artifact) Tool() string {
+	if a == nil {
+		return ""
+	}
+	name, is := strings.CutPrefix(a.From, ToolPrefix)
+	if !is {
+		return ""
+	}
+	return name
+}
+
+// The keys of [Node.Requires] that are no ids of nodes.
+const (
+	RequiresAny   = "*"      // whichever node the run comes from, beside that node's own list
+	RequiresStart = "$input" // the run begins with the node: of what it was started with
+)
+
+// Wraps lets a node be another pipeline or a command, with artifacts as arguments and results (REQUIREMENTS U027).
+// Of a pipeline the node has Kind [KindPipeline].
+type Wraps struct {
+	// Run is a command of the pipeline's author, for a shell: it is given the inputs as a JSON object on its standard
+	// input, and prints the outputs as one. "" where a pipeline is wrapped.
+	Run string `json:"run,omitempty"`
+	// Inputs are fields of the input artifact by the names that what is wrapped has for them; empty: all, as they are.
+	// The field user_request is the request of the run where the artifact has no such field.
+	Inputs map[string]string `json:"input_mapping,omitempty"`
+	// Outputs are fields of the node's artifact by what is wrapped calls them, "" for the same name; empty: all.
+	Outputs map[string]string `json:"output_mapping,omitempty"`
+	// Defaults are inputs where the artifact has none, by the names of what is wrapped.
+	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
 }
 
 // Verdict maps the value of an artifact's field to an outcome.

@@ -49,13 +49,17 @@ type Node struct {
 	Plan *Plan `json:"plan,omitempty"`
 
 	// The newer keys (DIALECT B2), nil unless the source used them.
-	Artifact    *Artifact           `json:"artifact,omitempty"`
-	Requires    map[string][]string `json:"requires,omitempty"`
-	SkipWhen    string              `json:"skip_when,omitempty"`
-	Steps       *Steps              `json:"steps,omitempty"`
-	Checks      []Check             `json:"checks,omitempty"`
-	Transitions map[Outcome]Edge    `json:"transitions,omitempty"`
-	Policy      *Policy             `json:"policy,omitempty"`
+	Artifact *Artifact `json:"artifact,omitempty"`
+	// Requires are fields that the input artifact has to have, by the id of the node that the run comes from,
+	// [RequiresAny] or [RequiresStart].
+	Requires map[string][]string `json:"requires,omitempty"`
+	// SkipWhen is an expression over the input artifact: where it holds, the node is skipped.
+	SkipWhen    string           `json:"skip_when,omitempty"`
+	Steps       *Steps           `json:"steps,omitempty"`
+	Checks      []Check          `json:"checks,omitempty"`
+	Transitions map[Outcome]Edge `json:"transitions,omitempty"`
+	Policy      *Policy          `json:"policy,omitempty"`
+	Wraps       *Wraps           `json:"wraps,omitempty"`
 
 	// Guardrails bound a visit of the node, in a block the work of one provider on the stage; nil unless the
 	// node or its stage has the key.

@@ -48,6 +48,9 @@ type Pipeline struct {
 
 	// Hooks are called for the nodes of this plan; nil unless the file has the key, or a key that stands for hooks.
 	Hooks []Hook `json:"hooks,omitempty"`
+
+	// ExitAfter is the id of the node after which the pipeline is complete, when it ends well; "" for the last one.
+	ExitAfter string `json:"exit_after,omitempty"`
 }
 
 // Overrides are what the command line, or else the environment, said over the file. Provider and model
@@ -69,6 +72,18 @@ type Overrides struct {
 	Timeouts map[string]float64 `json:"timeouts,omitempty"`
 	// MaxCycles is the limit of every edge, 0: as the files say.
 	MaxCycles int `json:"max_cycles,omitempty"`
+	// Timeout is that of the run in seconds, over the policy's.
+	Timeout float64 `json:"timeout,omitempty"`
+	// Start and ExitAfter are the ids of the nodes of the pipeline itself that the run begins with, and after which it
+	// is complete.
+	Start     string `json:"start,omitempty"`
+	ExitAfter string `json:"exit_after,omitempty"`
+	// Supervised asks a person after every node but the last, Iterate after the nodes with the ids; Hooks has it.
+	Supervised bool     `json:"supervised,omitempty"`
+	Iterate    []string `json:"iterate,omitempty"`
+	// Artifacts are the files that the run was given, by name: of a node of the pipeline, or of a field of what the run
+	// starts with.
+	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 
 // Dependencies are the tools that the Bash engine would need; kept for readers of old plans.

@@ -18,9 +18,9 @@ type Route struct {
 }
 
 // HasContract reports whether the outcome of the node's iterations is more than that its agent ended well: its
-// agents say it, artifacts, checks or steps settle it.
+// agents say it, artifacts, checks or steps settle it, or what it is given.
 func (n *Node) HasContract() bool {
-	return n.Artifact != nil || len(n.Checks) > 0 || n.Steps != nil || len(n.Transitions) > 0
+	return n.Artifact != nil || len(n.Checks) > 0 || n.Steps != nil || len(n.Transitions) > 0 || n.NeedsInput()
 }
 
 // ChecksAt are the node's checks for a moment, [AtEnter] or [AtExit], in order.
@@ -44,6 +44,9 @@ func (p *Plan) Laddered(n *Node) bool {
 // escalate and budget to a pause, and everything else to retry where the node is tried again, else to failed.
 func (p *Plan) RouteOf(n *Node, o Outcome) Route {
 	e, written := n.Transitions[o]
+	if p.exitsAfter(n, o) {
+		e, written = Edge{To: ToDone}, true
+	}
 	r := Route{Edge: e}
 	if !written {
 		e.To = p.unwritten(n, o)
@@ -122,4 +125,52 @@ func (p *Plan) CyclesOf(n *Node) Cycles {
 func (p *Plan) Skipped(n *Node) bool {
 	o := p.Pipeline.Overrides
 	return o != nil && p.Index(n.Path) >= 0 && slices.Contains(o.Skip, n.ID)
+}
+
+// NeedsInput reports whether a node's input artifact is looked at before the node begins: its contract demands fields,
+// it may be skipped, or what it wraps or embeds is given a part of it.
+func (n *Node) NeedsInput() bool {
+	return len(n.Requires) > 0 || n.SkipWhen != "" || n.Wraps != nil || n.Plan != nil && n.Plan.UsesArtifacts()
+}
+
+// UsesArtifacts reports whether a node of the plan, or of one that is embedded in it, makes an artifact or looks at one.
+func (p *Plan) UsesArtifacts() bool {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Artifact != nil || n.NeedsInput() {
+			return true
+		}
+		if slices.ContainsFunc(n.Stages, func(s Node) bool { return s.Artifact != nil }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ExitAfter is the id of the node of the pipeline itself after which a run is complete, "" for the end of the list. Those
+// of embedded pipelines are in their own plans.
+func (p *Plan) ExitAfter() string {
+	if o := p.Pipeline.Overrides; o != nil && o.ExitAfter != "" {
+		return o.ExitAfter
+	}
+	return p.Pipeline.ExitAfter
+}
+
+// exitsAfter reports whether the pipeline in whose list n stands is complete when n ends so.
+func (p *Plan) exitsAfter(n *Node, o Outcome) bool {
+	holder, _ := p.Holder(n.Path)
+	return (o == OutcomeSuccess || o == OutcomeSkip) && n.ID == holder.ExitAfter()
+}
+
+// First is the path of the node that a run begins with, "" in a plan without nodes.
+func (p *Plan) First() string {
+	if len(p.Nodes) == 0 {
+		return ""
+	}
+	if o := p.Pipeline.Overrides; o != nil && o.Start != "" {
+		if i := slices.IndexFunc(p.Nodes, func(n Node) bool { return n.ID == o.Start }); i >= 0 {
+			return p.Nodes[i].Path
+		}
+	}
+	return p.Nodes[0].Path
 }

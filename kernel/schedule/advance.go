@@ -96,7 +96,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 	case event.IterationComplete:
 		return iterationDone(n, l, now, e)
 	case event.Error:
-		return attemptFailed(attempts(p, s, n, at), s.Stop != nil, l, now, e)
+		return attemptFailed(n, attempts(p, s, n, at), s.Stop != nil, l, now, e)
 	case event.ToolCall, event.ToolResult, event.Checkpoint:
 		return toolsMoved(l, now, e)
 	case event.Decision:
@@ -122,7 +122,7 @@ func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e
 	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
 		started := e.Time
 		if l.Iteration != at.Iteration || l.IterationStartedAt == nil {
-			l.IterationStartedAt, l.Spared = &started, 0
+			l.IterationStartedAt, l.Spared, l.Heals = &started, 0, 0
 		}
 		l.Iteration = at.Iteration
 		if l.Check == state.CheckDue {
@@ -153,7 +153,7 @@ func iterationDone(n *plan.Node, l state.Loop, now event.Place, e event.Event) (
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(n.Termination, d, l.Iteration-l.Before), &result
-		l.Attempt, l.Spared, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, nil, nil, nil, nil
+		l.Attempt, l.Spared, l.Heals, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil
 		settled(l, d.Settlement)
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
@@ -187,8 +187,9 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // attemptFailed retries transient failures within the attempts that the node has, unless the service wants
 // to be left alone for longer than anybody would wait. An attempt that was stopped on request, or that fell
 // with another call's process, uses up no try. None is made again while a call that must not be made twice
-// is open: a person is asked first, as they are about one that ended for want of their answer.
-func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+// is open: a person is asked first, as they are about one that ended for want of their answer. A bad artifact is asked
+// for again at once, beside the tries; after that it is for the stage to be tried again.
+func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
@@ -207,8 +208,12 @@ func attemptFailed(allowed int, stopping bool, l state.Loop, now event.Place, e 
 		l.Attempted = nil
 		stopped := stopping && byStop(d.ErrorType)
 		spared := d.Collateral && l.Spared < maxSpared
-		again := stopped || spared || d.Retryable && l.Attempt < allowed && d.RetryAfter <= maxRetryAfter
+		again := stopped || spared || d.Retryable && l.Attempt-l.Heals < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
+		case len(d.Faults) > 0 && l.Heals < n.Artifact.Heals():
+			l.Phase, l.Failure, l.Heals = state.PhaseReady, &d, l.Heals+1
+		case len(d.Faults) > 0:
+			settleFailed(l, &d)
 		case d.Escalate:
 			l.Phase, l.Failure = state.PhaseCutOff, &d
 		case again && mayHaveHappened(l.Calls):

@@ -107,6 +107,8 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 			return applyStageRetry(p, s, e)
 		}
 		return applyLoop(p, s, e)
+	case event.InputChecked:
+		return applyInputChecked(p, s, e)
 	case event.StepsPlanned:
 		return applyStepsPlanned(p, s, e)
 	case event.StepStart:

@@ -25,6 +25,7 @@ const (
 	Check         Kind = "check"  // make a check of the node: ends in check_result
 	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete, or in error for a bad artifact
 	PlanSteps     Kind = "plan"   // find the steps of a node: ends in steps_planned
+	Inspect       Kind = "input"  // look at the input artifact of a node: ends in input_checked
 )
 
 // Command is one thing to be done. The runtime first commits Event, if there is one, and applies it;

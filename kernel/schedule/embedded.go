@@ -49,6 +49,7 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if ns.Runs++; ns.Runs > 1 {
 		forgetNext(s)
 	}
+	s.NextFrom = ""
 	maps.DeleteFunc(s.Nodes, func(path string, _ state.Node) bool { return strings.HasPrefix(path, s.At+".") })
 	forgetCycles(s, s.At)
 	s.Nodes[s.At] = ns

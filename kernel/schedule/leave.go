@@ -25,10 +25,12 @@ type ending struct {
 // endingOf is how a node ended whose work is over, with the check of a hook at its end, which makes it worse.
 func endingOf(s state.State, n *plan.Node, ns state.Node) ending {
 	var end ending
-	switch n.Kind {
-	case plan.KindParallel:
+	switch {
+	case ns.Unfit != nil:
+		return ending{outcome: outcomeOf(ns.Unfit), reason: ns.Unfit.Message, failure: ns.Unfit, at: placeOfNode(n.Path, ns).Cursor()}
+	case n.Kind == plan.KindParallel:
 		end = blockEnding(n, ns)
-	case plan.KindPipeline:
+	case n.Kind == plan.KindPipeline:
 		end = ending{outcome: plan.OutcomeSuccess, at: &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs}}
 	default:
 		l := ns.Loop
@@ -80,7 +82,7 @@ func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comma
 // are left.
 func retryStage(p *plan.Plan, n *plan.Node, ns state.Node, route plan.Route) []Command {
 	most := stageRetries(p, n)
-	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
+	if route.To != plan.ToRetry || n.Kind == plan.KindPipeline || ns.StageAttempt >= most || ns.Unfit != nil || ns.Loop.Failure != nil && ns.Loop.Failure.Escalate {
 		return nil
 	}
 	at := placeOfNode(n.Path, ns)

@@ -77,7 +77,7 @@ func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l stat
 	var e event.Event
 	switch {
 	case attempt > 1:
-		e = event.New(event.Retry, at.Cursor(), key, event.RetryData{Rung: rung(at), N: attempt, Max: allowed})
+		e = event.New(event.Retry, at.Cursor(), key, again(n, allowed, at, l))
 	case l.Check == state.CheckPassed:
 		e = event.New(event.AttemptStart, at.Cursor(), key, struct{}{})
 	default:
@@ -190,6 +190,14 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
 		retries = 0
 	}
 	return 1 + retries
+}
+
+// again is what a further attempt is: one because of a bad artifact, or one more try.
+func again(n *plan.Node, allowed int, at event.Place, l state.Loop) event.RetryData {
+	if l.Failure != nil && len(l.Failure.Faults) > 0 {
+		return event.RetryData{Rung: event.RungHeal, N: l.Heals, Max: n.Artifact.Heals()}
+	}
+	return event.RetryData{Rung: rung(at), N: l.Attempt + 1 - l.Heals, Max: allowed}
 }
 
 // rung is what a further attempt at the place is called.

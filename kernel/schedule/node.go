@@ -20,6 +20,14 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	if p.Skipped(n) {
 		return record(skipped(p, s, n))
 	}
+	switch {
+	case ns.Inspect:
+		return inspect(n, ns)
+	case ns.Skip != "":
+		return record(passedOver(p, s, n, ns))
+	case ns.Unfit != nil:
+		return leaveNode(p, s, n, ns)
+	}
 	if cmds, passed := enterNode(p, s, n, ns); !passed {
 		return cmds
 	}
@@ -106,6 +114,10 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	dropQuestions(s, ofNode(s.At))
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
+	if old.Restart != nil {
+		n.From = old.From
+	}
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
 		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)
@@ -171,7 +183,7 @@ func tellNext(s *state.State, n state.Node, d event.NodeCompleteData) {
 
 // forgetNext forgets what was kept for the node that is entered next, since everything begins anew.
 func forgetNext(s *state.State) {
-	s.NextFeedback, s.NextFailedSteps, s.NextReason = nil, nil, ""
+	s.NextFeedback, s.NextFailedSteps, s.NextReason, s.NextFrom = nil, nil, "", ""
 }
 
 func orRef(ref, other *event.Ref) *event.Ref {
@@ -198,7 +210,7 @@ func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteDat
 		if p.Find(d.To) == nil {
 			return misfit(e, "the plan has no node "+d.To)
 		}
-		s.At = d.To
+		s.At, s.NextFrom = d.To, s.At
 	}
 	return nil
 }

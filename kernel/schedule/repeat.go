@@ -15,7 +15,7 @@ func decideEnd(p *plan.Plan, s state.State) []Command {
 		return leaveSession(p, s, sessionComplete(p, s))
 	}
 	next := s.Run + 1
-	return record(event.New(event.RunStart, &event.Cursor{NodePath: first(p), Run: next}, "",
+	return record(event.New(event.RunStart, &event.Cursor{NodePath: p.First(), Run: next}, "",
 		event.RunStartData{Name: p.Pipeline.Name, N: next, Max: s.Runs}))
 }
 
@@ -27,14 +27,6 @@ func inRun(run int, cmds []Command) []Command {
 		}
 	}
 	return cmds
-}
-
-// first is the path of the first node, "" in a plan without nodes.
-func first(p *plan.Plan) string {
-	if len(p.Nodes) == 0 {
-		return ""
-	}
-	return p.Nodes[0].Path
 }
 
 // ---- Apply
@@ -60,7 +52,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 		s.PriorRuns[path] = n.Run
 	}
 	clear(s.Nodes)
-	s.Cycles, s.Returns, s.At = nil, 0, first(p)
+	s.Cycles, s.Returns, s.At = nil, 0, p.First()
 	forgetNext(s)
 	return nil
 }

@@ -74,7 +74,20 @@ func sessionComplete(p *plan.Plan, s state.State) event.Event {
 	if s.Mode == "loop" && len(p.Nodes) > 0 {
 		reason = s.Nodes[p.Nodes[0].Path].Reason
 	}
-	return event.New(event.SessionComplete, lastCursor(p, s), "", event.SessionCompleteData{Reason: reason})
+	d := event.SessionCompleteData{Reason: reason, ExitAfter: exited(p, s)}
+	return event.New(event.SessionComplete, lastCursor(p, s), "", d)
+}
+
+// exited is the id of the node after which the pipeline was to end, if it did and nodes are left for that; "" otherwise.
+func exited(p *plan.Plan, s state.State) string {
+	id := p.ExitAfter()
+	for i := range p.Nodes[:max(0, len(p.Nodes)-1)] {
+		n := s.Nodes[p.Nodes[i].Path]
+		if ended := plan.Outcome(n.Outcome); p.Nodes[i].ID == id && (ended == plan.OutcomeSuccess || ended == plan.OutcomeSkip) {
+			return id
+		}
+	}
+	return ""
 }
 
 // planMismatch pauses a run whose plan lacks the node that the journal is at.
@@ -130,7 +143,7 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
 		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
 		Seq: seq, Epoch: epoch, Handled: handled, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
-		At: first(p),
+		At: p.First(), Input: d.Input, Given: d.Given,
 	}
 	if d.Runs > 1 {
 		s.Run, s.Runs = 1, d.Runs
@@ -268,6 +281,10 @@ func tryAgain(p *plan.Plan, s state.State, n *state.Node) {
 	if _, asked := s.Questions[event.QuestionID(escalationKey(s.At, *n))]; asked {
 		return // what becomes of the whole node: see grant
 	}
+	if n.Unfit != nil {
+		inspectAgain(p.Find(s.At), n)
+		return
+	}
 	if found := p.Find(s.At); found != nil && found.HasContract() && n.Loop.Phase == state.PhaseSettled {
 		if n.Granted = p.RouteOf(found, endingOf(s, found, *n).outcome).Name != ""; !n.Granted {
 			n.StageAttempt = 0
@@ -310,7 +327,7 @@ func applyComplete(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Completed); err != nil {
 		return err
 	}
-	s.Reason, s.Questions = d.Reason, nil
+	s.Reason, s.Questions, s.ExitedAfter = d.Reason, nil, d.ExitAfter
 	return nil
 }
 

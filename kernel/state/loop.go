@@ -56,6 +56,8 @@ type Loop struct {
 	// Spared counts the attempts of this iteration that fell with another call's process and used up
 	// no try.
 	Spared int `json:"spared,omitempty"`
+	// Heals counts the attempts of this iteration that were made because of a bad artifact: they use up no try.
+	Heals int `json:"heals,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 	// Gate is the iteration's hook point that the loop is at or passed last. Injected are texts of hooks for

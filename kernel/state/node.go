@@ -46,6 +46,16 @@ type Node struct {
 	Cause       string     `json:"cause,omitempty"`
 	// Granted: a person allowed the edge that the node leaves by once more than its limit.
 	Granted bool `json:"granted,omitempty"`
+	// From is the path of the node that the run came from, "" where it began with this one.
+	From string `json:"from,omitempty"`
+	// Inspect is set while the input artifact is still to be looked at. Warnings is what was found about it, Unfit why the
+	// node cannot begin with it, nil if it can, and Skip why the node is skipped.
+	Inspect  bool               `json:"inspect,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
+	Unfit    *event.FailureData `json:"unfit,omitempty"`
+	Skip     string             `json:"skip,omitempty"`
+	// Input is what the pipeline that the node embeds starts with, nil where there is nothing.
+	Input *event.Ref `json:"input,omitempty"`
 }
 
 // NodeStatus is the condition of a node.
@@ -126,7 +136,7 @@ func (n Node) clone() Node {
 		return b
 	})
 	n.Steps = cloneMap(n.Steps, func(s Step) Step { s.Loop = s.Loop.clone(); return s })
-	n.Injected = slices.Clone(n.Injected)
+	n.Injected, n.Warnings = slices.Clone(n.Injected), slices.Clone(n.Warnings)
 	n.Artifacts = cloneMap(n.Artifacts, func(r event.Ref) event.Ref { return r })
 	return n
 }

@@ -91,6 +91,12 @@ type State struct {
 	At string `json:"at"`
 	// Nodes holds the nodes entered so far by path.
 	Nodes map[string]Node `json:"nodes"`
+	// Input is the artifact that the run started with, nil for none; Given are those of nodes, by path, that it was given
+	// instead of making them. See [State.ArtifactOf].
+	Input *event.Ref           `json:"input,omitempty"`
+	Given map[string]event.Ref `json:"given,omitempty"`
+	// ExitedAfter is the id of the node after which the pipeline was to end and did, "" otherwise.
+	ExitedAfter string `json:"exited_after,omitempty"`
 	// Timers are armed, by key.
 	Timers map[event.Key]Timer `json:"timers,omitempty"`
 	// Cycles counts returns by edge name ("verify:fail->execute").
@@ -99,10 +105,11 @@ type State struct {
 	Returns int `json:"returns,omitempty"`
 	// Charges are what was consumed in each scope that has a ceiling.
 	Charges map[string]Charge `json:"charges,omitempty"`
-	// NextFeedback, NextFailedSteps and NextReason are for the node that is entered next; see [Node.Feedback].
+	// NextFeedback, NextFailedSteps, NextReason and NextFrom are for the node that is entered next; see [Node.Feedback].
 	NextFeedback    *event.Ref `json:"next_feedback,omitempty"`
 	NextFailedSteps []string   `json:"next_failed_steps,omitempty"`
 	NextReason      string     `json:"next_reason,omitempty"`
+	NextFrom        string     `json:"next_from,omitempty"`
 	// Questions to people that the run waits for, by id. Waits says that it does so running.
 	Questions map[string]Question `json:"questions,omitempty"`
 	Waits     bool                `json:"waits,omitempty"`
@@ -199,4 +206,13 @@ func Parse(data []byte) (State, error) {
 	var s State
 	err := json.Unmarshal(data, &s)
 	return s, err
+}
+
+// ArtifactOf is the newest artifact of the node at path: what it made, else what the run was given in its place.
+func (s State) ArtifactOf(path string) (event.Ref, bool) {
+	if ref, made := s.Nodes[path].Artifacts[event.Artifact]; made {
+		return ref, true
+	}
+	ref, given := s.Given[path]
+	return ref, given
 }

@@ -177,7 +177,7 @@ func (a *attempt) addContract(req *sdk.ExecuteRequest, t told) {
 		req.MaxTurns = a.node.Steps.MaxTurns
 	}
 	if a.node.Artifact != nil && req.StepID == "" {
-		req.ArtifactSchema = artifact.Asked(a.node.Artifact)
+		req.ArtifactSchema, req.ArtifactTool = artifact.Asked(a.node.Artifact), a.node.Artifact.Tool()
 	}
 }
 

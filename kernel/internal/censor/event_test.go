@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -206,8 +208,10 @@ func TestFailure(t *testing.T) {
 	d := event.FailureData{Code: "C", ErrorType: "provider_failed", Message: "push with " + key, Detail: "password: hunter2", Remedy: "say less", ResumeCommand: "agent-pipelines resume a"}
 	want := d
 	want.Message, want.Detail = "push with [REDACTED]", "password: [REDACTED]"
-	if got := censor.Failure(redact.New(nil), d); got != want {
-		t.Errorf("got %+v", got)
+	d.Faults = []event.Fault{{Path: "$.a", Code: "VAL-008", Message: "must be one of a, not " + key}}
+	want.Faults = []event.Fault{{Path: "$.a", Code: "VAL-008", Message: "must be one of a, not [REDACTED]"}}
+	if diff := cmp.Diff(want, censor.Failure(redact.New(nil), d)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -50,6 +50,15 @@ type Overrides struct {
 	Timeouts map[string]time.Duration
 	// MaxCycles is the limit of every counted edge, 0: as the files say.
 	MaxCycles int
+	// Timeout is that of the run, 0: as the files say.
+	Timeout time.Duration
+	// Start and ExitAfter are ids of nodes of the pipeline itself, Iterate those after which a person is asked; Supervised
+	// asks after every node but the last.
+	Start, ExitAfter string
+	Supervised       bool
+	Iterate          []string
+	// Artifacts are files by the names that they were given.
+	Artifacts map[string]string
 }
 
 // Defaults are what the files of settings say for whatever the pipeline's own files leave open. Zero

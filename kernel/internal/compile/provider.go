@@ -105,7 +105,8 @@ func (c *compiler) overrides() *plan.Overrides {
 		Inputs:   o.Inputs,
 		Commands: o.Commands,
 		Sandbox:  o.Sandbox, Mode: o.Mode,
-		Skip: o.Skip, MaxCycles: o.MaxCycles,
+		Skip: o.Skip, MaxCycles: o.MaxCycles, Timeout: o.Timeout.Seconds(),
+		Start: o.Start, ExitAfter: o.ExitAfter, Supervised: o.Supervised, Iterate: o.Iterate, Artifacts: o.Artifacts,
 	}
 	for id, d := range o.Timeouts {
 		if said.Timeouts == nil {

@@ -38,6 +38,8 @@ type Effects interface {
 	// Settle finds and validates the artifact of the iteration, puts measured values into it, and settles the
 	// outcome: iteration_complete, or error where the artifact is not what the contract says.
 	Settle(ctx context.Context, w Work) event.Event
+	// Inspect looks at the input artifact of a node: input_checked.
+	Inspect(ctx context.Context, w Work) event.Event
 	// PlanSteps finds the steps of a node in the artifact that they come from: steps_planned.
 	PlanSteps(ctx context.Context, w Work) event.Event
 	// Manifest writes a block's manifest and returns artifact_written. It is quick and waited for; an
@@ -203,6 +205,8 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		r.start(ctx, w, r.cfg.Effects.Settle)
 	case schedule.PlanSteps:
 		r.start(ctx, w, r.cfg.Effects.PlanSteps)
+	case schedule.Inspect:
+		r.start(ctx, w, r.cfg.Effects.Inspect)
 	case schedule.WriteManifest:
 		return r.writeManifest(ctx, w)
 	default:

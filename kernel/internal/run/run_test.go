@@ -98,6 +98,10 @@ func (w world) Settle(_ context.Context, work Work) event.Event {
 	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
 }
 
+func (w world) Inspect(_ context.Context, work Work) event.Event {
+	return event.New(event.InputChecked, work.Command.Place.Cursor(), work.Command.Key, event.InputCheckedData{})
+}
+
 func (w world) PlanSteps(_ context.Context, work Work) event.Event {
 	c := work.Command
 	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})

@@ -37,6 +37,9 @@ func StartPB(ref Ref, r sdk.ExecuteRequest) *pb.ExecuteStart {
 
 		ArtifactSchema: jsonBytes(r.ArtifactSchema),
 		Contract:       r.Contract,
+		ArtifactTool:   text(r.ArtifactTool),
+		Run:            text(r.Run),
+		Input:          jsonBytes(r.Input),
 	}
 }
 
@@ -71,6 +74,9 @@ func FromStart(m *pb.ExecuteStart) sdk.ExecuteRequest {
 
 		ArtifactSchema: fromJSON(m.GetArtifactSchema()),
 		Contract:       m.GetContract(),
+		ArtifactTool:   m.GetArtifactTool(),
+		Run:            m.GetRun(),
+		Input:          fromJSON(m.GetInput()),
 	}
 	return r
 }

@@ -1785,6 +1785,9 @@ type ExecuteStart struct {
 	Step           []byte                 `protobuf:"bytes,26,opt,name=step,proto3" json:"step,omitempty"`                                           // JSON; empty outside steps
 	ArtifactSchema []byte                 `protobuf:"bytes,27,opt,name=artifact_schema,json=artifactSchema,proto3" json:"artifact_schema,omitempty"` // JSON; empty: none
 	Contract       bool                   `protobuf:"varint,28,opt,name=contract,proto3" json:"contract,omitempty"`                                  // result.json may say how it came out: outcome, feedback, escalation
+	ArtifactTool   string                 `protobuf:"bytes,29,opt,name=artifact_tool,json=artifactTool,proto3" json:"artifact_tool,omitempty"`       // name of the tool that hands the artifact over by its arguments; empty: none
+	Run            string                 `protobuf:"bytes,30,opt,name=run,proto3" json:"run,omitempty"`                                             // a command to be run instead of asking a model, for providers that run commands
+	Input          []byte                 `protobuf:"bytes,31,opt,name=input,proto3" json:"input,omitempty"`                                         // JSON; standard input of run
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -2013,6 +2016,27 @@ func (x *ExecuteStart) GetContract() bool {
 		return x.Contract
 	}
 	return false
+}
+
+func (x *ExecuteStart) GetArtifactTool() string {
+	if x != nil {
+		return x.ArtifactTool
+	}
+	return ""
+}
+
+func (x *ExecuteStart) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *ExecuteStart) GetInput() []byte {
+	if x != nil {
+		return x.Input
+	}
+	return nil
 }
 
 // ToolLimits bound the tools of an agent. Zero values are the provider's defaults.
@@ -4254,7 +4278,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\averdict\x18\x02 \x01(\v2%.agentpipelines.plugin.v1.ToolVerdictH\x00R\averdict\x12Y\n" +
 	"\x11checkpoint_stored\x18\x03 \x01(\v2*.agentpipelines.plugin.v1.CheckpointStoredH\x00R\x10checkpointStored\x12:\n" +
 	"\x06cancel\x18\x04 \x01(\v2 .agentpipelines.plugin.v1.CancelH\x00R\x06cancelB\a\n" +
-	"\x05input\"\xb3\b\n" +
+	"\x05input\"\x80\t\n" +
 	"\fExecuteStart\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4285,7 +4309,10 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\astep_id\x18\x19 \x01(\tR\x06stepId\x12\x12\n" +
 	"\x04step\x18\x1a \x01(\fR\x04step\x12'\n" +
 	"\x0fartifact_schema\x18\x1b \x01(\fR\x0eartifactSchema\x12\x1a\n" +
-	"\bcontract\x18\x1c \x01(\bR\bcontract\x1a>\n" +
+	"\bcontract\x18\x1c \x01(\bR\bcontract\x12#\n" +
+	"\rartifact_tool\x18\x1d \x01(\tR\fartifactTool\x12\x10\n" +
+	"\x03run\x18\x1e \x01(\tR\x03run\x12\x14\n" +
+	"\x05input\x18\x1f \x01(\fR\x05input\x1a>\n" +
 	"\x10EnvironmentEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\x01\n" +
