@@ -19,7 +19,7 @@ var fixed = map[string]bool{
 	"name": true, "stage": true, "stage_name": true, "stages": true, "node": true, "step": true, "provider": true, "providers": true,
 	"model": true, "edge": true, "from": true, "to": true, "from_stage": true, "to_stage": true, "scope": true, "skip": true, "depends_on": true,
 	"failed_steps": true, "next_failed_steps": true, "order": true, "approved_stages": true, "pipeline": true, "ref": true, "options": true, "strategy": true,
-	"tool": true, "rule": true,
+	"tool": true, "rule": true, "start": true, "exit_after": true, "iterate": true, "exited_after": true, "next_from": true,
 	// The words of the engine.
 	"type": true, "kind": true, "mode": true, "status": true, "outcome": true, "answer": true, "action": true, "decision": true, "ask": true, "verdict": true,
 	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
