@@ -21,7 +21,8 @@ func drawContract(t *rapid.T, n *plan.Node, ids []string) {
 		n.Checks = append(n.Checks, plan.Check{ID: fmt.Sprint("c", i), At: rapid.SampledFrom([]string{"", plan.AtEnter, plan.AtExit}).Draw(t, "moment")})
 	}
 	if rapid.Bool().Draw(t, "artifact") {
-		n.Artifact = &plan.Artifact{Type: "drawn"}
+		heal := rapid.IntRange(0, 2).Draw(t, "heal")
+		n.Artifact = &plan.Artifact{Type: "drawn", Heal: &heal}
 	}
 	if n.Policy == nil {
 		n.Policy = &plan.Policy{}
@@ -85,7 +86,7 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 
 func (s *simulation) drawSettled(c schedule.Command) event.Event {
 	if rapid.IntRange(0, 5).Draw(s.t, "bad artifact") == 0 {
-		return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true})
+		return event.New(event.Error, c.Place.Cursor(), c.Key, drawBadArtifact(s.t))
 	}
 	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
 		Ask: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
@@ -143,4 +144,13 @@ func (s *simulation) checkCeilings() {
 			}
 		}
 	}
+}
+
+// drawBadArtifact is what keeps an artifact from being one. That of an older version has no list of faults.
+func drawBadArtifact(t *rapid.T) event.FailureData {
+	d := event.FailureData{ErrorType: "result_invalid", Message: "no goal", Retryable: true}
+	if rapid.IntRange(0, 2).Draw(t, "listed") > 0 {
+		d.Faults = []event.Fault{{Path: "$.goal", Code: "VAL-001", Message: "is missing"}}
+	}
+	return d
 }
