@@ -12,7 +12,7 @@ import (
 
 // lintVerb is `lint [loop|pipeline [name...]]` and `lint <file>...`.
 type lintVerb struct {
-	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files. Default: every stage and pipeline, and .claude/config.yaml."`
+	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files or names. Default: every stage and pipeline, and .claude/config.yaml."`
 }
 
 // Words for what is checked or shown: a stage is run as a loop.

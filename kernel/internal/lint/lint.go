@@ -102,7 +102,8 @@ func (l Linter) Pipeline(name string) (Target, error) {
 }
 
 // File checks the file or folder at a path: a stage.yaml or the folder of one is a stage, everything else a
-// pipeline. What is not there, or a folder that holds no stage, is a [*compile.NotFoundError].
+// pipeline. A word that is no file's may be the name of a pipeline or of a stage, shipped ones too. What is not there, or a
+// folder that holds no stage, is a [*compile.NotFoundError].
 func (l Linter) File(path string) (Target, error) {
 	file := path
 	if !filepath.IsAbs(file) {
@@ -112,6 +113,9 @@ func (l Linter) File(path string) (Target, error) {
 		file = filepath.Join(file, "stage.yaml")
 	}
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		if t, found := l.named(path); found {
+			return t, nil
+		}
 		return Target{}, &compile.NotFoundError{What: "file", Name: path, Searched: []string{l.Request.Display(file)}}
 	}
 	if filepath.Base(file) == "stage.yaml" {
@@ -119,6 +123,18 @@ func (l Linter) File(path string) (Target, error) {
 		return l.stage(compile.StageDir{Name: filepath.Base(dir), Path: dir}), nil
 	}
 	return l.pipeline(strings.TrimSuffix(filepath.Base(file), ".yaml"), file), nil
+}
+
+// named checks the pipeline, or else the stage, of a name that is no path.
+func (l Linter) named(name string) (t Target, found bool) {
+	if filepath.Base(name) != name || filepath.Ext(name) != "" {
+		return Target{}, false
+	}
+	if t, err := l.Pipeline(name); err == nil {
+		return t, true
+	}
+	t, err := l.Stage(name)
+	return t, err == nil
 }
 
 // Config is the target of a file of settings, of which package settings has found everything.
