@@ -61,7 +61,7 @@ func (p *Policy) over(below Policy) Policy {
 	of.IdleTimeout, of.Recovery = cmp.Or(p.IdleTimeout, of.IdleTimeout), cmp.Or(p.Recovery, of.Recovery)
 	of.Retry = p.Retry.over(of.Retry)
 	of.Required = p.Required
-	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), p.Budget.over(of.Budget), cmp.Or(p.Escalation, of.Escalation)
+	of.Cycles, of.Budget, of.Escalation = cmp.Or(p.Cycles, of.Cycles), p.Budget.over(of.Budget), p.Escalation.over(of.Escalation)
 	of.Feedback, of.Approvals = p.Feedback.over(of.Feedback), p.Approvals.over(of.Approvals)
 	of.Tools, of.Secrets = p.Tools.over(of.Tools), p.Secrets.over(of.Secrets)
 	of.Env = orRaw(p.Env, of.Env)
@@ -90,6 +90,17 @@ func (f *Feedback) over(below *Feedback) *Feedback {
 		return cmp.Or(f, below)
 	}
 	return &Feedback{Enabled: f.Enabled, Max: cmp.Or(f.Max, below.Max)}
+}
+
+// over returns e with the members that only below has.
+func (e *Escalation) over(below *Escalation) *Escalation {
+	if e == nil || below == nil {
+		return cmp.Or(e, below)
+	}
+	return &Escalation{
+		OnLimit: cmp.Or(e.OnLimit, below.OnLimit), Wait: cmp.Or(e.Wait, below.Wait), Timeout: cmp.Or(e.Timeout, below.Timeout),
+		OnTimeout: cmp.Or(e.OnTimeout, below.OnTimeout), Poll: cmp.Or(e.Poll, below.Poll),
+	}
 }
 
 // over returns a with the members that only below has: a's rules come first, and what either protects is protected.

@@ -42,6 +42,31 @@ func TestCommandsOf(t *testing.T) {
 	}
 }
 
+// U130: what a node says of escalation goes over the pipeline's, member by member.
+func TestEscalationOf(t *testing.T) {
+	yes, no := true, false
+	pipeline := &Policy{Escalation: &Escalation{OnLimit: ToFailed, Wait: &yes, Timeout: 60, Poll: 1}}
+	for name, tt := range map[string]struct {
+		node *Escalation
+		want Escalation
+	}{
+		"nothing said": {nil, *pipeline.Escalation},
+		"a time":       {&Escalation{Timeout: 5, OnTimeout: ToPause}, Escalation{OnLimit: ToFailed, Wait: &yes, Timeout: 5, OnTimeout: ToPause, Poll: 1}},
+		"no waiting":   {&Escalation{Wait: &no}, Escalation{OnLimit: ToFailed, Wait: &no, Timeout: 60, Poll: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &Plan{Pipeline: Pipeline{Policy: pipeline}, Nodes: []Node{{Path: "0", Policy: &Policy{Escalation: tt.node}}}}
+			got := p.PolicyOf(&p.Nodes[0]).Escalation
+			if diff := cmp.Diff(&tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if got.Waits() == (tt.want.Wait == &no) {
+				t.Errorf("Waits = %t", got.Waits())
+			}
+		})
+	}
+}
+
 func TestPolicyOf(t *testing.T) {
 	pipeline := &Policy{
 		Timeout: 3600, StageTimeout: 300, IdleTimeout: 60, Recovery: RecoveryAsk, Env: json.RawMessage(`"minimal"`), Required: true,

@@ -96,14 +96,27 @@ type Cost struct {
 	ReserveTokens int64   `json:"reserve_tokens,omitempty"`
 }
 
-// Escalation says what happens when a person is needed.
+// Escalation says what happens when a person is needed. Zero values mean "not said".
 type Escalation struct {
-	OnLimit   string  `json:"on_limit,omitempty"` // pause, failed, abort
-	Wait      bool    `json:"wait,omitempty"`
+	OnLimit string `json:"on_limit,omitempty"` // pause, failed, abort
+	// Wait: the session keeps running and holds its lock until somebody answers; see [Escalation.Waits].
+	Wait *bool `json:"wait,omitempty"`
+	// Timeout is how long it does so, in seconds, default [DefaultEscalationTimeout], and OnTimeout what happens then:
+	// abort, the default, pause or failed. A paused session waits without limit.
 	Timeout   float64 `json:"timeout,omitempty"`
-	Poll      float64 `json:"poll,omitempty"`
 	OnTimeout string  `json:"on_timeout,omitempty"`
+	// Poll is how often a waiting session looks for the resolution, in seconds, default [DefaultEscalationPoll].
+	Poll float64 `json:"poll,omitempty"`
 }
+
+// The defaults of [Escalation] in seconds (REQUIREMENTS U128).
+const (
+	DefaultEscalationTimeout = 86_400
+	DefaultEscalationPoll    = 5
+)
+
+// Waits reports whether a session keeps running while a person is needed, also for nil.
+func (e *Escalation) Waits() bool { return e != nil && e.Wait != nil && *e.Wait }
 
 // Feedback says how often what a person has to say of a stage's work sends the stage back.
 type Feedback struct {
