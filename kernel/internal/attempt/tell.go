@@ -138,10 +138,8 @@ func (a *attempt) contract() (told, error) {
 		}
 		t.artifact = inputs.Artifact{Path: a.Dir.Abs(file), Schema: c.Schema}
 	}
-	if before := briefing.Previous(a.Plan, a.state, a.node, at); before != nil {
-		if ref, made := a.state.Nodes[before.Path].Artifacts[event.Artifact]; made {
-			t.input = a.Dir.Abs(ref.Path)
-		}
+	if in, has := artifact.InputOf(a.Plan, a.state, a.node, at); has {
+		t.input = a.Dir.Abs(in.Ref.Path)
 	}
 	if step, planned := ns.Steps[at.Step]; planned && at.Step != "" {
 		t.step, err = a.Dir.ReadRef(step.Item)

@@ -19,10 +19,14 @@ func (s Source) dataOf(n *plan.Node) (any, error) {
 	if n == nil {
 		return nil, nil //nolint:nilnil // there is none
 	}
-	ref, ok := s.State.Nodes[n.Path].Artifacts[event.Artifact]
+	ref, ok := s.State.ArtifactOf(n.Path)
 	if !ok {
 		return nil, nil //nolint:nilnil // there is none
 	}
+	return s.data(ref)
+}
+
+func (s Source) data(ref event.Ref) (any, error) {
 	a, err := artifact.Load(s.Dir, ref)
 	if err != nil {
 		return nil, err
@@ -32,6 +36,16 @@ func (s Source) dataOf(n *plan.Node) (any, error) {
 		return nil, err
 	}
 	return parse(data)
+}
+
+// given is the data of the artifact that the node works from, and whose it is; nil if there is none.
+func (s Source) given() (v any, from string, err error) {
+	in, has := artifact.InputOf(s.Plan, s.State, s.Node, s.Place)
+	if !has {
+		return nil, "", nil
+	}
+	v, err = s.data(in.Ref)
+	return v, in.From, err
 }
 
 // parse reads JSON.
@@ -81,7 +95,8 @@ func (s Source) stepCriteria() ([]Section, error) {
 		return nil, err
 	}
 	if item == nil {
-		return s.criteriaOf(s.previous())
+		v, from, err := s.given()
+		return criteriaIn(v, from), err
 	}
 	var b strings.Builder
 	data, err := s.dataOf(s.sibling(s.Node.Steps.From))
@@ -159,9 +174,11 @@ func (s Source) criteria() ([]Section, error) {
 
 func (s Source) criteriaOf(n *plan.Node) ([]Section, error) {
 	data, err := s.dataOf(n)
-	if data == nil || err != nil {
-		return nil, err
-	}
+	return criteriaIn(data, n.ID), err
+}
+
+// criteriaIn is what an artifact demands.
+func criteriaIn(data any, from string) []Section {
 	var b strings.Builder
 	var walk func(any)
 	walk = func(v any) {
@@ -171,7 +188,7 @@ func (s Source) criteriaOf(n *plan.Node) ([]Section, error) {
 		}
 	}
 	walk(data)
-	return []Section{{Kind: Fact, Name: "acceptance criteria of " + n.ID, Text: b.String()}}, nil
+	return []Section{{Kind: Fact, Name: "acceptance criteria of " + from, Text: b.String()}}
 }
 
 // writeCriteria writes the criteria that an object itself has, under its name.
@@ -216,7 +233,8 @@ func (s Source) titles() ([]Section, error) {
 		}
 	}
 	if len(sources) == 0 {
-		sources = append(sources, s.previous())
+		data, from, err := s.given()
+		return []Section{titlesIn(data, from)}, err
 	}
 	var sections []Section
 	for _, n := range sources {
@@ -224,14 +242,15 @@ func (s Source) titles() ([]Section, error) {
 		if err != nil {
 			return nil, err
 		}
-		if data == nil {
-			continue
-		}
-		var b strings.Builder
-		writeTitles(&b, data, 0)
-		sections = append(sections, Section{Kind: Fact, Name: "titles of " + n.ID, Text: b.String()})
+		sections = append(sections, titlesIn(data, n.ID))
 	}
 	return sections, nil
+}
+
+func titlesIn(data any, from string) Section {
+	var b strings.Builder
+	writeTitles(&b, data, 0)
+	return Section{Kind: Fact, Name: "titles of " + from, Text: b.String()}
 }
 
 func writeTitles(b *strings.Builder, v any, depth int) {

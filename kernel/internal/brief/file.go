@@ -99,7 +99,7 @@ func (s Source) namedFiles() ([]Section, error) {
 		return nil, err
 	}
 	if item == nil {
-		if item, err = s.dataOf(s.previous()); err != nil {
+		if item, _, err = s.given(); err != nil {
 			return nil, err
 		}
 	}

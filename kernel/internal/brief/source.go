@@ -107,20 +107,16 @@ func (s Source) entered() []*plan.Node {
 
 // previous is the node whose work this one goes on with: that of inputs.from, else the last one before it in its
 // list that was entered; nil if there is none.
-func (s Source) previous() *plan.Node { return Previous(s.Plan, s.State, s.Node, s.Place) }
-
-// Previous is the node whose work the node at a place goes on with: that of inputs.from, else the last one before it
-// in its list that was entered; nil if there is none.
-func Previous(p *plan.Plan, st state.State, n *plan.Node, at event.Place) *plan.Node {
-	nodes, position := p.Siblings(at.Outer())
-	from := n.Inputs.From()
+func (s Source) previous() *plan.Node {
+	nodes, position := s.Plan.Siblings(s.Place.Outer())
+	from := s.Node.Inputs.From()
 	for i := range nodes {
 		if from != "" && nodes[i].ID == from {
 			return &nodes[i]
 		}
 	}
 	for i := position - 1; i >= 0; i-- {
-		if _, was := st.Nodes[nodes[i].Path]; was {
+		if _, was := s.State.Nodes[nodes[i].Path]; was {
 			return &nodes[i]
 		}
 	}

@@ -46,17 +46,15 @@ func (w *work) configOf(c plan.Check) (config json.RawMessage, wrong string, err
 	return config, "", err
 }
 
-// filesFrom is the value of the field: of the input artifact, so that no agent chooses what it is measured by; else,
+// filesFrom is the value of the field: of the effective input, so that no agent chooses what it is measured by; else,
 // after the attempt, of the artifact that the agent has just made.
 func (w *work) filesFrom(c plan.Check) (any, error) {
-	input, there, err := Input(w.Dir, w.Plan, w.State, w.Node, w.at)
+	input, err := artifact.EffectiveInput(w.Dir, w.Plan, w.State, w.Node, w.at)
 	if err != nil {
 		return nil, err
 	}
-	if there {
-		if v := artifact.Field(input.Data, c.FilesFrom); v != nil {
-			return v, nil
-		}
+	if v := artifact.Field(input.Data, c.FilesFrom); v != nil {
+		return v, nil
 	}
 	if w.loop.Attempted != nil && c.At != plan.AtEnter && w.Node.Artifact != nil {
 		own, err := w.own()

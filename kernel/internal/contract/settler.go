@@ -2,7 +2,6 @@ package contract
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -78,28 +77,6 @@ func (w *work) left(it rundir.Iteration, r result.Reading) artifact.Left {
 		l.Output = w.loop.Attempted.Output
 	}
 	return l
-}
-
-// Input is the artifact that a node gets from the one that its inputs name, else from the one before it; false where
-// there is none. The error is about one that cannot be read.
-func Input(d *rundir.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Place) (artifact.Artifact, bool, error) {
-	siblings, i := p.Siblings(at.Outer())
-	maker := i - 1
-	if from := n.Inputs.From(); from != "" {
-		maker = slices.IndexFunc(siblings, func(s plan.Node) bool { return s.ID == from })
-	}
-	if maker < 0 {
-		return artifact.Artifact{}, false, nil
-	}
-	ref, made := st.Nodes[siblings[maker].Path].Artifacts[event.Artifact]
-	if !made {
-		return artifact.Artifact{}, false, nil
-	}
-	a, err := artifact.Load(d, ref)
-	if err == nil {
-		err = a.Of(siblings[maker].Artifact)
-	}
-	return a, err == nil, err
 }
 
 // failureOf is a failure of the job as events carry it.

@@ -1,0 +1,117 @@
+package artifact
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// chain is plan -> execute -> verify, then a pipeline of analyze -> spec.
+func chain() *plan.Plan {
+	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "analyze", Kind: plan.KindStage}, {Path: "1", ID: "spec", Kind: plan.KindStage}}}
+	return &plan.Plan{Nodes: []plan.Node{
+		{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "execute", Kind: plan.KindStage}, {Path: "2", ID: "verify", Kind: plan.KindStage},
+		{Path: "3", ID: "inner", Kind: plan.KindPipeline, Plan: inner},
+	}}
+}
+
+// made is the state of a node with an artifact.
+func made(name string) state.Node {
+	return state.Node{Artifacts: map[string]event.Ref{event.Artifact: {Path: name}}}
+}
+
+func TestInputOf(t *testing.T) {
+	began := &event.Ref{Path: "input"}
+	for _, tt := range []struct {
+		name   string
+		node   string
+		inputs string // inputs.from
+		state  state.State
+		from   string // "" for none
+		path   string
+	}{
+		{name: "nothing at all", node: "0"},
+		{name: "the first node, of what the run began with", node: "0", state: state.State{Input: began}, from: "$input", path: "input"},
+		{name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {From: "1"}}}},
+		{name: "who is named has none", node: "2", inputs: "plan", from: "execute", path: "e",
+			state: state.State{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {From: "1"}}}},
+		{name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {From: "2"}}}},
+		{name: "where it came from has none", node: "1", from: "plan", path: "p",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {From: "2"}}}},
+		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {From: "1"}}}},
+		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Input: began, Given: map[string]event.Ref{"1": {Path: "g"}}}},
+		{name: "made, though given", node: "2", from: "execute", path: "e",
+			state: state.State{Given: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}}},
+		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p")}}},
+		{name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
+			state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {Input: &event.Ref{Path: "i"}}, "3.0": {}}}},
+		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {}, "3.0": {}}}},
+		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Nodes: map[string]state.Node{"3.0": made("a"), "3.1": {From: "3.0"}}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := chain()
+			n := p.Find(tt.node)
+			if tt.inputs != "" {
+				n.Inputs = plan.Inputs{"from": json.RawMessage(`"` + tt.inputs + `"`)}
+			}
+			in, has := InputOf(p, tt.state, n, event.Place{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
+			if has != (tt.from != "") || has && (in.From != tt.from || in.Ref.Path != tt.path) {
+				t.Errorf("%+v, %v", in, has)
+			}
+		})
+	}
+}
+
+func TestEffectiveInput(t *testing.T) {
+	d, p := session(t), chain()
+	p.Nodes[0].Artifact = &plan.Artifact{Version: "2.1"}
+	write := func(visit int, version string, data map[string]any) event.Ref {
+		t.Helper()
+		a := Artifact{Meta: Meta{StageName: "plan", Version: version, CreatedAt: time.Unix(0, 0)}, Data: data}
+		ref, err := Write(d, p, event.Place{Node: "0", Visit: visit, Run: 1}, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ref
+	}
+	began := write(1, "1.0", map[string]any{"original_request": "do it", "priority": "low"})
+	fits, other := write(2, "2.0", map[string]any{"priority": "high", "tasks": nil}), write(3, "1.0", map[string]any{})
+	by := func(ref event.Ref) map[string]state.Node {
+		return map[string]state.Node{"0": {Artifacts: map[string]event.Ref{event.Artifact: ref}}}
+	}
+	for _, tt := range []struct {
+		name  string
+		state state.State
+		want  Effective
+		fault string
+	}{
+		{name: "nothing", want: Effective{Data: map[string]any{}}},
+		{name: "what the run began with", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
+		{name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
+			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}}},
+		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, which is not known here: its contract says 2.1"},
+		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "is not the file that was recorded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := EffectiveInput(d, p, tt.state, &p.Nodes[1], event.Place{Node: "1", Visit: 1, Run: 1})
+			if tt.fault != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.fault) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+		})
+	}
+}
