@@ -23,12 +23,13 @@ type dryRunVerb struct {
 	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
 	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
 	flowFlags
+	entryFlags
 
 	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error; where it has an artifact, checks, steps or transitions also reject or escalate. May be given several times."`
 }
 
 func (v *dryRunVerb) run(ctx context.Context, a *app) error {
-	o, err := v.options(a)
+	o, err := v.options(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
+func (v *dryRunVerb) options(ctx context.Context, a *app) (kernel.RunOptions, error) {
 	given := givenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
 	flags := runFlags{givenFlags: given, flowFlags: v.flowFlags}
 	o, err := flags.options(a)
@@ -78,8 +79,11 @@ func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
 		return o, usageError("the name is empty", "give the name of a stage or a pipeline")
 	case v.Kind == modePipeline:
 		o.Pipeline, o.Runs = v.Name, int(v.Runs)
+		err = v.enter(ctx, a, &o)
 	case v.Kind != modeLoop && v.Kind != modeStage:
 		return o, usageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", program)
+	case len(v.entryFlags.given()) > 0:
+		return o, usageError(fmt.Sprintf("a stage has no %s", strings.Join(v.entryFlags.given(), ", ")), "%s dry-run pipeline <name> takes them", program)
 	case v.Runs > 1:
 		return o, usageError("a stage has no --runs", "--max says how many iterations it has at most")
 	case v.Max < 1:
@@ -87,5 +91,5 @@ func (v *dryRunVerb) options(a *app) (kernel.RunOptions, error) {
 	default:
 		o.Stage, o.Max = v.Name, v.Max
 	}
-	return o, nil
+	return o, err
 }

@@ -15,7 +15,7 @@ import (
 type flowFlags struct {
 	Skip       []string `sep:"none" placeholder:"NODE" group:"Flow:" help:"Leave a node out. One that is required cannot be. May be given several times."`
 	SkipVerify bool     `group:"Flow:" help:"The same as --skip=verify."`
-	Timeout    []string `sep:"none" placeholder:"NODE=SECONDS" group:"Flow:" help:"How long an attempt of a node may take, whatever the files say. May be given several times."`
+	Timeout    []string `sep:"none" placeholder:"[NODE=]SECONDS" group:"Flow:" help:"How long an attempt of a node may take, or without a node the whole run, whatever the files say. May be given several times."`
 	MaxCycles  cycles   `placeholder:"N" group:"Flow:" help:"How often each edge that leads back may be taken, 1 to 10, whatever the files say."`
 }
 
@@ -42,21 +42,37 @@ func (f *flowFlags) over(o *kernel.RunOptions) error {
 		o.Skip = append(o.Skip, "verify")
 	}
 	for _, said := range f.Timeout {
-		i := strings.LastIndexByte(said, '=') // an id may hold one
-		if i < 1 {
-			return usageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write a node and seconds, as in --timeout=execute=300")
+		if err := timeout(said, o); err != nil {
+			return err
 		}
-		node := said[:i]
-		seconds, err := strconv.ParseFloat(said[i+1:], 64)
-		limit := time.Duration(seconds * float64(time.Second))
-		if err != nil || limit <= 0 || limit > maxTimeout {
-			return usageError(fmt.Sprintf("--timeout cannot be '%s' for node '%s'", said[i+1:], node), "write seconds, as in --timeout=%s=300", node)
-		}
-		if o.Timeouts == nil {
-			o.Timeouts = map[string]time.Duration{}
-		}
-		o.Timeouts[node] = limit
 	}
+	return nil
+}
+
+// timeout says one --timeout in a run's options.
+func timeout(said string, o *kernel.RunOptions) error {
+	i := strings.LastIndexByte(said, '=') // an id may hold one
+	if i == 0 {
+		return usageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
+	}
+	seconds, err := strconv.ParseFloat(said[i+1:], 64)
+	limit := time.Duration(seconds * float64(time.Second))
+	valid := err == nil && limit > 0 && limit <= maxTimeout
+	switch {
+	case i < 0 && !valid:
+		return usageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write seconds for the whole run, as in --timeout=3600, or a node and seconds, as in --timeout=execute=300")
+	case i < 0 && o.Timeout != 0:
+		return usageError("--timeout says twice how long the whole run may take", "leave one of them out, or write a node and seconds, as in --timeout=execute=300")
+	case i < 0:
+		o.Timeout = limit
+		return nil
+	case !valid:
+		return usageError(fmt.Sprintf("--timeout cannot be '%s' for node '%s'", said[i+1:], said[:i]), "write seconds, as in --timeout=%s=300", said[:i])
+	}
+	if o.Timeouts == nil {
+		o.Timeouts = map[string]time.Duration{}
+	}
+	o.Timeouts[said[:i]] = limit
 	return nil
 }
 
@@ -69,8 +85,11 @@ func flowArguments(o kernel.RunOptions) []string {
 	for _, node := range o.Skip {
 		args = append(args, "--skip="+node)
 	}
+	if o.Timeout > 0 {
+		args = append(args, "--timeout="+seconds(o.Timeout))
+	}
 	for _, node := range slices.Sorted(maps.Keys(o.Timeouts)) {
-		args = append(args, "--timeout="+node+"="+strconv.FormatFloat(o.Timeouts[node].Seconds(), 'f', -1, 64))
+		args = append(args, "--timeout="+node+"="+seconds(o.Timeouts[node]))
 	}
 	if o.MaxCycles > 0 {
 		args = append(args, "--max-cycles="+strconv.Itoa(o.MaxCycles))
@@ -78,15 +97,25 @@ func flowArguments(o kernel.RunOptions) []string {
 	return args
 }
 
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }
+
 // given are the flags that were given.
 func (f *flowFlags) given() []string {
-	var names []string
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
+	return givenOf([]givenFlag{
 		{"--skip", len(f.Skip) > 0}, {"--skip-verify", f.SkipVerify}, {"--timeout", len(f.Timeout) > 0}, {"--max-cycles", f.MaxCycles > 0},
-	} {
+	})
+}
+
+// givenFlag is a flag that may have been given.
+type givenFlag struct {
+	name  string
+	given bool
+}
+
+// givenOf are the names of those that were.
+func givenOf(flags []givenFlag) []string {
+	var names []string
+	for _, flag := range flags {
 		if flag.given {
 			names = append(names, flag.name)
 		}

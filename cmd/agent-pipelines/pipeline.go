@@ -16,6 +16,7 @@ type pipelineVerb struct {
 	Runs     runs   `arg:"" optional:"" help:"How often the whole pipeline runs in the session. Default: 1."`
 
 	runFlags
+	entryFlags
 }
 
 func (v *pipelineVerb) run(ctx context.Context, a *app) error {
@@ -29,9 +30,12 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 		return usageError("--resume needs the session's name", "%s pipeline %s <session> --resume; `%s list` shows the sessions",
 			program, v.Pipeline, program)
 	case v.Resume:
-		return v.resume(ctx, a, kernel.ResumeOptions{Session: v.Session, Runs: int(v.Runs)})
+		return v.resume(ctx, a, kernel.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.given()...)
 	}
 	o, err := v.options(a)
+	if err == nil {
+		err = v.enter(ctx, a, &o)
+	}
 	if err != nil {
 		return err
 	}

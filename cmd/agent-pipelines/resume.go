@@ -54,8 +54,9 @@ func orPlace(place, other kernel.Background) kernel.Background {
 	return place
 }
 
-// resume serves --resume of the verbs that start a session; o says which one.
-func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions) error {
+// resume serves --resume of the verbs that start a session; o says which one, further are flags of the verb that have no
+// effect on it.
+func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions, further ...string) error {
 	place, err := f.place(ctx, a)
 	if err != nil {
 		return err
@@ -65,7 +66,7 @@ func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions) e
 	}
 	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
 	a.unattended = f.Unattended
-	if ignored := f.ignoredOnResume(); ignored != "" {
+	if ignored := f.ignoredOnResume(further); ignored != "" {
 		return a.resume(ctx, place, o, ignored)
 	}
 	return a.resume(ctx, place, o)

@@ -107,6 +107,7 @@ func (f *runFlags) arguments(o kernel.RunOptions) []string {
 		args = append(args, "--command="+name+"="+o.Commands[name])
 	}
 	args = append(args, flowArguments(o)...)
+	args = append(args, entryArguments(o)...)
 	args = append(args, sandboxArguments(o.Sandbox)...)
 	if o.Force {
 		args = append(args, "--force")
@@ -117,24 +118,16 @@ func (f *runFlags) arguments(o kernel.RunOptions) []string {
 	return args
 }
 
-// ignoredOnResume says which flags have no effect on a resumed session.
-func (f *runFlags) ignoredOnResume() string {
-	var ignored []string
-	for _, flag := range []struct {
-		name  string
-		given bool
-	}{
+// ignoredOnResume says which flags have no effect on a resumed session, further ones that were given among them.
+func (f *runFlags) ignoredOnResume(further []string) string {
+	ignored := givenOf([]givenFlag{
 		{"--provider", f.Provider != ""},
 		{"--model", f.Model != ""},
 		{"--mode", f.Mode != ""},
 		{"--input", len(f.Input) > 0},
 		{"--command", len(f.Command) > 0},
-	} {
-		if flag.given {
-			ignored = append(ignored, flag.name)
-		}
-	}
-	ignored = append(ignored, f.given()...)
+	})
+	ignored = slices.Concat(ignored, f.given(), further)
 	if len(ignored) == 0 {
 		return ""
 	}

@@ -127,7 +127,7 @@ func TestArguments(t *testing.T) {
 		},
 		Force: true, placeFlags: placeFlags{Foreground: true},
 		waitFlags: waitFlags{Wait: true, Unattended: true},
-		flowFlags: flowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"a=b=90", "d=0.5"}, MaxCycles: 2},
+		flowFlags: flowFlags{Skip: []string{"a,b", "-c"}, Timeout: []string{"3600", "a=b=90", "d=0.5"}, MaxCycles: 2},
 		sandboxFlags: sandboxFlags{
 			Sandbox: "strict", Network: "off", Read: []string{"/r", "/a b"}, Write: []string{"/-w"}, Memory: "2147483648", Processes: 5,
 			CPU: 90 * time.Second,
@@ -159,14 +159,14 @@ func TestArguments(t *testing.T) {
 
 func TestIgnoredOnResume(t *testing.T) {
 	f := runFlags{givenFlags: givenFlags{Provider: "x", Input: []string{"a"}, Context: "c"}}
-	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume()); diff != "" {
+	if diff := cmp.Diff("Ignored: --provider, --input; a resumed session keeps its plan.", f.ignoredOnResume(nil)); diff != "" {
 		t.Error(diff)
 	}
 	flow := runFlags{flowFlags: flowFlags{Skip: []string{"x"}, SkipVerify: true, Timeout: []string{"x=1"}, MaxCycles: 1}}
-	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles; a resumed session keeps its plan.", flow.ignoredOnResume()); diff != "" {
+	if diff := cmp.Diff("Ignored: --skip, --skip-verify, --timeout, --max-cycles, --start; a resumed session keeps its plan.", flow.ignoredOnResume([]string{"--start"})); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&runFlags{givenFlags: givenFlags{Context: "c"}}).ignoredOnResume(); got != "" {
+	if got := (&runFlags{givenFlags: givenFlags{Context: "c"}}).ignoredOnResume(nil); got != "" {
 		t.Errorf("got %q, but the context is used", got)
 	}
 }
@@ -174,18 +174,21 @@ func TestIgnoredOnResume(t *testing.T) {
 // U113: what the flags of the flow come to.
 func TestFlowFlags(t *testing.T) {
 	var o kernel.RunOptions
-	f := flowFlags{Skip: []string{"plan"}, SkipVerify: true, Timeout: []string{"work=1.5"}, MaxCycles: 3}
+	f := flowFlags{Skip: []string{"plan"}, SkipVerify: true, Timeout: []string{"work=1.5", "90"}, MaxCycles: 3}
 	if err := f.over(&o); err != nil {
 		t.Fatal(err)
 	}
-	want := kernel.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, MaxCycles: 3}
+	want := kernel.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, Timeout: 90 * time.Second, MaxCycles: 3}
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Error(diff)
 	}
-	for _, wrong := range []string{"", "work", "=5", "work=", "work=soon", "work=0", "work=-1", "work=NaN", "work=1e300"} {
+	for _, wrong := range []string{"", "work", "=5", "work=", "work=soon", "work=0", "work=-1", "work=NaN", "work=1e300", "0", "-1", "soon"} {
 		if err := (&flowFlags{Timeout: []string{wrong}}).over(&o); exitOf(err) != exitUsage {
 			t.Errorf("a timeout of %q: %v", wrong, err)
 		}
+	}
+	if err := (&flowFlags{Timeout: []string{"5", "6"}}).over(&kernel.RunOptions{}); exitOf(err) != exitUsage {
+		t.Errorf("two timeouts of the run: %v", err)
 	}
 	for text, fine := range map[string]bool{"1": true, "10": true, "11": false, "0": false, "x": false} {
 		if err := new(cycles).UnmarshalText([]byte(text)); (err == nil) != fine {

@@ -14,7 +14,19 @@ import (
 // startVerb is `start <pipeline> "<request>"`.
 type startVerb struct {
 	Pipeline string `arg:"" help:"The pipeline's name, or the path of its file: agent-loop, or one of your own."`
-	Request  string `arg:"" help:"What is wanted, in one argument; - reads it from standard input. Prompts have it as $${CONTEXT}."`
+	requestFlags
+}
+
+func (v *startVerb) run(ctx context.Context, a *app) error {
+	if v.Pipeline == "" {
+		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
+	}
+	return v.start(ctx, a, v.Pipeline)
+}
+
+// requestFlags are the request of a run, and the flags of the verbs that take one.
+type requestFlags struct {
+	Request *string `arg:"" optional:"" help:"What is wanted, in one argument; - reads it from standard input. Prompts have it as $${CONTEXT}. It may be left out beside --artifact and --from-spec."`
 
 	Session string `placeholder:"NAME" help:"The session's name. Default: that of the pipeline with the time."`
 	givenFlags
@@ -22,14 +34,13 @@ type startVerb struct {
 	herePlace
 	waitFlags
 	flowFlags
+	entryFlags
 	modeFlag
 	sandboxFlags
 }
 
-// maxRequest bounds what is read from standard input, in bytes.
-const maxRequest = 1 << 20
-
-func (v *startVerb) run(ctx context.Context, a *app) error {
+// start runs a pipeline with the request.
+func (v *requestFlags) start(ctx context.Context, a *app, pipeline string) error {
 	at := placeFlags(v.herePlace)
 	f := runFlags{
 		givenFlags: v.givenFlags, Force: v.Force, placeFlags: at, waitFlags: v.waitFlags, flowFlags: v.flowFlags, modeFlag: v.modeFlag,
@@ -38,33 +49,44 @@ func (v *startVerb) run(ctx context.Context, a *app) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	if v.Pipeline == "" {
-		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
-	}
-	request, err := a.request(v.Request)
+	request, err := v.request(a, pipeline)
 	if err != nil {
 		return err
 	}
-	if f.Context != "" {
-		request += "\n\n" + f.Context
+	if request != "" && f.Context != "" {
+		request += "\n\n"
 	}
-	f.Context = request
+	f.Context = request + f.Context
 	o, err := f.options(a)
+	if err == nil {
+		err = v.enter(ctx, a, &o)
+	}
 	if err != nil {
 		return err
 	}
-	o.Pipeline, o.Session, o.NamedAfter = v.Pipeline, v.Session, true
+	o.Pipeline, o.Session, o.NamedAfter = pipeline, v.Session, true
 	a.unattended = v.Unattended
 	if place, _ := at.said(); place == kernel.BackgroundUnset { // checked above
 		at.Foreground = true
 	}
 	return a.start(ctx, at, o, func(session string, more ...string) []string {
-		return a.foreground("pipeline", slices.Concat(f.arguments(o), more), []string{v.Pipeline, session})
+		return a.foreground("pipeline", slices.Concat(f.arguments(o), more), []string{pipeline, session})
 	}, "Compiling plan.json...")
 }
 
-// request is what a person wants: the argument, or what standard input holds.
-func (a *app) request(word string) (string, error) {
+// maxRequest bounds what is read from standard input, in bytes.
+const maxRequest = 1 << 20
+
+// request is what a person wants: the argument, or what standard input holds; "" where artifacts say it.
+func (v *requestFlags) request(a *app, pipeline string) (string, error) {
+	if v.Request == nil && (len(v.Artifact) > 0 || v.FromSpec != "") {
+		return "", nil
+	}
+	hint := fmt.Sprintf(`say what is wanted: %s start %s "make the failing test pass"`, program, pipeline)
+	if v.Request == nil {
+		return "", usageError(`expected "<request>"`, "%s; or give what the pipeline starts from, with --artifact NAME=FILE", hint)
+	}
+	word := *v.Request
 	if word == "-" {
 		if a.stdin == nil {
 			return "", usageError("there is no standard input to read the request from", "give it as an argument")
@@ -78,7 +100,7 @@ func (a *app) request(word string) (string, error) {
 	word = strings.TrimSpace(word)
 	switch {
 	case word == "":
-		return "", usageError("the request is empty", `say what is wanted: %s start agent-loop "make the failing test pass"`, program)
+		return "", usageError("the request is empty", "%s", hint)
 	case len(word) > maxRequest:
 		return "", usageError("the request is longer than 1 MiB", "put what is long into files, and name them with --input")
 	case !utf8.ValidString(word):
