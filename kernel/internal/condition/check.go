@@ -2,7 +2,6 @@ package condition
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,6 +30,9 @@ var spelled = map[string]string{
 	"and": "write &&", "or": "write ||", "not": "write ! before it, and !(a in b) for a not in b",
 	"contains": "write matches with a pattern", "startsWith": `write matches "^…"`, "endsWith": `write matches "…$"`,
 }
+
+// operators are those between two values.
+var operators = []string{"==", "!=", "<", ">", "<=", ">=", "%", "&&", "||", "in", "matches"}
 
 // checker walks an expression, lets through what the language has and stops at the first thing that it has
 // not.
@@ -127,7 +129,7 @@ func (c *checker) foreign(at ast.Node, operator string) kind {
 }
 
 func (c *checker) binary(n *ast.BinaryNode) kind {
-	if !slices.Contains([]string{"==", "!=", "<", ">", "<=", ">=", "%", "&&", "||", "in", "matches"}, n.Operator) {
+	if !slices.Contains(operators, n.Operator) {
 		return c.foreign(n, n.Operator)
 	}
 	left := c.check(n.Left)
@@ -190,12 +192,6 @@ func (c *checker) in(n *ast.BinaryNode, left kind) kind {
 // matches wants text and a constant pattern.
 func (c *checker) matches(n *ast.BinaryNode, left, right kind) kind {
 	c.both(n, left, right, ofText, ofText)
-	pattern, ok := n.Right.(*ast.StringNode)
-	if !ok {
-		return c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")
-	}
-	if _, err := regexp.Compile(pattern.Value); err != nil {
-		return c.errorf(pattern, "the syntax is that of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-	}
+	c.pattern(n)
 	return ofBool
 }

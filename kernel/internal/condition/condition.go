@@ -33,15 +33,9 @@ type Condition struct {
 // Parse reads a condition. The error is an [*Error]: the text is no expression, calls something, names
 // what does not exist, mixes types, or is longer than [MaxBytes].
 func Parse(text string) (*Condition, error) {
-	switch {
-	case len(text) > MaxBytes:
-		return nil, fault(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
-	case strings.TrimSpace(text) == "":
-		return nil, fault(text, 0, "leave it out for always", "the condition is empty")
-	}
-	tree, err := parser.Parse(text)
-	if err != nil {
-		return nil, syntaxFault(text, err)
+	tree, wrong := parse(text)
+	if wrong != nil {
+		return nil, wrong
 	}
 	c := checker{text: text}
 	if of := c.check(tree.Node); c.fault == nil && of != ofBool {
@@ -57,23 +51,43 @@ func Parse(text string) (*Condition, error) {
 	return &Condition{text: text, program: program}, nil
 }
 
+// parse reads an expression of expr-lang.
+func parse(text string) (*parser.Tree, *Error) {
+	switch {
+	case len(text) > MaxBytes:
+		return nil, fault(text, 0, "write a script for it", "a condition has at most %d bytes, not %d", MaxBytes, len(text))
+	case strings.TrimSpace(text) == "":
+		return nil, fault(text, 0, "leave it out for always", "the condition is empty")
+	}
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, syntaxFault(text, err)
+	}
+	return tree, nil
+}
+
 // Eval says whether the condition holds. An error is a fault that only the values show, such as a division
 // by zero. It never panics.
 func (c *Condition) Eval(v Vars) (bool, error) {
 	result, err := expr.Run(c.program, v)
 	if err != nil {
-		reason := err.Error()
-		var where *file.Error
-		if errors.As(err, &where) {
-			reason = where.Message // without the picture of the text
-		}
-		return false, fmt.Errorf("condition %q: %s", c.text, strings.TrimPrefix(reason, "runtime error: "))
+		return false, fmt.Errorf("condition %q: %s", c.text, reasonOf(err))
 	}
 	holds, ok := result.(bool)
 	if !ok {
 		return false, fmt.Errorf("condition %q came to %v, not to true or false", c.text, result)
 	}
 	return holds, nil
+}
+
+// reasonOf is a fault of an evaluation without the picture of the text.
+func reasonOf(err error) string {
+	reason := err.Error()
+	var where *file.Error
+	if errors.As(err, &where) {
+		reason = where.Message
+	}
+	return strings.TrimPrefix(reason, "runtime error: ")
 }
 
 // String is the condition as written.

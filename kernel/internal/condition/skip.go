@@ -1,0 +1,209 @@
+package condition
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/vm"
+)
+
+// Skip is a condition over the fields of an artifact. It is safe for concurrent use.
+type Skip struct {
+	text    string
+	program *vm.Program
+}
+
+// ParseSkip reads a condition over the fields of an artifact (skip_when); the error is an [*Error]. Its language is that of
+// [Parse] with the names of fields for variables, fields of fields (a.b), items (a[0]), numbers with a fraction, nil,
+// len(a), and all, any and none with a condition over each item: none(questions, .priority == "blocking"). What type a
+// field has is known when it is evaluated.
+func ParseSkip(text string) (*Skip, error) {
+	tree, wrong := parse(text)
+	if wrong != nil {
+		return nil, wrong
+	}
+	c := skipChecker{checker: checker{text: text}}
+	if c.check(tree.Node, 0); c.fault != nil {
+		return nil, c.fault
+	}
+	if !mayBeBool(tree.Node) {
+		return nil, fault(text, first(tree.Node).Location().From, "compare it with something", "a condition must be true or false, and this is not")
+	}
+	options := []expr.Option{expr.Env(map[string]any{}), expr.AllowUndefinedVariables(), expr.DisableAllBuiltins()} // fields may be called like them
+	for _, name := range calls {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	program, err := expr.Compile(text, options...)
+	if err != nil {
+		return nil, syntaxFault(text, err)
+	}
+	return &Skip{text: text, program: program}, nil
+}
+
+// Eval says whether the condition holds for an artifact. One that compares what cannot be compared, or asks for the items
+// of what is no list, is an error; a field that is not there is nil. fields is not changed.
+func (s *Skip) Eval(fields map[string]any) (bool, error) {
+	result, err := expr.Run(s.program, fields)
+	if err != nil {
+		return false, fmt.Errorf("condition %q: %s", s.text, reasonOf(err))
+	}
+	holds, ok := result.(bool)
+	if !ok {
+		return false, fmt.Errorf("condition %q came to %.100v, not to true or false", s.text, result)
+	}
+	return holds, nil
+}
+
+// String is the condition's text.
+func (s *Skip) String() string { return s.text }
+
+// skipChecker finds what of expr-lang is not part of the language.
+type skipChecker struct{ checker }
+
+// maxNested is how deep conditions over items may stand in each other: the time that they take multiplies.
+const maxNested = 3
+
+// check looks at a node that stands within as many conditions over items.
+func (c *skipChecker) check(n ast.Node, inside int) {
+	if c.fault != nil {
+		return
+	}
+	switch n := n.(type) {
+	case *ast.IdentifierNode:
+		c.field(n)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.BoolNode, *ast.NilNode:
+	case *ast.PointerNode:
+		c.pointer(n)
+	case *ast.UnaryNode:
+		if n.Operator != "!" && n.Operator != "-" {
+			c.foreign(n, n.Operator)
+		}
+		c.check(n.Node, inside)
+	case *ast.BinaryNode:
+		c.binary(n, inside)
+	case *ast.MemberNode:
+		c.member(n, inside)
+	case *ast.ChainNode:
+		c.check(n.Node, inside)
+	case *ast.ArrayNode:
+		c.errorf(n, `write it after in: priority in ["low", "medium"]`, "a list has no place here")
+	case *ast.BuiltinNode:
+		c.builtin(n, inside)
+	case *ast.CallNode:
+		c.errorf(n, "there are all, any, none and len", "a condition cannot call this")
+	default: // slices, maps, choices, declarations, sequences, bytes
+		c.errorf(n, skipHint, "this is not part of the language of conditions")
+	}
+}
+
+const skipHint = languageHint + ", names of fields, a.b, a[0], nil, all, any, none, len"
+
+// calls are what a condition over an artifact can call.
+var calls = []string{"all", "any", "none", "len"}
+
+func (c *skipChecker) field(n *ast.IdentifierNode) {
+	switch {
+	case strings.HasPrefix(n.Value, "$"):
+		c.errorf(n, "the variables are the fields of the artifact", "unknown name %q", n.Value)
+	case slices.Contains(calls, n.Value):
+		c.errorf(n, "write "+n.Value+"(…), or give the field another name", "%s is no variable", n.Value)
+	}
+}
+
+func (c *skipChecker) pointer(n *ast.PointerNode) {
+	if n.Name != "" {
+		c.errorf(n, "# is the item, .name its field", "#%s is not part of the language of conditions", n.Name)
+	}
+}
+
+func (c *skipChecker) member(n *ast.MemberNode, inside int) {
+	switch property := n.Property.(type) {
+	case *ast.StringNode, *ast.IntegerNode:
+		c.check(n.Node, inside)
+	default:
+		c.errorf(property, "write the field's name, or the item's number", "what stands in brackets is no constant")
+	}
+}
+
+func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
+	switch {
+	case !slices.Contains(calls, n.Name):
+		c.errorf(n, "there are all, any, none and len", "a condition cannot call %s", n.Name)
+		return
+	case n.Name != "len" && inside == maxNested:
+		c.errorf(n, "", "all, any and none stand at most %d deep in each other", maxNested)
+		return
+	}
+	for _, argument := range n.Arguments {
+		if of, is := argument.(*ast.PredicateNode); is {
+			c.check(of.Node, inside+1)
+			if c.fault == nil && !mayBeBool(of.Node) {
+				c.errorf(of.Node, "compare it with something", "%s needs a condition for its second part", n.Name)
+			}
+			continue
+		}
+		c.check(argument, inside)
+	}
+}
+
+func (c *skipChecker) binary(n *ast.BinaryNode, inside int) {
+	if !slices.Contains(operators, n.Operator) {
+		c.foreign(n, n.Operator)
+		return
+	}
+	c.check(n.Left, inside)
+	list, isList := n.Right.(*ast.ArrayNode)
+	switch {
+	case n.Operator == "in" && isList:
+		for _, item := range list.Nodes {
+			c.check(item, inside)
+		}
+		return
+	case n.Operator == "matches" && c.fault == nil:
+		c.pattern(n)
+		return
+	}
+	c.check(n.Right, inside)
+	if c.fault != nil {
+		return
+	}
+	if n.Operator == "&&" || n.Operator == "||" {
+		for _, side := range []ast.Node{n.Left, n.Right} {
+			if !mayBeBool(side) {
+				c.errorf(side, "", "%s needs true or false on both sides", n.Operator)
+			}
+		}
+	}
+}
+
+// mayBeBool reports whether a node is true or false, as far as that is known.
+func mayBeBool(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.StringNode, *ast.NilNode:
+		return false
+	case *ast.UnaryNode:
+		return n.Operator == "!"
+	case *ast.BinaryNode:
+		return n.Operator != "%"
+	case *ast.BuiltinNode:
+		return n.Name != "len"
+	default:
+		return true
+	}
+}
+
+// pattern looks at the pattern of matches.
+func (c *checker) pattern(n *ast.BinaryNode) {
+	pattern, ok := n.Right.(*ast.StringNode)
+	if !ok {
+		c.errorf(n, `stage matches "^review"`, "matches needs a quoted pattern on its right side")
+		return
+	}
+	if _, err := regexp.Compile(pattern.Value); err != nil {
+		c.errorf(pattern, "the syntax is that of Go's regexp", "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	}
+}
