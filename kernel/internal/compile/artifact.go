@@ -18,8 +18,9 @@ import (
 )
 
 var (
-	artifactKeys    = []string{"type", "version", "schema", "from", "kernel_fields", "verdict"}
-	artifactNotYet  = []string{"carry", "defaults_from", "heal", "max_bytes"}
+	artifactKeys = []string{
+		"type", "version", "schema", "from", "carry", "defaults_from", "kernel_fields", "verdict", "heal", "max_bytes",
+	}
 	artifactSources = []string{"file", "output", "result"}
 	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
 	// behind its id.
@@ -73,26 +74,19 @@ func (m mapping) artifact(beside folder) artifact {
 	if !ok {
 		return artifact{}
 	}
-	inner.unknown(slices.Concat(artifactKeys, artifactNotYet))
-	inner.notYet(artifactNotYet)
+	inner.unknown(artifactKeys)
 	if len(inner.node.Entries) == 0 {
 		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.what)
 	}
-	a := &plan.Artifact{From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict()}
+	a := &plan.Artifact{
+		From: inner.artifactSource(), Schema: inner.schema(beside), Verdict: inner.verdict(),
+		Carry: inner.fields("carry"), DefaultsFrom: inner.defaultsFrom(), Heal: inner.heal(), MaxBytes: inner.maxBytes(),
+	}
 	a.Type, _ = inner.text("type")
 	a.Version, _ = inner.text("version")
 	a.KernelFields = inner.texts("kernel_fields")
 	fields, _ := inner.quietly("kernel_fields")
 	return artifact{a, fields}
-}
-
-// artifactSource is where the artifact is looked for first; "" for the default order.
-func (m mapping) artifactSource() string {
-	if word, at := m.text("from"); strings.HasPrefix(word, "tool:") {
-		m.Errorf(at.Pos, diagnostic.CodeNotYet, "write "+alternatives(artifactSources), "from: tool:… in artifact is not supported yet")
-		return ""
-	}
-	return oneOf(m, "from", artifactSources)
 }
 
 // alternatives names words as such.
@@ -194,7 +188,13 @@ func (a artifact) over(stage artifact) artifact {
 	}
 	merged := *stage.Artifact
 	merged.Type, merged.Version, merged.From = cmp.Or(a.Type, merged.Type), cmp.Or(a.Version, merged.Version), cmp.Or(a.From, merged.From)
-	merged.Verdict = cmp.Or(a.Verdict, merged.Verdict)
+	merged.Verdict, merged.Heal, merged.MaxBytes = cmp.Or(a.Verdict, merged.Verdict), cmp.Or(a.Heal, merged.Heal), cmp.Or(a.MaxBytes, merged.MaxBytes)
+	if a.Carry != nil {
+		merged.Carry = a.Carry
+	}
+	if a.DefaultsFrom != nil {
+		merged.DefaultsFrom = a.DefaultsFrom
+	}
 	if a.Schema != nil {
 		merged.Schema = a.Schema
 	}

@@ -35,6 +35,7 @@ func (c *compiler) parallel(a authored, s scope) *plan.Node {
 	a.refuse("checks", "say them on the stages of the block", "they measure the work of a stage")
 	a.refuse("steps", "write them on a node with a stage of its own", "its stages run as they are listed")
 	node := &plan.Node{ID: a.id, Kind: plan.KindParallel, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
+	a.demands(c.text).set(node)
 	node.Description, _ = a.text("description")
 	inner, ok := a.mapping.mapping("parallel")
 	if !ok {
@@ -173,6 +174,7 @@ func (c *compiler) blockStage(a authored, s scope) *plan.Node {
 		return nil
 	}
 	a.refuseApproval(own.approval, stage.approval)
+	a.refuseDemands(stage.demands)
 	node.Model = own.model
 	return node
 }

@@ -23,6 +23,7 @@ type compiler struct {
 
 	// Of the pipeline file that is being compiled, and of those that embed it.
 	pipelineDir string   // "" for a shipped one
+	text        []byte   // its bytes
 	open        []opened // the outermost first
 	mode        string   // the strictest so far
 

@@ -130,19 +130,6 @@ func TestDiagnostics(t *testing.T) {
 				`p.yaml:9:21: error[AP-YAML-101]: pipeline must be text, not a map (put the text in quotes if it holds a colon or braces)`,
 			},
 		},
-		"keys of later versions": {
-			yaml: "name: a\nhooks: {}\nsupervised: false\nexit_after: a\npolicy: {escalation: {wait: true, poll: 5}}\nnodes:\n- id: a\n  prompt: x\n  transitions: {}\n  checks: []\n  artifact: {type: a, from: tool:submit, carry: [b], heal: 1}\n  requires: {}\n  skip_when: x\n  policy: {sandbox: strict}\n",
-			want: []string{
-				`p.yaml:4:1: error[AP-YAML-108]: exit_after in the file is not supported yet (remove the key)`,
-				`p.yaml:5:23: error[AP-YAML-108]: wait in escalation is not supported yet (remove the key)`,
-				`p.yaml:5:35: error[AP-YAML-108]: poll in escalation is not supported yet (remove the key)`,
-				`p.yaml:11:29: error[AP-YAML-108]: from: tool:… in artifact is not supported yet (write file, output or result)`,
-				`p.yaml:11:42: error[AP-YAML-108]: carry in artifact is not supported yet (remove the key)`,
-				`p.yaml:11:54: error[AP-YAML-108]: heal in artifact is not supported yet (remove the key)`,
-				`p.yaml:12:3: error[AP-YAML-108]: requires in node "a" is not supported yet (remove the key)`,
-				`p.yaml:13:3: error[AP-YAML-108]: skip_when in node "a" is not supported yet (remove the key)`,
-			},
-		},
 		"patterns of secrets": {
 			yaml: "name: a\npolicy: {secrets: {patterns: ['acme-[0-9]+', 'x(', '', [a], 'y*'], more: 1}}\nnodes:\n- id: a\n  prompt: x\n  policy:\n    secrets:\n      patterns:\n      - '(?=z)'\n- {id: b, prompt: x, policy: {secrets: {patterns: a}}}\n",
 			want: []string{

@@ -34,8 +34,13 @@ type place struct {
 	at yamltree.Pos
 }
 
-// String is file:line:column.
-func (p place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column) }
+// String is file:line:column, or the name alone of what is no file.
+func (p place) String() string {
+	if p.at.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column)
+}
 
 func (p place) errorf(code diagnostic.Code, hint, format string, args ...any) {
 	p.Errorf(p.at, code, hint, format, args...)

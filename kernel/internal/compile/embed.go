@@ -34,6 +34,7 @@ func (c *compiler) embed(a authored, s scope) *plan.Node {
 		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
 	}
 	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
+	a.demands(c.text).set(node)
 	node.Description, _ = a.text("description")
 	if n, at := a.count("runs"); at.Node != nil {
 		node.Runs = n

@@ -38,6 +38,8 @@ func newFlow(c *compiler, m mapping, list []authored) *flow {
 func (f *flow) check(p *plan.Plan) {
 	outermost := len(f.open) == 1
 	f.checkSteps()
+	f.checkRequires()
+	f.checkExit(p.Pipeline.ExitAfter)
 	for i, n := range f.nodes {
 		if n == nil {
 			continue
@@ -53,29 +55,52 @@ func (f *flow) check(p *plan.Plan) {
 	if !f.whole || len(f.list) == 0 {
 		return // what follows would be said of a way that nobody meant
 	}
-	if f.checkReached() {
-		f.checkRequired(nil, nil)
+	full := course{exit: -1}
+	if !f.checkReached(full) {
+		return
 	}
-	if outermost && len(f.Overrides.Skip) > 0 {
-		at := f.outside("--skip")
-		f.checkRequired(f.Overrides.Skip, &at)
+	at := f.place(f.get("exit_after"))
+	if f.checkRequired(full, nil) {
+		f.checkRequired(course{exit: f.position(p.Pipeline.ExitAfter)}, &at)
 	}
+	if outermost {
+		f.checkCourse(p)
+	}
+}
+
+// position is that of the node with an id, -1 for none.
+func (f *flow) position(id string) int {
+	return slices.IndexFunc(f.list, func(a authored) bool { return a.id == id && id != "" })
+}
+
+// checkExit looks for the node after which the file says that the pipeline is complete.
+func (f *flow) checkExit(id string) {
+	if ids := idsOf(f.list); id != "" && !slices.Contains(ids, id) {
+		f.place(f.get("exit_after")).errorf(diagnostic.CodeNode, didYouMean(id, ids), "exit_after names unknown node %q", id)
+	}
+}
+
+// course is what a run makes of the ways through the nodes.
+type course struct {
+	skip  []string // the ids of those that are left out
+	start int      // the position of the first one
+	exit  int      // of the one that ends the pipeline when it ends well, -1 for none
 }
 
 // done is the position of the end of the list.
 func (f *flow) done() int { return len(f.list) }
 
 // after are the positions that node number i leads to, [flow.done] for the end. A node that is skipped leads where its
-// edge for that says.
-func (f *flow) after(i int, skip []string) []int {
-	skipped := slices.Contains(skip, f.list[i].id)
+// edge for that says, and one that ends the pipeline nowhere else when it ends well.
+func (f *flow) after(i int, of course) []int {
+	skipped, exits := slices.Contains(of.skip, f.list[i].id), i == of.exit
 	said, natural := false, plan.OutcomeSuccess
 	if skipped {
 		natural = plan.OutcomeSkip
 	}
 	var to []int
 	for _, e := range f.edges[i] {
-		if skipped && e.outcome != plan.OutcomeSkip {
+		if skipped && e.outcome != plan.OutcomeSkip || exits && (e.outcome == plan.OutcomeSuccess || e.outcome == plan.OutcomeSkip) {
 			continue
 		}
 		said = said || e.outcome == natural
@@ -86,10 +111,13 @@ func (f *flow) after(i int, skip []string) []int {
 			to = append(to, f.done())
 		case plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed:
 		default:
-			to = append(to, slices.IndexFunc(f.list, func(a authored) bool { return a.id == e.To }))
+			to = append(to, f.position(e.To))
 		}
 	}
-	if !said {
+	switch {
+	case exits:
+		to = append(to, f.done())
+	case !said:
 		to = append(to, i+1)
 	}
 	return to
@@ -97,14 +125,14 @@ func (f *flow) after(i int, skip []string) []int {
 
 // ways finds the shortest way from the first node to each that can be reached without node number without, -1 for
 // none: from[i] is the position before i, -1 for one that is not reached.
-func (f *flow) ways(without int, skip []string) (from []int) {
+func (f *flow) ways(without int, of course) (from []int) {
 	from = slices.Repeat([]int{-1}, f.done()+1)
-	if without == 0 {
+	if without == of.start {
 		return from
 	}
-	from[0] = 0
-	for queue := []int{0}; len(queue) > 0; queue = queue[1:] {
-		for _, to := range f.after(queue[0], skip) {
+	from[of.start] = of.start
+	for queue := []int{of.start}; len(queue) > 0; queue = queue[1:] {
+		for _, to := range f.after(queue[0], of) {
 			if to == without || from[to] >= 0 {
 				continue
 			}
@@ -118,8 +146,8 @@ func (f *flow) ways(without int, skip []string) (from []int) {
 }
 
 // checkReached reports nodes that no way leads to, and a pipeline without a way to its end.
-func (f *flow) checkReached() bool {
-	from, fine := f.ways(-1, nil), true
+func (f *flow) checkReached(of course) bool {
+	from, fine := f.ways(-1, of), true
 	for i, a := range f.list {
 		if from[i] < 0 {
 			fine = false
@@ -134,29 +162,33 @@ func (f *flow) checkReached() bool {
 	return fine
 }
 
-// checkRequired reports the ways to the end that leave out a node that is required. at is where what is skipped was
-// named, nil: where the node says that it is required.
-func (f *flow) checkRequired(skip []string, at *place) {
+// checkRequired reports the ways to the end that leave out a node that is required. at is where the course was said,
+// nil: where the node says that it is required.
+func (f *flow) checkRequired(of course, at *place) (fine bool) {
+	fine = true
 	for i, n := range f.nodes {
-		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(skip, n.ID) {
+		if n == nil || n.Policy == nil || !n.Policy.Required || slices.Contains(of.skip, n.ID) {
 			continue
 		}
-		from := f.ways(i, skip)
+		from := f.ways(i, of)
 		if from[f.done()] < 0 {
 			continue
 		}
+		fine = false
 		policy, _ := f.list[i].quietly("policy")
 		own := place{policy.document, policy.key("required")}
-		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, "let every edge lead through it, or remove required", "required node %q is left out on the way %s", n.ID, f.way(from))
+		hint := "let every edge lead through it, or remove required"
+		cmp.Or(at, &own).errorf(diagnostic.CodeRequired, hint, "required node %q is left out on the way %s", n.ID, f.way(from, of))
 	}
+	return fine
 }
 
 // way spells the way to the end.
-func (f *flow) way(from []int) string {
+func (f *flow) way(from []int, of course) string {
 	names := []string{plan.ToDone}
 	for i := from[f.done()]; ; i = from[i] {
 		names = append(names, f.list[i].id)
-		if i == 0 {
+		if i == of.start {
 			break
 		}
 	}

@@ -101,7 +101,7 @@ func TestFlowFaults(t *testing.T) {
 		"artifacts": {file("nodes:", "- {id: a, prompt: x, artifact: {tpye: t, from: reslt, schema: 3, verdict: {map: {pass: succes, fail: ~}}, kernel_fields: {a: checks.test.failed, b: checks.tests.fialed, c: tests}}, checks: [{id: tests, type: tests}]}",
 			"- {id: b, prompt: x, artifact: {schema: {properties: {a: {typ: x}, b: {type: text}}}, verdict: {field: f}}}", "- {id: c, prompt: x, artifact: {schema: nowhere.yaml}}", "- {id: d, prompt: x, artifact: {}}"), []string{
 			`p.yaml:3:33: warning[AP-YAML-301]: unknown key "tpye" in artifact is ignored (did you mean "type"?)`,
-			`p.yaml:3:48: error[AP-YAML-104]: unknown from "reslt" (did you mean "result"? available: file, output, result)`,
+			`p.yaml:3:48: error[AP-YAML-104]: unknown from "reslt" (did you mean "result"? available: file, output, result, or tool:<name>)`,
 			`p.yaml:3:63: error[AP-YAML-101]: schema must be a JSON Schema, or the path of one, not a number`,
 			`p.yaml:3:75: error[AP-YAML-102]: verdict has no field (add field:)`,
 			`p.yaml:3:88: error[AP-YAML-104]: "succes" is no outcome (did you mean "success"? available: budget, error, escalate, fail, reject, retry, skip, success, timeout)`,
@@ -263,7 +263,7 @@ func TestFlowOverrides(t *testing.T) {
 		"required":       {compile.Overrides{Skip: []string{"verify"}}, []string{`--skip: error[AP-YAML-213]: node "verify" cannot be skipped: it is required (remove required from its policy if it may be left out)`}},
 		"required below": {compile.Overrides{Skip: []string{"sub"}}, []string{`--skip: error[AP-YAML-213]: node "sub" cannot be skipped: "inner" inside is required (remove required from its policy if it may be left out)`}},
 		"unknown":        {compile.Overrides{Skip: []string{"verfy", "deep"}}, []string{`--skip: error[AP-YAML-218]: --skip names unknown node "deep" (available: gate, last, plan, sub, verify, work)`, `--skip: error[AP-YAML-218]: --skip names unknown node "verfy" (did you mean "verify"? available: gate, last, plan, sub, verify, work)`}},
-		"steps":          {compile.Overrides{Skip: []string{"plan"}}, []string{`--skip: error[AP-YAML-107]: node "plan" cannot be skipped: "work" takes its steps from it (skip that node, too)`}},
+		"steps":          {compile.Overrides{Skip: []string{"plan"}}, []string{`--skip: error[AP-YAML-107]: node "plan" cannot be skipped: "work" takes its steps from it (skip that node, too, or give the artifact: --artifact plan=FILE)`}},
 		"timeout":        {compile.Overrides{Timeouts: map[string]time.Duration{"dep": time.Second, "last": -time.Second}}, []string{`--timeout: error[AP-YAML-103]: the timeout of node "last" must be more than 0 seconds, not -1 (leave it out for what the files say)`, `--timeout: error[AP-YAML-218]: --timeout names unknown node "dep" (did you mean "deep"? available: deep, gate, inner, last, plan, sub, verify, work)`}},
 		"cycles":         {compile.Overrides{MaxCycles: 11}, []string{`--max-cycles: error[AP-YAML-103]: the limit of cycles must be from 1 to 10, not 11`}},
 	} {

@@ -42,7 +42,7 @@ type hookFile struct {
 func (c *compiler) hooks(m mapping, data []byte, list []authored, asks []approval) []plan.Hook {
 	f := hookFile{c, data, list}
 	written := f.written(m)
-	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], supervision(m, list, asks)...)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.supervision(m, list, asks)...)
 	var all []plan.Hook
 	for _, point := range plan.HookPoints {
 		all = append(all, written[point]...)

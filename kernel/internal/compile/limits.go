@@ -181,10 +181,16 @@ func (m mapping) escalation() *plan.Escalation {
 	if !ok {
 		return nil
 	}
-	notYet := []string{"wait", "timeout", "poll", "on_timeout"}
-	inner.unknown(slices.Concat([]string{"on_limit"}, notYet))
-	inner.notYet(notYet)
-	return &plan.Escalation{OnLimit: oneOf(inner, "on_limit", limitWords)}
+	inner.unknown([]string{"on_limit", "wait", "timeout", "poll", "on_timeout"})
+	e := &plan.Escalation{
+		OnLimit: oneOf(inner, "on_limit", limitWords),
+		Timeout: inner.secondsOr("timeout", "a day"), Poll: inner.secondsOr("poll", "5 seconds"),
+		OnTimeout: oneOf(inner, "on_timeout", limitWords),
+	}
+	if wait := inner.flag("wait"); inner.has("wait") {
+		e.Wait = &wait
+	}
+	return e
 }
 
 // isRequired reads whether every way to the end leads through a node.

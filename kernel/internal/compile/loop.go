@@ -3,6 +3,7 @@ package compile
 import (
 	"cmp"
 	"maps"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -36,12 +37,28 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		Role:        s.role,
 		Artifact:    c.aloneArtifact(s),
 		Commands:    s.commands,
+		Requires:    s.demands.requires,
 	})
 	c.checkNamed(p)
-	if s.approval.asks {
+	c.limitRun(p)
+	c.checkAlone(s)
+	switch {
+	case s.approval.asks:
 		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
+	case slices.Contains(c.Overrides.Iterate, dir.Name):
+		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, c.outside("--iterate"))})
 	}
 	return p
+}
+
+// checkAlone warns of what makes no difference to a stage that runs alone.
+func (c *compiler) checkAlone(s *stage) {
+	if s.demands.skipWhen != "" && !c.looking {
+		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
+	}
+	if at := c.outside("--supervised"); c.Overrides.Supervised {
+		at.Warnf(at.at, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
+	}
 }
 
 // loopTermination is the stage's termination with the command's maximum. check_before, which only

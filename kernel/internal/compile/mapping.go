@@ -178,15 +178,6 @@ func (m mapping) unknown(known []string) {
 	}
 }
 
-// notYet reports the keys that a later version will run.
-func (m mapping) notYet(keys []string) {
-	for _, e := range m.node.Entries {
-		if slices.Contains(keys, e.Key) {
-			m.Errorf(e.KeyPos, diagnostic.CodeNotYet, "remove the key", "%s in %s is not supported yet", e.Key, m.what)
-		}
-	}
-}
-
 // noEffect warns of keys that are read by nobody.
 func (m mapping) noEffect(keys ...string) {
 	for _, e := range m.node.Entries {

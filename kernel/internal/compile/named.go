@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -29,6 +30,25 @@ func (c *compiler) checkNamed(p *plan.Plan) {
 		}
 		c.checkSkip(p, &p.Nodes[i])
 	}
+	for _, said := range []struct {
+		flag string
+		ids  []string
+	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
+		for _, id := range said.ids {
+			if id != "" {
+				c.checkName(said.flag, id, own)
+			}
+		}
+	}
+	c.checkNumbers(all)
+	c.checkArtifacts()
+}
+
+// checkNumbers checks limits; all are the ids of nodes that may have one.
+func (c *compiler) checkNumbers(all []string) {
+	if d := c.Overrides.Timeout; d < 0 {
+		c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+	}
 	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
 		c.checkName("--timeout", id, all)
 		if d := c.Overrides.Timeouts[id]; d <= 0 {
@@ -37,6 +57,19 @@ func (c *compiler) checkNamed(p *plan.Plan) {
 	}
 	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
 		c.outside("--max-cycles").errorf(diagnostic.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+	}
+}
+
+// checkArtifacts checks the names of the files that the run is given.
+func (c *compiler) checkArtifacts() {
+	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
+		at := c.outside("--artifact")
+		switch {
+		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
+			at.errorf(diagnostic.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "%q is no name of an artifact", name)
+		case c.Overrides.Artifacts[name] == "":
+			at.errorf(diagnostic.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
+		}
 	}
 }
 
@@ -60,8 +93,9 @@ func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
 		at.errorf(diagnostic.CodeConflict, "remove the edge, or lead it forward", "node %q cannot be skipped: its edge for skip leads to %q, and from there it would be skipped again", n.ID, r.Edge.To)
 	}
 	for i := range p.Nodes {
-		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
-			at.errorf(diagnostic.CodeConflict, "skip that node, too", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+		given := c.Overrides.Artifacts[n.ID] != ""
+		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !given && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
+			at.errorf(diagnostic.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
 		}
 	}
 }

@@ -18,7 +18,6 @@ var (
 		"require_human_approval",
 		"artifact", "requires", "skip_when", "steps", "checks", "transitions",
 	}
-	nodeNotYet = []string{"requires", "skip_when"}
 	// takenForBoolean are what becomes of the key on, which other dialects have for transitions.
 	takenForBoolean = []string{"on", "true"}
 )
@@ -84,7 +83,6 @@ func (a authored) common() {
 			a.Warnf(at, diagnostic.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.what)
 		}
 	}
-	a.notYet(nodeNotYet)
 	a.checkID()
 }
 
@@ -120,37 +118,38 @@ func (c *compiler) stageNode(a authored, s scope, defaults settings) (*plan.Node
 	if !ok {
 		return nil, own.approval
 	}
-	node.Provider = c.provider(own, stage, defaults)
+	node.Provider = c.provider(own, stage.settings, defaults)
+	a.demands(c.text).over(stage.demands).set(node)
 	return node, own.approval.or(stage.approval)
 }
 
 // work gives the node what it does, and returns what the node and its stage say. It returns false,
 // having said why, if there is no usable stage.
-func (c *compiler) work(node *plan.Node, a authored) (own, stage settings, ok bool) {
+func (c *compiler) work(node *plan.Node, a authored) (own settings, s stage, ok bool) {
 	own = a.settings()
 	r := a.runs()
 	st, usable := c.stageOf(a)
 	if !usable {
-		return own, stage, false
+		return own, s, false
 	}
-	promised := a.artifact(c.besidePipeline)
 	if st != nil {
-		stage, node.Role = st.settings, st.role
-		promised = promised.over(st.artifact)
+		s = *st
 	}
+	promised := a.artifact(c.besidePipeline).over(s.artifact)
+	node.Role = s.role
 	node.Checks = c.checks(a)
 	node.Artifact = promised.Artifact
 	promised.checkFields(node.Checks)
-	node.Termination = mergeTermination(stage.termination, own.termination, r)
-	node.Description = cmp.Or(own.description, stage.description)
-	node.Context = cmp.Or(own.context, stage.context)
-	node.OutputPath = cmp.Or(own.outputPath, stage.outputPath)
-	node.Delay = cmp.Or(own.delay, stage.delay, c.Defaults.Delay)
-	node.Guardrails = cmp.Or(own.guardrails, stage.guardrails)
-	c.checkTermination(node.Termination, stage.termination, own.termination)
-	a.checkMeasured(node, stage.termination, own.termination)
+	node.Termination = mergeTermination(s.termination, own.termination, r)
+	node.Description = cmp.Or(own.description, s.description)
+	node.Context = cmp.Or(own.context, s.context)
+	node.OutputPath = cmp.Or(own.outputPath, s.outputPath)
+	node.Delay = cmp.Or(own.delay, s.delay, c.Defaults.Delay)
+	node.Guardrails = cmp.Or(own.guardrails, s.guardrails)
+	c.checkTermination(node.Termination, s.termination, own.termination)
+	a.checkMeasured(node, s.termination, own.termination)
 	c.setPrompt(node, a, st)
-	return own, stage, true
+	return own, s, true
 }
 
 func (a authored) checkID() {

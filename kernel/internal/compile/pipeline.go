@@ -14,8 +14,7 @@ var (
 		"name", "description", "inputs", "commands", "defaults", "nodes", "stages", "guardrails", "policy", "tmux",
 		"hooks", "supervised", "exit_after",
 	}
-	pipelineNotYet = []string{"exit_after"}
-	defaultsKeys   = []string{"provider", "model"}
+	defaultsKeys = []string{"provider", "model"}
 )
 
 // pipeline compiles the bytes of the pipeline file that the request names.
@@ -29,9 +28,17 @@ func (c *compiler) outermost(file string, data []byte) *plan.Plan {
 	if p != nil {
 		p.Pipeline.Commands = c.commands(p.Pipeline.Commands)
 		c.fillCommands(p)
+		c.limitRun(p)
 	}
 	c.checkReach()
 	return p
+}
+
+// limitRun puts the time that the command line gives to the run over what the file says.
+func (c *compiler) limitRun(p *plan.Plan) {
+	if d := c.Overrides.Timeout; d > 0 {
+		p.Pipeline.Guardrails = &plan.Guardrails{MaxRuntimeSeconds: d.Seconds(), At: "--timeout"}
+	}
 }
 
 // commands are those of the settings with the pipeline's over them, nil for none.
@@ -47,19 +54,19 @@ func (c *compiler) commands(pipeline map[string]string) map[string]string {
 // file compiles the bytes of a pipeline file. more are initial inputs beside its own. It returns nil,
 // having said why, where there is nothing to compile.
 func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
-	outer := c.pipelineDir
-	c.pipelineDir, c.open = folderOf(file), append(c.open, opened{realPath(file), c.display(file)})
-	defer func() { c.pipelineDir, c.open = outer, c.open[:len(c.open)-1] }()
+	outer, outerText := c.pipelineDir, c.text
+	c.pipelineDir, c.text, c.open = folderOf(file), data, append(c.open, opened{realPath(file), c.display(file)})
+	defer func() { c.pipelineDir, c.text, c.open = outer, outerText, c.open[:len(c.open)-1] }()
 	p := c.head(c.display(file), data)
 	m, ok := parse(c.document(p.Source.Path), data)
 	if !ok {
 		return nil
 	}
 	m.unknown(pipelineKeys)
-	m.notYet(pipelineNotYet)
 	p.Pipeline.Name = m.required("name")
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
+	p.Pipeline.ExitAfter, _ = m.text("exit_after")
 	p.Pipeline.Policy = m.policy(ofPipeline)
 	outerMode := c.mode
 	defer func() { c.mode = outerMode }()

@@ -12,7 +12,7 @@ var (
 	stageKeys = []string{
 		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"require_human_approval", "artifact", "role",
+		"require_human_approval", "artifact", "role", "requires", "skip_when",
 	}
 	stageNoEffect = []string{"output_parse", "items"}
 )
@@ -42,6 +42,7 @@ type stage struct {
 	commands    map[string]string
 	role        string
 	artifact    artifact
+	demands     demands
 	checkBefore bool
 	noTmux      bool
 	data        []byte
@@ -78,6 +79,7 @@ func newStage(dir StageDir, m mapping, data []byte) *stage {
 	prompt, at := m.text("prompt")
 	s.prompt, s.promptAt = prompt, m.place(at)
 	s.checkBefore = m.flag("check_before")
+	s.demands = m.demands(data)
 	s.role, _ = m.text("role")
 	if wrong := validName(s.role); s.role != "" && wrong != "" {
 		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)

@@ -1,7 +1,9 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -28,16 +30,29 @@ func (a approval) or(b approval) approval {
 }
 
 // supervision are the hooks that supervised of the pipeline and require_human_approval of its nodes stand
-// for: one for each node that a person is asked about.
-func supervision(m mapping, list []authored, asks []approval) []plan.Hook {
+// for, and what the command line says like them: one for each node that a person is asked about. The last node, which
+// supervised does not ask about, is that after which the pipeline is complete.
+func (c *compiler) supervision(m mapping, list []authored, asks []approval) []plan.Hook {
 	supervised, at := m.flag("supervised"), m.place(m.get("supervised"))
+	exit, _ := m.text("exit_after")
+	outermost := len(c.open) == 1
+	if outermost {
+		exit = cmp.Or(c.Overrides.ExitAfter, exit)
+	}
+	if outermost && c.Overrides.Supervised && !supervised {
+		supervised, at = true, c.outside("--supervised")
+	}
 	if supervised && len(list) == 1 {
-		m.Warnf(at.at, diagnostic.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
+		at.Warnf(at.at, diagnostic.CodeNoEffect, "write require_human_approval: true on the node", "supervised has no effect on a pipeline of one node: it asks after every node but the last")
+	}
+	last := len(list) - 1
+	if i := slices.IndexFunc(list, func(a authored) bool { return a.id == exit && exit != "" }); i >= 0 {
+		last = i
 	}
 	var hooks []plan.Hook
 	for i, a := range list {
 		own := asks[i]
-		watched := supervised && i < len(list)-1
+		watched := supervised && i != last
 		if watched && own.said && !own.asks {
 			own.at.Warnf(own.at.at, diagnostic.CodeNoEffect, "", "%s is asked about all the same: the pipeline is supervised", a.what)
 		}
@@ -45,6 +60,8 @@ func supervision(m mapping, list []authored, asks []approval) []plan.Hook {
 		case a.id == "":
 		case own.asks:
 			hooks = append(hooks, question(a.id, own.at))
+		case outermost && slices.Contains(c.Overrides.Iterate, a.id):
+			hooks = append(hooks, question(a.id, c.outside("--iterate")))
 		case watched:
 			hooks = append(hooks, question(a.id, at))
 		}

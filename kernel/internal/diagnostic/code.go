@@ -26,7 +26,6 @@ const (
 	CodeIdentifier Code = "AP-YAML-105" // an id that cannot be a directory name
 	CodeRepeated   Code = "AP-YAML-106" // an id twice
 	CodeConflict   Code = "AP-YAML-107" // keys that exclude each other
-	CodeNotYet     Code = "AP-YAML-108" // a key that this version does not run
 )
 
 // 2xx: names of other things.
