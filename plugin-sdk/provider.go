@@ -52,7 +52,8 @@ type ExecuteRequest struct {
 	WorkDir string
 	// Environment is added to the plugin's own environment for the agent.
 	Environment map[string]string
-	// Paths are the files that the agent may be told to write. Providers write none of them.
+	// Paths are the files that the agent may be told to write. Providers write none of them, unless they are what
+	// does the work, as those that run commands: then the result and the artifact are theirs.
 	Paths Paths
 	// Timeout is the time for the whole attempt, IdleTimeout the longest silence of the agent; zero
 	// means none. The kernel has deadlines of its own besides.

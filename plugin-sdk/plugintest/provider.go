@@ -29,6 +29,9 @@ type Case struct {
 	Model       string
 	Config      json.RawMessage
 	Environment map[string]string
+	// Run and Input are for a provider that runs commands.
+	Run   string
+	Input json.RawMessage
 }
 
 // ProviderConfig says how to provoke what the suite wants to see of a provider.
@@ -245,6 +248,8 @@ func (c Case) request(t *testing.T) sdk.ExecuteRequest {
 		Config:      c.Config,
 		WorkDir:     dir,
 		Environment: c.Environment,
+		Run:         c.Run,
+		Input:       c.Input,
 		Grace:       time.Second,
 		Paths: sdk.Paths{
 			Context:  filepath.Join(attempt, "context.json"),

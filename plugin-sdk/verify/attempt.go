@@ -48,6 +48,7 @@ func (t *trial) request(a Attempt) (sdk.ExecuteRequest, error) {
 		Key: fmt.Sprintf("attempt:1/v1/r1//i%d#1", n), Epoch: 1,
 		Session: "verify", Node: "node", Stage: "stage", Iteration: 1, Attempt: 1, Visit: 1,
 		Purpose: sdk.PurposeWork, Prompt: a.Prompt, Model: a.Model, Config: a.Config, Environment: maps.Clone(a.Environment),
+		Run: a.Run, Input: a.Input,
 		WorkDir: work, Grace: attemptGrace,
 		Paths: sdk.Paths{
 			Context: filepath.Join(dir, "context.json"), Status: filepath.Join(dir, "status.json"),

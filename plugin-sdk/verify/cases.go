@@ -29,6 +29,9 @@ type Attempt struct {
 	Model       string            `json:"model,omitempty"`
 	Config      json.RawMessage   `json:"config,omitempty"` // an object
 	Environment map[string]string `json:"environment,omitempty"`
+	// Run and Input, an object, are for a provider that runs commands.
+	Run   string          `json:"run,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
 }
 
 // ProviderCases are a provider's cases. A nil case makes its rows not applicable.

@@ -1,4 +1,4 @@
-// Command agent-plugin-hooks serves the hook actions "webhook", "script" and "check".
+// Command agent-plugin-hooks serves the hook actions "webhook", "script" and "check", and the provider "command".
 package main
 
 import (

@@ -63,6 +63,15 @@ func TestCheckConforms(t *testing.T) {
 	})
 }
 
+func TestWrappedConforms(t *testing.T) {
+	plugintest.Provider(t, plugintest.ProviderConfig{
+		New:    func(testing.TB) sdk.Provider { return NewWrapped() },
+		Normal: plugintest.Case{Run: "cat", Input: json.RawMessage(`{"a": 1}`)},
+		Slow:   plugintest.Case{Run: "echo begun; sleep 600 & wait"},
+		Large:  plugintest.Case{Run: `printf '{"a": "'; head -c 5000000 /dev/zero | tr '\0' x; printf '"}'`},
+	})
+}
+
 // The schemas are written by hand; this holds them to the structs that read the configurations.
 func TestSchemasNameWhatIsRead(t *testing.T) {
 	for name, is := range map[string]struct {

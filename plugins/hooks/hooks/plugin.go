@@ -11,7 +11,11 @@ import (
 
 // Plugin is the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
-	return sdk.Plugin{Name: "hooks", Version: version, HookActions: []sdk.HookAction{NewCheck(), NewScript(), NewWebhook()}}
+	return sdk.Plugin{
+		Name: "hooks", Version: version,
+		Providers:   []sdk.Provider{NewWrapped()},
+		HookActions: []sdk.HookAction{NewCheck(), NewScript(), NewWebhook()},
+	}
 }
 
 // maxContext is the longest text that an action hands on as context, in bytes.

@@ -1,0 +1,129 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Wrapped is the provider command: it runs the command of a node that wraps one, and asks no model. Use [NewWrapped].
+// It is safe for concurrent use.
+type Wrapped struct{ environ func() []string }
+
+// NewWrapped returns the provider. Its commands get the process's environment.
+func NewWrapped() *Wrapped { return &Wrapped{os.Environ} }
+
+// Describe implements [sdk.Provider].
+func (w *Wrapped) Describe() sdk.Component {
+	return sdk.Component{
+		Name:        "command",
+		Summary:     "runs the command that a node wraps; asks no model",
+		Concurrency: sdk.ConcurrencySafe,
+		Provider:    &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
+		Needs:       &sdk.Needs{Commands: true},
+	}
+}
+
+// tempFail is EX_TEMPFAIL of sysexits.h: what failed now may work later.
+const tempFail = 75
+
+// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command ends well with
+// exit code 0 and one JSON object on its standard output, which becomes the artifact; the result is written beside it,
+// as an agent would. Any other end is a failure; [tempFail] says that trying again can help.
+func (w *Wrapped) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Run == "" {
+		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: there is nothing to run").
+			WithHint("this provider runs what a node wraps, wraps: {run: …}; a prompt is for another one")
+	}
+	printed := &stdout{}
+	end, err := cliagent.Run(ctx, cliagent.Command{
+		Name: "the command", Path: shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), told(req)),
+		Stdin: string(input(req)), Line: printed.line, Exchange: x,
+		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace, GroupTerm: true,
+	})
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	result := sdk.ExecuteResult{Output: printed.shown(), ExitCode: end.ExitCode, Duration: end.Duration, Usage: nothing()}
+	if end.Interrupted() {
+		result.Outcome = sdk.OutcomeInfrastructure
+		return result, end.Failure()
+	}
+	outputs, failed := outputsOf(end, printed)
+	if failed == nil {
+		failed = handOver(req.Paths, outputs)
+	}
+	if failed != nil {
+		result.Outcome, result.Error = sdk.OutcomeFailed, failed
+		return result, nil
+	}
+	result.Outcome = sdk.OutcomeSucceeded
+	return result, nil
+}
+
+// input is what the command reads: an object in any case.
+func input(req sdk.ExecuteRequest) []byte {
+	if len(req.Input) == 0 {
+		return []byte("{}\n")
+	}
+	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
+}
+
+// nothing is what a command uses of any model, so that its ceiling of cost is charged with that.
+func nothing() *sdk.Usage {
+	return &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
+}
+
+// told are the variables that a command is given, beside those of the attempt.
+func told(req sdk.ExecuteRequest) map[string]string {
+	vars := map[string]string{
+		prefix + "SESSION": req.Session, prefix + "NODE": req.Node, prefix + "STAGE": req.Stage, prefix + "ITERATION": strconv.Itoa(req.Iteration),
+		prefix + "ATTEMPT": strconv.Itoa(req.Attempt), prefix + "ATTEMPT_KEY": req.Key,
+	}
+	maps.Copy(vars, req.Environment)
+	return vars
+}
+
+// outputsOf are the outputs of a command that ended by itself, or why it failed.
+func outputsOf(end cliagent.End, printed *stdout) (json.RawMessage, *failure.Error) {
+	switch {
+	case end.ExitCode == tempFail:
+		f := failure.New(failure.ProviderFailed, "the command exited with code %d: it may work later", tempFail).WithDetail(end.Stderr)
+		f.Retryable = true
+		return nil, f.WithHint("its last words say what it waits for")
+	case !end.Clean():
+		f := failure.New(failure.ProviderFailed, "%s", end.Failure().Message).WithDetail(end.Stderr)
+		f.Retryable = false
+		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; exit code %d says that trying again can help", tempFail)
+	}
+	outputs, wrong := printed.object()
+	if wrong == "" {
+		return outputs, nil
+	}
+	f := failure.New(failure.ResultInvalid, "the command %s", wrong).WithDetail(end.Stderr)
+	f.Retryable = false
+	return nil, f.WithHint("it has to print its outputs as one JSON object, alone or as its last line, {} for none; what is for people goes to stderr")
+}
+
+// ended is the result of a command that ended well; its artifact lies beside it.
+const ended = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
+
+// handOver leaves what an agent would leave: its artifact, and its result.
+func handOver(to sdk.Paths, outputs json.RawMessage) *failure.Error {
+	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(ended)} {
+		if path == "" { // nobody reads it
+			continue
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return failure.From(fmt.Errorf("keep the outputs of the command: %w", err))
+		}
+	}
+	return nil
+}
