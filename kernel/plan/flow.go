@@ -133,6 +133,9 @@ type Wraps struct {
 	// Run is a command of the pipeline's author, for a shell: it is given the inputs as a JSON object on its standard
 	// input, and prints the outputs as one. "" where a pipeline is wrapped.
 	Run string `json:"run,omitempty"`
+	// Dir is the folder of the stage that says Run, with the scripts that it may have, from the project's root; "" where
+	// the node itself says it.
+	Dir string `json:"dir,omitempty"`
 	// Inputs are fields of the input artifact by the names that what is wrapped has for them; empty: all, as they are.
 	// The field user_request is the request of the run where the artifact has no such field.
 	Inputs map[string]string `json:"input_mapping,omitempty"`
@@ -141,6 +144,12 @@ type Wraps struct {
 	// Defaults are inputs where the artifact has none, by the names of what is wrapped.
 	Defaults map[string]json.RawMessage `json:"defaults,omitempty"`
 }
+
+// ProviderCommand is the provider by which the commands of nodes are run.
+const ProviderCommand = "command"
+
+// WrapsCommand reports whether the node is a command.
+func (n *Node) WrapsCommand() bool { return n.Wraps != nil && n.Wraps.Run != "" }
 
 // Verdict maps the value of an artifact's field to an outcome.
 type Verdict struct {

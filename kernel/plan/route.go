@@ -133,6 +133,12 @@ func (n *Node) NeedsInput() bool {
 	return len(n.Requires) > 0 || n.SkipWhen != "" || n.Wraps != nil || n.Plan != nil && n.Plan.UsesArtifacts()
 }
 
+// MakesArtifact reports whether the node has an artifact once it has ended well: of its own, or what it wraps or embeds
+// hands out.
+func (n *Node) MakesArtifact() bool {
+	return n.Artifact != nil || n.Wraps != nil || n.Plan != nil && slices.ContainsFunc(n.Plan.Nodes, func(in Node) bool { return in.MakesArtifact() })
+}
+
 // UsesArtifacts reports whether a node of the plan, or of one that is embedded in it, makes an artifact or looks at one.
 func (p *Plan) UsesArtifacts() bool {
 	for i := range p.Nodes {

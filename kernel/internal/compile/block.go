@@ -81,6 +81,7 @@ func (c *compiler) blockProviders(b *block, s scope) {
 			p.nameAt.errorf(diagnostic.CodeProvider, c.missing(sdk.KindProvider, p.Name, c.Catalog.Providers()), "unknown provider: %s", plainly(p.Name))
 		}
 		c.checkMode(p.Name, p.nameAt)
+		checkPrompts(p.Name, p.nameAt)
 		b.checkBranch(p, first)
 		b.providers = append(b.providers, p.BlockProvider)
 	}
@@ -162,6 +163,9 @@ func (c *compiler) blockStage(a authored, s scope) *plan.Node {
 	a.refuse("pipeline", "make it a node of its own", "a block runs stages only")
 	a.refuse("transitions", "say them on the block", "edges lead from node to node")
 	a.refuse("steps", "make it a node of its own", "a block runs its stages as they are listed")
+	if c.refuseWrapping(a) {
+		return nil
+	}
 	node := &plan.Node{ID: a.id, Kind: plan.KindStage, Inputs: a.inputs(s), Policy: a.policy(ofStage)}
 	if !a.has("stage", "loop", "prompt") {
 		if !a.has("parallel", "pipeline") {
@@ -179,10 +183,10 @@ func (c *compiler) blockStage(a authored, s scope) *plan.Node {
 	return node
 }
 
-// refuse reports a key that a stage of a block cannot have.
-func (a authored) refuse(key, hint, why string) {
-	if a.has(key) {
-		a.Errorf(a.key(key), diagnostic.CodeConflict, hint, "%s cannot have %s: %s", a.what, key, why)
+// refuse reports a key that something cannot have, such as a stage of a block.
+func (m mapping) refuse(key, hint, why string) {
+	if m.has(key) {
+		m.Errorf(m.key(key), diagnostic.CodeConflict, hint, "%s cannot have %s: %s", m.what, key, why)
 	}
 }
 

@@ -16,6 +16,7 @@ var providerFacts = map[string]struct{ name, model string }{
 	"codex":       {"codex", "gpt-5.2-codex"},
 	"openai":      {"codex", "gpt-5.2-codex"},
 	"mock":        {"mock", ""},
+	"command":     {"command", ""},
 }
 
 func (catalog) Provider(name string) (canonical, model string, ok bool) {
@@ -24,7 +25,7 @@ func (catalog) Provider(name string) (canonical, model string, ok bool) {
 }
 
 func (catalog) Locality(name string) sdk.Locality {
-	if name == "mock" {
+	if name == "mock" || name == "command" {
 		return sdk.LocalityLocal
 	}
 	return sdk.LocalityRemote

@@ -89,17 +89,19 @@ func plainCheck(e yamltree.Entry) yamltree.Entry {
 
 var commandName = regexp.MustCompile(`\$\{COMMANDS\.([^}]*)\}`)
 
-// fillCommands replaces the commands in the checks of all nodes of the plan, now that all that says them is known. An
-// embedded plan is the same wherever its file is embedded, its commands are not: one with checks is copied.
+// fillCommands replaces the commands in the checks of all nodes of the plan, and in what they wrap, now that all that says them is known. An
+// embedded plan is the same wherever its file is embedded, its commands are not: one that names any is copied.
 func (c *compiler) fillCommands(root *plan.Plan) {
 	c.fillIn(root, root, "")
 }
 
 func (c *compiler) fillIn(root, p *plan.Plan, outer string) {
 	fill := func(n *plan.Node) {
-		if len(n.Checks) > 0 {
-			n.Checks = c.filled(n, root.CommandsOf(&plan.Node{Path: outer + n.Path, Commands: n.Commands}))
+		if !hasCommands(*n) {
+			return
 		}
+		commands := root.CommandsOf(&plan.Node{Path: outer + n.Path, Commands: n.Commands})
+		n.Checks, n.Wraps = c.filled(n, commands), c.filledWraps(n.Wraps, commands)
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -107,17 +109,20 @@ func (c *compiler) fillIn(root, p *plan.Plan, outer string) {
 		for j := range n.Stages {
 			fill(&n.Stages[j])
 		}
-		if n.Plan != nil && hasChecks(n.Plan) {
+		if n.Plan != nil && holdsCommands(n.Plan) {
 			n.Plan = copied(n.Plan)
 			c.fillIn(root, n.Plan, outer+n.Path+".")
 		}
 	}
 }
 
-// hasChecks reports whether a node of the plan, or of those that it embeds, has checks.
-func hasChecks(p *plan.Plan) bool {
+// hasCommands reports whether a node has texts in which commands may be named.
+func hasCommands(n plan.Node) bool { return len(n.Checks) > 0 || n.Wraps != nil && n.Wraps.Run != "" }
+
+// holdsCommands reports whether a node of the plan, or of those that it embeds, has such texts.
+func holdsCommands(p *plan.Plan) bool {
 	for n := range p.All() {
-		if len(n.Checks) > 0 || slices.ContainsFunc(n.Stages, func(s plan.Node) bool { return len(s.Checks) > 0 }) {
+		if hasCommands(*n) || slices.ContainsFunc(n.Stages, hasCommands) {
 			return true
 		}
 	}
@@ -163,6 +168,16 @@ func (c *compiler) filled(n *plan.Node, commands map[string]string) []plan.Check
 		}
 	}
 	return checks
+}
+
+// filledWraps is what a node wraps, with its commands in it; nil for nothing.
+func (c *compiler) filledWraps(w *plan.Wraps, commands map[string]string) *plan.Wraps {
+	if w == nil || w.Run == "" {
+		return w
+	}
+	own := *w
+	own.Run, _ = withCommands(w.Run, commands, c.wrapTexts[w]).(string)
+	return &own
 }
 
 // unnamed is the first command that a check names and that is none, or empty; "" where all are there.

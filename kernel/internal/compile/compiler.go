@@ -28,6 +28,7 @@ type compiler struct {
 	mode        string   // the strictest so far
 
 	checkTexts map[*plan.Check]mapping // as they stand in the file
+	wrapTexts  map[*plan.Wraps]place   // where their commands stand
 
 	done    map[string]*plan.Plan // embedded files by their paths, nil for one without a plan
 	sizes   map[*plan.Plan]int    // numbers of nodes
@@ -37,7 +38,7 @@ type compiler struct {
 }
 
 func newCompiler(req Request) *compiler {
-	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}}
+	return &compiler{Request: req, mode: req.Overrides.Mode, stages: map[StageDir]*stage{}, done: map[string]*plan.Plan{}, sizes: map[*plan.Plan]int{}, checkTexts: map[*plan.Check]mapping{}, wrapTexts: map[*plan.Wraps]place{}}
 }
 
 func (c *compiler) document(name string) document { return document{File: name, List: &c.diagnostics} }
@@ -83,6 +84,11 @@ func (c *compiler) stage(name string, at place) *stage {
 		at.errorf(diagnostic.CodeStage, missing.Hint(), "unknown stage %q", name)
 		return nil
 	}
+	return c.loaded(dir)
+}
+
+// loaded is the stage in a folder, nil for one that cannot be used.
+func (c *compiler) loaded(dir StageDir) *stage {
 	s, known := c.stages[dir]
 	if !known {
 		s = c.load(dir)
@@ -104,6 +110,7 @@ func (c *compiler) load(dir StageDir) *stage {
 		return nil
 	}
 	s := newStage(dir, m, data)
+	s.checkWraps()
 	s.artifact = m.artifact(c.besideStage(dir))
 	return s
 }

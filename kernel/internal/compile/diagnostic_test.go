@@ -121,7 +121,7 @@ func TestDiagnostics(t *testing.T) {
 		"what a node is": {
 			yaml: "name: a\nnodes:\n- {id: a}\n- {id: b, stage: tick, pipeline: other}\n- {id: c, prompt: x, parallel: {}}\n- {id: d, pipeline: other, parallel: {}}\n- {id: e, stage: ../tick}\n- {id: f, parallel: [a]}\n- {id: g, pipeline: {a: b}}\n",
 			want: []string{
-				`p.yaml:3:3: error[AP-YAML-102]: node "a" has neither stage nor prompt (add stage:, prompt:, parallel: or pipeline:)`,
+				`p.yaml:3:3: error[AP-YAML-102]: node "a" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
 				`p.yaml:4:24: error[AP-YAML-107]: node "b" cannot have pipeline beside stage or prompt (make two nodes of it)`,
 				`p.yaml:5:22: error[AP-YAML-107]: node "c" cannot have parallel beside stage or prompt (make two nodes of it)`,
 				`p.yaml:6:11: error[AP-YAML-107]: node "d" cannot have pipeline beside parallel (make two nodes of it)`,

@@ -33,22 +33,31 @@ func (c *compiler) embed(a authored, s scope) *plan.Node {
 	for _, key := range []string{"artifact", "checks", "steps"} {
 		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
 	}
-	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
-	a.demands(c.text).set(node)
-	node.Description, _ = a.text("description")
-	if n, at := a.count("runs"); at.Node != nil {
-		node.Runs = n
-		if n > 1 && len(c.open) > 1 {
-			a.place(at).errorf(diagnostic.CodeCircle, "let the outer one have the runs",
-				"a pipeline that is itself within one cannot have %d runs: only the outermost can repeat", n)
-		}
-	}
 	name, at := a.text("pipeline")
 	if at.Node == nil {
 		return nil
 	}
+	wants, node := a.demands(c.text), c.pipelineNode(a, s, name, a.place(at))
+	if node != nil {
+		wants.set(node)
+	}
+	return node
+}
+
+// pipelineNode is a node that stands for the pipeline with the name, which is said at a place; nil, having said why, if
+// there is no usable one.
+func (c *compiler) pipelineNode(a authored, s scope, name string, at place) *plan.Node {
+	node := &plan.Node{ID: a.id, Kind: plan.KindPipeline, Runs: 1, Inputs: a.inputs(s), Policy: a.policy(ofNode), Guardrails: a.guardrails()}
+	node.Description, _ = a.text("description")
+	if n, said := a.count("runs"); said.Node != nil {
+		node.Runs = n
+		if n > 1 && len(c.open) > 1 {
+			a.place(said).errorf(diagnostic.CodeCircle, "let the outer one have the runs",
+				"a pipeline that is itself within one cannot have %d runs: only the outermost can repeat", n)
+		}
+	}
 	node.Ref = name
-	if node.Plan = c.embedded(name, a.place(at)); node.Plan == nil {
+	if node.Plan = c.embedded(name, at); node.Plan == nil {
 		return nil
 	}
 	return node

@@ -45,7 +45,7 @@ func (m mapping) warnNever(at value, point plan.HookPoint, a authored) {
 	switch {
 	case atProvider(point) && !a.has("parallel"):
 		m.Warnf(at.Pos, diagnostic.CodeNoEffect, "", "%s is not called for node %q, which is no parallel block", point, a.id)
-	case !atStage(point) && a.has("pipeline"):
+	case !atStage(point) && a.runsPipeline():
 		m.Warnf(at.Pos, diagnostic.CodeNoEffect, "write the hook in that pipeline", "%s is not called for node %q, which runs a pipeline", point, a.id)
 	}
 }

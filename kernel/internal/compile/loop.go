@@ -16,6 +16,9 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 		return nil
 	}
 	c.alone = true
+	if s.wraps.said() {
+		return c.wrapAlone(s)
+	}
 	p := c.head(s.File, s.data)
 	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
 	p.Pipeline.Commands = c.commands(nil)

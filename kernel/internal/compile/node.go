@@ -16,7 +16,7 @@ var (
 		"min_iterations", "inputs", "provider", "model", "context", "description", "delay", "output_path", "guardrails",
 		"policy", "tmux",
 		"require_human_approval",
-		"artifact", "requires", "skip_when", "steps", "checks", "transitions",
+		"artifact", "requires", "skip_when", "steps", "checks", "transitions", "wraps",
 	}
 	// takenForBoolean are what becomes of the key on, which other dialects have for transitions.
 	takenForBoolean = []string{"on", "true"}
@@ -63,6 +63,12 @@ func checkRepeated(list []authored) {
 // where there is nothing to compile.
 func (c *compiler) node(a authored, s scope, defaults settings) (*plan.Node, approval) {
 	a.common()
+	if w, st, wraps := c.wrapped(a); wraps {
+		return c.wrap(a, s, w, st)
+	}
+	if a.has("wraps") { // of the wrong type
+		return nil, approval{}
+	}
 	switch a.kind() {
 	case plan.KindStage:
 		return c.stageNode(a, s, defaults)
@@ -102,7 +108,7 @@ func (a authored) kind() plan.Kind {
 	case nested.Node != nil:
 		return plan.KindPipeline
 	default:
-		a.nothing("add stage:, prompt:, parallel: or pipeline:")
+		a.nothing("add stage:, prompt:, parallel:, pipeline: or wraps:")
 	}
 	return ""
 }

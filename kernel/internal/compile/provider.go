@@ -28,6 +28,7 @@ func (c *compiler) provider(node, stage, defaults settings) *plan.Provider {
 	switch {
 	case ok:
 		c.checkMode(name, chosen.at)
+		checkPrompts(name, chosen.at)
 		p := &plan.Provider{Type: name, Model: cmp.Or(chosen.model, model)}
 		if c.alone && name != chosen.provider {
 			p.Alias = chosen.provider

@@ -12,7 +12,7 @@ var (
 	stageKeys = []string{
 		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"require_human_approval", "artifact", "role", "requires", "skip_when",
+		"require_human_approval", "artifact", "role", "requires", "skip_when", "wraps",
 	}
 	stageNoEffect = []string{"output_parse", "items"}
 )
@@ -43,6 +43,7 @@ type stage struct {
 	role        string
 	artifact    artifact
 	demands     demands
+	wraps       wraps
 	checkBefore bool
 	noTmux      bool
 	data        []byte
@@ -80,6 +81,9 @@ func newStage(dir StageDir, m mapping, data []byte) *stage {
 	s.prompt, s.promptAt = prompt, m.place(at)
 	s.checkBefore = m.flag("check_before")
 	s.demands = m.demands(data)
+	if s.wraps = m.wraps(); s.wraps.run != "" {
+		s.wraps.dir = dir
+	}
 	s.role, _ = m.text("role")
 	if wrong := validName(s.role); s.role != "" && wrong != "" {
 		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)

@@ -54,7 +54,7 @@ func (f *flow) checkSteps() {
 			at.errorf(diagnostic.CodeSteps, didYouMean(from, f.withArtifact(i)), "steps.from names unknown node %q", from)
 		case source >= i:
 			at.errorf(diagnostic.CodeSteps, "move that node up, or take the steps of an earlier one", "steps.from names %q, which does not run before this node", from)
-		case f.nodes[source] != nil && f.nodes[source].Artifact == nil:
+		case f.nodes[source] != nil && !f.nodes[source].MakesArtifact():
 			at.errorf(diagnostic.CodeSteps, "give that node an artifact", "steps.from names %q, which has no artifact", from)
 		}
 	}
@@ -64,7 +64,7 @@ func (f *flow) checkSteps() {
 func (f *flow) withArtifact(i int) []string {
 	var ids []string
 	for _, n := range f.nodes[:i] {
-		if n != nil && n.Artifact != nil {
+		if n != nil && n.MakesArtifact() {
 			ids = append(ids, n.ID)
 		}
 	}
