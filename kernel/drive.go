@@ -108,6 +108,7 @@ func (s *session) happened(e event.Event, st state.State) {
 	for _, warning := range budgetWarnings(s.plan, e, st) {
 		s.note(event.New(event.BudgetWarning, e.Cursor, "", warning))
 	}
+	s.tellArtifacts(e, st)
 	switch e.Type {
 	case event.NodeComplete:
 		s.derive(e, st)

@@ -57,6 +57,7 @@ type session struct {
 	configs   userConfigs // of the user, by provider, as they are now
 	callbacks []callback
 	resuming  []func(*HookContext, string) HookResult
+	phases    phases
 	reached   []event.Event // timers of guardrails that have run out, not told yet; used by the run's goroutine
 	waits     bool          // somebody is there to be asked
 	sandbox   *plan.Sandbox // the word of whoever resumed it
@@ -247,7 +248,7 @@ func (s *session) vacate() {
 
 // follow begins the views of a session that follows a plan; past are the events that the journal holds already.
 func (s *session) follow(past []event.Event) {
-	s.view, s.account = view.New(s.dir, s.plan, past), account.New(s.plan, past)
+	s.view, s.account, s.phases = view.New(s.dir, s.plan, past), account.New(s.plan, past), phases{}
 }
 
 // marker names the session in the environment of everything it starts.

@@ -195,7 +195,11 @@ func writeWork(to io.Writer, indent string, w kernel.Work, maxTokens int64, maxU
 	row("Tokens", tokensText(w.Tokens(), maxTokens, w.UnknownTokens))
 	row("Cost", costText(w.Usage.CostUSD, maxUSD, w.UnknownCost))
 	row("Attempts", fmt.Sprintf("%d in %s", w.Attempts, plural(w.Iterations, "iteration")))
-	row("Retries", fmt.Sprintf("%d, stage retries: %d", w.Retries, w.StageRetries))
+	retries := fmt.Sprintf("%d, stage retries: %d", w.Retries, w.StageRetries)
+	if w.Heals > 0 {
+		retries += fmt.Sprintf(", heals: %d", w.Heals)
+	}
+	row("Retries", retries)
 }
 
 // stepsText is "5/7, 1 failed, 1 blocked".

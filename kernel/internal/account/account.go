@@ -62,6 +62,7 @@ type Work struct {
 	Attempts     int `json:"attempts"`      // that ended, those of steps too
 	Retries      int `json:"retries"`       // attempts that were made again
 	StageRetries int `json:"stage_retries"` // times that the stage began anew after its attempts were used up
+	Heals        int `json:"heals"`         // attempts that were made because of a bad artifact, which are no retries
 	// Usage is what agents and judges said that they used. UnknownTokens and UnknownCost count the calls that did not
 	// say.
 	Usage         event.Usage `json:"usage"`

@@ -104,7 +104,7 @@ func (s *Stage) add(v Visit) {
 func (w Work) plus(x Work) Work {
 	return Work{
 		Iterations: w.Iterations + x.Iterations, Attempts: w.Attempts + x.Attempts, Retries: w.Retries + x.Retries,
-		StageRetries: w.StageRetries + x.StageRetries, Usage: w.Usage.Plus(&x.Usage),
+		StageRetries: w.StageRetries + x.StageRetries, Heals: w.Heals + x.Heals, Usage: w.Usage.Plus(&x.Usage),
 		UnknownTokens: w.UnknownTokens + x.UnknownTokens, UnknownCost: w.UnknownCost + x.UnknownCost,
 	}
 }

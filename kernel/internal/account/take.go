@@ -104,6 +104,8 @@ func (a *Account) retried(e event.Event) {
 	case err != nil || v == nil:
 	case d.Rung == event.RungStage:
 		v.StageRetries++
+	case d.Rung == event.RungHeal:
+		v.Heals++
 	default:
 		v.Retries++
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -41,7 +42,7 @@ func TestParse(t *testing.T) {
 	}{
 		{"YAML", "a: 1\nb: [yes, 2026-01-02, 1.5]\n", map[string]any{"a": 1, "b": []any{"yes", "2026-01-02", 1.5}}, ""},
 		{"JSON", `{"a":1,"b":1.5,"c":12345678901234567890,"d":9007199254740993}`, map[string]any{"a": 1, "b": 1.5, "c": 12345678901234567890.0, "d": 9007199254740993}, ""},
-		{"with an envelope of its own", "a: 1\n_artifact_meta: {version: x}\n_metadata: 3\n", map[string]any{"a": 1}, ""},
+		{"with an envelope of its own", "a: 1\n_metadata: 3\n", map[string]any{"a": 1, metadataKey: 3}, ""},
 		{"empty", " \n", nil, "it is empty"},
 		{"text", "just text", nil, "must be an object, not text"},
 		{"null", "null", nil, "must be an object, not null"},
@@ -53,13 +54,14 @@ func TestParse(t *testing.T) {
 		{"an alias of itself", "a: &a [*a]\n", nil, "inside the value that it names"},
 		{"deep YAML", strings.Repeat("[", 200) + strings.Repeat("]", 200) + "x", nil, "VAL-004"},
 		{"deep JSON", `{"a":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + "}", nil, "levels deep"},
-		{"many values", `{"a":[` + strings.TrimSuffix(strings.Repeat("1,", 100_001), ",") + "]}", nil, "at most 100000 values"},
+		{"more values than YAML may have", "a: [" + strings.Repeat("1, ", 100_001) + "x]", nil, "more than 100000 values"},
+		{"too many values", `{"a":[` + strings.TrimSuffix(strings.Repeat("1,", maxValues), ",") + "]}", nil, "at most 4000000 values"},
 		{"a large number", `{"a":1e999}`, nil, "too large"},
 		{"no UTF-8", "a: \xff\n", nil, "is not UTF-8"},
-		{"too long", strings.Repeat("x", MaxBytes+1), nil, "at most 10485760 are read"},
+		{"too long", strings.Repeat("x", plan.DefaultMaxBytes+1), nil, "$: VAL-009: must have at most 10485760 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, faults := parse([]byte(tt.text))
+			got, faults := parse([]byte(tt.text), plan.DefaultMaxBytes)
 			if fault := lines(faults); (fault == "") != (tt.fault == "") || !strings.Contains(fault, tt.fault) {
 				t.Errorf("faults %q", fault)
 			}
@@ -88,6 +90,9 @@ func TestFind(t *testing.T) {
 		{"only the result", FromResult, "a: 1", "", "", `{"a":3}`, "result.json", map[string]any{"a": 3}},
 		{"only the output", FromOutput, "a: 1", "", "a: 4", `{"a":3}`, "output.md", map[string]any{"a": 4}},
 		{"nothing", "", "", "", "a: 4", "", "", nil},
+		{"the call of the tool", "tool:submit", "call", `{"a":2}`, "", `{"a":3}`, "artifact-call.json", map[string]any{"a": 5}},
+		{"no call of the tool", "tool:submit", "", `{"a":2}`, "", `{"a":3}`, "artifact.json", map[string]any{"a": 2}},
+		{"its version", "", "a: 1\n_artifact_meta: {version: 1.7}", "", "", "", "artifact.yaml", map[string]any{"a": 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := Left{Dir: session(t), Iteration: rundir.Node("stage-00-plan").Iteration(1)}
@@ -101,13 +106,17 @@ func TestFind(t *testing.T) {
 				}
 				return &ref
 			}
-			write(l.Iteration.Artifact(), tt.yaml)
+			if tt.yaml == "call" {
+				write(l.Iteration.ArtifactCall(), `{"a":5}`)
+			} else {
+				write(l.Iteration.Artifact(), tt.yaml)
+			}
 			write(l.Iteration.ArtifactJSON(), tt.json)
 			l.Output = write(l.Iteration.Output(), tt.output)
 			if tt.result != "" {
 				l.Written = []byte(tt.result)
 			}
-			got, err := l.Find(tt.from)
+			got, err := l.Find(&plan.Artifact{From: tt.from})
 			if err != nil || got.From != tt.want || (got.Data == nil && got.From != "") != (len(got.Faults) > 0) {
 				t.Errorf("%+v, %v", got, err)
 			}
@@ -125,7 +134,7 @@ func TestFilesThatAreNone(t *testing.T) {
 	for name, put := range map[string]func() error{
 		"a directory": func() error { return os.MkdirAll(path, 0o755) },
 		"a link out":  func() error { return os.Symlink("/etc/passwd", path) },
-		"too large":   func() error { return os.WriteFile(path, make([]byte, MaxBytes+1), 0o644) },
+		"too large":   func() error { return os.WriteFile(path, make([]byte, 1<<10+1), 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -135,7 +144,7 @@ func TestFilesThatAreNone(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer os.Remove(path)
-			if got, err := l.Find(""); err != nil || got.From != "artifact.yaml" || len(got.Faults) != 1 {
+			if got, err := l.Find(&plan.Artifact{MaxBytes: 1 << 10}); err != nil || got.From != "artifact.yaml" || len(got.Faults) != 1 {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
@@ -145,9 +154,9 @@ func TestFilesThatAreNone(t *testing.T) {
 func TestMissing(t *testing.T) {
 	l := Left{Iteration: rundir.Node("n").Iteration(1)}
 	for from, want := range map[string]string{
-		FromFile: "the prompt has to tell the agent to write it to the path of ${ARTIFACT}", FromResult: "as the member artifact of result.json", FromOutput: "in a fenced block", "": ", or end the reply",
+		FromFile: "the prompt has to tell the agent to write it to the path of ${ARTIFACT}", FromResult: "as the member artifact of result.json", FromOutput: "in a fenced block", "": ", or end the reply", "tool:submit": "call the tool submit with it, or write it",
 	} {
-		f := failure.From(l.Missing(from))
+		f := failure.From(l.Missing(&plan.Artifact{From: from}))
 		if f.Kind != failure.ResultMissing || !f.Retryable || !strings.Contains(f.Hint, want) {
 			t.Errorf("%q: %+v", from, f)
 		}
@@ -213,7 +222,7 @@ func TestFaults(t *testing.T) {
 		`{}`:                           "$.status: VAL-001: ",
 		`{"status":"unsure","ok":"x"}`: "$.ok: VAL-002: ",
 	} {
-		data, _ := parse([]byte(text))
+		data, _ := parse([]byte(text), 1<<20)
 		faults, err := Faults(data, contract)
 		if got := lines(faults); err != nil || (got == "") != (want == "") || !strings.HasPrefix(got, want) || text == `{}` && len(faults) != 1 {
 			t.Errorf("%s: %q, %v", text, got, err)
@@ -227,13 +236,13 @@ func TestFaults(t *testing.T) {
 func TestVerdictOf(t *testing.T) {
 	v := &plan.Verdict{Field: "review.ok", Map: map[string]plan.Outcome{"true": plan.OutcomeSuccess, "false": plan.OutcomeReject, "3": plan.OutcomeRetry}}
 	for text, want := range map[string]plan.Outcome{`{"review":{"ok":true}}`: "success", `{"review":{"ok":false}}`: "reject", `{"review.ok":3}`: "retry", `{"review":{"ok":"true"}}`: "success"} {
-		data, _ := parse([]byte(text))
+		data, _ := parse([]byte(text), 1<<20)
 		if o, fault := VerdictOf(data, v); o != want || fault != nil {
 			t.Errorf("%s: %s, %v", text, o, fault)
 		}
 	}
 	for _, text := range []string{`{}`, `{"review":true}`, `{"review":{"ok":null}}`, `{"review":{"ok":[]}}`} {
-		data, _ := parse([]byte(text))
+		data, _ := parse([]byte(text), 1<<20)
 		if o, fault := VerdictOf(data, v); o != "" || fault == nil || fault.Code != schema.CodeMissing && fault.Code != schema.CodeEnum {
 			t.Errorf("%s: %s, %v", text, o, fault)
 		}
@@ -308,5 +317,111 @@ func TestVersions(t *testing.T) {
 		if a, err := Parse([]byte(text)); err == nil {
 			t.Errorf("%s is %+v", text, a)
 		}
+	}
+}
+
+// U148: an envelope of another major version than the contract's is a fault at its own place, whatever else is wrong.
+func TestVersionOfWhatIsFound(t *testing.T) {
+	for written, ok := range map[string]bool{"2.0": true, "2": true, `"2.9"`: true, "1.0": false, `"3"`: false, "x": false, "null": false, "[2]": false} {
+		l := Left{Dir: session(t), Iteration: rundir.Node("n").Iteration(1), Written: []byte("a: 1\n_artifact_meta: {version: " + written + "}\n_metadata: {}\n")}
+		got, err := l.Find(&plan.Artifact{Version: "2.1"})
+		if err != nil || (len(got.Faults) == 0) != ok || !cmp.Equal(got.Data, map[string]any{"a": 1}) {
+			t.Errorf("%s: %+v, %v", written, got, err)
+		}
+		if !ok && (got.Faults[0].Path != "$._artifact_meta.version" || got.Faults[0].Code != schema.CodeConstraint) {
+			t.Errorf("%s: %v", written, got.Faults)
+		}
+	}
+}
+
+// C6: an agent is told ten faults at most, in 2000 characters, and the first one in any case.
+func TestTold(t *testing.T) {
+	many := make([]schema.Fault, 20)
+	for i := range many {
+		many[i] = schema.Fault{Path: "$.a", Code: schema.CodeType, Message: "is wrong"}
+	}
+	if got := Told(many); len(got) != event.MaxFaults || got[9] != (event.Fault{Path: "$.a", Code: "VAL-002", Message: "is wrong"}) {
+		t.Errorf("%d: %v", len(got), got)
+	}
+	for i := range many {
+		many[i].Path, many[i].Message = "$."+strings.Repeat("ä", 900), strings.Repeat("x", 9000)
+	}
+	got := Told(many)
+	size := 0
+	for _, f := range got {
+		size += len([]rune(f.Path + f.Code + f.Message))
+	}
+	if len(got) < 2 || size > 2000 {
+		t.Errorf("%d faults of %d characters", len(got), size)
+	}
+	if all := lines(many); len(all) > maxLines+20_000 || !strings.Contains(all, "… and ") {
+		t.Errorf("%d bytes", len(all))
+	}
+}
+
+// What is large is kept as JSON, which is YAML too, and comes back as it was.
+func TestKeepLarge(t *testing.T) {
+	d := session(t)
+	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
+	list := make([]any, 200_000) // more than yamltree takes
+	for i := range list {
+		list[i] = map[string]any{"id": i}
+	}
+	odd := "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀"
+	a := Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
+	ref, err := Write(d, p, event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
+	if err != nil || ref.Size < large {
+		t.Fatalf("%+v, %v", ref, err)
+	}
+	got, err := Load(d, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(a, got); diff != "" {
+		t.Error(diff)
+	}
+	text, err := d.ReadRef(ref)
+	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) || !bytes.Contains(text, []byte("}\n}\n")) {
+		t.Errorf("%.100s, %v", text, err)
+	}
+}
+
+// Whatever the data, both forms are YAML that says the same.
+func FuzzRender(f *testing.F) {
+	f.Add(`{"a":[1,2.5,null,true,"x"],"b":{"c":"\u007f\ufeff\u0085"}}`)
+	f.Add(`{"<<":"=","y":"no","~":" x\n"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		data, faults := parse([]byte(text), 1<<20)
+		if len(faults) > 0 {
+			return
+		}
+		var members []yamltree.Member
+		for key, value := range stripped(data) {
+			members = append(members, yamltree.Member{Key: key, Value: value})
+		}
+		kept, err := flow(members)
+		if err != nil || !json.Valid(kept) {
+			t.Fatalf("%s: %v", kept, err)
+		}
+		tree, wrong := yamltree.ParseData(kept)
+		if len(wrong) > 0 {
+			t.Fatalf("%v in %s", wrong, kept)
+		}
+		if diff := cmp.Diff(numbers(t, data), numbers(t, tree.Any().(map[string]any))); diff != "" {
+			t.Fatalf("%s in %s", diff, kept)
+		}
+	})
+}
+
+// What an artifact lacks is carried over from the input, and nothing else: what is there and null was meant so.
+func TestCarry(t *testing.T) {
+	data := map[string]any{"own": 1, "null": nil, "deep": map[string]any{"a": 1}}
+	input := map[string]any{"own": 2, "null": 2, "id": "R", "none": nil, "deep": map[string]any{"a": 2, "b": 2}, "other": 2, "far": map[string]any{"x": 2}}
+	Carry(data, input, &plan.Artifact{Carry: []string{"own", "null", "id", "none", "deep.a", "deep.b", "far.x", "gone", "deep.gone.x"}})
+	want := map[string]any{
+		"own": 1, "null": nil, "id": "R", "none": nil, "deep": map[string]any{"a": 1, "b": 2}, "far": map[string]any{"x": 2},
+	}
+	if diff := cmp.Diff(want, data); diff != "" {
+		t.Error(diff)
 	}
 }

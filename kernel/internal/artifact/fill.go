@@ -92,6 +92,17 @@ func Fill(data map[string]any, contract *plan.Artifact, measured map[string]Fact
 	return faults
 }
 
+// Carry copies the fields that the contract carries over (artifact.carry) from a node's input, where data lacks them.
+// data is changed. A name with dots is a place.
+func Carry(data, input map[string]any, contract *plan.Artifact) {
+	for _, field := range contract.Carry {
+		v, there := Lookup(input, field)
+		if _, own := Lookup(data, field); there && !own {
+			set(data, strings.Split(field, "."), v)
+		}
+	}
+}
+
 // fact is the value of "checks.<id>.<name>".
 func fact(source string, measured map[string]Facts) (any, bool) {
 	parts := strings.Split(source, ".")
@@ -122,18 +133,23 @@ func set(data map[string]any, at []string, v any) {
 
 // Field is the value of a field of data, by its name or its path with dots, nil if there is none.
 func Field(data map[string]any, path string) any {
+	v, _ := Lookup(data, path)
+	return v
+}
+
+// Lookup is [Field] that tells a field that is null from one that is not there.
+func Lookup(data map[string]any, path string) (v any, there bool) {
 	if v, there := data[path]; there {
-		return v
+		return v, true
 	}
 	var at any = data
 	for part := range strings.SplitSeq(path, ".") {
-		m, ok := at.(map[string]any)
-		if !ok {
-			return nil
+		m, _ := at.(map[string]any)
+		if at, there = m[part]; !there {
+			return nil, false
 		}
-		at = m[part]
 	}
-	return at
+	return at, true
 }
 
 // Texts is a list of texts, or one text; false for anything else.

@@ -1,15 +1,14 @@
 package artifact
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -34,31 +33,44 @@ type Left struct {
 type Found struct {
 	Data map[string]any // without envelope; nil where there is none, or none that can be read
 	From string         // the file that it was found in, "" where there is none
-	// Faults say why what was found is no artifact.
+	// Faults say why what was found is no artifact, or none of the contract's version.
 	Faults []schema.Fault
 }
 
-// Find looks for the artifact at the place that from names, "" for all of them: the file, the result, the output. The
-// first place that has something counts, even if that is broken. An error means that the session's own files cannot
-// be read.
-func (l Left) Find(from string) (Found, error) {
-	var found Found
-	var err error
-	if from == "" || from == FromFile {
-		found, err = l.inFile()
+// Find looks for the artifact at the place that the contract names, else at all of them: the call of its tool, the
+// file, the result, the output. The first place that has something counts, even if that is broken. An error means that
+// the session's own files cannot be read.
+func (l Left) Find(c *plan.Artifact) (Found, error) {
+	for _, place := range l.places(c) {
+		found, err := place()
+		if err != nil || found.From != "" {
+			return found.of(c), err
+		}
 	}
-	if err == nil && found.From == "" && (from == "" || from == FromResult) {
-		found = l.inResult()
-	}
-	if err == nil && found.From == "" && (from == "" || from == FromOutput) {
-		found, err = l.inOutput(from == FromOutput)
-	}
-	return found, err
+	return Found{}, nil
 }
 
-func (l Left) inFile() (Found, error) {
-	for _, name := range []string{l.Iteration.Artifact(), l.Iteration.ArtifactJSON()} {
-		text, err := l.Dir.Read(name, MaxBytes)
+func (l Left) places(c *plan.Artifact) []func() (Found, error) {
+	limit := c.Limit()
+	file := func() (Found, error) { return l.inFile(limit, l.Iteration.Artifact(), l.Iteration.ArtifactJSON()) }
+	result := func() (Found, error) { return l.inResult(limit), nil }
+	output := func() (Found, error) { return l.inOutput(limit, c.From == FromOutput) }
+	switch c.From {
+	case FromFile:
+		return []func() (Found, error){file}
+	case FromResult:
+		return []func() (Found, error){result}
+	case FromOutput:
+		return []func() (Found, error){output}
+	default:
+		call := func() (Found, error) { return l.inFile(limit, l.Iteration.ArtifactCall()) }
+		return []func() (Found, error){call, file, result, output}
+	}
+}
+
+func (l Left) inFile(limit int64, names ...string) (Found, error) {
+	for _, name := range names {
+		text, err := l.Dir.Read(name, limit)
 		var known *failure.Error
 		switch {
 		case errors.As(err, &known): // the session's directory is gone
@@ -66,25 +78,25 @@ func (l Left) inFile() (Found, error) {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case errors.Is(err, rundir.ErrTooLarge):
-			return Found{From: path.Base(name), Faults: broken("it is larger than %d bytes", MaxBytes)}, nil
+			return Found{From: path.Base(name), Faults: tooLarge(limit)}, nil
 		case err != nil: // a directory, a pipe, a link that leads out: the agent's doing
 			return Found{From: path.Base(name), Faults: broken("%v", err)}, nil
 		}
-		data, faults := parse(text)
+		data, faults := parse(text, limit)
 		return Found{data, path.Base(name), faults}, nil
 	}
 	return Found{}, nil
 }
 
-func (l Left) inResult() Found {
+func (l Left) inResult(limit int64) Found {
 	if l.Written == nil {
 		return Found{}
 	}
-	data, faults := parse(l.Written)
+	data, faults := parse(l.Written, limit)
 	return Found{data, path.Base(l.Iteration.Result()), faults}
 }
 
-func (l Left) inOutput(sure bool) (Found, error) {
+func (l Left) inOutput(limit int64, sure bool) (Found, error) {
 	if l.Output == nil {
 		return Found{}, nil
 	}
@@ -92,27 +104,22 @@ func (l Left) inOutput(sure bool) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	data, faults := fromReply(string(text), sure)
+	data, faults := fromReply(string(text), limit, sure)
 	if data == nil && faults == nil {
 		return Found{}, nil
 	}
 	return Found{data, path.Base(l.Output.Path), faults}, nil
 }
 
-// Missing is the failure of an attempt that left no artifact at the place that from names.
-func (l Left) Missing(from string) error {
-	where := map[string]string{
-		FromFile:   "write it to the path of ${ARTIFACT}, " + path.Base(l.Iteration.Artifact()) + " in the iteration's folder",
-		FromResult: "write it as the member artifact of result.json",
-		FromOutput: "end the reply with it in a fenced block of YAML or JSON",
+// of takes the envelope off what was found, and says whether its version is that of the contract.
+func (f Found) of(c *plan.Artifact) Found {
+	if f.Data == nil {
+		return f
 	}
-	say := cmp.Or(where[from], strings.Join([]string{where[FromFile], where[FromResult], where[FromOutput]}, ", or "))
-	return failure.New(failure.ResultMissing, "the agent left no artifact").WithHint("the prompt has to tell the agent to %s", say)
-}
-
-// Invalid is the failure of an attempt whose artifact has faults. Making the attempt again may help.
-func (f Found) Invalid(faults []schema.Fault) error {
-	e := failure.New(failure.ResultInvalid, "the artifact in %s is not what the contract says: %s", f.From, strings.ReplaceAll(strings.TrimRight(lines(faults), "\n"), "\n", "; "))
-	e.Retryable = true
-	return e.WithDetail(lines(faults)).WithHint("the agent is told when the attempt is made again; artifact.schema of the node says what is expected")
+	meta, _ := f.Data[metaKey].(map[string]any)
+	if said, there := meta["version"]; there {
+		f.Faults = append(f.Faults, versionFaults(said, c)...)
+	}
+	f.Data = stripped(f.Data)
+	return f
 }

@@ -3,15 +3,13 @@ package artifact
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -37,6 +35,8 @@ type Metadata struct {
 	Iteration       int     `json:"iteration"`
 	TokensUsed      int64   `json:"tokens_used"` // in and out, 0 where nobody said
 	DurationSeconds float64 `json:"duration_seconds"`
+	// Warnings are about the artifact that the node worked from.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // firstVersion is that of an artifact whose contract says none, and of one without an envelope.
@@ -65,20 +65,14 @@ func Write(d *rundir.Dir, p *plan.Plan, at event.Place, a Artifact) (event.Ref, 
 	if err != nil {
 		return event.Ref{}, err
 	}
+	if len(text) > maxKept {
+		return event.Ref{}, failure.New(failure.ResultInvalid, "the artifact of %s has %d bytes with what is carried over, at most %d are kept", a.Meta.StageName, len(text), maxKept)
+	}
 	ref, err := d.Write(visit, text)
 	if err != nil {
 		return event.Ref{}, err
 	}
 	return ref, d.Replace(newest, text)
-}
-
-// render is the envelope around the data, whose members stand by their names.
-func (a Artifact) render() ([]byte, error) {
-	members := []yamltree.Member{{Key: metaKey, Value: tree(a.Meta)}}
-	for _, key := range slices.Sorted(maps.Keys(a.Data)) {
-		members = append(members, yamltree.Member{Key: key, Value: a.Data[key]})
-	}
-	return yamltree.Render(append(members, yamltree.Member{Key: metadataKey, Value: tree(a.Metadata)}))
 }
 
 // tree is one of our own structs as plain data.
@@ -94,8 +88,8 @@ func tree(v any) any {
 	return plain
 }
 
-// maxKept bounds an artifact that is read back: rendered and with its envelope it is larger than it was.
-const maxKept = 4 * MaxBytes
+// maxKept bounds an artifact that is kept: rendered, with its envelope and what is carried over, it is larger than it was.
+const maxKept = 4 * plan.MaxMaxBytes
 
 // Load reads the artifact that a reference names. The error is of kind state_corrupt if the file is not what was
 // referred to, or is no artifact.
@@ -161,12 +155,29 @@ func major(v string) string {
 	return m[1]
 }
 
+// wanted is the version of a contract, nil for one that says nothing.
+func wanted(contract *plan.Artifact) string {
+	if contract == nil || contract.Version == "" {
+		return firstVersion
+	}
+	return contract.Version
+}
+
+// versionFaults holds the version that an agent wrote against that of the contract.
+func versionFaults(said any, contract *plan.Artifact) []schema.Fault {
+	want := wanted(contract)
+	if text := fmt.Sprint(said); major(text) == major(want) {
+		return nil
+	}
+	return []schema.Fault{{
+		Path: "$." + metaKey + ".version", Code: schema.CodeConstraint,
+		Message: fmt.Sprintf("must be of the major version of %s, which is the contract's, not %.40q", want, fmt.Sprint(said)),
+	}}
+}
+
 // Of refuses an artifact of another major version than a contract has.
 func (a Artifact) Of(contract *plan.Artifact) error {
-	want := firstVersion
-	if contract != nil && contract.Version != "" {
-		want = contract.Version
-	}
+	want := wanted(contract)
 	if major(a.Meta.Version) != major(want) {
 		return failure.New(failure.ResultInvalid, "the artifact of %s has version %s, which is not known here: its contract says %s", a.Meta.StageName, a.Meta.Version, want)
 	}

@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
-// MaxBytes bounds an artifact as an agent hands it over.
-const MaxBytes = 10 << 20
+// maxValues is how many values an artifact of JSON has at most. Of YAML it is what yamltree takes, which reads far
+// slower and expands aliases.
+const maxValues = 4_000_000
 
 // The members of the envelope. They are the kernel's: what an agent writes there is left out.
 const (
@@ -22,10 +22,11 @@ const (
 	metadataKey = "_metadata"
 )
 
-// parse reads an artifact, YAML or JSON. Its faults say what is wrong with a text that is none.
-func parse(text []byte) (map[string]any, []schema.Fault) {
-	if len(text) > MaxBytes {
-		return nil, broken("it has %d bytes, at most %d are read", len(text), MaxBytes)
+// parse reads an artifact, YAML or JSON, with an envelope if it has one. Its faults say what is wrong with a text that
+// is none.
+func parse(text []byte, limit int64) (map[string]any, []schema.Fault) {
+	if int64(len(text)) > limit {
+		return nil, tooLarge(limit)
 	}
 	value, faults := value(text)
 	if len(faults) > 0 {
@@ -35,7 +36,7 @@ func parse(text []byte) (map[string]any, []schema.Fault) {
 	if !isMap {
 		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + word(value)}}
 	}
-	return stripped(data), nil
+	return data, nil
 }
 
 // stripped is the data without an envelope, the same map where it has none.
@@ -64,10 +65,15 @@ func broken(format string, args ...any) []schema.Fault {
 	return []schema.Fault{{Path: "$", Code: schema.CodeSyntax, Message: "is neither YAML nor JSON that can be read: " + fmt.Sprintf(format, args...)}}
 }
 
-// errTooMuch says that JSON passes a bound of yamltree's.
+// tooLarge is the fault of an artifact that has more bytes than its contract allows.
+func tooLarge(limit int64) []schema.Fault {
+	return []schema.Fault{{Path: "$", Code: schema.CodeLength, Message: fmt.Sprintf("must have at most %d bytes (max_bytes of the artifact), has more", limit)}}
+}
+
+// errTooMuch says that JSON passes a bound.
 var errTooMuch = errors.New("too much")
 
-// fromJSON reads JSON within the same bounds, and with the same numbers, as YAML is read.
+// fromJSON reads JSON with the same numbers as YAML is read.
 func fromJSON(text []byte) (any, []schema.Fault) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -85,8 +91,8 @@ func fromJSON(text []byte) (any, []schema.Fault) {
 
 // plain turns numbers into int where they are whole and fit, else into float64.
 func plain(v any, values *int, depth int) (any, error) {
-	if *values++; *values > yamltree.MaxValues || depth > yamltree.MaxDepth {
-		return nil, fmt.Errorf("%w: at most %d values, %d levels deep, are read", errTooMuch, yamltree.MaxValues, yamltree.MaxDepth)
+	if *values++; *values > maxValues || depth > yamltree.MaxDepth {
+		return nil, fmt.Errorf("%w: at most %d values, %d levels deep, are read", errTooMuch, maxValues, yamltree.MaxDepth)
 	}
 	switch v := v.(type) {
 	case json.Number:
@@ -138,13 +144,4 @@ func word(v any) string {
 	default:
 		return "a number"
 	}
-}
-
-// lines are faults as an agent and a person read them.
-func lines(faults []schema.Fault) string {
-	var b strings.Builder
-	for _, f := range faults {
-		b.WriteString(f.String() + "\n")
-	}
-	return b.String()
 }

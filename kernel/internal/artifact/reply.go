@@ -14,13 +14,13 @@ const maxFences = 100
 // else all of it, else the JSON object within prose. Unless the artifact has to be in the reply (sure), YAML counts only
 // in a block that is called so: prose such as "Note: done" is YAML, too. Where there is none, the faults are those of
 // the block that was called YAML or JSON; no faults and nil means that nothing looks like an artifact.
-func fromReply(text string, sure bool) (map[string]any, []schema.Fault) {
+func fromReply(text string, limit int64, sure bool) (map[string]any, []schema.Fault) {
 	var first []schema.Fault
 	for _, f := range fences(text) {
 		if !sure && !f.labelled() && !json.Valid([]byte(f.text)) {
 			continue
 		}
-		data, faults := parse([]byte(f.text))
+		data, faults := parse([]byte(f.text), limit)
 		if len(faults) == 0 {
 			return data, nil
 		}
@@ -32,16 +32,16 @@ func fromReply(text string, sure bool) (map[string]any, []schema.Fault) {
 		return nil, first
 	}
 	if sure || json.Valid([]byte(text)) {
-		if data, faults := parse([]byte(text)); len(faults) == 0 {
+		if data, faults := parse([]byte(text), limit); len(faults) == 0 {
 			return data, nil
 		}
 	}
-	return withinProse(text), nil
+	return withinProse(text, limit), nil
 }
 
 // withinProse finds a JSON object that begins a line or follows other words, nil for none. It looks at the beginnings
 // of few, since each costs reading the rest.
-func withinProse(text string) map[string]any {
+func withinProse(text string, limit int64) map[string]any {
 	const tries = 20
 	at := 0
 	for range tries {
@@ -52,7 +52,7 @@ func withinProse(text string) map[string]any {
 		at += i
 		var object json.RawMessage
 		if json.NewDecoder(strings.NewReader(text[at:])).Decode(&object) == nil && len(object) > len("{}") {
-			if data, faults := parse(object); len(faults) == 0 {
+			if data, faults := parse(object, limit); len(faults) == 0 {
 				return data
 			}
 		}

@@ -41,7 +41,7 @@ func TestFromReply(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for sure, want := range map[bool]map[string]any{true: tt.sure, false: tt.loose} {
-				got, faults := fromReply(tt.text, sure)
+				got, faults := fromReply(tt.text, 1<<20, sure)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("sure %t: %s", sure, diff)
 				}
@@ -68,10 +68,11 @@ func FuzzFromReply(f *testing.F) {
 				}
 			}
 		}
-		data, _ := fromReply(text, sure)
+		data, _ := fromReply(text, 1<<20, sure)
 		if data == nil {
 			return
 		}
+		data = stripped(data)
 		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.render()
 		if err != nil {
 			t.Fatal(err)

@@ -116,6 +116,9 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 	if err := errors.Join(execErr, err); err != nil {
 		return event.Event{}, err
 	}
+	if err := a.keepHandedOver(); err != nil {
+		return event.Event{}, err
+	}
 	return a.settle(ctx, output)
 }
 

@@ -44,6 +44,7 @@ type exchange struct {
 	known    map[string]state.Call // calls of an attempt that a crash cut off, by id
 	blobs    []string              // checkpoints that are on the disk, the newest last
 	under    map[string]underWay   // calls that have no result yet, by id
+	handed   handover
 }
 
 // newExchange is for the attempt whose time and whose end are those of ctx, and which was given the paths.
@@ -63,6 +64,10 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.
 	}
 	for _, c := range a.loop().Calls {
 		x.known[c.Call.CallID] = c
+	}
+	if a.command.Place.Step == "" {
+		x.handed.tool = a.node.Artifact.Tool()
+		a.recalled(&x.handed)
 	}
 	return x
 }
@@ -105,6 +110,7 @@ func (x *exchange) Usage(u sdk.Usage) {
 func (x *exchange) Observe(c sdk.ToolCall) {
 	x.live(func(r *Report) { r.Progress.Tool = c.Tool })
 	x.note(c)
+	x.hand(func(h *handover) { h.made(c) })
 	if x.counts() {
 		d, err := x.intent(c)
 		d.Observed = true
@@ -115,6 +121,7 @@ func (x *exchange) Observe(c sdk.ToolCall) {
 
 // ObserveResult implements sdk.Exchange.
 func (x *exchange) ObserveResult(r sdk.ToolResult) {
+	x.hand(func(h *handover) { h.ended(r.CallID, r.Status) })
 	if x.counts() {
 		x.report(x.end(r, true))
 	}
@@ -153,6 +160,9 @@ func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 	if err == nil {
 		err = x.attempt.record(ctx, x.event(event.ToolCall, intent))
 		x.begin(intent)
+		if intent.Verdict == string(sdk.VerdictRun) {
+			x.hand(func(h *handover) { h.made(c) })
+		}
 	}
 	return sdk.Verdict{CallID: c.CallID, Action: sdk.VerdictAction(intent.Verdict), Reason: intent.Reason}, err
 }
@@ -165,6 +175,7 @@ func (x *exchange) finished(id string) state.Call {
 
 // Result implements sdk.Exchange.
 func (x *exchange) Result(r sdk.ToolResult) {
+	x.hand(func(h *handover) { h.ended(r.CallID, r.Status) })
 	e, err := x.end(r, false)
 	if err == nil {
 		err = x.attempt.record(context.Background(), e)
@@ -270,6 +281,13 @@ func (x *exchange) event(t event.Type, data any) event.Event {
 	e := event.New(t, x.attempt.command.Place.Cursor(), x.attempt.command.Key, data)
 	e.Attempt = x.attempt.command.Attempt
 	return e
+}
+
+// hand changes what is remembered of calls that hand the artifact over.
+func (x *exchange) hand(change func(*handover)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change(&x.handed)
 }
 
 func (x *exchange) live(change func(*Report)) {

@@ -66,7 +66,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 func (a *attempt) left() []string {
 	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
 	if a.node.Artifact != nil && a.command.Place.Step == "" {
-		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON())
+		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON(), a.iteration.ArtifactCall())
 	}
 	return files
 }

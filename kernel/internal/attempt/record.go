@@ -18,10 +18,18 @@ type record struct {
 	StartedAt  string `json:"started_at"`
 	EndedAt    string `json:"ended_at,omitempty"`
 	OutputPath string `json:"output_path,omitempty"` // relative to the session
+	// Heal counts the attempts of the iteration that are made because of a bad artifact, of which this is one; Faults is
+	// what was wrong with that. Only at the start.
+	Heal   int           `json:"heal,omitempty"`
+	Faults []event.Fault `json:"faults,omitempty"`
 }
 
 func (a *attempt) recordStart() error {
-	return a.note(record{Status: "running"})
+	r := record{Status: "running"}
+	if faults := a.healed(); len(faults) > 0 && a.command.Attempt > 1 {
+		r.Heal, r.Faults = a.loop().Heals, faults
+	}
+	return a.note(r)
 }
 
 func (a *attempt) recordEnd(status string, d *event.FailureData, out *event.Ref) error {

@@ -62,6 +62,9 @@ func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
 		homeless = []string{fenced("feedback", t.feedback)}
 	}
 	text := withWord(template, prompt.Resolve(template, v), said)
+	if faults := a.faults(); faults != "" {
+		homeless = append(homeless, fenced("artifact faults", faults))
+	}
 	t.prompt = strings.Join(append([]string{text}, homeless...), "\n\n")
 	return a.addBrief(ctx, t)
 }
@@ -159,10 +162,11 @@ func (a *attempt) artifactFile(ns state.Node) (string, error) {
 	return dir.Iteration(max(1, ns.Loop.Iteration)).Artifact(), err
 }
 
-// refused is what was wrong with what the last attempt here left, "" where it failed for another reason or did not.
+// refused is what was wrong with the result that the last attempt here left, "" where it failed for another reason or
+// did not. What was wrong with its artifact is a section of its own.
 func (a *attempt) refused() string {
 	f := a.loop().Failure
-	if f == nil || !a.node.HasContract() {
+	if f == nil || len(f.Faults) > 0 || !a.node.HasContract() {
 		return ""
 	}
 	switch failure.Kind(f.ErrorType) {
@@ -221,6 +225,9 @@ func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string 
 	case artifact.FromOutput:
 		b.WriteString("End your answer with the artifact of this stage, in a fenced block of YAML or JSON.\n")
 	default:
+		if tool := c.Tool(); tool != "" {
+			fmt.Fprintf(&b, "Hand the artifact of this stage over by calling the tool %s, with its fields as the arguments. Only if you have no such tool: ", tool)
+		}
 		fmt.Fprintf(&b, "Write the artifact of this stage to %s, as YAML or JSON.\n", to.Path)
 	}
 	if c.Type != "" {
@@ -231,6 +238,9 @@ func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string 
 	}
 	if len(c.KernelFields) > 0 {
 		fmt.Fprintf(&b, "Leave out, since they are measured: %s\n", strings.Join(slices.Sorted(maps.Keys(c.KernelFields)), ", "))
+	}
+	if len(c.Carry) > 0 {
+		fmt.Fprintf(&b, "Leave out, unless they change, since they are carried over: %s\n", strings.Join(c.Carry, ", "))
 	}
 	if len(c.Schema) > 0 {
 		fmt.Fprintf(&b, "JSON Schema: %s\n", c.Schema)

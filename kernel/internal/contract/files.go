@@ -79,7 +79,7 @@ func (w *work) own() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.left(it, r).Find(w.Node.Artifact.From)
+	found, err := w.left(it, r).Find(w.Node.Artifact)
 	return found.Data, err
 }
 

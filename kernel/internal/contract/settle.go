@@ -67,6 +67,9 @@ func (k *settling) settle() (event.IterationCompleteData, error) {
 	if d.Artifact, err = k.keepArtifact(); err != nil {
 		return d, err
 	}
+	if d.Artifact != nil {
+		d.Healed = k.loop.Heals
+	}
 	d.Feedback, err = k.keepFeedback(o)
 	return d, err
 }
@@ -106,26 +109,33 @@ func (k *settling) readFacts() error {
 	return nil
 }
 
-// readArtifact finds the artifact and what is wrong with it. Of a node with steps nobody has to write one: what was
-// measured may be all of it.
+// readArtifact finds the artifact, puts into it what is carried over and what was measured, and says what is wrong with
+// it. Of a node with steps nobody has to write one: what was measured may be all of it.
 func (k *settling) readArtifact() error {
 	contract := k.Node.Artifact
 	if contract == nil {
 		return nil
 	}
 	var err error
-	if k.found, err = k.left(k.it, k.reading).Find(contract.From); err != nil {
+	if k.found, err = k.left(k.it, k.reading).Find(contract); err != nil {
 		return err
 	}
 	if k.found.From == "" && k.Node.Steps != nil {
 		k.found = artifact.Found{Data: map[string]any{}, From: "the steps"}
 	}
+	k.faults = k.found.Faults
 	if k.found.Data == nil {
-		k.faults = k.found.Faults
 		return nil
 	}
 	clean(k.Redactor.Agent(), k.found.Data)
-	k.faults = artifact.Fill(k.found.Data, contract, k.facts)
+	if len(contract.Carry) > 0 {
+		input, err := artifact.EffectiveInput(k.Dir, k.Plan, k.State, k.Node, k.at)
+		if err != nil {
+			return err
+		}
+		artifact.Carry(k.found.Data, input.Data, contract)
+	}
+	k.faults = append(k.faults, artifact.Fill(k.found.Data, contract, k.facts)...)
 	faults, err := artifact.Faults(k.found.Data, contract)
 	k.faults = append(k.faults, faults...)
 	return err
@@ -166,7 +176,7 @@ func (k *settling) outcome() (plan.Outcome, string, error) {
 
 func (k *settling) badArtifact() error {
 	if k.found.From == "" {
-		return k.left(k.it, k.reading).Missing(k.Node.Artifact.From)
+		return k.left(k.it, k.reading).Missing(k.Node.Artifact)
 	}
 	return k.found.Invalid(k.faults)
 }
@@ -202,6 +212,7 @@ func (k *settling) keepArtifact() (*event.Ref, error) {
 		Meta: artifact.MetaOf(k.Node, time.Now()), Data: k.found.Data,
 		Metadata: artifact.Metadata{
 			PipelineID: k.State.RunID, Iteration: k.at.Iteration, TokensUsed: tokens(k.made.Usage), DurationSeconds: float64(k.made.DurationMS) / 1000,
+			Warnings: k.State.Nodes[k.at.Outer()].Warnings,
 		},
 	}
 	ref, err := artifact.Write(k.Dir, k.Plan, k.at, a)

@@ -253,7 +253,7 @@ func TestSettleKeeps(t *testing.T) {
 	b.node.Artifact = &plan.Artifact{Type: "report", Version: "2.1"}
 	b.attempt(agent{
 		result: `{"summary":"done","work":{"files_touched":["a.go"],"items_completed":["x"]},"decision":"stop","signals":{"notes":"n","risk":"high"},"steps":{"s2":"failed","s1":"failed","s3":"done"}}`,
-		files:  map[string]string{"artifact.json": `{"b":{"c":[1,"yes"]},"a":12345678901,"_artifact_meta":{"version":"9"}}`},
+		files:  map[string]string{"artifact.json": `{"b":{"c":[1,"yes"]},"a":12345678901,"_artifact_meta":{"version":"2.9"}}`},
 	})
 	d := b.settled()
 	want := event.IterationCompleteData{
@@ -306,6 +306,9 @@ func TestBadArtifacts(t *testing.T) {
 			d, err := event.Decode[event.FailureData](e)
 			if err != nil || e.Type != event.Error {
 				t.Fatalf("%s %s %v", e.Type, e.Data, err)
+			}
+			if len(d.Faults) == 0 || !strings.HasPrefix(d.Detail, d.Faults[0].Path+": "+d.Faults[0].Code+": "+d.Faults[0].Message) {
+				t.Errorf("faults %v, detail %q", d.Faults, d.Detail)
 			}
 			if d.ErrorType != tt.kind || !strings.HasPrefix(d.Message, tt.message) || !d.Retryable || d.Code != "ACODE-ORCH-001" || d.Remedy == "" || d.Attempt != 1 || d.Node != "verify" {
 				t.Errorf("%+v", d)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -84,6 +85,9 @@ func (w *work) failureOf(err error) *event.FailureData {
 	d := event.FailureOf(err)
 	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
+	if bad := (*artifact.Bad)(nil); errors.As(err, &bad) {
+		d.Faults = artifact.Told(bad.Faults)
+	}
 	d = censor.Failure(w.Redactor, d)
 	return &d
 }

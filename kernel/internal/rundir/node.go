@@ -164,6 +164,9 @@ func (i Iteration) Artifact() string { return i.file("artifact.yaml") }
 // ArtifactJSON is an artifact in JSON.
 func (i Iteration) ArtifactJSON() string { return i.file("artifact.json") }
 
+// ArtifactCall is where the kernel keeps the arguments of the tool call that handed the artifact over, JSON.
+func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
+
 // Check is the file with what a check after the attempt measured.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 

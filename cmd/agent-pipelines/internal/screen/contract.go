@@ -64,6 +64,8 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 		lines = stepped(at, e)
 	case event.CheckResult:
 		lines = checked(e)
+	case event.ArtifactInvalid, event.ArtifactHealed, event.ArtifactWarning:
+		lines = aboutArtifact(e)
 	case event.AttemptComplete:
 		lines = n.consumed(e)
 	default:
@@ -101,6 +103,9 @@ func (n *Narrator) worked(at place, e event.Event) []string {
 func (n *Narrator) fell(e event.Event) []string {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
+		return nil
+	}
+	if len(d.Faults) > 0 && e.Key.Kind() == event.KeySettle { // which artifact_invalid tells of
 		return nil
 	}
 	lines := []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
@@ -202,8 +207,11 @@ func retriedAs(at place, e event.Event) []string {
 		return nil
 	}
 	line := fmt.Sprintf("Retry %d/%d", d.N-1, d.Max-1)
-	if d.Rung == event.RungStage {
+	switch d.Rung {
+	case event.RungStage:
 		line = fmt.Sprintf("Stage retry %d/%d", d.N-1, d.Max-1)
+	case event.RungHeal: // there is no first time among these
+		line = fmt.Sprintf("Heal %d/%d: asked for the artifact again", d.N, d.Max)
 	}
 	if e.Cursor.Step != "" {
 		line += ": " + stepName(at, e.Cursor.Step)

@@ -1,0 +1,45 @@
+package attempt
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// The agent of a heal is told what it would be told anyway, and what is wrong with the artifact that the last attempt
+// left.
+
+// healed are the faults for which the attempt is made, nil where it is made for another reason.
+func (a *attempt) healed() []event.Fault {
+	f := a.loop().Failure
+	if f == nil {
+		return nil
+	}
+	return f.Faults
+}
+
+// faults lists them for the agent, each as JSON; "" for none.
+func (a *attempt) faults() string {
+	faults := a.healed()
+	if len(faults) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("The artifact of the last attempt is not what the contract says. Make all of it again, without these faults:\n")
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	for _, f := range faults {
+		if err := e.Encode(f); err != nil { // three texts always encode
+			panic(fmt.Sprintf("render a fault: %v", err))
+		}
+	}
+	for _, name := range []string{a.iteration.ArtifactCall(), a.iteration.Artifact(), a.iteration.ArtifactJSON()} {
+		if info, err := a.Dir.Stat(a.superseded(name)); err == nil && info.Mode().IsRegular() {
+			fmt.Fprintf(&b, "What it left is in %s\n", a.Dir.Abs(a.superseded(name)))
+			break
+		}
+	}
+	return b.String()
+}
