@@ -31,8 +31,11 @@ func (e *Engine) Compile(ctx context.Context, o RunOptions) (*plan.Plan, error) 
 // given is the source of a run whose plan the caller has: a copy, for this session. What is wrong with it is
 // [ErrOptions].
 func (e *Engine) given(o RunOptions, now time.Time) (*source, error) {
-	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs)+len(o.Skip)+len(o.Timeouts)+o.MaxCycles > 0 {
-		return nil, fmt.Errorf("%w: a plan has its provider, model and inputs, and what is left out, how long nodes may take and how often edges lead back; give them to Compile", ErrOptions)
+	if o.Provider+o.Model+o.EnvProvider+o.EnvModel+o.EnvContext != "" || len(o.Inputs) > 0 {
+		return nil, fmt.Errorf("%w: a plan has its provider, model and inputs; give them to Compile", ErrOptions)
+	}
+	if o.Start+o.ExitAfter != "" || len(o.Skip)+len(o.Timeouts)+len(o.Iterate)+o.MaxCycles > 0 || o.Timeout > 0 || o.Supervised {
+		return nil, fmt.Errorf("%w: a plan says where a run begins and ends, what is left out, after which nodes a person is asked, how long it may take and how often edges lead back; give that to Compile", ErrOptions)
 	}
 	p, err := copyPlan(o.Plan)
 	if err != nil {
@@ -48,7 +51,7 @@ func (e *Engine) given(o RunOptions, now time.Time) (*source, error) {
 	}
 	p.Session.Name, p.Session.CreatedAt = name, now.UTC().Format(time.RFC3339)
 	p.Pipeline.Name = orElse(p.Pipeline.Name, name)
-	if o.Context != "" || len(o.Commands) > 0 || o.Sandbox != nil {
+	if o.Context != "" || len(o.Commands)+len(o.Artifacts) > 0 || o.Sandbox != nil {
 		p.Pipeline.Overrides = o.over(p.Pipeline.Overrides)
 	}
 	return &source{plan: p, mode: "pipeline", session: name, library: library}, nil
@@ -80,18 +83,24 @@ func (o RunOptions) over(before *plan.Overrides) *plan.Overrides {
 		said = *before
 	}
 	said.Context = orElse(o.Context, said.Context)
-	if len(o.Commands) > 0 {
-		all := maps.Clone(said.Commands)
-		if all == nil {
-			all = map[string]string{}
-		}
-		maps.Copy(all, o.Commands)
-		said.Commands = all
-	}
+	said.Commands, said.Artifacts = laid(o.Commands, said.Commands), laid(o.Artifacts, said.Artifacts)
 	if o.Sandbox != nil {
 		said.Sandbox = o.Sandbox.Within(said.Sandbox)
 	}
 	return &said
+}
+
+// laid are the members of two maps, those of the first over the others; neither is changed.
+func laid(over, under map[string]string) map[string]string {
+	if len(over) == 0 {
+		return under
+	}
+	all := maps.Clone(under)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, over)
+	return all
 }
 
 // libraryPaths is what the prompt paths of shipped stages begin with in a session's plan.

@@ -30,6 +30,7 @@ type source struct {
 	runs     int         // of the whole pipeline, 0 for one
 	configs  userConfigs // of the user, by provider
 	warnings diagnostic.List
+	handed   handed
 }
 
 // source compiles what the options name, and finds out which providers the user's settings are for.
@@ -47,6 +48,9 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	}
 	src.runs = o.repeats()
 	src.configs, src.warnings = configs, slices.Concat(warnings, src.warnings)
+	if src.handed, err = e.handed(src.plan, o.Fields); err != nil {
+		return nil, err
+	}
 	return src, nil
 }
 

@@ -114,10 +114,16 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 	if err != nil {
 		return err
 	}
+	now := time.Now()
+	runID := newRunID(now)
+	input, given, err := s.takeHanded(src.handed, runID, now)
+	if err != nil {
+		return err
+	}
 	d := event.SessionStartData{
 		Mode: src.mode, JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, Flow: flowOf(src.plan),
 		PlanSHA256: digest, SkipDelays: s.engine.config.skipDelays, Providers: known,
-		Runs: src.runs,
+		Runs: src.runs, Input: input, Given: given,
 	}
 	if src.mode == "loop" {
 		d.Stage, d.StageName = s.plan.Nodes[0].ID, s.plan.Pipeline.Name
@@ -125,7 +131,7 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 		d.Pipeline, d.PipelineFile = s.plan.Pipeline.Name, src.file
 	}
 	s.warn()
-	events, err := s.journal.Begin(ctx, newRunID(time.Now()), d, s.kernelStart())
+	events, err := s.journal.Begin(ctx, runID, d, s.kernelStart())
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ type RunOptions struct {
 	Stage string
 	Max   int
 	// Plan is a plan that is there already: from [Engine.Compile], or made by the program. It is not changed,
-	// and may be run in several sessions, at once too. Context and Commands go over what it says, but for the commands
-	// in its checks; Provider, Model, Inputs, Skip, Timeouts and MaxCycles are in a plan for good, and refused beside one.
+	// and may be run in several sessions, at once too. Context, Commands, Artifacts and Fields go over what it says, but
+	// for the commands in its checks; Provider, Model, Inputs, Skip, Start, ExitAfter, Supervised, Iterate, Timeout,
+	// Timeouts and MaxCycles are in a plan for good, and refused beside one with [ErrOptions].
 	Plan *plan.Plan
 	// Runs is how often the whole pipeline runs in the session, one run after the other. 0 and 1: once. A
 	// stage repeats by Max alone.

@@ -61,18 +61,7 @@ func Write(d *rundir.Dir, p *plan.Plan, at event.Place, a Artifact) (event.Ref, 
 	if err != nil {
 		return event.Ref{}, err
 	}
-	text, err := a.render()
-	if err != nil {
-		return event.Ref{}, err
-	}
-	if len(text) > maxKept {
-		return event.Ref{}, failure.New(failure.ResultInvalid, "the artifact of %s has %d bytes with what is carried over, at most %d are kept", a.Meta.StageName, len(text), maxKept)
-	}
-	ref, err := d.Write(visit, text)
-	if err != nil {
-		return event.Ref{}, err
-	}
-	return ref, d.Replace(newest, text)
+	return a.keep(d, visit, newest)
 }
 
 // tree is one of our own structs as plain data.

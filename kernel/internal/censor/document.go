@@ -49,3 +49,20 @@ func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
 	}
 	return c
 }
+
+// Data is a value of JSON or YAML without secrets; maps and lists in it are changed.
+func Data(r *redact.Redactor, v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = Data(r, v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = Data(r, v[key])
+		}
+	}
+	return v
+}

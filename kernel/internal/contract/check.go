@@ -11,10 +11,10 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/hook"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -174,24 +174,7 @@ func (w *work) redacted(facts json.RawMessage) (json.RawMessage, error) {
 	if of == nil {
 		return nil, fmt.Errorf("it has no facts")
 	}
-	return json.Marshal(clean(w.Redactor, of))
-}
-
-// clean is a value of JSON without secrets; it is changed.
-func clean(r *redact.Redactor, v any) any {
-	switch v := v.(type) {
-	case string:
-		return r.Text(v)
-	case []any:
-		for i := range v {
-			v[i] = clean(r, v[i])
-		}
-	case map[string]any:
-		for key := range v {
-			v[key] = clean(r, v[key])
-		}
-	}
-	return v
+	return json.Marshal(censor.Data(w.Redactor, of))
 }
 
 // short are counts as events carry them.

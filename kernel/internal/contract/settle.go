@@ -11,6 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
@@ -127,7 +128,7 @@ func (k *settling) readArtifact() error {
 	if k.found.Data == nil {
 		return nil
 	}
-	clean(k.Redactor.Agent(), k.found.Data)
+	censor.Data(k.Redactor.Agent(), k.found.Data)
 	if len(contract.Carry) > 0 {
 		input, err := artifact.EffectiveInput(k.Dir, k.Plan, k.State, k.Node, k.at)
 		if err != nil {

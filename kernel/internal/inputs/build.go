@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -53,7 +54,7 @@ func remaining(st state.State, at event.Place, now time.Time) int {
 }
 
 func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
-	in := Inputs{FromStage: map[string]List{}}
+	in := Inputs{FromStage: map[string]List{}, Artifacts: r.artifacts(st, at.Outer())}
 	var err error
 	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
 		return in, err
@@ -70,6 +71,24 @@ func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, e
 	}
 	in.FromStage[from], err = r.fromStage(st, at, from, n.Inputs.Select())
 	return in, err
+}
+
+// artifacts are the files of all artifacts that there are for the node at path, nil for none.
+func (r *Reader) artifacts(st state.State, path string) map[string]string {
+	all := map[string]string{}
+	if ref, began := artifact.StartOf(r.plan, st, path); began {
+		all[plan.RequiresStart] = r.dir.Abs(ref.Path)
+	}
+	siblings, _ := r.plan.Siblings(path)
+	for _, n := range siblings {
+		if ref, has := st.ArtifactOf(n.Path); has && n.Path != path {
+			all[n.ID] = r.dir.Abs(ref.Path)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
 }
 
 // fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the

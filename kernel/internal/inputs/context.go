@@ -72,6 +72,9 @@ type Inputs struct {
 	FromInitial []string `json:"from_initial"`
 	// FromParallel holds what inputs.from_parallel names, {} without it.
 	FromParallel FromParallel `json:"from_parallel"`
+	// Artifacts are the files of the newest artifacts of the other nodes in the node's list, by id, and of what its
+	// pipeline began with, as "$input". Absent where there are none.
+	Artifacts map[string]string `json:"artifacts,omitempty"`
 }
 
 // Limits bound the work.

@@ -33,6 +33,26 @@ func TestArtifact(t *testing.T) {
 	}
 }
 
+// What a run is given lies beside what its nodes make, and is never one of those.
+func TestGivenArtifacts(t *testing.T) {
+	given, newest, err := rundir.GivenArtifact(house(), "0")
+	if err != nil || given != "artifacts/00-plan.v0.yaml" || newest != "artifacts/00-plan.yaml" {
+		t.Errorf("%q, %q, %v", given, newest, err)
+	}
+	for want, at := range map[string]event.Place{
+		"artifacts/02-inner.input.v1.yaml":    {Node: "2", Visit: 1, Run: 1},
+		"artifacts/02-inner.input.r3.v2.yaml": {Node: "2", Visit: 2, Run: 3},
+	} {
+		if got, err := rundir.EmbeddedInput(house(), at); err != nil || got != want {
+			t.Errorf("%q, want %q, %v", got, want, err)
+		}
+	}
+	_, _, err = rundir.GivenArtifact(house(), "9")
+	if _, errInput := rundir.EmbeddedInput(house(), event.Place{Node: "9"}); err == nil || errInput == nil {
+		t.Error("a node that is not there has files")
+	}
+}
+
 func TestContractFiles(t *testing.T) {
 	n := rundir.Node("stage-00-plan")
 	it := n.Iteration(2)
