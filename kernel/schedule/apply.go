@@ -101,6 +101,9 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
 		return applyBranchComplete(p, s, e)
 	case event.ArtifactWritten:
+		if e.Key.Kind() == event.KeySettle {
+			return applyHanded(p, s, e)
+		}
 		return applyArtifact(s, e)
 	case event.Retry:
 		if e.Key.Kind() == event.KeyRestart {
@@ -123,6 +126,9 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 	case event.Error:
 		if e.Key == "" { // tells of a failure, belongs to no attempt
 			return nil
+		}
+		if n := p.Find(s.At); n != nil && n.Kind == plan.KindPipeline && e.Key.Kind() == event.KeySettle {
+			return applyNotHanded(p, s, e)
 		}
 		return applyLoop(p, s, e)
 	default:

@@ -23,7 +23,7 @@ const (
 	Cancel        Kind = "cancel" // cancel the effect with the same key
 	Hook          Kind = "hook"   // call a hook: ends in hook_complete, hook_timeout, hook_skipped or question_asked
 	Check         Kind = "check"  // make a check of the node: ends in check_result
-	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete, or in error for a bad artifact
+	Settle        Kind = "settle" // settle artifact and outcome: ends in iteration_complete, or in error for a bad artifact; of a node that wraps a pipeline in artifact_written, or error
 	PlanSteps     Kind = "plan"   // find the steps of a node: ends in steps_planned
 	Inspect       Kind = "input"  // look at the input artifact of a node: ends in input_checked
 )

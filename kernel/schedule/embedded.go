@@ -17,6 +17,10 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 		return record(event.New(event.NodeRunStart, &event.Cursor{NodePath: n.Path, NodeRun: ns.Runs + 1}, "",
 			event.RunStartData{Name: n.ID, N: ns.Runs + 1, Max: most}))
 	}
+	if handsOut(n, ns) {
+		at := placeOfNode(n.Path, ns)
+		return []Command{{Kind: Settle, Key: handKey(n.Path, ns), Place: at}}
+	}
 	return leaveNode(p, s, n, ns)
 }
 

@@ -28,6 +28,10 @@ func passedOver(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) event.
 
 // inspectAgain lets a node whose input artifact was not what it has to be look at it once more.
 func inspectAgain(n *plan.Node, ns *state.Node) {
+	if ns.Runs > 0 { // a pipeline that came to its end, and whose artifact was not what it has to be
+		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
+		return
+	}
 	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.Gate{}
 	if n != nil && n.Kind == plan.KindStage {
 		ns.Loop = firstLoop(n)

@@ -210,6 +210,9 @@ func follow(p *plan.Plan, s *state.State, e event.Event, d event.NodeCompleteDat
 		if p.Find(d.To) == nil {
 			return misfit(e, "the plan has no node "+d.To)
 		}
+		if p.Embedder(s.At) == d.To {
+			handOver(p, s, d.To)
+		}
 		s.At, s.NextFrom = d.To, s.At
 	}
 	return nil

@@ -104,7 +104,7 @@ func (s *simulation) perform(c schedule.Command) {
 	}
 	switch c.Kind {
 	case schedule.Attempt, schedule.Strategy, schedule.Question, schedule.WriteManifest, schedule.Hook,
-		schedule.Check, schedule.Settle, schedule.PlanSteps:
+		schedule.Check, schedule.Settle, schedule.PlanSteps, schedule.Inspect:
 		s.under[c.Key] = c
 		s.checkCeilings()
 	case schedule.Cancel:
@@ -297,6 +297,9 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 		switch n.Kind {
 		case plan.KindStage:
 			drawContract(t, n, ids)
+			drawWraps(t, n)
+		case plan.KindPipeline:
+			drawWraps(t, n)
 		case plan.KindParallel:
 			for j := range n.Stages {
 				drawContract(t, &n.Stages[j], nil)

@@ -75,7 +75,13 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 		}
 		s.append(event.New(event.CheckResult, c.Place.Cursor(), c.Key, d))
 	case schedule.Settle:
+		if n := schedule.StageAt(s.plan, s.state, c.Place); n.Kind == plan.KindPipeline {
+			s.append(s.drawHanded(c))
+			return true
+		}
 		s.append(s.drawSettled(c))
+	case schedule.Inspect:
+		s.append(event.New(event.InputChecked, c.Place.Cursor(), c.Key, drawInspected(s.t)))
 	case schedule.PlanSteps:
 		s.append(event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, drawSteps(s.t)))
 	default:
@@ -91,7 +97,8 @@ func (s *simulation) drawSettled(c schedule.Command) event.Event {
 	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
 		Ask: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
 		Settlement: event.Settlement{
-			Outcome: rapid.SampledFrom([]string{"success", "success", "fail", "reject", "escalate", "error"}).Draw(s.t, "outcome"), Message: "drawn",
+			Artifact: drawArtifact(s.t),
+			Outcome:  rapid.SampledFrom([]string{"success", "success", "fail", "reject", "escalate", "error"}).Draw(s.t, "outcome"), Message: "drawn",
 			FailedSteps: rapid.SampledFrom([][]string{nil, {"s0"}}).Draw(s.t, "failed steps"),
 		},
 	})

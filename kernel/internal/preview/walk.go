@@ -155,6 +155,9 @@ func (w *walker) perform(c schedule.Command) error {
 	case schedule.Check:
 		return w.commit(w.check(c))
 	case schedule.Settle:
+		if n := w.stage(c.Place); n.Kind == plan.KindPipeline {
+			return w.commit(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
+		}
 		return w.commit(w.settle(c))
 	case schedule.Inspect: // what an artifact will say nobody knows: the way is that of a run in which it fits
 		return w.commit(event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{}))

@@ -1,0 +1,93 @@
+package schedule
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// What a pipeline comes to, and how the node that embeds it gets that.
+
+// Deliverable is the artifact of the last node, in the order of the list, that ended well with one, and the node's path:
+// of the plan that the node at embedder stands for, of the outermost one for "". It is false where there is none.
+func Deliverable(p *plan.Plan, s state.State, embedder string) (path string, ref event.Ref, has bool) {
+	list, prefix := p.Nodes, ""
+	if embedder != "" {
+		n := p.Find(embedder)
+		if n == nil || n.Plan == nil {
+			return "", event.Ref{}, false
+		}
+		list, prefix = n.Plan.Nodes, embedder+"."
+	}
+	for i := len(list) - 1; i >= 0; i-- {
+		path := prefix + list[i].Path
+		ns := s.Nodes[path]
+		if o := plan.Outcome(ns.Outcome); o != plan.OutcomeSuccess && o != plan.OutcomeSkip {
+			continue
+		}
+		if ref, made := ns.Artifacts[event.Artifact]; made {
+			return path, ref, true
+		}
+	}
+	return "", event.Ref{}, false
+}
+
+// handsOut reports whether what the pipeline came to is still to be made the artifact of the node that wraps it.
+func handsOut(n *plan.Node, ns state.Node) bool {
+	_, handed := ns.Artifacts[event.Artifact]
+	return n.Wraps != nil && !handed
+}
+
+// handKey is that of the settling of a node that wraps a pipeline.
+func handKey(path string, ns state.Node) event.Key {
+	return placeOfNode(path, ns).Key(event.KeySettle, 1)
+}
+
+// ---- Apply
+
+// handOver makes the deliverable of a plan that has come to its end the artifact of the node that embeds it. Of a node
+// that wraps it the artifact is settled.
+func handOver(p *plan.Plan, s *state.State, path string) {
+	n, ns := p.Find(path), s.Nodes[path]
+	if n == nil || n.Wraps != nil {
+		return
+	}
+	ns.Artifacts = nil // of an earlier run
+	if _, ref, has := Deliverable(p, *s, path); has {
+		ns.Artifacts = map[string]event.Ref{event.Artifact: ref}
+	}
+	s.Nodes[path] = ns
+}
+
+// handing is the node that wraps a pipeline and waits for its artifact by the event's key.
+func handing(p *plan.Plan, s *state.State, e event.Event) (state.Node, error) {
+	n, ns := p.Find(s.At), s.Nodes[s.At]
+	waits := n != nil && n.Kind == plan.KindPipeline && ns.Status == state.NodeRunning && ns.Runs >= runs(p, n) && ns.Unfit == nil && handsOut(n, ns)
+	if !waits || e.Key != handKey(s.At, ns) {
+		return ns, misfit(e, "the run does not wait for the artifact of that node")
+	}
+	return ns, nil
+}
+
+// applyHanded gives the node that wraps a pipeline its artifact.
+func applyHanded(p *plan.Plan, s *state.State, e event.Event) error {
+	if _, err := handing(p, s, e); err != nil {
+		return err
+	}
+	return applyArtifact(s, e)
+}
+
+// applyNotHanded ends the node: what the pipeline came to is not what the node has to come to.
+func applyNotHanded(p *plan.Plan, s *state.State, e event.Event) error {
+	d, err := event.Decode[event.FailureData](e)
+	if err != nil {
+		return err
+	}
+	ns, err := handing(p, s, e)
+	if err != nil {
+		return err
+	}
+	ns.Unfit = &d
+	s.Nodes[s.At] = ns
+	return nil
+}
