@@ -64,6 +64,11 @@ type HookRequest struct {
 	Summary  string
 	Result   json.RawMessage
 	Artifact string
+	// ArtifactFile is the artifact of the node: the one that it has made, for a check the one that its agent has just
+	// left, with what was carried over and without what is measured. InputArtifactFile is the one that the node works
+	// from, StartArtifactFile the one that its pipeline began with. They are absolute paths of YAML files, to be read
+	// only, each empty where there is none.
+	ArtifactFile, InputArtifactFile, StartArtifactFile string
 	// Context is the text that hooks have injected so far.
 	Context string
 	WorkDir string

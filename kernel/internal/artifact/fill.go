@@ -22,6 +22,8 @@ type Facts struct {
 	Failed      []string `json:"failed"`
 	PassedTests []string `json:"passed_tests"`
 	Output      string   `json:"output"` // the end of what a command printed
+	// LeftOut: the plan leaves the check out, so that all its facts are null.
+	LeftOut bool `json:"-"`
 }
 
 // ReadFacts reads them from their JSON.
@@ -39,6 +41,9 @@ const typeTests = "tests"
 // value is the fact with a name, false if there is none.
 func (f Facts) value(name string) (any, bool) {
 	tests := f.Type == typeTests
+	if f.LeftOut {
+		return nil, true
+	}
 	switch name {
 	case "passed":
 		if tests {
@@ -50,6 +55,10 @@ func (f Facts) value(name string) (any, bool) {
 			return names(f.Failed), true
 		}
 		return !f.Passed, true
+	case "ok":
+		return f.Passed, true
+	case "output":
+		return f.Output, true
 	case "reason":
 		return f.Reason, true
 	case "exit_code":
@@ -63,6 +72,12 @@ func (f Facts) value(name string) (any, bool) {
 			counts[key] = n
 		}
 		return counts, f.Counts != nil
+	case "total":
+		total := 0
+		for _, n := range f.Counts {
+			total += n
+		}
+		return total, f.Counts != nil
 	default:
 		return nil, false
 	}

@@ -66,7 +66,7 @@ func WriteEmbedded(d *rundir.Dir, p *plan.Plan, at event.Place, a Artifact) (eve
 
 // keep writes the artifact to a file, which the reference names, and to copies of it for people.
 func (a Artifact) keep(d *rundir.Dir, name string, copies ...string) (event.Ref, error) {
-	text, err := a.render()
+	text, err := a.Render()
 	if err != nil {
 		return event.Ref{}, err
 	}

@@ -15,8 +15,8 @@ import (
 // and nobody reads so much of it by eye.
 const large = 1 << 20
 
-// render is the envelope around the data, whose members stand by their names.
-func (a Artifact) render() ([]byte, error) {
+// Render is the artifact as it is kept: the envelope around the data, whose members stand by their names.
+func (a Artifact) Render() ([]byte, error) {
 	members := []yamltree.Member{{Key: metaKey, Value: tree(a.Meta)}}
 	for _, key := range slices.Sorted(maps.Keys(a.Data)) {
 		members = append(members, yamltree.Member{Key: key, Value: a.Data[key]})

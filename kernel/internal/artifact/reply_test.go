@@ -73,7 +73,7 @@ func FuzzFromReply(f *testing.F) {
 			return
 		}
 		data = stripped(data)
-		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.render()
+		kept, err := Artifact{Meta: Meta{Version: "1.0"}, Data: data}.Render()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ var (
 	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
 	// behind its id.
 	measured   = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
-	measurable = []string{"counts", "exit_code", "failed", "passed", "reason"}
+	measurable = []string{"counts", "exit_code", "failed", "ok", "output", "passed", "reason", "total"}
 )
 
 // artifact is what a node or its stage says of the node's artifact.

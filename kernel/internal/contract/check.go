@@ -105,7 +105,11 @@ func (w *work) call(ctx context.Context, c plan.Check, config json.RawMessage) (
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	answer, err := action.Run(ctx, w.request(c, config, timeout))
+	req := w.request(c, config, timeout)
+	if err := w.nameArtifacts(c, &req); err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	answer, err := action.Run(ctx, req)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}

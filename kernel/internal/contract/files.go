@@ -8,10 +8,13 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -80,12 +83,28 @@ func (w *work) own() (map[string]any, error) {
 		return nil, err
 	}
 	found, err := w.left(it, r).Find(w.Node.Artifact)
-	return found.Data, err
+	if err != nil || found.Data == nil {
+		return nil, err
+	}
+	return found.Data, w.complete(found.Data)
+}
+
+// complete takes the secrets out of what the agent left, and puts in what is carried over. data is changed.
+func (w *work) complete(data map[string]any) error {
+	censor.Data(w.Redactor.Agent(), data)
+	if len(w.Node.Artifact.Carry) == 0 {
+		return nil
+	}
+	input, err := artifact.EffectiveInput(w.Dir, w.Plan, w.State, w.Node, w.at)
+	if err == nil {
+		artifact.Carry(data, input.Data, w.Node.Artifact)
+	}
+	return err
 }
 
 // checked are the paths as a command may be given them: of files of the project, none of which looks like an option.
 func (w *work) checked(field string, v any) (files []string, wrong string) {
-	list, ok := artifact.Texts(v)
+	list, ok := pathsOf(v)
 	if !ok || len(list) == 0 {
 		return nil, field + " names no files: it is " + short60(result.Lines(v))
 	}
@@ -111,6 +130,22 @@ func (w *work) checked(field string, v any) (files []string, wrong string) {
 	return files, ""
 }
 
+// pathsOf is a list of paths, each a text or an object with the member path, or one text; false for anything else.
+func pathsOf(v any) ([]string, bool) {
+	items, isList := v.([]any)
+	if !isList {
+		return artifact.Texts(v)
+	}
+	named := make([]any, len(items))
+	for i, item := range items {
+		named[i] = item
+		if of, isMap := item.(map[string]any); isMap {
+			named[i] = of["path"]
+		}
+	}
+	return artifact.Texts(named)
+}
+
 // short60 is a text for one line of a message.
 func short60(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -118,4 +153,40 @@ func short60(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:60], "") + "…"
+}
+
+// nameArtifacts says where the artifacts lie that a check may look at: what the agent has just left, what the node works
+// from, what its pipeline began with.
+func (w *work) nameArtifacts(c plan.Check, req *sdk.HookRequest) error {
+	if in, has := artifact.InputOf(w.Plan, w.State, w.Node, w.at); has {
+		req.InputArtifactFile = w.Dir.Abs(in.Ref.Path)
+	}
+	if ref, began := artifact.StartOf(w.Plan, w.State, w.at.Outer()); began {
+		req.StartArtifactFile = w.Dir.Abs(ref.Path)
+	}
+	if w.Node.Artifact == nil || w.loop.Attempted == nil || c.At == plan.AtEnter {
+		return nil
+	}
+	left, err := w.keepLeft()
+	req.ArtifactFile = left
+	return err
+}
+
+// keepLeft writes what the agent left as a file that checks can read, with what is carried over and in the form of a kept
+// artifact, and returns its path; "" where nothing can be read.
+func (w *work) keepLeft() (string, error) {
+	data, err := w.own()
+	if err != nil || data == nil {
+		return "", err
+	}
+	it, err := w.iteration()
+	if err != nil {
+		return "", err
+	}
+	text, err := artifact.Artifact{Meta: artifact.MetaOf(w.Node, time.Now()), Data: data}.Render()
+	if err != nil {
+		return "", err
+	}
+	ref, err := w.Dir.Write(it.Left(), text)
+	return w.Dir.Abs(ref.Path), err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
@@ -96,6 +95,9 @@ func (k *settling) readWork() error {
 func (k *settling) readFacts() error {
 	k.facts = map[string]artifact.Facts{}
 	for _, m := range k.loop.Measured {
+		if m.LeftOut {
+			k.facts[m.ID] = artifact.Facts{LeftOut: true}
+		}
 		if m.Facts == nil {
 			continue
 		}
@@ -128,13 +130,8 @@ func (k *settling) readArtifact() error {
 	if k.found.Data == nil {
 		return nil
 	}
-	censor.Data(k.Redactor.Agent(), k.found.Data)
-	if len(contract.Carry) > 0 {
-		input, err := artifact.EffectiveInput(k.Dir, k.Plan, k.State, k.Node, k.at)
-		if err != nil {
-			return err
-		}
-		artifact.Carry(k.found.Data, input.Data, contract)
+	if err := k.complete(k.found.Data); err != nil {
+		return err
 	}
 	k.faults = append(k.faults, artifact.Fill(k.found.Data, contract, k.facts)...)
 	faults, err := artifact.Faults(k.found.Data, contract)

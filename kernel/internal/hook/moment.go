@@ -11,6 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -93,6 +94,7 @@ func (k *call) request() (sdk.HookRequest, error) {
 	if k.hook != nil {
 		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
 	}
+	k.nameArtifacts(&req)
 	var err error
 	req.Context, err = Context(k.Dir, k.State, k.at)
 	req.Context = k.Redactor.Text(req.Context)
@@ -110,6 +112,26 @@ func (k *call) request() (sdk.HookRequest, error) {
 	}
 	req.Artifact = k.preview(k.files())
 	return req, nil
+}
+
+// nameArtifacts says where the artifacts of the node lie: what it has made, what it works from, what its pipeline began
+// with.
+func (k *call) nameArtifacts(req *sdk.HookRequest) {
+	if k.node == nil {
+		if k.State.Input != nil {
+			req.StartArtifactFile = k.Dir.Abs(k.State.Input.Path)
+		}
+		return
+	}
+	if ref, made := k.State.ArtifactOf(k.at.Outer()); made {
+		req.ArtifactFile = k.Dir.Abs(ref.Path)
+	}
+	if in, has := artifact.InputOf(k.Plan, k.State, k.node, k.at); has {
+		req.InputArtifactFile = k.Dir.Abs(in.Ref.Path)
+	}
+	if ref, began := artifact.StartOf(k.Plan, k.State, k.at.Outer()); began {
+		req.StartArtifactFile = k.Dir.Abs(ref.Path)
+	}
 }
 
 func (k *call) isEnd() bool { return strings.HasSuffix(string(k.point), "_end") }

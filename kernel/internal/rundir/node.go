@@ -170,6 +170,9 @@ func (i Iteration) ArtifactCall() string { return i.file("artifact-call.json") }
 // Check is the file with what a check after the attempt measured.
 func (i Iteration) Check(id string) string { return checkFile(string(i), id) }
 
+// Left is the artifact that the attempt left, for checks to read; no check has its name, since an id's file ends in .json.
+func (i Iteration) Left() string { return i.file("checks/artifact.yaml") }
+
 // Feedback is what the iteration's outcome tells whoever works next.
 func (i Iteration) Feedback() string { return i.file("feedback.md") }
 

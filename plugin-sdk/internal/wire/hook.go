@@ -25,6 +25,8 @@ func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 		WorkDir:   text(r.WorkDir),
 		Message:   text(r.Message),
 		TimeoutMs: millis(r.Timeout),
+
+		ArtifactFile: text(r.ArtifactFile), InputArtifactFile: text(r.InputArtifactFile), StartArtifactFile: text(r.StartArtifactFile),
 	}
 }
 
@@ -47,6 +49,8 @@ func FromHook(m *pb.HookRequest) sdk.HookRequest {
 		WorkDir:   m.GetWorkDir(),
 		Message:   m.GetMessage(),
 		Timeout:   fromMillis(m.GetTimeoutMs()),
+
+		ArtifactFile: m.GetArtifactFile(), InputArtifactFile: m.GetInputArtifactFile(), StartArtifactFile: m.GetStartArtifactFile(),
 	}
 }
 

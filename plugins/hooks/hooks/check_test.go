@@ -20,6 +20,18 @@ const (
 	goFailed = `{"Action":"run","Package":"p","Test":"TestB"}\n{"Action":"output","Package":"p","Test":"TestB","Output":"b_test.go:7: no\\n"}\n{"Action":"fail","Package":"p","Test":"TestB"}\n{"Action":"fail","Package":"p"}\n`
 )
 
+// goMany has a test with a part that fails, one that passes, a package that does not build, and one of another module.
+const goMany = `{"Action":"run","Package":"example.com/m","Test":"TestNew"}
+{"Action":"run","Package":"example.com/m","Test":"TestNew/a"}
+{"Action":"output","Package":"example.com/m","Test":"TestNew/a","Output":"--- FAIL\n"}
+{"Action":"fail","Package":"example.com/m","Test":"TestNew/a"}
+{"Action":"pass","Package":"example.com/m","Test":"TestOld"}
+{"Action":"fail","Package":"example.com/m"}
+{"Action":"fail","Package":"example.com/m/sub"}
+{"Action":"pass","Package":"example.com/other","Test":"TestNew"}
+{"Action":"pass","Package":"example.com/other"}
+`
+
 // measured runs a check and returns its facts; the answer's outcome has to agree.
 func measured(t *testing.T, req sdk.HookRequest) (Facts, error) {
 	t.Helper()
@@ -46,6 +58,8 @@ func code(n int) *int { return &n }
 func TestCheck(t *testing.T) {
 	files := map[string]string{
 		"a.txt": "one\ntwo\n", "b.txt": "three\n", "sub/c.go": "package c\n",
+		"mod/go.mod": "module example.com/m // it\n", "mod/new_test.go": "package m\nfunc TestNew(", "mod/old_test.go": "package m\nfunc TestOld(t *testing.T) {}\n",
+		"mod/empty_test.go": "package m\n", "mod/sub/deep_test.go": "package sub_test\nfunc TestDeep(t *testing.T) {}\n", "many.json": goMany,
 		"passed.json": unescape(goPassed), "failed.json": unescape(goFailed),
 	}
 	tests := []struct {
@@ -88,6 +102,26 @@ func TestCheck(t *testing.T) {
 		{
 			"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`,
 			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}},
+		},
+		{
+			"go test takes packages: of its tests those of the files count", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/new_test.go", "mod/sub/deep_test.go"], "expect": "none_pass"}`,
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 3, "skipped": 0}, Failed: []string{"example.com/m.TestNew/a", "example.com/m.TestNew", "example.com/m/sub"}, Output: "--- FAIL"},
+		},
+		{
+			"one of them passes", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/old_test.go"], "expect": "none_pass"}`,
+			Facts{Reason: "1 of 1 tests passed, none should", ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"},
+		},
+		{
+			"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`,
+			Facts{Reason: "no test ran, one has to fail", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "--- FAIL"},
+		},
+		{
+			"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`,
+			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"},
+		},
+		{
+			"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`,
+			Facts{Reason: "no test ran, one has to fail", ExitCode: code(5), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "no tests ran in 0.01s"},
 		},
 		{
 			"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`,
@@ -257,7 +291,7 @@ func TestCheckSaysHowTestsCount(t *testing.T) {
 		`printf 'ok  \\tp\\t0.1s\\n'`: "add -json",
 		`printf -- '--- PASS: TestA'`: "add -json",
 		`printf 'FAIL\\tp\\t0.1s\\n'`: "add -json",
-		`echo ok`:                     "one of the formats cargo, go, junit, node, pytest, tap; format is auto",
+		`echo ok`:                     "one of the formats cargo, go, junit, node, pytest, tap, unittest; format is auto",
 	} {
 		_, err := measured(t, firing(t, `{"type": "tests", "command": "`+command+`"}`, nil))
 		if f := failure.From(err); f == nil || !strings.Contains(f.Hint, hint) {

@@ -39,7 +39,7 @@ func (c *CheckConfig) checkFiles() error {
 			return checkInvalid("files: %.200q leads out of the project", file).WithHint("write it from the project's directory on")
 		}
 	}
-	if !strings.Contains(c.Command, arguments) && unended.MatchString(c.Command) {
+	if !strings.Contains(c.Command, arguments) && !c.takesPackages() && unended.MatchString(c.Command) {
 		return checkInvalid("files: nothing can be added at the end of the command").WithHint(`write "$@" where the files belong`)
 	}
 	return nil

@@ -11,14 +11,26 @@ import (
 
 // tests measures the tests that a command runs, by what it reports on stdout.
 func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookRequest) (Facts, error) {
-	read := newReport(config.Format)
 	printed := &tail{max: maxOutput}
 	if err := inside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
-	run := inShellWith("the command of the check", config.Command, config.Files)
-	run.limit, run.stderr = limitOf(req, checkLimit), printed.write
+	read, files := newReport(config.Format), config.Files
+	if config.takesPackages() {
+		only, err := readGoFiles(req.WorkDir, files)
+		if err != nil {
+			return Facts{}, err
+		}
+		read, files = &goTest{only: only}, nil
+	}
+	run := inShellWith("the command of the check", config.Command, files)
+	run.limit = limitOf(req, checkLimit)
 	goText := false // go test without -json, which counts nothing
+	onStderr := &unittest{}
+	run.stderr = func(line []byte) {
+		onStderr.line(line)
+		printed.write(line)
+	}
 	run.stdout = func(line []byte) {
 		goText = goText || printsGoText(line)
 		printed.write(read.line(line))
@@ -31,6 +43,15 @@ func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookReque
 	if err != nil {
 		return Facts{}, unmeasured("the report of the tests: %w", err).WithDetail(printed.String()).
 			WithHint("format: says which one it is; nothing else belongs on stdout")
+	}
+	if !found.known() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
+		read = onStderr
+		if found, err = read.results(); err != nil {
+			return Facts{}, err
+		}
+	}
+	if !found.known() && config.Expect.Word == expectNonePass && begun(read) {
+		return Facts{ExitCode: &end.ExitCode, Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: printed.String(), Reason: "no test ran, one has to fail"}, nil
 	}
 	if !found.known() && config.Expect.Word == expectExitZero {
 		facts := Facts{ExitCode: &end.ExitCode, Output: printed.String()}

@@ -11,6 +11,8 @@ import (
 // goTest reads what go test -json prints: the events of test2json. A test and each of its subtests
 // count; so does a package that failed without a test that did, as one that does not build.
 type goTest struct {
+	only     goFiles // whose tests count, nil for all
+	began    bool
 	found    results
 	packages map[string]*goPackage
 }
@@ -53,7 +55,8 @@ func (g *goTest) line(line []byte) []byte {
 	if !ok {
 		return line
 	}
-	if e.Package != "" {
+	g.began = true
+	if e.Package != "" && !g.only.lacks(e.Package) {
 		g.count(e)
 	}
 	return []byte(e.Output)
@@ -74,6 +77,8 @@ func (g *goTest) count(e goEvent) {
 	case e.Test == "" && e.Action == "fail":
 		g.cut(e.Package, p)
 	case e.Test == "":
+	case !g.only.has(e.Package, e.Test):
+		p.failed = p.failed || e.Action == "fail"
 	case e.Action == "run":
 		p.running[e.Test] = true
 	case e.Action == "pass":

@@ -18,13 +18,14 @@ var (
 	pytestBegin = regexp.MustCompile(`^=+ test session starts =+$`)
 	pytestNames = regexp.MustCompile(`^=+ short test summary info =+$`)
 	pytestEnd   = regexp.MustCompile(`^(?:=+ )?(\d{1,8} [a-z]+[a-z, \d]*) in \d+\.\d+s(?: \([^()]*\))?(?: =+)?$`)
+	pytestNone  = regexp.MustCompile(`^(?:=+ )?no tests (?:ran|collected)`)
 	pytestCount = regexp.MustCompile(`(\d{1,8}) [a-z ]*?([a-z]+)(?:, |$)`)
 	pytestPass  = regexp.MustCompile(`^(?:(\S.*::.*) (?:PASSED|XPASS)(?: +\[[^\]]*\])?|\[gw\d+\] \[[^\]]*\] (?:PASSED|XPASS) (.+))$`)
 )
 
 func beginsPytest(line []byte) bool {
 	said := []byte(plain(line))
-	return pytestBegin.Match(said) || pytestNames.Match(said) || pytestEnd.Match(said)
+	return pytestBegin.Match(said) || pytestNames.Match(said) || pytestEnd.Match(said) || pytestNone.Match(said)
 }
 
 func (p *pytest) line(line []byte) []byte {

@@ -22,6 +22,8 @@ const (
 	formatNode   = "node"
 	formatPytest = "pytest"
 	formatTAP    = "tap"
+
+	formatUnittest = "unittest"
 )
 
 // formats are the formats, how their reports are made, and which line tells that one begins.
@@ -36,6 +38,7 @@ var formats = []struct {
 	{formatNode, func() report { return &nodeTest{} }, beginsNode},
 	{formatPytest, func() report { return &pytest{} }, beginsPytest},
 	{formatTAP, func() report { return &tap{} }, beginsTAP},
+	{formatUnittest, func() report { return &unittest{} }, beginsUnittest},
 }
 
 // formatNames are the words of the key format.
@@ -79,6 +82,18 @@ func (a *auto) results() (results, error) {
 		return results{}, nil
 	}
 	return a.found.results()
+}
+
+// begun reports whether the command printed a report at all, be it one of no test.
+func begun(r report) bool {
+	switch r := r.(type) {
+	case *auto:
+		return r.found != nil
+	case *goTest:
+		return r.began
+	default:
+		return true // somebody said that it is one
+	}
 }
 
 // results are the counts of a report, and the names that it has for them. A report that counts without names, or

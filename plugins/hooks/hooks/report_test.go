@@ -3,6 +3,7 @@ package hooks
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,6 +210,18 @@ func TestRecordedReports(t *testing.T) {
 		{"cargo-quiet", formatCargo, counted{4, 1, 1, []string{"tests::bad"}, nil}},
 		{"cargo-nocapture", formatCargo, counted{2, 1, 1, []string{"tests::bad"}, []string{"tests::ok", "tests::panics"}}},
 		{"cargo-passed", formatCargo, counted{1, 0, 0, nil, []string{"tests::ok"}}},
+		{"unittest", formatUnittest, counted{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), nil}},
+		{"unittest-verbose", formatUnittest, counted{
+			3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"},
+		}},
+		{"unittest-313", formatUnittest, counted{
+			3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"},
+		}},
+		{"unittest-38", formatUnittest, counted{3, 6, 2, append(slices.Clone(pythonFailed), "and 2 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
+		{"unittest-import", formatUnittest, counted{0, 1, 0, []string{"unittest.loader._FailedTest.test_b"}, nil}},
+		{"unittest-passed", formatUnittest, counted{2, 0, 0, nil, []string{"test_a.T.test_ok", "and 1 more"}}},
+		{"unittest-none", formatUnittest, counted{}},
+		{"unittest-313-none", formatUnittest, counted{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -288,6 +301,17 @@ func FuzzTAP(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) { sound(t, &tap{}, text) })
+}
+
+// pythonFailed are the tests of the recordings of unittest that fail: two parts of the last one do.
+var pythonFailed = []string{"test_a.S.setUpClass", "test_a.T.test_err", "test_a.T.test_bad", "test_a.T.test_sub"}
+
+func FuzzUnittest(f *testing.F) {
+	recordings(f, formatUnittest)
+	for _, seed := range []string{"Ran 1 test in 0.1s\nOK", "a (b) ... ok\nRan 0 tests in 0.000s\n\nFAILED (failures=9)", "FAIL: a (b)"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) { sound(t, &unittest{}, text) })
 }
 
 // recordings gives the recorded reports of a format to a fuzz test.

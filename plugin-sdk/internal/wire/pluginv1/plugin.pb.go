@@ -3939,26 +3939,30 @@ func (x *ReleaseResponse) GetFailure() *Failure {
 }
 
 type HookRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Component     *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
-	Key           string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
-	Point         string                 `protobuf:"bytes,3,opt,name=point,proto3" json:"point,omitempty"`
-	Session       string                 `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
-	Node          string                 `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
-	Stage         string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
-	Iteration     int32                  `protobuf:"varint,7,opt,name=iteration,proto3" json:"iteration,omitempty"`
-	Provider      string                 `protobuf:"bytes,8,opt,name=provider,proto3" json:"provider,omitempty"`
-	Status        string                 `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
-	Config        []byte                 `protobuf:"bytes,10,opt,name=config,proto3" json:"config,omitempty"` // JSON
-	Summary       string                 `protobuf:"bytes,11,opt,name=summary,proto3" json:"summary,omitempty"`
-	Result        []byte                 `protobuf:"bytes,12,opt,name=result,proto3" json:"result,omitempty"` // JSON
-	Artifact      string                 `protobuf:"bytes,13,opt,name=artifact,proto3" json:"artifact,omitempty"`
-	Context       string                 `protobuf:"bytes,14,opt,name=context,proto3" json:"context,omitempty"`
-	WorkDir       string                 `protobuf:"bytes,15,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
-	Message       string                 `protobuf:"bytes,16,opt,name=message,proto3" json:"message,omitempty"`
-	TimeoutMs     int64                  `protobuf:"varint,17,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // 0: the action's default
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Component *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	Key       string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"`
+	Point     string                 `protobuf:"bytes,3,opt,name=point,proto3" json:"point,omitempty"`
+	Session   string                 `protobuf:"bytes,4,opt,name=session,proto3" json:"session,omitempty"`
+	Node      string                 `protobuf:"bytes,5,opt,name=node,proto3" json:"node,omitempty"`
+	Stage     string                 `protobuf:"bytes,6,opt,name=stage,proto3" json:"stage,omitempty"`
+	Iteration int32                  `protobuf:"varint,7,opt,name=iteration,proto3" json:"iteration,omitempty"`
+	Provider  string                 `protobuf:"bytes,8,opt,name=provider,proto3" json:"provider,omitempty"`
+	Status    string                 `protobuf:"bytes,9,opt,name=status,proto3" json:"status,omitempty"`
+	Config    []byte                 `protobuf:"bytes,10,opt,name=config,proto3" json:"config,omitempty"` // JSON
+	Summary   string                 `protobuf:"bytes,11,opt,name=summary,proto3" json:"summary,omitempty"`
+	Result    []byte                 `protobuf:"bytes,12,opt,name=result,proto3" json:"result,omitempty"` // JSON
+	Artifact  string                 `protobuf:"bytes,13,opt,name=artifact,proto3" json:"artifact,omitempty"`
+	Context   string                 `protobuf:"bytes,14,opt,name=context,proto3" json:"context,omitempty"`
+	WorkDir   string                 `protobuf:"bytes,15,opt,name=work_dir,json=workDir,proto3" json:"work_dir,omitempty"`
+	Message   string                 `protobuf:"bytes,16,opt,name=message,proto3" json:"message,omitempty"`
+	TimeoutMs int64                  `protobuf:"varint,17,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"` // 0: the action's default
+	// Absolute paths of artifacts, empty where there is none: that of the node, the one it works from, the one the pipeline began with.
+	ArtifactFile      string `protobuf:"bytes,18,opt,name=artifact_file,json=artifactFile,proto3" json:"artifact_file,omitempty"`
+	InputArtifactFile string `protobuf:"bytes,19,opt,name=input_artifact_file,json=inputArtifactFile,proto3" json:"input_artifact_file,omitempty"`
+	StartArtifactFile string `protobuf:"bytes,20,opt,name=start_artifact_file,json=startArtifactFile,proto3" json:"start_artifact_file,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *HookRequest) Reset() {
@@ -4108,6 +4112,27 @@ func (x *HookRequest) GetTimeoutMs() int64 {
 		return x.TimeoutMs
 	}
 	return 0
+}
+
+func (x *HookRequest) GetArtifactFile() string {
+	if x != nil {
+		return x.ArtifactFile
+	}
+	return ""
+}
+
+func (x *HookRequest) GetInputArtifactFile() string {
+	if x != nil {
+		return x.InputArtifactFile
+	}
+	return ""
+}
+
+func (x *HookRequest) GetStartArtifactFile() string {
+	if x != nil {
+		return x.StartArtifactFile
+	}
+	return ""
 }
 
 type HookResponse struct {
@@ -4474,7 +4499,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\"N\n" +
 	"\x0fReleaseResponse\x12;\n" +
-	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\xe5\x03\n" +
+	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\xea\x04\n" +
 	"\vHookRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4494,7 +4519,10 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\bwork_dir\x18\x0f \x01(\tR\aworkDir\x12\x18\n" +
 	"\amessage\x18\x10 \x01(\tR\amessage\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x11 \x01(\x03R\ttimeoutMs\"\xc5\x01\n" +
+	"timeout_ms\x18\x11 \x01(\x03R\ttimeoutMs\x12#\n" +
+	"\rartifact_file\x18\x12 \x01(\tR\fartifactFile\x12.\n" +
+	"\x13input_artifact_file\x18\x13 \x01(\tR\x11inputArtifactFile\x12.\n" +
+	"\x13start_artifact_file\x18\x14 \x01(\tR\x11startArtifactFile\"\xc5\x01\n" +
 	"\fHookResponse\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
