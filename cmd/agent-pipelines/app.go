@@ -56,6 +56,9 @@ func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
 		a.code = exitUsage
 		return a.usage(a.stderr, "")
 	}
+	if err := a.ambiguous(arranged.verb); err != nil {
+		return err
+	}
 	parsed, err := a.parser.Parse(arranged.args)
 	if err != nil {
 		return a.explain(arranged, err)
@@ -68,7 +71,8 @@ func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
 	return v.run(ctx, a)
 }
 
-// early reads what must be known before the line is understood: how errors are to be printed.
+// early reads what must be known before the line is understood: how errors are to be printed, and whether its first word is
+// surely a verb.
 func early(args []string) settings {
 	var s settings
 	for _, arg := range args {
@@ -77,6 +81,7 @@ func early(args []string) settings {
 		}
 		s.JSON = s.JSON || arg == "--json" || arg == "--json=true"
 		s.NoColor = s.NoColor || arg == "--no-color"
+		s.Verb = s.Verb || arg == "--verb"
 	}
 	return s
 }

@@ -34,6 +34,7 @@ type iterated []string
 const (
 	nodeSpec = "spec" // --iterate, --from-spec
 	nodeRed  = "red"  // --from-spec
+	typeSpec = "specification"
 )
 
 // IsBool lets the flag stand without a value.
@@ -141,7 +142,36 @@ func specFile(e *kernel.Engine, said string) (string, error) {
 	if _, err := os.Stat(filepath.Join(e.WorkDir(), file)); err == nil {
 		return file, nil
 	}
-	return "", usageError(fmt.Sprintf("there is no specification '%s'", said), "looked for %s and %s", path, filepath.Join(e.WorkDir(), file))
+	found, err := specOfSessions(e, said)
+	if err != nil || found != "" {
+		return found, err
+	}
+	return "", usageError(fmt.Sprintf("there is no specification '%s'", said), "looked for %s and %s, and for a specification with this spec_id in the sessions of the project; `%s artifacts <session>` lists what a session has made",
+		path, filepath.Join(e.WorkDir(), file), program)
+}
+
+// specOfSessions is the file of the specification that has the id, in the newest session that has one; "" for none. A
+// session that cannot be read has none.
+func specOfSessions(e *kernel.Engine, id string) (string, error) {
+	sessions, err := e.Sessions()
+	if err != nil {
+		return "", err
+	}
+	for _, s := range sessions {
+		list, err := e.Artifacts(s.Session)
+		if err != nil {
+			continue
+		}
+		for _, i := range list {
+			if !i.Newest || i.Problem != "" || i.Node != nodeSpec && i.Type != typeSpec {
+				continue
+			}
+			if content, err := e.ReadArtifact(s.Session, i); err == nil && content.Data["spec_id"] == id {
+				return i.File, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // entryArguments are flags that say the same in another process.

@@ -14,6 +14,9 @@ type line struct {
 	Loop     loopVerb      `cmd:"" help:"Run one stage as a loop of iterations."`
 	Pipeline pipelineVerb  `cmd:"" help:"Run a pipeline."`
 	Start    startVerb     `cmd:"" help:"Give a pipeline a request, here in this terminal."`
+	Design   designVerb    `cmd:"" help:"Have a request worked out to a specification: short for start design."`
+	Build    implementVerb `cmd:"" name:"implement" help:"Have a request fulfilled, test first: short for start implement."`
+	Fix      fixVerb       `cmd:"" help:"Have something mended: short for start fix."`
 	Resume   resumeVerb    `cmd:"" help:"Go on with a paused, failed or crashed session."`
 	Review   reviewVerb    `cmd:"" help:"Have the work of a session reviewed once more."`
 	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`
@@ -25,6 +28,7 @@ type line struct {
 	Ask      questionsVerb `cmd:"" name:"questions" help:"Show what sessions ask."`
 	Feedback feedbackVerb  `cmd:"" help:"Tell the agents of a session something in their next prompts."`
 	Status   statusVerb    `cmd:"" help:"Show where a session is."`
+	Made     artifactsVerb `cmd:"" name:"artifacts" help:"Show what the stages of a session have made for each other."`
 	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
 	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`
 	List     listVerb      `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
@@ -52,6 +56,7 @@ type settings struct {
 	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
 	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
 	NoBundled bool     `help:"Use none of the plugins that the command carries (AGENT_PIPELINES_BUNDLED=0 does the same)."`
+	Verb      bool     `hidden:"" help:"The first word is a verb, though a stage has its name."`
 	Usage     bool     `name:"help" short:"h" help:"Show help."`
 }
 

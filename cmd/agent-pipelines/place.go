@@ -95,7 +95,7 @@ func (s settings) arguments() []string {
 // foreground is a command that runs in the foreground of whatever starts it, which nobody watches. The words come
 // behind "--", since they may look like flags.
 func (s settings) foreground(verb string, flags, words []string) []string {
-	return slices.Concat([]string{verb, "--foreground", "--unattended"}, s.arguments(), flags, []string{"--"}, words)
+	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.arguments(), flags, []string{"--"}, words)
 }
 
 // maximum is a number of iterations as a word, none for nil.

@@ -149,6 +149,7 @@ func TestArguments(t *testing.T) {
 	if diff := cmp.Diff(want, l.Loop.runFlags, cmp.AllowUnexported(runFlags{})); diff != "" {
 		t.Error(diff)
 	}
+	a.Verb = true // no stage of the project is meant
 	if diff := cmp.Diff(a.settings, l.settings); diff != "" {
 		t.Error(diff)
 	}

@@ -17,12 +17,67 @@ type startVerb struct {
 	requestFlags
 }
 
+// Help is shown below the usage.
+func (*startVerb) Help() string {
+	return `Examples:
+  agent-pipelines start agent-loop "make the failing test in ./parser pass"
+  agent-pipelines start implement - < request.md --supervised
+  agent-pipelines start implement --from-spec specs/login.yaml --delivery-mode commit
+  agent-pipelines start test --artifact spec=specs/login.yaml`
+}
+
 func (v *startVerb) run(ctx context.Context, a *app) error {
 	if v.Pipeline == "" {
 		return usageError("the pipeline's name is empty", "give the name of a pipeline, or the path of its file")
 	}
 	return v.start(ctx, a, v.Pipeline)
 }
+
+// The pipelines that have verbs of their own. Whoever has one of the same name in the project starts that.
+const (
+	pipelineDesign    = "design"
+	pipelineImplement = "implement"
+	pipelineFix       = "fix"
+)
+
+// designVerb is `design "<request>"`.
+type designVerb struct{ requestFlags }
+
+// Help is shown below the usage.
+func (*designVerb) Help() string {
+	return `Examples:
+  agent-pipelines design "a login page with a rate limit"
+  agent-pipelines artifacts <session> --stage spec --output specs/login.yaml`
+}
+
+func (v *designVerb) run(ctx context.Context, a *app) error { return v.start(ctx, a, pipelineDesign) }
+
+// implementVerb is `implement "<request>"`.
+type implementVerb struct{ requestFlags }
+
+// Help is shown below the usage.
+func (*implementVerb) Help() string {
+	return `Examples:
+  agent-pipelines implement "a login page with a rate limit" --iterate
+  agent-pipelines implement --from-spec specs/login.yaml
+  agent-pipelines implement "a login page" --exit-after red`
+}
+
+func (v *implementVerb) run(ctx context.Context, a *app) error {
+	return v.start(ctx, a, pipelineImplement)
+}
+
+// fixVerb is `fix "<request>"`.
+type fixVerb struct{ requestFlags }
+
+// Help is shown below the usage.
+func (*fixVerb) Help() string {
+	return `Examples:
+  agent-pipelines fix --artifact violation=violation.yaml
+  agent-pipelines fix "the parser panics on an empty file" --delivery-mode patch`
+}
+
+func (v *fixVerb) run(ctx context.Context, a *app) error { return v.start(ctx, a, pipelineFix) }
 
 // requestFlags are the request of a run, and the flags of the verbs that take one.
 type requestFlags struct {

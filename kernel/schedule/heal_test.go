@@ -62,8 +62,11 @@ func TestHeal(t *testing.T) {
 		{"without", plan.Node{Artifact: &plan.Artifact{Heal: number(0)}}, 1, []string{"i1 first"}, state.Failed},
 		{"three times", plan.Node{Artifact: &plan.Artifact{Heal: number(3)}}, 3, []string{"i1 first", "i1 heal 1/3", "i1 heal 2/3", "i1 heal 3/3"}, state.Completed},
 		{
-			"bad always, with a ladder", plan.Node{Transitions: ladder}, 9,
-			[]string{"i1 first", "i1 heal 1/1", "i2 first", "i2 heal 1/1", "i3 first", "i3 heal 1/1"}, state.Paused,
+			"bad always, with a ladder",
+			plan.Node{Transitions: ladder},
+			9,
+			[]string{"i1 first", "i1 heal 1/1", "i2 first", "i2 heal 1/1", "i3 first", "i3 heal 1/1"},
+			state.Paused,
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,7 +17,9 @@ import (
 func chain() *plan.Plan {
 	inner := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "analyze", Kind: plan.KindStage}, {Path: "1", ID: "spec", Kind: plan.KindStage}}}
 	return &plan.Plan{Nodes: []plan.Node{
-		{Path: "0", ID: "plan", Kind: plan.KindStage}, {Path: "1", ID: "execute", Kind: plan.KindStage}, {Path: "2", ID: "verify", Kind: plan.KindStage},
+		{Path: "0", ID: "plan", Kind: plan.KindStage},
+		{Path: "1", ID: "execute", Kind: plan.KindStage},
+		{Path: "2", ID: "verify", Kind: plan.KindStage},
 		{Path: "3", ID: "inner", Kind: plan.KindPipeline, Plan: inner},
 	}}
 }
@@ -39,21 +41,33 @@ func TestInputOf(t *testing.T) {
 	}{
 		{name: "nothing at all", node: "0"},
 		{name: "the first node, of what the run began with", node: "0", state: state.State{Input: began}, from: "$input", path: "input"},
-		{name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {From: "1"}}}},
-		{name: "who is named has none", node: "2", inputs: "plan", from: "execute", path: "e",
-			state: state.State{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {From: "1"}}}},
-		{name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {From: "2"}}}},
-		{name: "where it came from has none", node: "1", from: "plan", path: "p",
-			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {From: "2"}}}},
+		{
+			name: "of whom inputs.from names", node: "2", inputs: "plan", from: "plan", path: "p",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "1": made("e"), "2": {From: "1"}}},
+		},
+		{
+			name: "who is named has none", node: "2", inputs: "plan", from: "execute", path: "e",
+			state: state.State{Nodes: map[string]state.Node{"0": {}, "1": made("e"), "2": {From: "1"}}},
+		},
+		{
+			name: "of where the run came from, also from behind", node: "1", from: "verify", path: "v",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": made("v"), "1": {From: "2"}}},
+		},
+		{
+			name: "where it came from has none", node: "1", from: "plan", path: "p",
+			state: state.State{Nodes: map[string]state.Node{"0": made("p"), "2": {}, "1": {From: "2"}}},
+		},
 		{name: "the nearest before", node: "2", from: "plan", path: "p", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p"), "1": {}, "2": {From: "1"}}}},
 		{name: "given", node: "2", from: "execute", path: "g", state: state.State{Input: began, Given: map[string]event.Ref{"1": {Path: "g"}}}},
-		{name: "made, though given", node: "2", from: "execute", path: "e",
-			state: state.State{Given: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}}},
+		{
+			name: "made, though given", node: "2", from: "execute", path: "e",
+			state: state.State{Given: map[string]event.Ref{"1": {Path: "g"}}, Nodes: map[string]state.Node{"1": made("e"), "2": {From: "1"}}},
+		},
 		{name: "not its own", node: "0", from: "$input", path: "input", state: state.State{Input: began, Nodes: map[string]state.Node{"0": made("p")}}},
-		{name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
-			state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {Input: &event.Ref{Path: "i"}}, "3.0": {}}}},
+		{
+			name: "embedded: of what its pipeline began with", node: "3.0", from: "$input", path: "i",
+			state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {Input: &event.Ref{Path: "i"}}, "3.0": {}}},
+		},
 		{name: "embedded, which began with nothing", node: "3.0", state: state.State{Input: began, Nodes: map[string]state.Node{"2": made("v"), "3": {}, "3.0": {}}}},
 		{name: "embedded: of its neighbour", node: "3.1", from: "analyze", path: "a", state: state.State{Nodes: map[string]state.Node{"3.0": made("a"), "3.1": {From: "3.0"}}}},
 	} {
@@ -96,8 +110,10 @@ func TestEffectiveInput(t *testing.T) {
 	}{
 		{name: "nothing", want: Effective{Data: map[string]any{}}},
 		{name: "what the run began with", state: state.State{Input: &began}, want: Effective{From: "$input", Data: map[string]any{"original_request": "do it", "priority": "low"}}},
-		{name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
-			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}}},
+		{
+			name: "over what the run began with", state: state.State{Input: &began, Nodes: by(fits)},
+			want: Effective{From: "plan", Data: map[string]any{"original_request": "do it", "priority": "high", "tasks": nil}},
+		},
 		{name: "of another version", state: state.State{Nodes: by(other)}, fault: "the artifact of plan has version 1.0, which is not known here: its contract says 2.1"},
 		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "is not the file that was recorded"},
 	} {

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// artifactsVerb is `artifacts <session>`.
+type artifactsVerb struct {
+	Session string `arg:"" help:"The session whose artifacts are shown: running, paused or ended."`
+	Stage   string `placeholder:"NODE" help:"Print the newest artifact of this node; input is what the run was started with. One of more than 64 KiB is only named."`
+	Output  string `placeholder:"FILE" help:"Write it to this file, as large as it is, for --artifact of another run say. Needs --stage."`
+	All     bool   `help:"List every version, not only the newest of each node."`
+}
+
+// shownBytes is the largest artifact that is printed.
+const shownBytes = 64 << 10
+
+func (v *artifactsVerb) run(ctx context.Context, a *app) error {
+	switch {
+	case v.Output != "" && v.Stage == "":
+		return usageError("--output needs --stage", "%s artifacts %s lists the stages", program, v.Session)
+	case v.All && v.Stage != "":
+		return usageError("--stage shows the newest artifact, and --all lists every version", "leave one of them out: the list names the file of each version")
+	}
+	return a.use(ctx, func(e *kernel.Engine) error {
+		list, err := e.Artifacts(v.Session)
+		if err != nil {
+			return err
+		}
+		if v.Stage == "" {
+			return v.list(a, e, list)
+		}
+		chosen, err := chooseArtifact(v.Session, list, v.Stage)
+		if err != nil {
+			return err
+		}
+		return v.show(a, e, chosen)
+	})
+}
+
+func (v *artifactsVerb) list(a *app, e *kernel.Engine, list []kernel.ArtifactInfo) error {
+	if !v.All {
+		list = slices.DeleteFunc(list, func(i kernel.ArtifactInfo) bool { return !i.Newest })
+	}
+	if a.JSON {
+		printJSON(a.stdout, struct {
+			Session   string                `json:"session"`
+			Artifacts []kernel.ArtifactInfo `json:"artifacts"`
+		}{v.Session, append([]kernel.ArtifactInfo{}, list...)})
+		return nil
+	}
+	return writeArtifacts(a.stdout, v.Session, e.WorkDir(), list)
+}
+
+// writeArtifacts writes a row for each artifact, and below it what is wrong with it.
+func writeArtifacts(to io.Writer, session, project string, list []kernel.ArtifactInfo) error {
+	if len(list) == 0 {
+		fmt.Fprintf(to, "Session '%s' has no artifacts.\n", session)
+		return nil
+	}
+	var faults strings.Builder
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NODE\tTYPE\tVERSION\tVISIT\tVALID\tBYTES\tFILE")
+	for _, i := range list {
+		valid := "yes"
+		switch {
+		case i.Problem != "":
+			valid = "unreadable"
+			fmt.Fprintf(&faults, "%s: %s\n", nameOf(i), screen.Clean(i.Problem))
+		case !i.Valid:
+			valid = "no"
+			for _, f := range i.Faults {
+				fmt.Fprintf(&faults, "%s: %s\n", nameOf(i), screen.Clean(fmt.Sprintf("%s: %s %s", f.Path, f.Code, f.Message)))
+			}
+		}
+		visit := "given"
+		if i.Visit > 0 {
+			visit = fmt.Sprint(i.Visit)
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", nameOf(i), cmp.Or(screen.Clean(i.Type), "-"), cmp.Or(screen.Clean(i.Version), "-"), visit, valid, i.Size, within(project, i.File))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprint(to, faults.String())
+	return nil
+}
+
+// nameOf is how a list calls the node of an artifact: by its id, in a block with the provider, in an embedded pipeline
+// with its place.
+func nameOf(i kernel.ArtifactInfo) string {
+	name := screen.Clean(i.Node)
+	if i.Provider != "" {
+		name += "@" + screen.Clean(i.Provider)
+	}
+	if strings.Contains(i.Path, ".") && i.Provider == "" || i.Path != "" && i.Node == plan.RequiresStart {
+		name += " (" + i.Path + ")"
+	}
+	return name
+}
+
+// within is a path as seen from a directory, if it lies in it.
+func within(dir, file string) string {
+	if relative, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(relative) {
+		return relative
+	}
+	return file
+}
+
+// chooseArtifact finds the newest artifact of the node that is called so: by its id or its place.
+func chooseArtifact(session string, list []kernel.ArtifactInfo, said string) (kernel.ArtifactInfo, error) {
+	if said == "input" {
+		said = plan.RequiresStart
+	}
+	var found []kernel.ArtifactInfo
+	var names []string
+	for _, i := range list {
+		if !i.Newest {
+			continue
+		}
+		names = append(names, i.Node)
+		switch said {
+		case i.Node, i.Path, i.Node + "@" + i.Provider, i.Path + "@" + i.Provider:
+			found = append(found, i)
+		}
+	}
+	if said == plan.RequiresStart && len(found) > 1 { // that of the run comes first
+		found = found[:1]
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		var other []string
+		for _, i := range found {
+			other = append(other, strings.TrimSuffix(i.Path+"@"+i.Provider, "@"))
+		}
+		return kernel.ArtifactInfo{}, usageError(fmt.Sprintf("'%s' stands for several artifacts", said), "say which one: --stage %s", strings.Join(other, ", or --stage "))
+	}
+	hint := fmt.Sprintf("`%s artifacts %s` lists those that there are", program, session)
+	if near := nearest.Name(said, names); near != "" {
+		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+	}
+	return kernel.ArtifactInfo{}, usageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, said), "%s", hint)
+}
+
+// show prints an artifact, writes it to a file, or only names one that is too large to be printed.
+func (v *artifactsVerb) show(a *app, e *kernel.Engine, i kernel.ArtifactInfo) error {
+	if v.Output == "" && i.Size > shownBytes {
+		if a.JSON {
+			printJSON(a.stdout, i)
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "The artifact of %s has %d bytes, too many to be printed: %s\n", nameOf(i), i.Size, within(e.WorkDir(), i.File))
+		fmt.Fprintf(a.stdout, "%s artifacts %s --stage %s --output FILE writes it to a file.\n", program, v.Session, v.Stage)
+		return nil
+	}
+	content, err := e.ReadArtifact(v.Session, i)
+	if err != nil {
+		return err
+	}
+	switch {
+	case v.Output != "":
+		return v.write(a, content)
+	case a.JSON:
+		printJSON(a.stdout, content)
+	default:
+		writePrintable(a.stdout, strings.TrimRight(string(content.Text), "\n"))
+	}
+	return nil
+}
+
+func (v *artifactsVerb) write(a *app, content *kernel.ArtifactContent) error {
+	if err := os.WriteFile(v.Output, content.Text, 0o644); err != nil {
+		return fmt.Errorf("write the artifact: %w", err)
+	}
+	if a.JSON {
+		file, err := filepath.Abs(v.Output)
+		printJSON(a.stdout, struct {
+			kernel.ArtifactInfo
+			Output string `json:"output"`
+		}{content.ArtifactInfo, file})
+		return err
+	}
+	fmt.Fprintf(a.stdout, "Wrote the artifact of %s, %d bytes, to %s\n", nameOf(content.ArtifactInfo), len(content.Text), v.Output)
+	return nil
+}

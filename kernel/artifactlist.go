@@ -1,0 +1,226 @@
+package kernel
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// ArtifactInfo is one version of the artifact of a node, in the newest run of a session.
+type ArtifactInfo struct {
+	// Node is the node's id, "$input" for what the run, or an embedded pipeline, was started with; Path is the node's
+	// place in the plan ("0", "2.1"), for $input that of the node that embeds the pipeline, "" for the run.
+	Node     string `json:"node"`
+	Path     string `json:"path"`
+	Provider string `json:"provider,omitempty"` // of a parallel block
+	// Type and Version are those of its envelope.
+	Type    string `json:"type"`
+	Version string `json:"version"`
+	// Visit is that of the node which made it, 0 where the run was given it. Run is that of the pipeline, where it is not
+	// the first.
+	Visit int `json:"visit"`
+	Run   int `json:"run,omitempty"`
+	// Newest: the node has no newer one.
+	Newest bool `json:"newest"`
+	// Valid: it is what the node's contract says, or there is none. Faults are what keeps it from that.
+	Valid  bool          `json:"valid"`
+	Faults []event.Fault `json:"faults,omitempty"`
+	// Problem is why the file cannot be read, "" if it can.
+	Problem   string    `json:"problem,omitempty"`
+	File      string    `json:"file"` // absolute
+	Size      int64     `json:"size"` // in bytes
+	SHA256    string    `json:"sha256,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+
+	ref event.Ref
+}
+
+// ArtifactContent is an artifact with what it says.
+type ArtifactContent struct {
+	ArtifactInfo
+	Data map[string]any `json:"data"` // without the envelope
+	Text []byte         `json:"-"`    // the file: YAML with the envelope
+}
+
+// Artifacts lists the artifacts of a session's newest run: those that it was given first, then in the order of the plan,
+// each node's from its first visit to its newest. It takes no lock and changes nothing; of a running session it is what
+// is done so far. It fails as [Engine.History] does.
+func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	log, err := journal.Read(dir)
+	if err != nil {
+		return nil, err
+	}
+	k, err := e.known(dir, log)
+	if err != nil {
+		return nil, err
+	}
+	if len(log.Events) == 0 && k.damage == "" {
+		return nil, neverBegan(session)
+	}
+	found := artifactsOf(k, log.Events)
+	for i := range found {
+		found[i].look(dir, k.plan)
+	}
+	return found, nil
+}
+
+// ReadArtifact reads an artifact of a list that [Engine.Artifacts] has made of the session. The error is of kind
+// state_corrupt if the file is not what the session recorded.
+func (e *Engine) ReadArtifact(session string, a ArtifactInfo) (*ArtifactContent, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	read, err := artifact.Load(dir, a.ref)
+	if err != nil {
+		return nil, err
+	}
+	text, err := dir.ReadRef(a.ref)
+	if err != nil {
+		return nil, err
+	}
+	return &ArtifactContent{ArtifactInfo: a, Data: read.Data, Text: text}, nil
+}
+
+// look reads an artifact and holds it against the contract of its node.
+func (a *ArtifactInfo) look(dir *rundir.Dir, p *plan.Plan) {
+	a.File, a.Size, a.SHA256 = dir.Abs(a.ref.Path), a.ref.Size, a.ref.SHA256
+	read, err := artifact.Load(dir, a.ref)
+	if err != nil {
+		a.Problem = err.Error()
+		return
+	}
+	a.Type, a.Version, a.CreatedAt = read.Meta.ArtifactType, read.Meta.Version, read.Meta.CreatedAt
+	n := p.Find(a.Path)
+	if a.Node == plan.RequiresStart || n == nil || n.Artifact == nil {
+		a.Valid = true
+		return
+	}
+	if err := read.Of(n.Artifact); err != nil {
+		a.Faults = []event.Fault{{Path: "$._artifact_meta.version", Code: "VAL-003", Message: err.Error()}}
+		return
+	}
+	faults, err := artifact.Faults(read.Data, n.Artifact)
+	if err != nil {
+		a.Problem = err.Error()
+		return
+	}
+	for _, f := range faults[:min(len(faults), event.MaxFaults)] {
+		a.Faults = append(a.Faults, event.Fault{Path: f.Path, Code: string(f.Code), Message: f.Message})
+	}
+	a.Valid = len(faults) == 0
+}
+
+// artifactsOf finds what events and state name, in the order of [Engine.Artifacts].
+func artifactsOf(k known, events []event.Event) []ArtifactInfo {
+	c := collection{plan: k.plan}
+	if k.state.Input != nil {
+		c.add(event.Place{}, plan.RequiresStart, *k.state.Input)
+	}
+	for path, ref := range k.state.Given {
+		c.made(event.Place{Node: path}, &ref)
+	}
+	for _, ev := range events {
+		if ev.RunID == k.state.RunID {
+			c.event(ev)
+		}
+	}
+	for path, n := range k.state.Nodes { // of a session whose journal does not tell
+		if ref, made := n.Artifacts[event.Artifact]; made {
+			c.made(event.Place{Node: path, Visit: n.Visit}, &ref)
+		}
+	}
+	return c.sorted()
+}
+
+// collection gathers artifacts. A file that is named again is in it once, as it was named last.
+type collection struct {
+	plan  *plan.Plan
+	found []ArtifactInfo
+}
+
+// event adds the artifacts that an event names. Data that cannot be read names none.
+func (c *collection) event(ev event.Event) {
+	at := placeOf(ev)
+	switch ev.Type {
+	case event.IterationComplete:
+		if d, err := event.Decode[event.IterationCompleteData](ev); err == nil {
+			c.made(at, d.Artifact)
+		}
+	case event.InputChecked:
+		if d, err := event.Decode[event.InputCheckedData](ev); err == nil {
+			c.made(at, d.Artifact)
+			if d.Input != nil {
+				c.add(at, plan.RequiresStart, *d.Input)
+			}
+		}
+	case event.NodeComplete:
+		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
+			if ref, made := d.Artifacts[event.Artifact]; made {
+				c.made(at, &ref)
+			}
+		}
+	}
+}
+
+// placeOf is where an event happened: as its key says, or its cursor.
+func placeOf(ev event.Event) event.Place {
+	if _, at, _, ok := ev.Key.Parse(); ok {
+		return at
+	}
+	if ev.Cursor == nil {
+		return event.Place{}
+	}
+	return event.Place{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
+}
+
+// made adds what the node at a place made, nil for nothing.
+func (c *collection) made(at event.Place, ref *event.Ref) {
+	if n := c.plan.Find(at.Node); n != nil && ref != nil {
+		c.add(at, n.ID, *ref)
+	}
+}
+
+func (c *collection) add(at event.Place, node string, ref event.Ref) {
+	a := ArtifactInfo{Node: node, Path: at.Node, Provider: at.Branch, Visit: at.Visit, ref: ref}
+	if at.Run > 1 {
+		a.Run = at.Run
+	}
+	if i := slices.IndexFunc(c.found, func(other ArtifactInfo) bool { return other.ref.Path == ref.Path }); i >= 0 {
+		c.found[i].ref = ref
+		return
+	}
+	c.found = append(c.found, a)
+}
+
+// sorted is the collection in order, with the newest of each node marked.
+func (c *collection) sorted() []ArtifactInfo {
+	order := map[string]int{"": -1}
+	for n := range c.plan.All() {
+		order[n.Path] = len(order)
+		for _, stage := range n.Stages {
+			order[stage.Path] = len(order)
+		}
+	}
+	slices.SortStableFunc(c.found, func(a, b ArtifactInfo) int {
+		return cmp.Or(cmp.Compare(order[a.Path], order[b.Path]), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Provider, b.Provider),
+			cmp.Compare(a.Run, b.Run), cmp.Compare(a.Visit, b.Visit))
+	})
+	for i := range c.found {
+		a := &c.found[i]
+		a.Newest = i+1 == len(c.found) || c.found[i+1].Path != a.Path || c.found[i+1].Node != a.Node || c.found[i+1].Provider != a.Provider
+	}
+	return c.found
+}
