@@ -24,6 +24,7 @@ type world struct {
 	usage   func(c schedule.Command) *event.Usage
 	checks  map[string]bool
 	steps   []event.StepData
+	inputs  map[string]event.InputCheckedData // what a look at the input of a node comes to, by its id
 }
 
 func newWorld(t *testing.T, p *plan.Plan) *world {
@@ -89,6 +90,9 @@ func (w *world) perform(c schedule.Command) {
 		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
+	case schedule.Inspect:
+		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Place.Node).ID, c.Place.Visit))
+		w.add(event.New(event.InputChecked, at, c.Key, w.inputs[w.plan.Find(c.Place.Node).ID]))
 	case schedule.PlanSteps:
 		w.add(event.New(event.StepsPlanned, at, c.Key, event.StepsPlannedData{Steps: w.steps}))
 	}

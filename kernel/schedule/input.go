@@ -18,12 +18,18 @@ func inputKey(path string, ns state.Node) event.Key {
 	return placeOfNode(path, ns).Key(event.KeyInput, 1)
 }
 
-// passedOver is the end of a node that its input artifact makes needless.
-func passedOver(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) event.Event {
-	return event.New(event.NodeComplete, placeOfNode(n.Path, ns).Cursor(), "", event.NodeCompleteData{
-		Name: NameOf(p, s, n), Status: string(state.NodeSkipped), Reason: ns.Skip,
+// passOver ends a node that is skipped: entered, so that it is seen, and left at once. Its edge leads forward, or ends the
+// run.
+func passOver(p *plan.Plan, s state.State, n *plan.Node, at *event.Cursor, reason string) []Command {
+	d := event.NodeCompleteData{
+		Name: NameOf(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
-	})
+	}
+	if d.To != plan.ToFailed {
+		return record(event.New(event.NodeComplete, at, "", d))
+	}
+	d.Status, d.Failure = string(state.NodeFailed), failureOf(n, s.Nodes[n.Path], ending{outcome: plan.OutcomeSkip, reason: reason})
+	return leaveSession(p, s, event.New(event.NodeComplete, at, "", d))
 }
 
 // inspectAgain lets a node whose input artifact was not what it has to be look at it once more.

@@ -18,13 +18,13 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 		return decideRestart(p, s, n, ns)
 	}
 	if p.Skipped(n) {
-		return record(skipped(p, s, n))
+		return passOver(p, s, n, &event.Cursor{NodePath: n.Path}, "left out by --skip")
 	}
 	switch {
 	case ns.Inspect:
 		return inspect(n, ns)
 	case ns.Skip != "":
-		return record(passedOver(p, s, n, ns))
+		return passOver(p, s, n, placeOfNode(n.Path, ns).Cursor(), ns.Skip)
 	case ns.Unfit != nil:
 		return leaveNode(p, s, n, ns)
 	}
@@ -43,14 +43,6 @@ func decideNode(p *plan.Plan, s state.State, n *plan.Node) []Command {
 	default:
 		return decideLoop(p, s, n, placeOf(n.Path, ns), ns.Loop)
 	}
-}
-
-// skipped is the end of a node that the command line leaves out: entered, so that it is seen, and left at once.
-func skipped(p *plan.Plan, s state.State, n *plan.Node) event.Event {
-	return event.New(event.NodeComplete, &event.Cursor{NodePath: n.Path}, "", event.NodeCompleteData{
-		Name: NameOf(p, s, n), Status: string(state.NodeSkipped), Reason: "left out by --skip",
-		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
-	})
 }
 
 func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
@@ -115,7 +107,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	dropQuestions(s, ofNode(s.At))
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
-	if old.Restart != nil {
+	if old.Restart != nil || n.From == s.At { // it is given what it was given before
 		n.From = old.From
 	}
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it

@@ -298,9 +298,12 @@ func drawContracts(t *rapid.T, p *plan.Plan) {
 		case plan.KindStage:
 			drawContract(t, n, ids)
 			drawWraps(t, n)
+			drawDemands(t, n)
 		case plan.KindPipeline:
 			drawWraps(t, n)
+			drawDemands(t, n)
 		case plan.KindParallel:
+			drawDemands(t, n)
 			for j := range n.Stages {
 				drawContract(t, &n.Stages[j], nil)
 			}

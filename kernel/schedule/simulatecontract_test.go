@@ -161,3 +161,20 @@ func drawBadArtifact(t *rapid.T) event.FailureData {
 	}
 	return d
 }
+
+// drawDemands lets a node, of whatever kind, look at its input before it begins.
+func drawDemands(t *rapid.T, n *plan.Node) {
+	switch rapid.IntRange(0, 5).Draw(t, "demands") {
+	case 0:
+		n.Requires = map[string][]string{plan.RequiresAny: {"goal"}}
+	case 1:
+		n.SkipWhen = "done"
+	}
+	if n.NeedsInput() && n.Kind == plan.KindStage && rapid.Bool().Draw(t, "skip edge") {
+		n.Transitions = maps.Clone(n.Transitions)
+		if n.Transitions == nil {
+			n.Transitions = map[plan.Outcome]plan.Edge{}
+		}
+		n.Transitions[plan.OutcomeSkip] = plan.Edge{To: rapid.SampledFrom([]string{"next", "done", "failed", "abort"}).Draw(t, "skips to")}
+	}
+}

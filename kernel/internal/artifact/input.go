@@ -17,7 +17,7 @@ type Input struct {
 	From string
 	Ref  event.Ref
 
-	contract *plan.Artifact // of the node that it is from
+	contract *plan.Artifact // of the node that it is from, nil for one that hands on what another one made
 }
 
 // InputOf is the input artifact of the node at a place: that of the node which inputs.from names; else of the one that
@@ -64,7 +64,7 @@ func StartOf(p *plan.Plan, st state.State, path string) (event.Ref, bool) {
 // Load reads the artifact. One of another major version than the contract of its node has is an error.
 func (in Input) Load(d *rundir.Dir) (Artifact, error) {
 	a, err := Load(d, in.Ref)
-	if err == nil {
+	if err == nil && in.contract != nil {
 		err = a.Of(in.contract)
 	}
 	return a, err

@@ -64,8 +64,10 @@ func (p *Planner) find(j Job) ([]Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.Of(siblings[i].Artifact); err != nil {
-		return nil, err
+	if contract := siblings[i].Artifact; contract != nil { // else it hands on what another one made
+		if err := a.Of(contract); err != nil {
+			return nil, err
+		}
 	}
 	steps, err := Find(a.Data, s)
 	if err != nil {

@@ -1,0 +1,190 @@
+package schedule_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// demanding is plan -> clarify -> work, whose second node looks at its input.
+func demanding(change func(n *plan.Node)) *plan.Plan {
+	p := graph(nil, "plan", "clarify", "work")
+	p.Nodes[1].SkipWhen = "done"
+	if change != nil {
+		change(&p.Nodes[1])
+	}
+	return p
+}
+
+// U140: what a node is given is looked at before anything else: hooks, checks and the work come after, or not at all.
+func TestInputComesFirst(t *testing.T) {
+	ladder := map[plan.Outcome]plan.Edge{plan.OutcomeSuccess: {To: plan.ToNext}}
+	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Code: "ACODE-ORCH-001", Message: "clarify lacks goal", Escalate: true}}
+	made := &event.Ref{Path: "artifacts/01-clarify.v1.yaml"}
+	embedded := func(n *plan.Node) {
+		n.Kind, n.Termination = plan.KindPipeline, nil
+		n.Plan = &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "in", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}}
+	}
+	block := func(n *plan.Node) {
+		n.Kind, n.Termination, n.Providers = plan.KindParallel, nil, []plan.BlockProvider{{Name: "mock"}}
+		n.Stages = []plan.Node{{Path: "1.0", ID: "in", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}}
+	}
+	for _, tt := range []struct {
+		name    string
+		change  func(n *plan.Node)
+		found   event.InputCheckedData
+		made    []string
+		status  state.Status
+		outcome string // of the node
+	}{
+		{name: "it can begin", found: event.InputCheckedData{Warnings: []string{"goal is null"}}, made: []string{"plan v1 i1", "look at clarify v1", "clarify v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success"},
+		{name: "it is skipped", found: event.InputCheckedData{Skip: true, Artifact: made}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip"},
+		{name: "no check is made of what is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip",
+			change: func(n *plan.Node) { n.Checks = []plan.Check{{ID: "before", At: plan.AtEnter}} }},
+		{name: "by its edge", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Completed, outcome: "skip",
+			change: func(n *plan.Node) {
+				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeSkip: {To: plan.ToDone}}
+			}},
+		{name: "it cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error"},
+		{name: "a person is asked, and no try is made", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Paused,
+			change: func(n *plan.Node) { n.Transitions = ladder }},
+		{name: "by the edge of errors", found: unfit, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "error",
+			change: func(n *plan.Node) {
+				n.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeError: {To: "work"}}
+			}},
+		{name: "a pipeline begins", found: event.InputCheckedData{Input: made}, made: []string{"plan v1 i1", "look at clarify v1", "in v1 i1", "work v1 i1"}, status: state.Completed, outcome: "success", change: embedded},
+		{name: "a pipeline is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: embedded},
+		{name: "a pipeline cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: embedded},
+		{name: "a block is skipped", found: event.InputCheckedData{Skip: true}, made: []string{"plan v1 i1", "look at clarify v1", "work v1 i1"}, status: state.Completed, outcome: "skip", change: block},
+		{name: "a block cannot begin", found: unfit, made: []string{"plan v1 i1", "look at clarify v1"}, status: state.Failed, outcome: "error", change: block},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, demanding(tt.change))
+			w.inputs = map[string]event.InputCheckedData{"clarify": tt.found}
+			w.run()
+			if diff := cmp.Diff(tt.made, w.made); diff != "" {
+				t.Error(diff)
+			}
+			n := w.state.Nodes["1"]
+			if w.state.Status != tt.status || n.Outcome != tt.outcome || n.From != "0" || n.Inspect && tt.found.Failure == nil {
+				t.Errorf("status %s, node %+v", w.state.Status, n)
+			}
+			if diff := cmp.Diff(tt.found.Warnings, n.Warnings); diff != "" {
+				t.Error(diff)
+			}
+			if ref, has := w.state.ArtifactOf("1"); has != (tt.found.Artifact != nil) || has && ref != *made {
+				t.Errorf("artifact %+v", ref)
+			}
+			if diff := cmp.Diff(tt.found.Input, n.Input); diff != "" {
+				t.Error(diff)
+			}
+			if tt.outcome == "skip" && (n.Status != state.NodeSkipped || n.Reason == "") {
+				t.Errorf("%+v", n)
+			}
+		})
+	}
+}
+
+// A node that could not begin looks at its input again when the run goes on: after a failure, and where a person was asked.
+func TestUnfitInputIsLookedAtAgain(t *testing.T) {
+	unfit := event.InputCheckedData{Failure: &event.FailureData{ErrorType: "result_invalid", Message: "clarify lacks goal", Escalate: true}}
+	for name, transitions := range map[string]map[plan.Outcome]plan.Edge{"failed": nil, "paused": {plan.OutcomeSuccess: {To: plan.ToNext}}} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, demanding(func(n *plan.Node) { n.Transitions = transitions }))
+			w.inputs = map[string]event.InputCheckedData{"clarify": unfit}
+			w.run()
+			if w.state.Status != state.Status(name) || w.state.Nodes["1"].Unfit == nil {
+				t.Fatalf("%s %+v", w.state.Status, w.state.Nodes["1"])
+			}
+			w.resume(event.SessionResumedData{}).run()
+			if got := w.count("look at clarify"); w.state.Status != state.Status(name) || got != 2 || w.count("clarify v") != 0 {
+				t.Errorf("as before: %s, %v", w.state.Status, w.made)
+			}
+			w.inputs = map[string]event.InputCheckedData{"clarify": {}}
+			w.resume(event.SessionResumedData{}).run()
+			if w.state.Status != state.Completed || w.count("clarify v") != 1 || w.state.Nodes["1"].Unfit != nil {
+				t.Errorf("fit at last: %s, %v, %+v", w.state.Status, w.made, w.state.Nodes["1"])
+			}
+		})
+	}
+}
+
+// What was asked of the files is asked again after a crash, with the same key; the answer counts once, and not that of
+// another visit.
+func TestInputCheckedOnce(t *testing.T) {
+	w := newWorld(t, demanding(nil))
+	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
+		w.perform(w.due())
+	}
+	c := w.due()
+	w.kernel()
+	w.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
+	if again := w.due(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
+		t.Fatalf("%+v, before %+v", again, c)
+	}
+	checked := event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{})
+	late := checked
+	late.Key = "input:1/v2/r1/-/-/i0#1"
+	if _, err := schedule.Apply(w.plan, w.state, late); !errors.Is(err, schedule.ErrMisfit) {
+		t.Errorf("that of another visit: %v", err)
+	}
+	w.add(checked)
+	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrMisfit) {
+		t.Errorf("once more: %v", err)
+	}
+	w.run()
+	if w.state.Status != state.Completed || w.count("look at") != 0 {
+		t.Errorf("%s %v", w.state.Status, w.made)
+	}
+}
+
+// A node that was stopped while its input was looked at looks at it when the run goes on.
+func TestInputAfterAStop(t *testing.T) {
+	w := newWorld(t, demanding(nil))
+	for len(w.made) < 1 || w.due().Kind != schedule.Inspect {
+		w.perform(w.due())
+	}
+	c := w.due()
+	w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c1", Action: "pause"}))
+	w.add(event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
+	w.run()
+	if w.state.Status == state.Paused {
+		w.resume(event.SessionResumedData{}).run()
+	}
+	if n := w.state.Nodes["1"]; w.state.Status != state.Completed || n.Unfit != nil || n.Outcome != "success" {
+		t.Errorf("%s %+v", w.state.Status, n)
+	}
+}
+
+// Where a run came from is kept: by its edges, at the beginning of an embedded pipeline, and where a node is made again.
+func TestFrom(t *testing.T) {
+	p := graph(map[string]map[plan.Outcome]plan.Edge{
+		"plan": {"success": {To: "execute"}}, "execute": {"success": {To: "verify"}, "fail": {To: "execute", Limit: 3}}, "verify": {"success": {To: "next"}, "fail": {To: "execute", Limit: 3}},
+	}, "plan", "execute", "verify", "inner")
+	p.Nodes[3].Kind, p.Nodes[3].Termination = plan.KindPipeline, nil
+	p.Nodes[3].Plan = graph(nil, "a", "b")
+	w := newWorld(t, p)
+	var from []string
+	bad := map[string]int{"execute": 1, "verify": 1}
+	w.attempt = func(c schedule.Command, n string) string {
+		if c.Kind == schedule.Settle && bad[n] > 0 {
+			bad[n]--
+			return "fail"
+		}
+		if c.Kind == schedule.Attempt {
+			from = append(from, n+"<-"+w.state.Nodes[c.Place.Node].From)
+		}
+		return ""
+	}
+	w.run()
+	want := []string{"plan<-", "execute<-0", "execute<-0", "verify<-1", "execute<-2", "verify<-1", "a<-", "b<-3.0"}
+	if diff := cmp.Diff(want, from); diff != "" || w.state.Status != state.Completed || w.state.Nodes["3"].From != "2" {
+		t.Errorf("%s %s %+v", diff, w.state.Status, w.state.Nodes["3"])
+	}
+}
