@@ -35,7 +35,7 @@ func newConversation(p *program) *conversation {
 
 // next chooses the answer and moves on, or says why the request does not fit, and stays.
 func (c *conversation) next(in inbound) (choice, error) {
-	values := c.program.values(in.prompt)
+	values := c.program.values(in.prompt, in.toolResult)
 	if c.isSide(in) {
 		turn, err := c.program.side.expand(values)
 		return choice{turn: turn, side: true}, err

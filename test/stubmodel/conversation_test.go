@@ -137,7 +137,7 @@ func TestCaptureThatDoesNotMatch(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	got := client.ask(t, server.Base("it"), question(false, "no path"))
-	want := "stub model server: turn 2: no value for path: the capture did not match the user's text"
+	want := "stub model server: turn 2: no value for path: the capture did not match the user's text, nor the tool results"
 	if text := said(t, got); got.Status != 400 || text != want {
 		t.Errorf("got status %d, %q; want 400, %q", got.Status, text, want)
 	}

@@ -14,15 +14,18 @@ import (
 // be looked for in a whole turn at once.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
-// values are the script's variables and what its captures find in the user's text.
-func (p *program) values(prompt string) map[string]string {
+// values are the script's variables and what its captures find in the texts, in the first that has it.
+func (p *program) values(texts ...string) map[string]string {
 	values := maps.Clone(p.Vars)
 	if values == nil {
 		values = map[string]string{}
 	}
 	for name, pattern := range p.captures {
-		if found := pattern.FindStringSubmatch(prompt); found != nil {
-			values[name] = found[1]
+		for _, text := range texts {
+			if found := pattern.FindStringSubmatch(text); found != nil {
+				values[name] = found[1]
+				break
+			}
 		}
 	}
 	return values
@@ -58,7 +61,7 @@ func replace(text string, values map[string]string, escape func(string) string) 
 		return escape(value)
 	})
 	if missing != nil {
-		return "", fmt.Errorf("no value for %s: the capture did not match the user's text", strings.Join(missing, ", "))
+		return "", fmt.Errorf("no value for %s: the capture did not match the user's text, nor the tool results", strings.Join(missing, ", "))
 	}
 	return out, nil
 }

@@ -15,8 +15,9 @@ type Script struct {
 	// looked at again, so a variable may hold literal braces.
 	Vars map[string]string `json:"vars,omitempty"`
 	// Captures are variables taken from the request that is being answered: each is a regular
-	// expression with one group, matched against the user's text. So an answer can name a path that
-	// only the prompt knows. A turn that needs a capture which did not match is a fault.
+	// expression with one group, matched against the user's text, and where that has none against the
+	// tool results that came last. So an answer can name a path that only the prompt knows, or what a
+	// command printed. A turn that needs a capture which did not match is a fault.
 	Captures map[string]string `json:"captures,omitempty"`
 	// Turns are the answers, in order. At least one.
 	Turns []Turn `json:"turns"`

@@ -202,7 +202,7 @@ func withCommands(v any, commands map[string]string, at place) any {
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands:", "unknown command %q in %s", name, reference)
+				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})

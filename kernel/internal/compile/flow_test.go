@@ -89,7 +89,7 @@ func TestFlowFaults(t *testing.T) {
 		"checks": {file("commands: {test: make, build: make}", "nodes:",
 			"- {id: a, prompt: x, checks: [{type: tests, command: '${COMMANDS.tset} -v'}, {id: b, run: x}, {id: b, type: file, run: x, command: y}, {id: a/b, type: t, at: end, timeout: 0}, text]}"), []string{
 			`p.yaml:4:31: error[AP-YAML-102]: check 1 of node "a" has no id (add id:)`,
-			`p.yaml:4:54: error[AP-YAML-217]: unknown command "tset" in ${COMMANDS.tset} (did you mean "test"? available: build, test; name it under commands:)`,
+			`p.yaml:4:54: error[AP-YAML-217]: unknown command "tset" in ${COMMANDS.tset} (did you mean "test"? available: build, test; name it under commands: in .claude/config.yaml, or by --command)`,
 			`p.yaml:4:78: error[AP-YAML-102]: check 2 of node "a" has no type (add type:)`,
 			`p.yaml:4:100: error[AP-YAML-106]: check id "b" stands twice, first in line 4 (give each check its own id)`,
 			`p.yaml:4:115: error[AP-YAML-107]: check 3 of node "a" has run and command, which mean the same (keep one of the two)`,
@@ -208,7 +208,7 @@ func TestCommandsInChecks(t *testing.T) {
 	_, err = compiled(t, file("nodes: [{id: a, pipeline: in.yaml}, {id: b, pipeline: in.yaml}]"), compile.Overrides{}, map[string]string{
 		"in.yaml": "name: in\nnodes: [{id: c, prompt: x, checks: [{id: t, type: command, run: '${COMMANDS.}'}]}]\n",
 	})
-	if want := `in.yaml:2:65: error[AP-YAML-217]: unknown command "" in ${COMMANDS.} (none is available; name it under commands:)`; err == nil || err.Error() != want {
+	if want := `in.yaml:2:65: error[AP-YAML-217]: unknown command "" in ${COMMANDS.} (none is available; name it under commands: in .claude/config.yaml, or by --command)`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
