@@ -95,6 +95,16 @@ func (c *catalog) Reports(provider string) (usd, tokens bool) {
 	return traits.Cost != sdk.ReportsNever, traits.Usage != sdk.ReportsNever
 }
 
+// OffersTools implements lint.Catalog.
+func (c *catalog) OffersTools(provider string) bool {
+	component, err := c.host.Component(c.ctx, sdk.KindProvider, provider)
+	if err != nil || component.Provider == nil {
+		return true
+	}
+	traits := component.Provider.Complete()
+	return traits.GatedTools || traits.ObservedTools
+}
+
 // HookAction implements compile.Catalog.
 func (c *catalog) HookAction(name string) (canonical string, ok bool) {
 	component, err := c.host.Component(c.ctx, sdk.KindHookAction, name)

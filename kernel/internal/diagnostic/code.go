@@ -76,6 +76,10 @@ const (
 	CodeOutcome       Code = "AP-YAML-406" // an edge for an outcome that the node never has, or a value without one
 	CodeNoFail        Code = "AP-YAML-407" // checks that may fail for good, and no edge says what then
 	CodeReserve       Code = "AP-YAML-408" // a ceiling of cost for a provider that does not say what it costs
+	CodeNoField       Code = "AP-YAML-409" // a required field that the contract of the node it comes from does not promise
+	CodeUnmade        Code = "AP-YAML-410" // a field that no node before makes
+	CodeNeverSkipped  Code = "AP-YAML-411" // defaults for a node that is never skipped
+	CodeNoTool        Code = "AP-YAML-412" // an artifact of a tool that the provider does not offer
 )
 
 // codeOf maps the faults of the YAML reader.

@@ -22,6 +22,7 @@ func (l Linter) flow(d diagnostic.Document, p *plan.Plan, item *yamltree.Node, n
 		}
 	}
 	checkVerdict(d, item, n)
+	l.checkHandedOn(d, p, item, n)
 	checkNoFail(d, p, item, n)
 	l.checkCost(d, item, func(yield func(*plan.Node) bool) {
 		if yield(n) && n.Plan != nil {

@@ -41,6 +41,9 @@ type Catalog interface {
 	// Reports says whether a provider tells what an attempt cost, and how many tokens it took; true where that is
 	// not known.
 	Reports(provider string) (usd, tokens bool)
+	// OffersTools says whether a provider, or the agent that it asks, has tools whose calls it tells of; true where that
+	// is not known.
+	OffersTools(provider string) bool
 }
 
 // Linter checks the stages and pipelines of a project. It is used from one goroutine.

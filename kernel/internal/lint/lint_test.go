@@ -32,6 +32,7 @@ func (components) HookAction(name string) (canonical string, ok bool) {
 	return name, slices.Contains(components{}.HookActions(), name)
 }
 func (components) HookActions() []string                      { return []string{"check"} }
+func (components) OffersTools(provider string) bool           { return provider != "free" }
 func (components) Reports(provider string) (usd, tokens bool) { return provider != "free", true }
 func (components) Models(provider string) (known []string, only bool) {
 	return []string{"big", "small"}, provider == "strict"
