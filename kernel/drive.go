@@ -330,7 +330,7 @@ func (s *session) result() *Result {
 	r := &Result{
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
 		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
-		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(),
+		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: deliverable(s.plan, st, s.dir.Path()),
 		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir.Path()),
 		Secrets: secretsFound(s.found),
 	}

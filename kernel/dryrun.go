@@ -21,7 +21,8 @@ type DryRunOptions struct {
 	// Run is what would be run. Force and Observe have no meaning here.
 	Run RunOptions
 	// Assume says what the iterations of a node come to, by the node's id: success (the default), fail, retry,
-	// stop or error, and of one under a contract (artifact, checks, steps or transitions) also reject or escalate.
+	// stop or error, of one under a contract (artifact, checks, steps or transitions) also reject or escalate, and of one with
+	// skip_when skip.
 	Assume map[string]string
 }
 
@@ -135,7 +136,11 @@ func assumptions(p *plan.Plan, said map[string]string) (map[string]preview.Outco
 			return nil, fmt.Errorf("%w: no outcome %q; one of %s can be assumed", ErrOptions, o, words(preview.Outcomes))
 		}
 		if !slices.ContainsFunc(nodesWithID(p, id), o.Fits) {
-			return nil, fmt.Errorf("%w: node %q cannot end as %s; that needs an artifact, checks, steps or transitions", ErrOptions, id, o)
+			needs := "an artifact, checks, steps or transitions"
+			if o == preview.Skip {
+				needs = "skip_when"
+			}
+			return nil, fmt.Errorf("%w: node %q cannot end as %s; that needs %s", ErrOptions, id, o, needs)
 		}
 		assumed[id] = o
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -43,10 +44,30 @@ func stageResults(p *plan.Plan, st state.State, dir string) []StageResult {
 			if ns.Output != nil {
 				r.Output = filepath.Join(dir, ns.Output.Path)
 			}
+		} else if why := schedule.PassedOver(p, st, n.Path); why != "" {
+			r.Status, r.Reason = string(state.NodeSkipped), why
 		}
 		results = append(results, r)
 	}
 	return results
+}
+
+// deliverable is what the run has delivered, nil where it is not completed or there is nothing. dir is the session's
+// directory.
+func deliverable(p *plan.Plan, st state.State, dir string) *Deliverable {
+	if st.Status != state.Completed {
+		return nil
+	}
+	path, ref, has := schedule.Deliverable(p, st, "")
+	n := p.Find(path)
+	if !has || n == nil {
+		return nil
+	}
+	d := &Deliverable{Stage: n.ID, Path: path, Artifact: filepath.Join(dir, ref.Path)}
+	if n.Artifact != nil {
+		d.Type = n.Artifact.Type
+	}
+	return d
 }
 
 func iterationsOf(n state.Node) int {

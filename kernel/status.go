@@ -32,7 +32,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 		return nil, err
 	}
 	s := describe(k.plan, k.state)
-	s.Stages = stageResults(k.plan, k.state, dir.Path())
+	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
 	s.Damage, s.Plugins, s.Secrets = k.damage, processes(log.Events), secretsFound(log.Events)
 	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
 	if n := len(log.Events); n > 0 {

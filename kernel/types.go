@@ -168,6 +168,8 @@ type Result struct {
 	// are; 0 where it runs once.
 	Run  int `json:"run,omitempty"`
 	Runs int `json:"runs,omitempty"`
+	// Deliverable is what a completed run has delivered, nil for nothing.
+	Deliverable *Deliverable `json:"deliverable,omitempty"`
 	// Dir is the absolute path of the session's directory.
 	Dir string `json:"dir"`
 	// Usage is the sum over all that was asked of providers in the session, failed attempts too.
@@ -181,6 +183,15 @@ type Result struct {
 	Warnings Diagnostics `json:"warnings,omitempty"`
 	// Secrets were found in files that agents wrote, in this run or resume. The files stay as they are.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
+}
+
+// Deliverable is the artifact that a run has delivered: that of the last node of the pipeline, in the order of its list, that
+// ended well (or was skipped) and has one.
+type Deliverable struct {
+	Stage    string `json:"stage"`          // the node's id
+	Path     string `json:"path"`           // its place in the plan
+	Artifact string `json:"artifact"`       // absolute path of the file, with its envelope
+	Type     string `json:"type,omitempty"` // of the artifact, by its contract
 }
 
 // Diagnostics are the faults or warnings of pipeline files, each with file, line and column. It is
@@ -212,22 +223,24 @@ type Status struct {
 	// Crashed: the state says running, but no kernel holds the session.
 	Crashed bool `json:"crashed,omitempty"`
 	// Held: a kernel holds the session. PID is its process, 0 if that is not known.
-	Held        bool               `json:"held,omitempty"`
-	PID         int                `json:"pid,omitempty"`
-	PauseKind   state.PauseKind    `json:"pause_kind,omitempty"`
-	PauseCode   string             `json:"pause_code,omitempty"` // of what made a person needed
-	Reason      string             `json:"reason,omitempty"`
-	Run         int                `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
-	Runs        int                `json:"runs,omitempty"` // how often it does
-	Node        string             `json:"node,omitempty"` // path of the node it is at
-	Stage       string             `json:"stage,omitempty"`
-	Type        string             `json:"type,omitempty"` // the stage's name
-	Provider    string             `json:"provider,omitempty"`
-	Iteration   int                `json:"iteration"`
-	Max         int                `json:"max_iterations"`
-	Attempt     int                `json:"attempt,omitempty"`
-	Completed   []string           `json:"stages_completed"`
-	Stages      []StageResult      `json:"stages"` // all nodes of the plan, in its order
+	Held      bool            `json:"held,omitempty"`
+	PID       int             `json:"pid,omitempty"`
+	PauseKind state.PauseKind `json:"pause_kind,omitempty"`
+	PauseCode string          `json:"pause_code,omitempty"` // of what made a person needed
+	Reason    string          `json:"reason,omitempty"`
+	Run       int             `json:"run,omitempty"`  // of the whole pipeline, 0 where it runs once
+	Runs      int             `json:"runs,omitempty"` // how often it does
+	Node      string          `json:"node,omitempty"` // path of the node it is at
+	Stage     string          `json:"stage,omitempty"`
+	Type      string          `json:"type,omitempty"` // the stage's name
+	Provider  string          `json:"provider,omitempty"`
+	Iteration int             `json:"iteration"`
+	Max       int             `json:"max_iterations"`
+	Attempt   int             `json:"attempt,omitempty"`
+	Completed []string        `json:"stages_completed"`
+	Stages    []StageResult   `json:"stages"` // all nodes of the plan, in its order
+	// Deliverable is what it has delivered, nil before it is completed, and where there is nothing.
+	Deliverable *Deliverable       `json:"deliverable,omitempty"`
 	Events      int64              `json:"events"`
 	LastEvent   string             `json:"last_event,omitempty"`
 	LastEventAt time.Time          `json:"last_event_at,omitzero"`

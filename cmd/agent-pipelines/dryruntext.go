@@ -29,6 +29,9 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 		{"session", d.Session},
 		{"source", d.File},
 		{"time limit", timeLimit(d.Plan.Pipeline.Guardrails)},
+		{"begins with", startText(d.Plan)},
+		{"complete after", exitText(d.Plan)},
+		{"from the command line", overridesText(d.Plan.Pipeline.Overrides)},
 		{"hooks", strings.Join(hooksOf(d.Plan, nil), "; ")},
 	})
 	fmt.Fprint(to, "\n## Files\n\n")
@@ -99,6 +102,9 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 		item("Termination", n.Termination.Type())
 	}
 	item("Time limit", timeLimit(n.Guardrails))
+	if n.ID == in.plan.ExitAfter() {
+		item("Ends", "the pipeline is complete when this ends with success or skip")
+	}
 	writeFlow(in, n, item)
 	for _, hook := range hooksOf(in.plan, n) {
 		item("Hook", hook)

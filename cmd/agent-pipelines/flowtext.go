@@ -26,6 +26,12 @@ func flowOf(p *plan.Plan, n *plan.Node) []fact {
 	if p.Skipped(n) {
 		add("Left out", "--skip")
 	}
+	for _, source := range slices.Sorted(maps.Keys(n.Requires)) {
+		add("Requires", requiresText(source, n.Requires[source]))
+	}
+	if n.SkipWhen != "" {
+		add("Skipped", "when "+n.SkipWhen)
+	}
 	for _, outcome := range slices.Sorted(maps.Keys(n.Transitions)) {
 		add("Edge", edgeText(p, n, outcome))
 	}
@@ -33,7 +39,10 @@ func flowOf(p *plan.Plan, n *plan.Node) []fact {
 	for _, c := range n.Checks {
 		add("Check", checkText(c))
 	}
-	add("Artifact", artifactText(n.Artifact))
+	if n.Artifact != nil {
+		add("Artifact", artifactText(n.Artifact))
+		add("Heals", healText(n.Artifact))
+	}
 	add("Policy", policyText(p, n))
 	return facts
 }
@@ -95,16 +104,42 @@ func checkText(c plan.Check) string {
 	return text
 }
 
-func artifactText(a *plan.Artifact) string {
-	if a == nil {
-		return ""
+// requiresText is "spec_id, components of the artifact of spec".
+func requiresText(source string, fields []string) string {
+	of := "the artifact of " + source
+	switch source {
+	case plan.RequiresAny:
+		of = "whatever artifact it is handed"
+	case plan.RequiresStart:
+		of = "what the run starts with, where it begins here"
 	}
+	return strings.Join(fields, ", ") + " of " + of
+}
+
+// healText is how often a bad artifact is asked for again.
+func healText(a *plan.Artifact) string {
+	if a.Heals() == 0 {
+		return "none: a bad artifact is not asked for again"
+	}
+	return "a bad artifact is asked for again at once, at most " + plural(a.Heals(), "time")
+}
+
+func artifactText(a *plan.Artifact) string {
 	parts := []string{strings.TrimSpace(orElse(a.Type, "of no type") + " " + a.Version)}
 	if a.From != "" {
 		parts = append(parts, "from "+a.From)
 	}
 	if len(a.Schema) > 0 {
 		parts = append(parts, "by a schema")
+	}
+	if a.MaxBytes > 0 {
+		parts = append(parts, fmt.Sprintf("at most %d bytes", a.MaxBytes))
+	}
+	if len(a.Carry) > 0 {
+		parts = append(parts, "carries "+strings.Join(a.Carry, ", "))
+	}
+	for _, field := range slices.Sorted(maps.Keys(a.DefaultsFrom)) {
+		parts = append(parts, field+" from "+a.DefaultsFrom[field]+" where it is skipped")
 	}
 	for _, field := range slices.Sorted(maps.Keys(a.KernelFields)) {
 		parts = append(parts, field+" measured by "+a.KernelFields[field])
@@ -145,7 +180,20 @@ func policyText(p *plan.Plan, n *plan.Node) string {
 		add(c.MaxUSD > 0, "at most %s USD", strconv.FormatFloat(c.MaxUSD, 'f', -1, 64))
 		add(c.MaxTokens > 0, "at most %d tokens", c.MaxTokens)
 	}
+	add(of.Escalation.Waits(), "waits for a person, %s", waitText(of.Escalation))
 	return strings.Join(parts, ", ")
+}
+
+// waitText is how long a session waits for a person, and what happens then.
+func waitText(e *plan.Escalation) string {
+	if !e.Waits() {
+		return ""
+	}
+	limit := e.Timeout
+	if limit == 0 {
+		limit = plan.DefaultEscalationTimeout
+	}
+	return fmt.Sprintf("at most %s, then %s", secondsText(limit), orElse(e.OnTimeout, plan.ToAbort))
 }
 
 func retries(n int) string {

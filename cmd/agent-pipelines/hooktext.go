@@ -35,5 +35,8 @@ func hookText(h *plan.Hook) string {
 	if h.Condition != "" {
 		text += " when " + h.Condition
 	}
+	if h.Supervise {
+		text += " (" + h.At + ")"
+	}
 	return text
 }

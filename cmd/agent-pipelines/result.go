@@ -85,5 +85,13 @@ func resultFacts(r *kernel.Result) []string {
 	if usage := screen.Usage(r.Usage); usage != "" {
 		facts = append(facts, "Usage:    "+usage)
 	}
+	if d := r.Deliverable; d != nil {
+		facts = append(facts, "Delivers: "+delivered(d))
+	}
 	return append(facts, "Output:   "+cmp.Or(r.Dir, "none"))
+}
+
+// delivered is "specification of spec, <path>".
+func delivered(d *kernel.Deliverable) string {
+	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

@@ -75,6 +75,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
 	}
+	if s.Deliverable != nil {
+		row("Deliverable", delivered(s.Deliverable))
+	}
 	row("Damage", s.Damage)
 	row("Run dir", s.Dir)
 	if s.Failure != nil {

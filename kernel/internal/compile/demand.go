@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -40,8 +41,13 @@ func (m mapping) requires() map[string][]string {
 }
 
 // skipWhen is the expression for when the node has nothing to do.
-func (m mapping) skipWhen(_ []byte) (string, value) {
-	return m.text("skip_when")
+func (m mapping) skipWhen(data []byte) (string, value) {
+	text, at := m.text("skip_when")
+	if at.Node != nil {
+		_, err := condition.ParseSkip(text)
+		m.checkCondition(err, at, data)
+	}
+	return text, at
 }
 
 // over lays what a node demands over what its stage does: its own lists, and its own expression, instead of the stage's.

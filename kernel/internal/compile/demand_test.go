@@ -63,6 +63,17 @@ func TestRequiresFaults(t *testing.T) {
 			`p.yaml:5:48: error[AP-YAML-103]: heal must be at least 0, not -1`,
 			`p.yaml:5:63: error[AP-YAML-101]: max_bytes must be a number of bytes, or one with K or M behind it, not text`,
 		}},
+		"expressions": {
+			file("nodes:", "- {id: a, prompt: x, skip_when: 'all(questions, .priority == \"low\") && (a.b[0] > 1.5 || c == nil)'}",
+				"- {id: b, prompt: x, skip_when: 'size(questions) == 0'}", "- id: c", "  stage: t", "  skip_when: |", "    done ==", "      = true"),
+			map[string]string{"t": "prompt: ../tick/prompt\nskip_when: len(a)\n"},
+			[]string{
+				`library:stages/t/stage.yaml:1:9: error[AP-YAML-202]: stage "t" has no prompt file; looked for ../tick/prompt.md, ../tick/prompt, prompts/prompt.md, prompt.md (write stages/t/prompt.md or set prompt:)`,
+				`library:stages/t/stage.yaml:2:12: error[AP-YAML-210]: a condition must be true or false, and this is not (compare it with something)`,
+				`p.yaml:4:34: error[AP-YAML-210]: a condition cannot call this (there are all, any, none and len)`,
+				`p.yaml:7:14: error[AP-YAML-210]: line 2, column 3 of the condition: = changes a value (write == to compare)`,
+			},
+		},
 		"escalation": {file("policy: {escalation: {wait: 3, timeout: 0, poll: soon, on_timeout: done, more: 1}}", "nodes: [{id: a, prompt: x}]"), nil, []string{
 			`p.yaml:2:29: error[AP-YAML-101]: wait must be true or false, not a number`,
 			`p.yaml:2:41: error[AP-YAML-103]: timeout must be more than 0 seconds, not 0 (leave the key out for a day)`,

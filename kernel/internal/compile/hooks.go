@@ -162,15 +162,21 @@ func (f hookFile) condition(e mapping) string {
 		return ""
 	}
 	_, err := condition.Parse(text)
-	var fault *condition.Error
-	if errors.As(err, &fault) {
-		within := ""
-		if fault.Line > 1 {
-			within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
-		}
-		e.Errorf(at.At(f.data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
-	}
+	e.checkCondition(err, at, f.data)
 	return text
+}
+
+// checkCondition reports what is wrong with the condition at a place in the file with these bytes.
+func (m mapping) checkCondition(err error, at value, data []byte) {
+	var fault *condition.Error
+	if !errors.As(err, &fault) {
+		return
+	}
+	within := ""
+	if fault.Line > 1 {
+		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
+	}
+	m.Errorf(at.At(data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
 }
 
 // checkOwn checks an entry whose action is one of the kernel's.

@@ -37,6 +37,16 @@ func (w *walker) check(c schedule.Command) event.Event {
 	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
 }
 
+// inspect answers what a node is handed. What an artifact will say nobody knows: the way is that of a run in which it fits,
+// and in which nothing is skipped unless that is assumed.
+func (w *walker) inspect(c schedule.Command) event.Event {
+	d := event.InputCheckedData{}
+	if n := w.plan.Find(c.Place.Node); n != nil && w.assumed[n.ID] == Skip {
+		d.Skip, d.Reason = true, "assumed to be skipped"
+	}
+	return event.New(event.InputChecked, c.Place.Cursor(), c.Key, d)
+}
+
 func orExit(at string) string {
 	if at == "" {
 		return plan.AtExit

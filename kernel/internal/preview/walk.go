@@ -34,13 +34,24 @@ const (
 	// Under a contract only: a reviewer says no; a person is needed.
 	Reject   Outcome = "reject"
 	Escalate Outcome = "escalate"
+	// Skip: skip_when holds. Only of nodes that have it.
+	Skip Outcome = "skip"
 )
 
 // Outcomes are the outcomes that can be assumed.
-var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate}
+var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate, Skip}
 
 // Fits reports whether an outcome can be assumed of a node.
-func (o Outcome) Fits(n *plan.Node) bool { return n.HasContract() || o != Reject && o != Escalate }
+func (o Outcome) Fits(n *plan.Node) bool {
+	switch o {
+	case Reject, Escalate:
+		return n.HasContract()
+	case Skip:
+		return n.SkipWhen != ""
+	default:
+		return true
+	}
+}
 
 // Step is one visit of a node.
 type Step struct {
@@ -159,8 +170,8 @@ func (w *walker) perform(c schedule.Command) error {
 			return w.commit(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
 		}
 		return w.commit(w.settle(c))
-	case schedule.Inspect: // what an artifact will say nobody knows: the way is that of a run in which it fits
-		return w.commit(event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{}))
+	case schedule.Inspect:
+		return w.commit(w.inspect(c))
 	case schedule.PlanSteps:
 		return w.commit(planned(c))
 	case schedule.Record:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -103,9 +104,13 @@ func counted(p *plan.Plan, st state.State, current int) state.Loop {
 
 func stages(p *plan.Plan, st state.State) []Stage {
 	found := []Stage{}
+	cut := p.ExitAfter() != "" || p.Pipeline.Overrides != nil && p.Pipeline.Overrides.Start != ""
 	for i := range p.Nodes {
 		n, entered := st.Nodes[p.Nodes[i].Path]
 		if !entered {
+			if cut && schedule.PassedOver(p, st, p.Nodes[i].Path) != "" {
+				found = append(found, passedOver(p, i, st))
+			}
 			continue
 		}
 		s := Stage{
@@ -118,6 +123,16 @@ func stages(p *plan.Plan, st state.State) []Stage {
 		found = append(found, s)
 	}
 	return found
+}
+
+// passedOver is a node that the run never comes to, since the time when that was so: of one before the first the beginning,
+// of one behind the last the end.
+func passedOver(p *plan.Plan, index int, st state.State) Stage {
+	s := Stage{Index: index, Name: p.Nodes[index].ID, Status: string(state.NodeSkipped), Timestamp: stamp(st.StartedAt)}
+	if st.EndedAt != nil && index > p.Index(p.First()) {
+		s.Timestamp = stamp(*st.EndedAt)
+	}
+	return s
 }
 
 func completedStages(p *plan.Plan, st state.State) []string {

@@ -54,3 +54,31 @@ func TestContracts(t *testing.T) {
 		t.Errorf("a plain pipeline has %+v", doc.Back)
 	}
 }
+
+// U112: nodes that the run never comes to are skipped: those before the one it began with at once, those behind the one that
+// it is complete after at its end.
+func TestStagesThatAreNeverEntered(t *testing.T) {
+	_, d := openDir(t, "p2")
+	p := twoStages()
+	p.Nodes[0].Termination["max"] = 1
+	p.Nodes = append([]plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}}, p.Nodes...)
+	p.Nodes[1].Path, p.Nodes[2].Path = "1", "2"
+	p.Pipeline.ExitAfter = "plan"
+	p.Pipeline.Overrides = &plan.Overrides{Start: "plan"}
+	s := newStory(t, d, p)
+	s.begin("pipeline")
+	s.enter("1")
+	begun := view.Stage{Index: 0, Name: "first", Status: "skipped", Timestamp: "2026-01-02T03:04:06Z"}
+	doc := document(t, d, s)
+	if len(doc.Stages) != 2 || doc.Stages[0] != begun || doc.Stages[1].Status != "running" {
+		t.Errorf("while it runs: %+v", doc.Stages)
+	}
+	s.iterate("1", 1)
+	s.leave("1", "done")
+	s.tell(event.SessionComplete, event.Place{}, "", event.SessionCompleteData{ExitAfter: "plan"})
+	doc = document(t, d, s)
+	behind := view.Stage{Index: 2, Name: "build", Status: "skipped", Timestamp: "2026-01-02T03:04:13Z"}
+	if len(doc.Stages) != 3 || doc.Stages[0] != begun || doc.Stages[1].Status != "complete" || doc.Stages[2] != behind {
+		t.Errorf("at its end: %+v", doc.Stages)
+	}
+}

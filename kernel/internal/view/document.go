@@ -26,7 +26,7 @@ type Front struct {
 	Iteration          int     `json:"iteration"`
 	IterationCompleted int     `json:"iteration_completed"`
 	IterationStarted   *string `json:"iteration_started"` // nil while no iteration is unfinished
-	Stages             []Stage `json:"stages"`            // pipelines: those entered in this run; loops: none
+	Stages             []Stage `json:"stages"`            // pipelines: those entered in this run, and those that it never comes to; loops: none
 	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
 	Runs               int     `json:"runs,omitempty"`    // how often it does
 	// Waiting are the ids of the questions that a person has not answered yet.

@@ -1,0 +1,47 @@
+package schedule
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// PassedOver says why the run never comes to the node at path: its pipeline is complete after an earlier one, or the run
+// began behind it. It is "" for a node that was entered or may still be.
+func PassedOver(p *plan.Plan, s state.State, path string) string {
+	if _, entered := s.Nodes[path]; entered {
+		return ""
+	}
+	for at := path; at != ""; at = p.Embedder(at) {
+		holder, embedder := p.Holder(at)
+		siblings, i := p.Siblings(at)
+		exit := indexOf(siblings, holder.ExitAfter())
+		if exit >= 0 && exit < i && endedWell(s.Nodes[siblings[exit].Path]) {
+			return "the pipeline was complete after " + siblings[exit].ID
+		}
+		if embedder == "" && i < indexOf(siblings, startOf(p)) {
+			return "the run began with " + startOf(p)
+		}
+	}
+	return ""
+}
+
+// endedWell reports whether a node has ended, as one that the pipeline may be complete after.
+func endedWell(n state.Node) bool {
+	ended := n.Status == state.NodeComplete || n.Status == state.NodeSkipped
+	return ended && (n.Outcome == string(plan.OutcomeSuccess) || n.Outcome == string(plan.OutcomeSkip))
+}
+
+// startOf is the id of the node that the command line lets the run begin with, "" where it says nothing.
+func startOf(p *plan.Plan) string {
+	if o := p.Pipeline.Overrides; o != nil {
+		return o.Start
+	}
+	return ""
+}
+
+// indexOf is the position of the node with an id, -1 for none.
+func indexOf(nodes []plan.Node, id string) int {
+	return slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id && id != "" })
+}
