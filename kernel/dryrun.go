@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -43,6 +44,8 @@ type DryRun struct {
 	Stages []DryRunStage `json:"stages"`
 	// Way is the way that the scheduler takes through the plan under what is assumed.
 	Way DryRunWay `json:"way"`
+	// LeftOut says why the run never comes to a node, by the node's path: it begins behind it, or is complete before.
+	LeftOut map[string]string `json:"left_out,omitempty"`
 	// Warnings are what the author should know.
 	Warnings Diagnostics `json:"warnings"`
 }
@@ -103,8 +106,19 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	return &DryRun{
 		Mode: src.mode, Name: src.plan.Pipeline.Name, Description: src.plan.Pipeline.Description,
 		Runs: o.Run.repeats(), Session: src.session, Dir: rundir.RunsDir + "/" + src.session, File: src.plan.Source.Path,
-		Plan: src.plan, Stages: stages, Way: way, Warnings: e.clean(slices.Concat(Diagnostics{}, warnings, src.warnings)),
+		Plan: src.plan, Stages: stages, Way: way, LeftOut: leftOut(src.plan, way.End), Warnings: e.clean(slices.Concat(Diagnostics{}, warnings, src.warnings)),
 	}, nil
+}
+
+// leftOut are the nodes that the run has not come to and never does, by path.
+func leftOut(p *plan.Plan, end state.State) map[string]string {
+	reasons := map[string]string{}
+	for n := range p.All() {
+		if why := schedule.PassedOver(p, end, n.Path); why != "" {
+			reasons[n.Path] = why
+		}
+	}
+	return reasons
 }
 
 // standFor says what the provider names in the plan's blocks stand for, nil if there are no blocks.

@@ -42,7 +42,7 @@ func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
 	})
 	fmt.Fprint(to, "\n## Nodes\n\n")
 	for i := range d.Plan.Nodes {
-		writeNode(to, inPlan{d.Plan, d.Plan, ""}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
+		writeNode(to, inPlan{d.Plan, d.Plan, "", d.LeftOut}, fmt.Sprint(i+1), &d.Plan.Nodes[i])
 	}
 	for i := range d.Stages {
 		writePrompt(to, &d.Stages[i])
@@ -68,6 +68,7 @@ func writeRows(to io.Writer, first string, rows [][2]string) {
 type inPlan struct {
 	whole, plan *plan.Plan
 	outer       string // with a dot behind it, "" for the whole itself
+	leftOut     map[string]string
 }
 
 // writeNode says what a node of a plan is; number is its position, from 1, after those of what it is in.
@@ -102,6 +103,7 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 		item("Termination", n.Termination.Type())
 	}
 	item("Time limit", timeLimit(n.Guardrails))
+	item("Left out", in.leftOut[in.outer+n.Path])
 	if n.ID == in.plan.ExitAfter() {
 		item("Ends", "the pipeline is complete when this ends with success or skip")
 	}
@@ -119,7 +121,7 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 	fmt.Fprintln(to)
 	if n.Plan != nil {
 		for i := range n.Plan.Nodes {
-			writeNode(to, inPlan{in.whole, n.Plan, in.outer + n.Path + "."}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
+			writeNode(to, inPlan{in.whole, n.Plan, in.outer + n.Path + ".", in.leftOut}, fmt.Sprintf("%s.%d", number, i+1), &n.Plan.Nodes[i])
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -126,5 +127,35 @@ func TestContractOfAStage(t *testing.T) {
 	}
 	if n := alone.Plan.Nodes[0]; n.SkipWhen != "" || len(n.Requires) != 3 || n.Artifact.Heals() != 3 {
 		t.Errorf("alone: %+v", n)
+	}
+}
+
+// U149, U154: the schema of a shipped stage lies beside it, and its faults are told with their places in it.
+func TestSchemaOfAShippedStage(t *testing.T) {
+	for name, tt := range map[string]struct {
+		schema, said string
+		want         []string
+	}{
+		"fits":         {"schema.yaml", "type: object\nproperties: {a: {$ref: '#/$defs/b'}}\n$defs: {b: {type: string}}\n", []string{}},
+		"no such part": {"schema.yaml", "properties: {a: {$ref: '#/$defs/b'}}\n", []string{`library:stages/s/schema.yaml:1:18: error[AP-YAML-214]: schema: $.properties.a["$ref"]: $ref leads nowhere: "#/$defs/b"`}},
+		"elsewhere":    {"../t/schema.yaml", "", []string{`library:stages/s/stage.yaml:1:20: error[AP-YAML-214]: schema "../t/schema.yaml": the file lies outside the stage (the path is taken from the folder of this file)`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := library(map[string]string{"s": "artifact: {schema: " + tt.schema + "}\n"})
+			files["stages/s/prompt.md"] = &fstest.MapFile{}
+			files["stages/s/schema.yaml"] = &fstest.MapFile{Data: []byte(tt.said)}
+			dir := t.TempDir()
+			writeFile(t, dir+"/p.yaml", []byte(file("nodes: [{id: a, stage: s}]")))
+			_, err := compile.Pipeline(compile.Request{
+				Roots: compile.Roots{Project: dir, Library: files}, File: "p.yaml", Session: "s", Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: catalog{},
+			})
+			got := []string{}
+			if err != nil {
+				got = strings.Split(err.Error(), "\n")
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

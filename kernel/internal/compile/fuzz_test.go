@@ -63,6 +63,13 @@ func FuzzPipeline(f *testing.F) {
 		texts := map[string][]byte{"p.yaml": pipeline, "sub.yaml": stage, "library:stages/s/stage.yaml": stage}
 		result, err := compile.Pipeline(req)
 		checkOutcome(t, result, err, texts)
+		over := req
+		over.Overrides = compile.Overrides{
+			Start: "b", ExitAfter: "c", Skip: []string{"d"}, Supervised: true, Iterate: []string{"a"}, Timeout: time.Minute,
+			Artifacts: map[string]string{"a": "a.yaml", "note": "note.yaml"},
+		}
+		result, err = compile.Pipeline(over)
+		checkOutcome(t, result, err, texts)
 		result, err = compile.Stage(req, compile.Loop{Stage: "s"})
 		checkOutcome(t, result, err, texts)
 	})
@@ -123,7 +130,8 @@ nodes:
     parallel: {providers: [mock], stages: [{id: s, stage: s, artifact: {schema: {$ref: "#/x"}}, checks: [{id: "", run: "${COMMANDS.}"}]}]}
 `
 
-const contractStage = "termination: {type: checks, max: 2}\nprompt: prompt\nrole: planner\nartifact: {type: t, schema: {type: object}, kernel_fields: {a: checks.tests.passed}}\n"
+const contractStage = "termination: {type: checks, max: 2}\nprompt: prompt\nrole: planner\nrequires: {'*': [a], $input: [b.c], x: [d]}\nskip_when: none(questions, .priority == 'blocking')\n" +
+	"artifact: {type: t, from: 'tool:t', schema: {type: object}, kernel_fields: {a: checks.tests.passed}, carry: [a, b.c], defaults_from: {x: a}, heal: 5, max_bytes: 64M}\n"
 
 func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[string][]byte) {
 	t.Helper()
@@ -156,6 +164,9 @@ func checkOutcome(t *testing.T, result *compile.Result, err error, texts map[str
 func checkPlaces(t *testing.T, ds diagnostic.List, texts map[string][]byte) {
 	t.Helper()
 	for _, d := range ds {
+		if strings.HasPrefix(d.File, "--") && d.Line == 0 && d.Code != "" && d.Message != "" {
+			continue // of a flag
+		}
 		text, known := texts[d.File]
 		if lines := strings.Count(string(text), "\n") + strings.Count(string(text), "\r") + 2; !known || d.Line < 1 || d.Line > lines || d.Column < 1 || d.Code == "" || d.Message == "" {
 			t.Fatalf("a diagnostic without a place in a file of ours: %+v", d)

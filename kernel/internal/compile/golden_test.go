@@ -164,6 +164,26 @@ func setGolden(t *testing.T, req *compile.Request, key, text string) {
 			t.Fatal(err)
 		}
 		req.Overrides.MaxCycles = n
+	case "--start":
+		req.Overrides.Start = text
+	case "--exit-after":
+		req.Overrides.ExitAfter = text
+	case "--supervised":
+		req.Overrides.Supervised = text == "true"
+	case "--iterate":
+		req.Overrides.Iterate = append(req.Overrides.Iterate, text)
+	case "--run-timeout":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.Timeout = time.Duration(n) * time.Second
+	case "--artifact":
+		name, file, _ := strings.Cut(text, "=")
+		if req.Overrides.Artifacts == nil {
+			req.Overrides.Artifacts = map[string]string{}
+		}
+		req.Overrides.Artifacts[name] = file
 	case "CLAUDE_PIPELINE_PROVIDER":
 		req.Env.Provider = text
 	case "CLAUDE_PIPELINE_MODEL":
