@@ -35,6 +35,8 @@ type line struct {
 	Sessions sessionVerb   `cmd:"" name:"session" help:"Tell the way that a session took; remove sessions."`
 	Metrics  metricsVerb   `cmd:"" help:"Show what a session took: time, tokens, cost, retries, cycles."`
 	Lint     lintVerb      `cmd:"" help:"Check stages and pipelines."`
+	Stages   stagesVerb    `cmd:"" help:"Show which stages there are, and what they come to; check them; write a new one."`
+	Flows    pipelinesVerb `cmd:"" name:"pipelines" help:"Show which pipelines there are, and print one."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
 	Config   configVerb    `cmd:"" help:"Show or change the settings of config.yaml, and which file says them."`
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`

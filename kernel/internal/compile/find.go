@@ -220,6 +220,47 @@ func (r Roots) FindStage(name, pipelineDir string) (StageDir, error) {
 	return StageDir{}, missing
 }
 
+// StagesNamed returns every folder that holds a stage of the name, the one that [Roots.FindStage] returns first; none for a
+// name that no stage has.
+func (r Roots) StagesNamed(name string) []StageDir {
+	if validName(name) != "" {
+		return nil
+	}
+	var all []StageDir
+	for _, parent := range r.stageDirs("") {
+		if file := filepath.Join(parent, name, "stage.yaml"); isFile(file) {
+			all = append(all, StageDir{Name: name, Path: filepath.Dir(file)})
+		}
+	}
+	if folder := path.Join("stages", name); r.Library != nil && isLibraryFile(r.Library, path.Join(folder, "stage.yaml")) {
+		all = append(all, StageDir{Name: name, Path: folder, Library: true})
+	}
+	return all
+}
+
+// StageFile is how plans and messages name the stage.yaml of a folder.
+func (r Roots) StageFile(dir StageDir) string {
+	if dir.Library {
+		return shipped + path.Join(dir.Path, "stage.yaml")
+	}
+	return r.display(filepath.Join(dir.Path, "stage.yaml"))
+}
+
+// PipelinesNamed returns the path of every pipeline file of the name (as in [Roots.Pipelines]) as [Roots.FindPipeline] does,
+// that which it returns first.
+func (r Roots) PipelinesNamed(name string) []string {
+	var all []string
+	for _, dir := range r.pipelineDirs("") {
+		if file := filepath.Join(dir, name+".yaml"); isFile(file) && !slices.Contains(all, file) {
+			all = append(all, file)
+		}
+	}
+	if file := path.Join("pipelines", name+".yaml"); r.Library != nil && isLibraryFile(r.Library, file) {
+		all = append(all, shipped+file)
+	}
+	return all
+}
+
 // Stages lists the names of the stages that [Roots.FindStage] finds, sorted.
 func (r Roots) Stages(pipelineDir string) []string {
 	var names []string

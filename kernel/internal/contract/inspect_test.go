@@ -67,16 +67,24 @@ func TestRequires(t *testing.T) {
 		warnings    []string
 	}{
 		{name: "all there", requires: map[string][]string{"plan": {"goal", "scope.files", "request_id"}}, began: began, made: made},
-		{name: "missing", requires: map[string][]string{"plan": {"goal", "owner", "scope.lines", "tasks.x"}}, began: began, made: made, missing: "$.owner $.scope.lines $.tasks.x",
-			warnings: nil},
-		{name: "null", requires: map[string][]string{"plan": {"tasks", "scope.area"}}, began: began, made: made,
-			warnings: []string{"tasks of the artifact of plan, which verify requires, is null", "scope.area of the artifact of plan, which verify requires, is null"}},
-		{name: "null and missing", requires: map[string][]string{"plan": {"tasks", "owner"}}, made: made, missing: "$.owner",
-			warnings: []string{"tasks of the artifact of plan, which verify requires, is null"}},
+		{
+			name: "missing", requires: map[string][]string{"plan": {"goal", "owner", "scope.lines", "tasks.x"}}, began: began, made: made, missing: "$.owner $.scope.lines $.tasks.x",
+			warnings: nil,
+		},
+		{
+			name: "null", requires: map[string][]string{"plan": {"tasks", "scope.area"}}, began: began, made: made,
+			warnings: []string{"tasks of the artifact of plan, which verify requires, is null", "scope.area of the artifact of plan, which verify requires, is null"},
+		},
+		{
+			name: "null and missing", requires: map[string][]string{"plan": {"tasks", "owner"}}, made: made, missing: "$.owner",
+			warnings: []string{"tasks of the artifact of plan, which verify requires, is null"},
+		},
 		{name: "of any", requires: map[string][]string{"plan": {"owner"}, "*": {"owner", "due"}}, made: made, missing: "$.owner $.due"},
 		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, made: made},
-		{name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
-			warnings: []string{"spec of what the run began with, which verify requires, is null"}},
+		{
+			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
+			warnings: []string{"spec of what the run began with, which verify requires, is null"},
+		},
 		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -159,8 +167,10 @@ func TestSkipWhen(t *testing.T) {
 		{name: "not to be evaluated", when: `none(priority, .x == 1)`, contract: contract, warning: "skip_when of verify cannot be evaluated, so that the node is not skipped: condition "},
 		{name: "not to be read", when: `none(`, contract: contract, warning: "skip_when of verify cannot be read"},
 		{name: "no yes or no", when: `priority`, contract: contract, warning: "came to low, not to true or false"},
-		{name: "what is passed on does not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
-			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001"},
+		{
+			name: "what is passed on does not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
+			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := entered(t, began, made)

@@ -25,6 +25,18 @@ type Leftover struct {
 // variable that nobody ever replaced.
 var variable = regexp.MustCompile(`\$\{([A-Z_][A-Z0-9_]*)(\.[A-Za-z0-9_.-]+)?\}`)
 
+// Used are the names of the variables that a template has and [Resolve] may replace, each once, in order of their first use.
+func Used(template string) []string {
+	var used []string
+	for _, m := range variable.FindAllStringSubmatch(template, -1) {
+		known := slices.Contains(Variables, m[1]) || slices.Contains(ContractVariables, m[1])
+		if m[2] == "" && known && !slices.Contains(used, m[1]) {
+			used = append(used, m[1])
+		}
+	}
+	return used
+}
+
 // Leftovers finds the variables of a template that have no meaning, in order; contract: for a node that has one.
 func Leftovers(template string, contract bool) []Leftover {
 	names := Variables

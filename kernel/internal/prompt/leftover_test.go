@@ -59,3 +59,11 @@ func FuzzLeftovers(f *testing.F) {
 		}
 	})
 }
+
+// U154: what stages show tells of a prompt.
+func TestUsed(t *testing.T) {
+	got := prompt.Used("${RESULT} ${CONTEXT} ${RESULT} ${lower} ${INPUTS.x} $ARTIFACT ${NOTHING} ${ARTIFACT}")
+	if diff := cmp.Diff([]string{"RESULT", "CONTEXT", "ARTIFACT"}, got); diff != "" {
+		t.Error(diff)
+	}
+}

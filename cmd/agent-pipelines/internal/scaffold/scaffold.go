@@ -45,7 +45,7 @@ type Module struct {
 
 // Faults of what was asked for; nothing has been written.
 var (
-	ErrName  = errors.New("no name for a plugin")
+	ErrName  = errors.New("no name")
 	ErrPath  = errors.New("no path for a module")
 	ErrSDK   = errors.New("no checkout of the SDK")
 	ErrTaken = errors.New("not an empty directory")
@@ -65,6 +65,28 @@ func Write(dir string, m Module) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return folder(dir, d, "module", string(m.Kind))
+}
+
+// Stage is a stage that is to be written.
+type Stage struct {
+	Name string
+	// Artifact is the type of what it makes.
+	Artifact string
+}
+
+// WriteStage writes a stage into dir as [Write] writes a module. Its faults are [ErrName] and [ErrTaken].
+func WriteStage(dir string, s Stage) ([]string, error) {
+	for _, name := range []string{s.Name, s.Artifact} {
+		if !names.MatchString(name) {
+			return nil, fmt.Errorf("%q: %w", name, ErrName)
+		}
+	}
+	return folder(dir, s, "stage")
+}
+
+// folder fills dir, which it makes, with what folders of templates make of the data.
+func folder(dir string, data any, parts ...string) ([]string, error) {
 	if err := empty(dir); err != nil {
 		return nil, err
 	}
@@ -77,8 +99,8 @@ func Write(dir string, m Module) ([]string, error) {
 	}
 	defer root.Close()
 	var written []string
-	for _, folder := range []string{"module", string(m.Kind)} {
-		files, err := fill(root, folder, d)
+	for _, part := range parts {
+		files, err := fill(root, part, data)
 		written = append(written, files...)
 		if err != nil {
 			for _, file := range written {
@@ -151,7 +173,7 @@ func (m Module) data() (data, error) {
 var templates embed.FS
 
 // fill writes what a folder of templates makes. It gives the files that it wrote, on an error too.
-func fill(root *os.Root, folder string, d data) (written []string, err error) {
+func fill(root *os.Root, folder string, d any) (written []string, err error) {
 	within := path.Join("template", folder)
 	err = fs.WalkDir(templates, within, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -171,7 +193,7 @@ func fill(root *os.Root, folder string, d data) (written []string, err error) {
 	return written, err
 }
 
-func writeFile(root *os.Root, file, text string, d data) (err error) {
+func writeFile(root *os.Root, file, text string, d any) (err error) {
 	t, err := template.New(file).Delims("[[", "]]").Option("missingkey=error").Parse(text)
 	if err != nil {
 		return err

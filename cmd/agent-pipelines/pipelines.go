@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// pipelinesVerb is `pipelines list`, `pipelines show` and `pipelines copy`.
+type pipelinesVerb struct {
+	List pipelinesListVerb `cmd:"" help:"List all pipelines: the project's and what is shipped."`
+	Show pipelinesShowVerb `cmd:"" help:"Print a pipeline's file as it is."`
+	Copy pipelinesCopyVerb `cmd:"" help:"Copy a pipeline into the project, for you to change."`
+}
+
+// pipelinesListVerb is `pipelines list`.
+type pipelinesListVerb struct{}
+
+func (*pipelinesListVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		all, err := e.Pipelines(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				Pipelines []kernel.PipelineInfo `json:"pipelines"`
+			}{all})
+			return nil
+		}
+		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
+		for _, p := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), where(p.File, p.Shadows), described(p.Description, p.Passed))
+		}
+		return table.Flush()
+	})
+}
+
+// pipelinesShowVerb is `pipelines show <pipeline>`.
+type pipelinesShowVerb struct {
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+}
+
+func (v *pipelinesShowVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		file, text, err := e.PipelineText(v.Name)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				File string `json:"file"`
+				Text string `json:"text"`
+			}{file, string(text)})
+			return nil
+		}
+		_, err = a.stdout.Write(text)
+		return err
+	})
+}
+
+// pipelinesCopyVerb is `pipelines copy <pipeline> [name]`.
+type pipelinesCopyVerb struct {
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+	As   string `arg:"" optional:"" name:"name" help:"The name of the copy. Default: that of the pipeline, which the copy then goes before."`
+}
+
+// Help is shown below the usage.
+func (*pipelinesCopyVerb) Help() string {
+	return `Examples:
+  agent-pipelines pipelines copy implement
+  agent-pipelines pipelines copy implement careful`
+}
+
+func (v *pipelinesCopyVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		from, text, err := e.PipelineText(v.Name)
+		if err != nil {
+			return err
+		}
+		name := orElse(v.As, strings.TrimSuffix(path.Base(filepath.ToSlash(v.Name)), ".yaml"))
+		if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || name == "" {
+			return usageError(fmt.Sprintf("'%s' is no name for a pipeline", name), "a name has no slash and begins with no dot")
+		}
+		file := filepath.Join(".claude", "pipelines", name+".yaml")
+		if err := writeNew(filepath.Join(e.WorkDir(), file), text); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				return usageError(file+" is there already", "nothing is overwritten: give the copy another name, `%s pipelines copy %s NAME`", program, v.Name)
+			}
+			return fmt.Errorf("copy the pipeline: %w", err)
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				From string `json:"from"`
+				File string `json:"file"`
+			}{from, file})
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, program, name)
+		return nil
+	})
+}
+
+// writeNew writes a file that is not there yet, and makes the folders above it.
+func writeNew(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	to, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(text)
+	return errors.Join(err, to.Close())
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// stagesVerb is `stages list`, `stages show`, `stages lint` and `stages new`.
+type stagesVerb struct {
+	List stagesListVerb `cmd:"" help:"List all stages: the project's and what is shipped."`
+	Show stagesShowVerb `cmd:"" help:"Show a stage: its prompt's file and variables, what it comes to, the schema of what it makes."`
+	Lint stagesLintVerb `cmd:"" help:"Check stages with their prompts and schemas: the same as lint loop."`
+	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project: stage.yaml, prompt and schema, for you to change."`
+}
+
+// stagesListVerb is `stages list`.
+type stagesListVerb struct{}
+
+func (*stagesListVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		all, err := e.Stages(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				Stages []kernel.StageInfo `json:"stages"`
+			}{all})
+			return nil
+		}
+		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
+		for _, s := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), orElse(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
+		}
+		return table.Flush()
+	})
+}
+
+// where is a file, and how many of the same name it goes before.
+func where(file string, shadows []string) string {
+	if len(shadows) == 0 {
+		return screen.Clean(file)
+	}
+	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
+}
+
+// described is a description, and a word on faults.
+func described(text string, passed bool) string {
+	if passed {
+		return screen.Clean(text)
+	}
+	return strings.TrimSpace(screen.Clean(text) + " (has faults: lint shows them)")
+}
+
+// stagesShowVerb is `stages show <stage>`.
+type stagesShowVerb struct {
+	Name string `arg:"" name:"stage" help:"The stage."`
+}
+
+func (v *stagesShowVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		s, err := e.Stage(ctx, v.Name)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, s)
+			return nil
+		}
+		var text strings.Builder
+		if err := writeStageDetail(&text, s); err != nil {
+			return err
+		}
+		writePrintable(a.stdout, strings.TrimRight(text.String(), "\n"))
+		return nil
+	})
+}
+
+// writeStageDetail writes what is known of a stage.
+func writeStageDetail(to io.Writer, s *kernel.StageDetail) error {
+	end, err := json.Marshal(s.Node.Termination)
+	if err != nil {
+		return err
+	}
+	provider := "-"
+	if p := s.Node.Provider; p != nil {
+		provider = strings.TrimSpace(p.Type + " " + p.Model)
+	}
+	variables := "none"
+	if len(s.Variables) > 0 {
+		variables = "${" + strings.Join(s.Variables, "} ${") + "}"
+	}
+	makes := "nothing for other nodes"
+	if c := s.Node.Artifact; c != nil {
+		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", orElse(c.Type, "generic"), c.Version, c.Heals()))
+	}
+	for _, row := range []struct{ name, text string }{
+		{"Stage", s.Name},
+		{"Description", s.Description},
+		{"File", where(s.File, s.Shadows)},
+		{"Prompt", s.Prompt},
+		{"Variables", variables},
+		{"Termination", string(end)},
+		{"Provider", provider},
+		{"Makes", makes},
+	} {
+		if row.text != "" {
+			fmt.Fprintf(to, "%-13s%s\n", row.name+":", row.text)
+		}
+	}
+	if s.Node.Artifact == nil || len(s.Node.Artifact.Schema) == 0 {
+		return nil
+	}
+	var schema bytes.Buffer
+	if err := json.Indent(&schema, s.Node.Artifact.Schema, "", "  "); err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "Schema:\n%s\n", schema.String())
+	return nil
+}
+
+// stagesLintVerb is `stages lint <stage>...`.
+type stagesLintVerb struct {
+	Names []string `arg:"" optional:"" name:"stage" help:"The stages. Default: all of the project's."`
+}
+
+func (v *stagesLintVerb) run(ctx context.Context, a *app) error {
+	lint := lintVerb{What: append([]string{modeStage}, v.Names...)}
+	return lint.run(ctx, a)
+}
+
+// stagesNewVerb is `stages new <stage>`.
+type stagesNewVerb struct {
+	Name     string `arg:"" name:"stage" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
+	Artifact string `placeholder:"TYPE" help:"What the stage makes, in a word. Default: its name."`
+}
+
+// newStage is what was written.
+type newStage struct {
+	Name  string   `json:"name"`
+	Dir   string   `json:"dir"`
+	Files []string `json:"files"` // below Dir
+	// Before is the stage of the same name that it goes before, "" for none.
+	Before string `json:"goes_before,omitempty"`
+}
+
+func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		done := newStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
+		if other, err := e.Stage(ctx, v.Name); err == nil {
+			done.Before = other.File
+		}
+		var err error
+		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: orElse(v.Artifact, v.Name)}); err != nil {
+			return explainNewStage(err)
+		}
+		if a.JSON {
+			printJSON(a.stdout, done)
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "Wrote the stage %s into %s:\n", v.Name, within(e.WorkDir(), done.Dir))
+		for _, file := range done.Files {
+			fmt.Fprintf(a.stdout, "  %s\n", file)
+		}
+		if done.Before != "" {
+			fmt.Fprintf(a.stdout, "It goes before %s.\n", done.Before)
+		}
+		fmt.Fprintf(a.stdout, "Next: say in prompt.md what is to be done and in schema.yaml what is to be handed over, then\n"+
+			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<what is wanted>\"\n"+
+			"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", program, v.Name)
+		return nil
+	})
+}
+
+// explainNewStage says what to do about a stage that was not written.
+func explainNewStage(err error) error {
+	switch {
+	case errors.Is(err, scaffold.ErrName):
+		return usageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+	case errors.Is(err, scaffold.ErrTaken):
+		return usageError(err.Error(), "nothing is overwritten: choose another name, or remove it")
+	default:
+		return err
+	}
+}
