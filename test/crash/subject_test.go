@@ -25,6 +25,7 @@ var subjects = []subject{
 	{"repeated", repeated, once("2"), 4, 0},
 	{"hooked", hooked, once("1"), 2, 0},
 	{"cycled", cycled, once("1"), 9, 3},
+	{"handed", handed, once("1"), 2, 0},
 	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2, 0},
 }
 
@@ -71,6 +72,9 @@ const mock = `{"replies": [
   {"node": "build", "output": "built", "result": {"summary": "built"}, "progress": "",
    "tool_calls": [{"tool": "count", "gated": true, "effect": "idempotent", "count_file": "count.log", "result": {"ok": true}}]},
   {"node": "polish", "output": "polished", "result": {"summary": "polished"}},
+  {"node": "ask", "attempt": 1, "artifact": {"title": "t"}},
+  {"node": "ask", "artifact": {"title": "t", "open": []}},
+  {"node": "make", "artifact": {"done": true}},
   {"node": "plan", "artifact": {"steps": [{"id": "one"}, {"id": "two", "depends_on": ["one"]}]}},
   {"node": "verify", "visit": 1, "result": {"summary": "verified", "outcome": "fail", "message": "not yet"}}
 ]}`
@@ -113,4 +117,25 @@ nodes:
     prompt: "verify ${RESULT}"
     checks: [{id: there, type: command, run: "true", at: enter}, {id: build, type: command, run: "true"}]
     transitions: {fail: {to: work, limit: 2}}
+`
+
+// handed has all that artifacts between nodes add: one that is healed, a node that is skipped because of it and passes it
+// on, demands, fields that are carried, and a way out before the last node.
+const handed = `name: crash
+defaults: {provider: mock}
+exit_after: make
+nodes:
+  - id: ask
+    prompt: "ask ${RESULT} ${ARTIFACT}"
+    artifact: {type: request, schema: {type: object, required: [title, open]}}
+  - id: clarify
+    prompt: "clarify ${RESULT} ${INPUT_ARTIFACT}"
+    requires: {ask: [title, open]}
+    skip_when: "len(open) == 0"
+    artifact: {carry: [title], defaults_from: {goal: title}, schema: {type: object, required: [title, goal]}}
+  - id: make
+    prompt: "make ${RESULT} ${INPUT_ARTIFACT}"
+    requires: {clarify: [title, goal]}
+    artifact: {carry: [title], schema: {type: object, required: [title, done]}}
+  - {id: never, prompt: "never"}
 `
