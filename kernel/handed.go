@@ -19,7 +19,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // handed is what a run is handed by whoever starts it, for nodes that make artifacts or look at them.
@@ -37,7 +36,7 @@ const (
 // fieldName is a name that requires, carry and skip_when can say.
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-// handed reads what the run is given. Nothing is written yet: what is wrong is [ErrOptions] or an error about a file.
+// handed reads what the run is given. Nothing is written yet: what is wrong is [ErrOptions].
 func (e *Engine) handed(p *plan.Plan, fields map[string]string) (handed, error) {
 	var files map[string]string
 	if o := p.Pipeline.Overrides; o != nil {
@@ -109,7 +108,7 @@ func (e *Engine) readHanded(name, file string, contract *plan.Artifact) (map[str
 	}
 	text, err := readFile(file, plan.MaxMaxBytes)
 	if err != nil {
-		return nil, failure.New(failure.ConfigInvalid, "the artifact %s: %s: %w", name, file, err)
+		return nil, refused(ErrOptions, "the artifact %s: %s: %v", name, file, err)
 	}
 	data, faults, err := artifact.Given(text, contract)
 	if err != nil {
@@ -119,7 +118,7 @@ func (e *Engine) readHanded(name, file string, contract *plan.Artifact) (map[str
 		return data, nil
 	}
 	list := e.faultLines(faults)
-	f := failure.New(failure.ConfigInvalid, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
+	f := refused(ErrOptions, "the artifact %s in %s cannot be used: %s", name, file, strings.Join(list, "; "))
 	f.Detail = strings.Join(list, "\n") + "\n"
 	if contract != nil {
 		f = f.WithHint("it has to be what the contract of the node %s says (artifact in the pipeline)", name)
