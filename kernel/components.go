@@ -31,7 +31,7 @@ func (s *session) components() components {
 
 // provider is a provider for a node.
 func (c components) provider(ctx context.Context, name string, at *plan.Node) (sdk.Provider, error) {
-	if c.standIn != "" {
+	if c.standIn != "" && name != plan.ProviderCommand { // which asks no model, as checks do not
 		name = c.standIn
 	}
 	use, err := c.use(ctx, sdk.KindProvider, name, at)

@@ -98,7 +98,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 	boxes := e.sandboxes(src.plan)
 	for i := range stages {
 		s := &stages[i]
-		s.Prompt = e.redactor.Agent().Text(s.Prompt)
+		s.Prompt, s.Wraps = e.redactor.Agent().Text(s.Prompt), e.redactor.Agent().Text(s.Wraps)
 		if d, _ := boxes.demand(ctx, e.host, sdk.KindProvider, s.Provider, src.plan.PolicyOf(src.plan.Find(s.Node)).Sandbox); d.Asks() {
 			s.Sandbox = &d
 		}

@@ -106,7 +106,7 @@ func laid(over, under map[string]string) map[string]string {
 // libraryPaths is what the prompt paths of shipped stages begin with in a session's plan.
 func libraryPaths(session string) string { return filepath.ToSlash(compile.LibraryDir(session)) + "/" }
 
-// moveLibrary lets the plan's prompt paths point to another session's copies of shipped stages, and returns the
+// moveLibrary lets the plan's prompt paths, and the folders of commands, point to another session's copies of shipped stages, and returns the
 // folders of those stages, as in [compile.Result].
 func moveLibrary(p *plan.Plan, from, to string) []string {
 	var folders []string
@@ -114,6 +114,14 @@ func moveLibrary(p *plan.Plan, from, to string) []string {
 		if file, shipped := strings.CutPrefix(n.PromptPath, from); shipped {
 			n.PromptPath = to + file
 			folders = append(folders, stageFolder(file))
+		}
+		if n.Wraps == nil {
+			return
+		}
+		if dir, shipped := strings.CutPrefix(n.Wraps.Dir, from); shipped {
+			own := *n.Wraps
+			own.Dir, n.Wraps = to+dir, &own
+			folders = append(folders, stageFolder(dir))
 		}
 	}
 	for i := range p.Nodes {

@@ -79,8 +79,8 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 			fmt.Fprintf(to, "- **%s:** %s\n", name, text)
 		}
 	}
-	switch n.Kind {
-	case plan.KindParallel:
+	switch {
+	case n.Kind == plan.KindParallel:
 		var providers, stages []string
 		for i := range n.Providers {
 			providers = append(providers, n.Providers[i].ID())
@@ -91,9 +91,11 @@ func writeNode(to io.Writer, in inPlan, number string, n *plan.Node) {
 		fmt.Fprintln(to, "- **Parallel block**")
 		item("Providers", strings.Join(providers, ", "))
 		item("Stages", strings.Join(stages, ", "))
-	case plan.KindPipeline:
+	case n.Kind == plan.KindPipeline:
 		item("Pipeline", n.Ref)
 		item("Runs", fmt.Sprint(n.Runs))
+	case n.WrapsCommand():
+		item("Stage", n.Ref)
 	default:
 		item("Stage", cmp.Or(n.Ref, "inline prompt"))
 		if n.Provider != nil {
@@ -187,12 +189,16 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 	if s.Branch != "" {
 		who += " by " + s.Branch
 	}
-	fmt.Fprintf(to, "## Resolved Prompt (Iteration 1): %s\n\n", who)
+	title, what, of, text := "Resolved Prompt (Iteration 1)", "Prompt", cmp.Or(s.PromptPath, "inline"), s.Prompt
+	if s.Wraps != "" {
+		title, what, of, text = "Command", "", "", s.Wraps
+	}
+	fmt.Fprintf(to, "## %s: %s\n\n", title, who)
 	writeRows(to, "Purpose", [][2]string{
 		{"Provider", s.Provider},
 		{"Model", s.Model},
 		{"Sandbox", demanded(s.Sandbox)},
-		{"Prompt", cmp.Or(s.PromptPath, "inline")},
+		{what, of},
 		{"Iteration dir", s.Files.Dir + "/"},
 		{"Context file", s.Files.Context},
 		{"Result file", s.Files.Result},
@@ -205,10 +211,14 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 		{"Unresolved", strings.Join(s.Unresolved, ", ")},
 	})
 	fence := "```"
-	for strings.Contains(s.Prompt, fence) {
+	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	fmt.Fprintf(to, "\n%smarkdown\n%s\n%s\n\n", fence, s.Prompt, fence)
+	language := "markdown"
+	if s.Wraps != "" {
+		language = "sh"
+	}
+	fmt.Fprintf(to, "\n%s%s\n%s\n%s\n\n", fence, language, text, fence)
 }
 
 // writeWay writes the way that the scheduler takes.

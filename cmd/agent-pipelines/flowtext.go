@@ -36,6 +36,7 @@ func flowOf(p *plan.Plan, n *plan.Node) []fact {
 		add("Edge", edgeText(p, n, outcome))
 	}
 	add("Steps", stepsSaid(n.Steps))
+	facts = append(facts, wrapsFacts(n.Wraps)...)
 	for _, c := range n.Checks {
 		add("Check", checkText(c))
 	}

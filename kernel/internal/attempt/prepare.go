@@ -153,7 +153,7 @@ func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error
 		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy),
 	}
 	a.addContract(&req, t)
-	return req, nil
+	return req, a.addWrapped(&req)
 }
 
 // toolLimits are the limits of the agent's own tools.

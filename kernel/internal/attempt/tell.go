@@ -41,6 +41,9 @@ type told struct {
 // tell puts the prompt together: the template with its variables replaced, what has no place in it, and the brief of
 // policy.context. The error of a prompt that is too long comes with what was told so far.
 func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
+	if a.node.WrapsCommand() { // which reads its inputs, and no prompt
+		return a.contract()
+	}
 	template, err := a.template()
 	if err != nil {
 		return told{}, err

@@ -259,12 +259,13 @@ func (c *compiler) planned(dir StageDir) string {
 	return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), dir.Path))
 }
 
-// handed is the contract of what is handed out: nobody can be asked for it again.
+// handed is the contract of what is handed out, which demands nothing where nothing is said: nobody can be asked for it
+// again.
 func handed(a *plan.Artifact) *plan.Artifact {
-	if a == nil {
-		return nil
+	own := plan.Artifact{}
+	if a != nil {
+		own = *a
 	}
-	own := *a
 	own.From, own.Heal = "", new(int)
 	return &own
 }

@@ -86,7 +86,11 @@ func (w *work) own() (map[string]any, error) {
 	if err != nil || found.Data == nil {
 		return nil, err
 	}
-	return found.Data, w.complete(found.Data)
+	data, err := w.mapped(found.Data)
+	if err != nil {
+		return nil, err
+	}
+	return data, w.complete(data)
 }
 
 // complete takes the secrets out of what the agent left, and puts in what is carried over. data is changed.

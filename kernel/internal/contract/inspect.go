@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -45,10 +46,11 @@ func (in *inspection) inspect() error {
 			return err
 		}
 	}
-	if in.Node.Plan == nil {
+	if in.Node.Plan == nil && in.Node.Wraps == nil {
 		return nil
 	}
-	return in.keepChildInput()
+	in.data.Input, err = in.handIn(in.given)
+	return err
 }
 
 // require holds the input against requires of the node.
@@ -85,7 +87,10 @@ func (in *inspection) holds() bool {
 // does not come to one, the node works after all.
 func (in *inspection) skip() error {
 	if contract := in.Node.Artifact; contract != nil {
-		data := in.given.Passed(contract)
+		data, err := in.passed(contract)
+		if err != nil {
+			return err
+		}
 		faults, err := artifact.Faults(data, contract)
 		if err != nil {
 			return err
@@ -107,19 +112,20 @@ func (in *inspection) skip() error {
 	return nil
 }
 
-// keepChildInput writes what the pipeline begins with that the node embeds.
-func (in *inspection) keepChildInput() error {
-	ref, err := artifact.WriteEmbedded(in.Dir, in.Plan, in.at, artifact.Artifact{
-		Meta: artifact.StartMeta(time.Now()), Data: childInput(in.Node, in.given.Data), Metadata: artifact.Metadata{PipelineID: in.State.RunID},
-	})
-	if err == nil {
-		in.data.Input = &ref
+// passed is the artifact of a node that is skipped. That of one that wraps something has all that it was given, as if what
+// it wraps had handed out nothing.
+func (in *inspection) passed(contract *plan.Artifact) (map[string]any, error) {
+	data := in.given.Passed(contract)
+	if in.Node.Wraps == nil {
+		return data, nil
 	}
-	return err
+	given, err := in.mapped(nil)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(given, data)
+	return given, nil
 }
-
-// childInput are the fields that a pipeline begins with which the node embeds, by the effective input of that.
-func childInput(_ *plan.Node, given map[string]any) map[string]any { return given }
 
 func (in *inspection) warnf(format string, args ...any) {
 	in.warnings = append(in.warnings, fmt.Sprintf(format, args...))

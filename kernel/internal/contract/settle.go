@@ -31,9 +31,13 @@ type settling struct {
 }
 
 // Settle settles the outcome of the iteration, keeps its artifact, and returns iteration_complete, with the command's
-// key; or error where the artifact is missing or not what the contract says, and nothing else settles the outcome.
+// key; or error where the artifact is missing or not what the contract says, and nothing else settles the outcome. Of a
+// node that wraps a pipeline it makes the artifact, and returns artifact_written or error.
 func (s *Settler) Settle(j Job) event.Event {
 	w := s.work(j)
+	if j.Node.Kind == plan.KindPipeline {
+		return w.handOut()
+	}
 	k := &settling{work: w}
 	d, err := k.settle()
 	if err != nil {
@@ -130,6 +134,9 @@ func (k *settling) readArtifact() error {
 	if k.found.Data == nil {
 		return nil
 	}
+	if k.found.Data, err = k.mapped(k.found.Data); err != nil {
+		return err
+	}
 	if err := k.complete(k.found.Data); err != nil {
 		return err
 	}
@@ -173,6 +180,9 @@ func (k *settling) outcome() (plan.Outcome, string, error) {
 }
 
 func (k *settling) badArtifact() error {
+	if k.Node.Wraps != nil && k.found.From != "" {
+		return artifact.Unfit("what the command handed out", k.faults)
+	}
 	if k.found.From == "" {
 		return k.left(k.it, k.reading).Missing(k.Node.Artifact)
 	}

@@ -102,7 +102,7 @@ func checkRuns(d diagnostic.Document, item *yamltree.Node, n *plan.Node) {
 			return
 		}
 	}
-	if n != nil && n.Termination.Max() != 1 { // the stage says it
+	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage says it, or it is run once
 		return
 	}
 	name := "without an id"

@@ -24,7 +24,9 @@ func (l Linter) stage(dir compile.StageDir) Target {
 	if root := tree(file, l.read(dir)); p != nil && root != nil {
 		d := diagnostic.Document{File: file, List: &found}
 		n := &p.Nodes[0]
-		checkEnd(d, root)
+		if n.Wraps == nil { // what is wrapped is run once
+			checkEnd(d, root)
+		}
 		checkJudgment(d, position(root.Get("termination"), root), n.Termination)
 		if n.Provider != nil {
 			l.checkModel(d, n.Provider.Type, text(root, "model"))

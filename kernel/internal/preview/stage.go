@@ -42,6 +42,8 @@ type Stage struct {
 
 	PromptPath string `json:"prompt_path,omitempty"` // "" for an inline prompt
 	Prompt     string `json:"prompt"`                // resolved
+	// Wraps is the command that is run instead, "" for a stage that has a prompt.
+	Wraps string `json:"wraps,omitempty"`
 	// Unresolved are the variables that stay in the prompt as they are, in order, each once.
 	Unresolved []string `json:"unresolved,omitempty"`
 }
@@ -142,6 +144,9 @@ func (s shown) stage(at event.Place) (Stage, error) {
 		return Stage{}, fmt.Errorf("preview: the plan has no stage at %s", at.Node)
 	}
 	stage := Stage{Node: at.Node, ID: n.ID, Ref: n.Ref, Branch: at.Branch, Termination: n.Termination, PromptPath: n.PromptPath}
+	if n.WrapsCommand() {
+		stage.Wraps = n.Wraps.Run
+	}
 	if n.Provider != nil {
 		stage.Provider, stage.Model = n.Provider.Type, n.Provider.Model
 	}

@@ -171,7 +171,7 @@ func completeNode(n *plan.Node, inBlock bool) error {
 		return nil
 	case n.Kind != plan.KindStage:
 		return lacks("known kind")
-	case n.Prompt == "" && n.PromptPath == "":
+	case n.Prompt == "" && n.PromptPath == "" && !n.WrapsCommand():
 		return lacks("prompt")
 	case !inBlock && (n.Provider == nil || n.Provider.Type == ""):
 		return lacks("provider")

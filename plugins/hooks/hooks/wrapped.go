@@ -85,7 +85,7 @@ func nothing() *sdk.Usage {
 func told(req sdk.ExecuteRequest) map[string]string {
 	vars := map[string]string{
 		prefix + "SESSION": req.Session, prefix + "NODE": req.Node, prefix + "STAGE": req.Stage, prefix + "ITERATION": strconv.Itoa(req.Iteration),
-		prefix + "ATTEMPT": strconv.Itoa(req.Attempt), prefix + "ATTEMPT_KEY": req.Key,
+		prefix + "CTX": req.Paths.Context, prefix + "ATTEMPT": strconv.Itoa(req.Attempt), prefix + "ATTEMPT_KEY": req.Key,
 	}
 	maps.Copy(vars, req.Environment)
 	return vars
