@@ -153,7 +153,8 @@ func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error
 		Mode: sdk.Mode(policy.Mode), Tools: toolLimits(policy),
 	}
 	a.addContract(&req, t)
-	return req, a.addWrapped(&req)
+	err = a.addWrapped(&req)
+	return req, err
 }
 
 // toolLimits are the limits of the agent's own tools.

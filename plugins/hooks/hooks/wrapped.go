@@ -62,7 +62,7 @@ func (w *Wrapped) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exc
 	}
 	if failed != nil {
 		result.Outcome, result.Error = sdk.OutcomeFailed, failed
-		return result, nil
+		return result, nil //nolint:nilerr // it ended by itself: the result says how
 	}
 	result.Outcome = sdk.OutcomeSucceeded
 	return result, nil
