@@ -129,7 +129,7 @@ type outcome struct {
 	Events []string
 }
 
-var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|(?m:^\s*(created_at|duration_seconds): .*$)|PL-\d{14}-[0-9a-f]{8}`)
+var volatile = regexp.MustCompile(`"(ts|timestamp|asked_at|answered_at|closed_at|control|started_at|ended_at|at|resumed_at|completed_at|created_at|compiled_at|iteration_started|run_id|plan_sha256|trace_id|span_id|parent_span_id)":\s*"[^"]*"|"(duration_ms|epoch|pid|event_seq|seq)":\s*\d+|(?m:^\s*(created_at|duration_seconds): .*$)|PL-\d{14}-[0-9a-f]{8}|REQ-\d{14}-\d{4}`)
 
 // timed are references to files that say how long something took, or when: what they say is compared without that.
 var timed = regexp.MustCompile(`("path":"[^"]*(?:checks/[^"]*\.json|artifacts/[^"]*\.yaml)"),"sha256":"[0-9a-f]+","size":\d+`)

@@ -25,7 +25,7 @@ var subjects = []subject{
 	{"repeated", repeated, once("2"), 4, 0},
 	{"hooked", hooked, once("1"), 2, 0},
 	{"cycled", cycled, once("1"), 9, 3},
-	{"handed", handed, once("1"), 2, 0},
+	{"handed", handed, once("1"), 2, 2},
 	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2, 0},
 }
 
