@@ -39,6 +39,18 @@ func fromReply(text string, limit int64, sure bool) (map[string]any, []schema.Fa
 	return withinProse(text, limit), nil
 }
 
+// Example reads the first fenced block of a text that is called YAML or JSON, as an artifact, without an envelope. No
+// faults and nil means that there is none.
+func Example(text string, limit int64) (map[string]any, []schema.Fault) {
+	for _, f := range fences(text) {
+		if f.labelled() {
+			data, faults := parse([]byte(f.text), limit)
+			return stripped(data), faults
+		}
+	}
+	return nil, nil
+}
+
 // withinProse finds a JSON object that begins a line or follows other words, nil for none. It looks at the beginnings
 // of few, since each costs reading the rest.
 func withinProse(text string, limit int64) map[string]any {

@@ -80,6 +80,7 @@ const (
 	CodeUnmade        Code = "AP-YAML-410" // a field that no node before makes
 	CodeNeverSkipped  Code = "AP-YAML-411" // defaults for a node that is never skipped
 	CodeNoTool        Code = "AP-YAML-412" // an artifact of a tool that the provider does not offer
+	CodeExample       Code = "AP-YAML-413" // the example in a prompt does not fit the schema of what it asks for
 )
 
 // codeOf maps the faults of the YAML reader.

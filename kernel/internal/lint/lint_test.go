@@ -78,6 +78,8 @@ func TestTargets(t *testing.T) {
 		".claude/stages/empty/stage.yaml": "",
 		".claude/stages/old/stage.yaml":   "completion: plateau\nmin_iterations: 2\nconsensus: 3\nmodel: small:high\n",
 		".claude/stages/old/prompt.md":    "",
+		".claude/stages/shown/stage.yaml": "termination: {type: fixed}\nartifact:\n  schema: {type: object, required: [a, b], properties: {a: {enum: [x]}, b: {type: string}}}\n",
+		".claude/stages/shown/prompt.md":  "```sh\nls\n```\nlike\n```json\n{\"a\": \"y\"}\n```\n```json\n{\"b\": 1}\n```\n",
 		".claude/pipelines/p.yaml": "name: p\nnodes:\n- id: a\n  stage: nope\n- id: b\n  stage: good\n- id: c\n  prompt: do ${WHAT}\n  model: huge\n" +
 			"  termination: {type: judgment}\n- id: d\n  parallel:\n    providers: [free]\n    stages:\n    - {id: x, prompt: do it}\n- id: e\n  runs: 1\n  stage: good\n",
 		".claude/pipelines/broken.yaml": "nodes: [",
@@ -100,6 +102,9 @@ func TestTargets(t *testing.T) {
 			`.claude/stages/quick/stage.yaml:1:14: warning[AP-YAML-404]: Judgment loops should have min_iterations >= 2 (current: 1)`,
 			`.claude/stages/quick/stage.yaml:1:14: warning[AP-YAML-404]: Judgment loops should specify 'termination.consensus' (defaulting to 2)`,
 			`.claude/stages/quick/stage.yaml:3:8: error[AP-YAML-403]: provider strict has no model "huge" (known: big, small)`,
+		}},
+		"an example that does not fit": {"stage", "shown", []string{
+			`.claude/stages/shown/prompt.md:1:1: warning[AP-YAML-413]: The example of the artifact does not fit its schema: $.a: VAL-008: must be one of "x", not "y" (`,
 		}},
 		"an empty stage.yaml":   {"stage", "empty", []string{`.claude/stages/empty/stage.yaml:1:1: error[AP-YAML-008]: the file is empty`}},
 		"the old keys":          {"stage", "old", nil},

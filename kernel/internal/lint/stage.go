@@ -72,9 +72,11 @@ func (l Linter) checkPrompt(found *diagnostic.List, n *plan.Node) {
 		return
 	}
 	d := diagnostic.Document{File: file, List: found}
-	for _, v := range prompt.Leftovers(string(l.promptOf(n, &d)), true) {
+	text := l.promptOf(n, &d)
+	for _, v := range prompt.Leftovers(string(text), true) {
 		warnVariable(d, yamltree.Pos{Line: v.Line, Column: v.Column}, v)
 	}
+	checkExample(d, text, n.Artifact)
 }
 
 // promptOf reads a prompt file; that of a shipped stage, which the plan names by the copy that a run makes,
