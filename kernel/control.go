@@ -38,6 +38,7 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 			}
 		}
 	})
+	wg.Go(func() { s.watchResolutions(ctx, pass) })
 	wg.Go(func() {
 		err := inbox.Watch(ctx, s.dir, 0, func(m inbox.Message) {
 			if m.Action == inbox.Rejected {

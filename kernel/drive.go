@@ -102,6 +102,7 @@ func (s *session) happened(e event.Event, st state.State) {
 		s.log.Warn("state.json is behind the journal", "error", err)
 	}
 	s.account.Take(e)
+	s.followEscalations(st)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)
 	s.send(Update{Session: s.name, Event: &e, State: &st, Plan: s.plan, Dir: s.dir.Path()})
@@ -331,7 +332,7 @@ func (s *session) result() *Result {
 		Session: s.name, RunID: st.RunID, Status: st.Status, Mode: st.Mode, Reason: orElse(st.Reason, st.PauseReason),
 		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
 		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: deliverable(s.plan, st, s.dir.Path()),
-		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir.Path()),
+		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir),
 		Secrets: secretsFound(s.found),
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"

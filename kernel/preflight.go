@@ -61,6 +61,9 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 	if err := s.resumable(ctx, o); err != nil {
 		return nil, err
 	}
+	if _, faults := s.resolutions(); len(faults) > 0 {
+		return nil, e.clean(faults)
+	}
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}

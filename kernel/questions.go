@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -33,9 +34,12 @@ type Question struct {
 	// Provider is the provider of a parallel block whose work it is about, "" elsewhere.
 	Provider string `json:"provider,omitempty"`
 	Text     string `json:"text"`
-	// Code is that of what made a person needed, for an escalation.
-	Code    string   `json:"code,omitempty"`
-	Options []string `json:"options"`
+	// Code is that of what made a person needed, for an escalation, and Remedy what can be done about it.
+	Code   string `json:"code,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	// Escalation is how an escalation is answered by a file, nil for other kinds.
+	Escalation *Escalation `json:"escalation,omitempty"`
+	Options    []string    `json:"options"`
 	// AcceptFeedback: a rejection may have a text. It sends the stage back with it; about a tool call the agent is told
 	// it, and goes on.
 	AcceptFeedback bool `json:"accept_feedback,omitempty"`
@@ -43,9 +47,11 @@ type Question struct {
 	Preview string   `json:"preview,omitempty"`
 	Files   []string `json:"files,omitempty"`
 	// Digest binds an answer to what was shown.
-	Digest  string     `json:"digest"`
-	AskedAt time.Time  `json:"asked_at"`
-	Due     *time.Time `json:"due,omitempty"`
+	Digest  string    `json:"digest"`
+	AskedAt time.Time `json:"asked_at"`
+	// Due is by when it is to be answered, and OnTimeout what is done then with an escalation: abort, pause or failed.
+	Due       *time.Time `json:"due,omitempty"`
+	OnTimeout string     `json:"on_timeout,omitempty"`
 	// Answer is what somebody said that the run has not taken up yet, nil: nobody did.
 	Answer *state.Answer `json:"answer,omitempty"`
 	// Commands answer it, or show all of it.
@@ -98,7 +104,7 @@ func (e *Engine) Questions(session string) ([]Question, error) {
 
 // openQuestions are those that can be answered: what an attempt asks about a tool call dies with its kernel, and is
 // asked again.
-func openQuestions(k known, dir string, held bool) []Question {
+func openQuestions(k known, dir *rundir.Dir, held bool) []Question {
 	all := questionsOf(k.plan, k.state, dir)
 	if !held {
 		all = slices.DeleteFunc(all, func(q Question) bool { return q.Kind == event.QuestionTool })
@@ -106,7 +112,7 @@ func openQuestions(k known, dir string, held bool) []Question {
 	return all
 }
 
-func questionsOf(p *plan.Plan, st state.State, dir string) []Question {
+func questionsOf(p *plan.Plan, st state.State, dir *rundir.Dir) []Question {
 	var all []Question
 	for _, id := range slices.Sorted(maps.Keys(st.Questions)) {
 		all = append(all, questionOf(p, st, id, dir))
@@ -115,11 +121,15 @@ func questionsOf(p *plan.Plan, st state.State, dir string) []Question {
 	return all
 }
 
-func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
+func questionOf(p *plan.Plan, st state.State, id string, dir *rundir.Dir) Question {
 	q := st.Questions[id]
 	asked := Question{
 		Session: st.Session, ID: id, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
 		Preview: q.Preview, Digest: q.Digest, AskedAt: q.AskedAt, Due: q.Due, Answer: q.Answer, Code: q.Code, Call: q.Call,
+		Remedy: q.Remedy,
+	}
+	if q.Due != nil {
+		asked.OnTimeout = q.OnTimeout
 	}
 	if _, at, _, ok := q.Key.Parse(); ok && p != nil {
 		if n := p.Find(at.Node); n != nil {
@@ -130,11 +140,14 @@ func questionOf(p *plan.Plan, st state.State, id, dir string) Question {
 	}
 	for _, f := range q.Shown {
 		if !filepath.IsAbs(f.Path) {
-			f.Path = filepath.Join(dir, filepath.FromSlash(f.Path))
+			f.Path = dir.Abs(f.Path)
 		}
 		asked.Files = append(asked.Files, f.Path)
 	}
 	asked.Commands = commandsOf(asked)
+	if q.Escalation != "" {
+		asked.Escalation = escalationOf(q, dir)
+	}
 	if q.Kind == event.QuestionEscalation && q.Answer == nil && stepFailed(st) {
 		asked.Commands.SkipFailedStep = "agent-pipelines resume " + st.Session + " --skip-failed-step"
 	}
@@ -216,6 +229,9 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 	case o.Answer == event.AnswerReject && o.Text != "" && !q.AcceptFeedback:
 		return q, refused(ErrOptions, "question %s of session '%s' takes no feedback", q.ID, o.Session).
 			WithHint("reject it without a text, which ends the session, or approve it")
+	case o.Answer == event.AnswerApprove && o.Text != "" && q.Kind == event.QuestionTool:
+		return q, refused(ErrOptions, "question %s of session '%s' takes no text with an approval: the call is made as it is", q.ID, o.Session).
+			WithHint("approve it without a text; what is said with a rejection is told to the agent; agent-pipelines feedback %s TEXT is for the next prompts", o.Session)
 	case o.Text != "" && strings.TrimSpace(o.Text) == "":
 		return q, refused(ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/escalation"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/notify"
@@ -60,12 +61,15 @@ type session struct {
 	phases    phases
 	reached   []event.Event // timers of guardrails that have run out, not told yet; used by the run's goroutine
 	waits     bool          // somebody is there to be asked
-	sandbox   *plan.Sandbox // the word of whoever resumed it
-	left      []event.Event // what was said when the run did not listen any more; see takeLeft
-	notifier  *notify.Notifier
-	warnings  Diagnostics
-	redactor  *redact.Redactor // knows what the plan says of secrets, too
-	found     []event.Event    // secrets in files that agents wrote
+	// escalations are sent on to whoever looks for their resolutions, when they change; escalated are those sent last.
+	escalations chan []escalation.Open
+	escalated   []escalation.Open
+	sandbox     *plan.Sandbox // the word of whoever resumed it
+	left        []event.Event // what was said when the run did not listen any more; see takeLeft
+	notifier    *notify.Notifier
+	warnings    Diagnostics
+	redactor    *redact.Redactor // knows what the plan says of secrets, too
+	found       []event.Event    // secrets in files that agents wrote
 
 	noticing sync.Mutex // guards:
 	begun    bool       // the run's first events are written
@@ -81,7 +85,7 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 	if err := rundir.CheckSession(name); err != nil {
 		return nil, log, err
 	}
-	s := &session{engine: e, name: name, redactor: e.redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}}
+	s := &session{engine: e, name: name, redactor: e.redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []escalation.Open, 1)}
 	defer func() {
 		if err != nil {
 			err = s.close(err)

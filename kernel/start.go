@@ -166,6 +166,9 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 			return err
 		}
 	}
+	if _, faults := s.resolutions(); len(faults) > 0 {
+		return s.engine.clean(faults)
+	}
 	s.providers = s.state.Providers
 	if err := s.preflight(ctx); err != nil {
 		return err
@@ -177,7 +180,7 @@ func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) 
 	if !s.mayGoOn(o) { // by the kernel that was overtaken, until a moment ago
 		return s.ended(o)
 	}
-	if err := s.takeMessages(ctx); err != nil { // to questions that resuming answers, if nobody did
+	if err := errors.Join(s.takeMessages(ctx), s.takeResolutions(ctx)); err != nil { // of questions that resuming answers, if nobody did
 		return err
 	}
 	text, then := s.resumed(ctx, o.Context)

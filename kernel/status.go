@@ -45,7 +45,7 @@ func (e *Engine) Status(session string) (*Status, error) {
 	if held {
 		s.Held, s.PID = true, holder.PID
 	}
-	s.Questions = openQuestions(k, dir.Path(), held)
+	s.Questions = openQuestions(k, dir, held)
 	s.Crashed = !held && s.Status == state.Running
 	switch {
 	case s.Status.Final() || s.Status == "" || held:

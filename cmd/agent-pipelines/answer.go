@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -54,11 +55,11 @@ func (v *rejectVerb) run(ctx context.Context, a *app) error {
 	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
 }
 
-// answerVerb is `answer <session> <question> <answer>`.
+// answerVerb is `answer <session> [question] <answer>`.
 type answerVerb struct {
 	Session  string  `arg:"" help:"The session that asks."`
-	Question string  `arg:"" help:"The question's id."`
-	Answer   string  `arg:"" help:"approve or reject (deny), about a tool call also skip; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
+	Question string  `arg:"" help:"The question's id; it may be left out where one is open only."`
+	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), about a tool call also skip; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
 	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection; about a tool call what the agent is told."`
 	goOnFlags
 }
@@ -68,24 +69,36 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o := kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: v.Answer, Text: text}
+	question, word := v.Question, ""
 	switch {
-	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, v.Answer):
-	case slices.Contains([]string{deny, event.AnswerSkip}, v.Answer) && a.takesSkip(ctx, v.Session, v.Question):
-		if v.Answer == deny {
+	case v.Answer != nil:
+		word = *v.Answer
+	case questionID.MatchString(v.Question):
+		return usageError("what is the answer to question "+v.Question+"?", "say approve or reject, or a text")
+	default:
+		question, word = "", v.Question
+	}
+	o := kernel.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
+	switch {
+	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
+	case slices.Contains([]string{deny, event.AnswerSkip}, word) && a.takesSkip(ctx, v.Session, question):
+		if word == deny {
 			o.Answer = event.AnswerReject
 		}
 	default:
-		if _, err := said("the answer", &v.Answer); err != nil {
+		if _, err := said("the answer", &word); err != nil {
 			return err
 		}
 		if v.Text != nil {
-			return usageError(fmt.Sprintf("%q is neither approve nor reject", v.Answer), "with --text say one of them")
+			return usageError(fmt.Sprintf("%q is neither approve nor reject", word), "with --text say one of them")
 		}
-		o.Answer, o.Text = "", v.Answer // which the question decides
+		o.Answer, o.Text = "", word // which the question decides
 	}
 	return a.answer(ctx, o, v.goOnFlags)
 }
+
+// questionID is what no answer looks like.
+var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
 
 // deny is what seed 002 calls the rejection of a tool call.
 const deny = "deny"
@@ -96,7 +109,7 @@ func (a *app) takesSkip(ctx context.Context, session, question string) bool {
 	err := a.use(ctx, func(e *kernel.Engine) error {
 		all, err := e.Questions(session)
 		takes = slices.ContainsFunc(all, func(q kernel.Question) bool {
-			return q.ID == question && slices.Contains(q.Options, event.AnswerSkip)
+			return (q.ID == question || question == "") && slices.Contains(q.Options, event.AnswerSkip)
 		})
 		return err
 	})

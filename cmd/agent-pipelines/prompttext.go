@@ -25,7 +25,7 @@ func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 	if age := now.Sub(q.AskedAt); age > time.Minute {
 		head += " · asked " + screen.Age(age) + " ago"
 	}
-	lines := append([]string{"Question " + screen.Clean(head), ""}, screen.Lines(q.Text)...)
+	lines := append([]string{"Question " + screen.Clean(head), ""}, wrapped(q.Text)...)
 	if q.Call != nil {
 		lines = append(lines, "")
 	}
@@ -33,6 +33,12 @@ func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 		if about.text != "" {
 			lines = append(lines, screen.Lines(about.name+": "+about.text)...)
 		}
+	}
+	if q.Remedy != "" {
+		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
+	}
+	if until := due(q); until != "" {
+		lines = append(lines, "To be answered by "+until)
 	}
 	if q.Preview != "" {
 		lines = append(append(lines, ""), screen.Lines(q.Preview)...)
@@ -46,6 +52,15 @@ func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
 	for _, line := range screen.Box(lines...) {
 		fmt.Fprintln(to, strings.TrimRight(line, " "))
 	}
+}
+
+// wrapped are the lines of a question's text, none too long to be read.
+func wrapped(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, screen.Wrap(line, textWidth, textWidth)...)
+	}
+	return lines
 }
 
 // choices are what may be typed.

@@ -141,7 +141,7 @@ func notAsked(session, question string) error {
 func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(to, "%-10s %s\n", name+":", screen.Clean(text))
+			fmt.Fprintf(to, "%-11s %s\n", name+":", screen.Clean(text))
 		}
 	}
 	row("Question", q.ID)
@@ -151,14 +151,18 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	row("Stage", q.Stage)
 	row("Provider", q.Provider)
 	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
-	if q.Due != nil {
-		row("Due", q.Due.Local().Format("2006-01-02 15:04:05"))
+	row("Due", due(q))
+	row("Remedy", q.Remedy)
+	if q.Escalation != nil {
+		row("Escalation", q.Escalation.File)
 	}
 	for _, r := range aboutCall(q.Call) {
 		row(r.name, r.text)
 	}
 	fmt.Fprintln(to)
-	indent(to, q.Text)
+	for _, line := range wrapped(q.Text) {
+		fmt.Fprintln(to, strings.TrimRight("  "+line, " "))
+	}
 	if q.Preview != "" {
 		fmt.Fprintln(to, "\nPreview:")
 		for _, line := range screen.Lines(q.Preview) {
@@ -177,6 +181,21 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 		return
 	}
 	writeCommands(to, q)
+}
+
+// textWidth is how many columns the lines of a question have at most.
+const textWidth = 100
+
+// due is by when a question is to be answered, and what happens then; "" without a limit.
+func due(q kernel.Question) string {
+	if q.Due == nil {
+		return ""
+	}
+	text := q.Due.Local().Format("2006-01-02 15:04:05")
+	if then := map[string]string{"abort": "ends", "pause": "pauses", "failed": "fails"}[q.OnTimeout]; then != "" {
+		text += ", or the session " + then
+	}
+	return text
 }
 
 // aspect is something that is to be known of a call.
@@ -224,6 +243,23 @@ func writeCommands(to io.Writer, q kernel.Question) {
 			fmt.Fprintln(to, "  "+c.name+" "+c.line)
 		}
 	}
+	if q.Escalation != nil {
+		writeResolution(to, *q.Escalation)
+	}
+}
+
+// writeResolution writes how an escalation is answered by a file, and what became of that.
+func writeResolution(to io.Writer, e kernel.Escalation) {
+	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
+	if e.Resolved {
+		fmt.Fprintln(to, "  That file is there; the session takes it up.")
+	}
+	if len(e.Faults) > 0 {
+		fmt.Fprintln(to, "  That file is there and is not understood:")
+		for _, d := range e.Faults {
+			fmt.Fprintln(to, "    "+screen.Clean(d.String()))
+		}
+	}
 }
 
 // answered says how a question was answered.
@@ -250,7 +286,18 @@ func writeWaiting(to io.Writer, all []kernel.Question) {
 		if q.Code != "" {
 			text += " [" + q.Code + "]"
 		}
-		fmt.Fprintf(to, "Waiting for you: %s%s: %s\n", q.ID, about, text)
+		for i, line := range screen.Wrap(fmt.Sprintf("Waiting for you: %s%s: %s", q.ID, about, text), textWidth, textWidth-2) {
+			if i > 0 {
+				line = "  " + line
+			}
+			fmt.Fprintln(to, line)
+		}
+		if q.Remedy != "" {
+			fmt.Fprintln(to, "  What to do: "+screen.Clean(q.Remedy))
+		}
+		if until := due(q); until != "" {
+			fmt.Fprintln(to, "  To be answered by "+until)
+		}
 		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
 		writeCommands(to, q)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,7 +67,8 @@ func ending(r *kernel.Result) string {
 	if r.Status == state.Paused && r.PauseKind != "" {
 		text += " (" + string(r.PauseKind) + ")"
 	}
-	if r.Reason != "" {
+	told := slices.ContainsFunc(r.Questions, func(q kernel.Question) bool { return q.Text == r.Reason && q.Answer == nil })
+	if r.Reason != "" && !(told && screen.Columns(r.Reason) > textWidth) { // a long question follows, in lines
 		text += ": " + screen.Clean(r.Reason)
 	}
 	return text

@@ -50,7 +50,13 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	}
 	row("Session", s.Session)
 	row("Status", condition(s))
-	row("Reason", s.Reason)
+	for i, line := range screen.Wrap(s.Reason, textWidth-reasonIndent, textWidth-reasonIndent) {
+		if i == 0 {
+			row("Reason", line)
+			continue
+		}
+		fmt.Fprintf(to, "%*s%s\n", reasonIndent, "", line)
+	}
 	row("Run", ofRuns(s.Run, s.Runs))
 	row("Node", node(s))
 	row("Provider", s.Provider)
@@ -92,6 +98,9 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
 	}
 }
+
+// reasonIndent is where the texts of the rows begin.
+const reasonIndent = 16
 
 // condition is the status in words.
 func condition(s *kernel.Status) string {

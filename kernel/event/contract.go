@@ -7,6 +7,8 @@ type Settlement struct {
 	Message string `json:"message,omitempty"` // why, where it is no success
 	// Artifact is the valid artifact, in the node's own version.
 	Artifact *Ref `json:"artifact,omitempty"`
+	// Partial is what an agent that needs a person left of an artifact, as it wrote it, where that is not valid.
+	Partial *Ref `json:"partial,omitempty"`
 	// Feedback is the text for whoever works next because of the outcome: the next iteration, the next stage
 	// retry, or the target of the edge.
 	Feedback *Ref `json:"feedback,omitempty"`

@@ -51,10 +51,16 @@ type QuestionAskedData struct {
 	Shown   []Ref  `json:"shown,omitempty"`
 	// Changed: it was asked before, and what was shown then is no longer so.
 	Changed bool `json:"changed,omitempty"`
-	// Code is that of what made a person needed, for an escalation.
-	Code string     `json:"code,omitempty"`
-	Due  *time.Time `json:"due,omitempty"`  // of a tool call: when it is answered as expired, nil: never
-	Call *AskedCall `json:"call,omitempty"` // of kind tool
+	// Code is that of what made a person needed, for an escalation, and Remedy what can be done about it.
+	Code   string `json:"code,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+	// Waits: the run goes on running until the escalation is answered, and keeps its lock. Within is how long that may
+	// take from now, 0 for no limit; then OnTimeout is done: abort, pause or failed.
+	Waits     bool          `json:"waits,omitempty"`
+	Within    time.Duration `json:"within_ns,omitempty"`
+	OnTimeout string        `json:"on_timeout,omitempty"`
+	Due       *time.Time    `json:"due,omitempty"`  // of a tool call: when it is answered as expired, nil: never
+	Call      *AskedCall    `json:"call,omitempty"` // of kind tool
 }
 
 // AskedCall is the tool call that a person is asked about.

@@ -336,8 +336,11 @@ func applyTimerFired(s *state.State, e event.Event) error {
 	if s.Timers[e.Key].Purpose == state.PurposeGuardrail {
 		return applyReached(s, e)
 	}
+	if s.Timers[e.Key].Purpose == state.PurposeEscalation {
+		lapse(s, e.Key)
+	}
 	delete(s.Timers, e.Key)
-	_, at, _, _ := e.Key.Parse() // timer_set accepted only keys that parse
+	_, at, _, _ := e.Key.Parse() // only keys that parse have timers
 	n := s.Nodes[at.Outer()]
 	found, ok := loopAt(n, at)
 	if ok && (found.loop.Phase == state.PhaseDelay || found.loop.Phase == state.PhaseBackoff) {

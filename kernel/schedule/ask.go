@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -10,22 +9,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// escalate asks a person what the engine may not decide, and waits.
-// code is that of what made the person needed, "" for none.
-func escalate(s state.State, at *event.Cursor, key event.Key, code, text string) []Command {
-	id := event.QuestionID(key)
-	if q, asked := s.Questions[id]; asked {
-		return awaitAnswer(s, at, id, q)
-	}
-	return record(event.New(event.QuestionAsked, at, key, event.QuestionAskedData{
-		ID: id, Kind: event.QuestionEscalation, Text: text, Digest: event.Digest(text),
-		Options: []string{event.AnswerApprove, event.AnswerReject}, Code: code,
-	}))
-}
-
 // awaitAnswer waits for a person: running, where somebody is there to be asked, else paused.
 func awaitAnswer(s state.State, at *event.Cursor, id string, q state.Question) []Command {
-	if s.Waits {
+	if s.WaitsFor(q) {
 		return nil
 	}
 	kind := state.PauseApproval
@@ -53,10 +39,14 @@ func applyQuestionAsked(s *state.State, e event.Event) error {
 	if s.Questions == nil {
 		s.Questions = map[string]state.Question{}
 	}
-	s.Questions[d.ID] = state.Question{
+	q := state.Question{
 		Kind: d.Kind, Digest: d.Digest, Key: e.Key, Node: s.At, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
 		Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
 	}
+	if d.Kind == event.QuestionEscalation {
+		escalated(s, &q, d)
+	}
+	s.Questions[d.ID] = q
 	return nil
 }
 
@@ -88,12 +78,15 @@ func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 	}
 	switch {
 	case q.Kind == event.QuestionTool: // the attempt has it, and journals what it makes of it
-		delete(s.Questions, d.ID)
+		forget(s, d.ID)
+	case d.Expired && q.OnTimeout == plan.ToFailed:
+		q.Answer = &state.Answer{Word: d.Answer, At: e.Time}
+		s.Questions[d.ID] = q
 	case d.Answer == event.AnswerReject && d.Text == "":
-		delete(s.Questions, d.ID)
-		s.Stop = &state.Stop{Action: "abort", Reason: "rejected: " + q.Text, By: d.By, Hook: true}
+		forget(s, d.ID)
+		s.Stop = &state.Stop{Action: "abort", Reason: refusal(q, d.Expired) + q.Text, By: d.By, Hook: true}
 	case q.Kind == event.QuestionEscalation:
-		delete(s.Questions, d.ID)
+		forget(s, d.ID)
 		say(s, d.Text)
 		allow(p, s, q.Key)
 	default:
@@ -101,6 +94,18 @@ func applyAnswered(p *plan.Plan, s *state.State, e event.Event) error {
 		s.Questions[d.ID] = q
 	}
 	return nil
+}
+
+// refusal begins the reason of a run that a question has ended.
+func refusal(q state.Question, expired bool) string {
+	switch {
+	case expired:
+		return nobodyAnswered + ": "
+	case q.Kind == event.QuestionSupervise:
+		return "rejected stage output: "
+	default:
+		return "rejected: "
+	}
 }
 
 // allow lets go on what a person was asked about by escalation.
@@ -168,6 +173,9 @@ func attempting(s state.State, key event.Key) bool {
 	return ok && found.loop.Phase == state.PhaseAttempt && found.at.Key(event.KeyAttempt, found.loop.Attempt) == key
 }
 
+// anyQuestion holds for all of them.
+func anyQuestion(state.Question) bool { return true }
+
 // ofNode holds for the questions that something in the node asked.
 func ofNode(path string) func(state.Question) bool {
 	return func(q state.Question) bool {
@@ -186,8 +194,18 @@ func ofLoop(at event.Place) func(state.Question) bool {
 
 // dropQuestions forgets the questions that the condition holds for.
 func dropQuestions(s *state.State, drop func(state.Question) bool) {
-	maps.DeleteFunc(s.Questions, func(_ string, q state.Question) bool { return drop(q) })
+	for id, q := range s.Questions {
+		if drop(q) {
+			forget(s, id)
+		}
+	}
 	if len(s.Questions) == 0 {
 		s.Questions = nil
 	}
+}
+
+// forget forgets a question, and by when it was to be answered.
+func forget(s *state.State, id string) {
+	delete(s.Timers, s.Questions[id].Key) // only an escalation has one by its own key
+	delete(s.Questions, id)
 }

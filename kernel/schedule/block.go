@@ -27,7 +27,7 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 			ended++
 		default:
 			due := decideBranch(p, s, n, ns, id, b)
-			if isPause(due) {
+			if rests(due) {
 				waits = append(waits, due...)
 				continue
 			}
@@ -38,14 +38,10 @@ func decideBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	case ended == len(n.Providers):
 		return endBlock(p, s, n, ns)
 	case ended+len(waits) == len(n.Providers):
-		return waits[:1]
+		return rest(p, s, waits)
 	default:
 		return cmds
 	}
-}
-
-func isPause(cmds []Command) bool {
-	return len(cmds) == 1 && cmds[0].Event != nil && cmds[0].Event.Type == event.SessionPaused
 }
 
 // endBlock serves a block whose providers have all ended.

@@ -126,5 +126,5 @@ func refuseEntry(l *state.Loop) {
 // settled takes over what an iteration came to.
 func settled(l *state.Loop, d event.Settlement) {
 	l.Verdict, l.Message, l.Feedback, l.FailedSteps = d.Outcome, d.Message, d.Feedback, d.FailedSteps
-	l.Attempted = nil
+	l.Attempted, l.Made = nil, orRef(d.Artifact, d.Partial)
 }

@@ -226,8 +226,8 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 		return record(nodeStart(p, s, n))
 	}
 	key := restartKey(n.Path, ns)
-	return escalate(s, placeOfNode(n.Path, ns).Cursor(), key, "", fmt.Sprintf(
-		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most))
+	return escalate(p, s, n, need{key: key, at: placeOfNode(n.Path, ns).Cursor(), shown: shownOf(ns.Loop), text: fmt.Sprintf(
+		"a hook sends %s back once more (%s), and policy.feedback allows %d; approve lets it, reject ends the run", n.ID, orElse(ns.Restart.Reason, "it gave no reason"), most)})
 }
 
 func restartKey(path string, ns state.Node) event.Key {

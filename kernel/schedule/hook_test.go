@@ -208,7 +208,7 @@ func TestReject(t *testing.T) {
 	h, q := begin()
 	h.commit()
 	h.add(reply(q, event.AnswerReject, ""))
-	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected: Go on?") {
+	if h.commit(); h.state.Status != state.Aborted || !strings.Contains(h.state.Reason, "rejected stage output: Go on?") {
 		t.Errorf("the session is %s: %s", h.state.Status, h.state.Reason)
 	}
 	h, q = begin()

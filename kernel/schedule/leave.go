@@ -62,7 +62,11 @@ func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comma
 	}
 	if stop := barred(p, s, n, ns, end, route, d.Print); stop != nil {
 		if stop.action == plan.ToPause {
-			return escalate(s, end.at, escalationKey(n.Path, ns), stop.code, stop.text)
+			of := need{key: escalationKey(n.Path, ns), at: end.at, code: stop.code, text: stop.text, shown: shownOf(ns.Loop)}
+			if end.failure != nil {
+				of.remedy = end.failure.Remedy
+			}
+			return escalate(p, s, n, of)
 		}
 		d.To, d.Edge, d.Cycle, d.Limit, d.Print = stop.action, "", 0, 0, ""
 		d.Failure = stop.failure(n, end)
@@ -130,9 +134,10 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeBudget:
 		b.brief = fmt.Sprintf("%s is over its budget: %s", n.ID, why)
 		b.text = b.brief + "; " + again
-		if end.failure != nil && end.failure.Remedy != "" {
-			b.text = b.brief + "; " + end.failure.Remedy + "; " + again
-		}
+	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate && ns.Escalations >= p.CyclesOf(n).Max:
+		b.action, b.kind = plan.ToFailed, failure.CycleLimit
+		b.brief = fmt.Sprintf("%s needs a person once more, after %d times, the most that policy.cycles.max allows: %s", n.ID, ns.Escalations, why)
+		return &b
 	case route.To == plan.ToPause && end.outcome == plan.OutcomeEscalate:
 		b.brief = fmt.Sprintf("%s needs a person: %s", n.ID, why)
 		b.text = b.brief + "; " + again
@@ -275,6 +280,9 @@ func grant(p *plan.Plan, s *state.State, path string) {
 		goOn(n, &ns)
 	default:
 		ns.Restart = &state.Restart{Reason: end.reason, Granted: true}
+		if end.outcome == plan.OutcomeEscalate {
+			ns.Escalations++
+		}
 	}
 	s.Nodes[path] = ns
 }

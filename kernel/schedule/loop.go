@@ -62,7 +62,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 		}
 		return putQuestion(at, l)
 	case state.PhaseCutOff:
-		return askAboutCutOff(s, n, at, l)
+		return askAboutCutOff(p, s, n, at, l)
 	default: // an effect is under way
 		return nil
 	}
@@ -129,17 +129,18 @@ func putQuestion(at event.Place, l state.Loop) []Command {
 // askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
 // run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
 // and got no answer.
-func askAboutCutOff(s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
+func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
 	of := n.ID
 	if at.Step != "" {
 		of = fmt.Sprintf("step %s of %s", at.Step, n.ID)
 	}
 	text := fmt.Sprintf("iteration %d of %s was cut off and may have had effects%s; resume makes it again, abort ends the run",
 		at.Iteration, of, unsettled(l.Calls))
+	remedy := ""
 	if l.Failure != nil {
-		text = l.Failure.Message + "; " + text
+		text, remedy = l.Failure.Message+"; "+text, l.Failure.Remedy
 	}
-	return escalate(s, at.Cursor(), cutOffKey(at, l), "", text)
+	return escalate(p, s, n, need{key: cutOffKey(at, l), at: at.Cursor(), text: text, remedy: remedy})
 }
 
 // cutOffKey is the key of the attempt that was cut off.

@@ -107,6 +107,9 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	dropQuestions(s, ofNode(s.At))
 	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
+	if old.Restart != nil {
+		n.Escalations = old.Escalations
+	}
 	if old.Restart != nil || n.From == s.At { // it is given what it was given before
 		n.From = old.From
 	}

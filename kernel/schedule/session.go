@@ -138,11 +138,11 @@ func applySessionStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if e.RunID == "" {
 		return misfit(e, "it has no run_id")
 	}
-	seq, epoch, handled := e.Seq, s.Epoch, s.Handled
+	seq, epoch, handled, escalation := e.Seq, s.Epoch, s.Handled, s.Escalation
 	*s = state.State{
 		Session: e.Session, RunID: e.RunID, Mode: d.Mode, Pipeline: d.Pipeline,
 		SchedulerVersion: d.SchedulerVersion, PlanSHA256: d.PlanSHA256, SkipDelays: d.SkipDelays, Providers: d.Providers,
-		Seq: seq, Epoch: epoch, Handled: handled, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
+		Seq: seq, Epoch: epoch, Handled: handled, Escalation: escalation, Status: state.Running, StartedAt: e.Time, Nodes: map[string]state.Node{},
 		At: p.First(), Input: d.Input, Given: d.Given,
 	}
 	if d.Runs > 1 {
@@ -184,8 +184,8 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; a
-// crashed one had not asked anything yet.
+// applyResumed lets a paused, failed or crashed run go on. It answers what the run had stopped for; one that crashed
+// while it waited, waits on.
 func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	d, err := event.Decode[event.SessionResumedData](e)
 	if err != nil {
@@ -211,10 +211,12 @@ func applyResumed(p *plan.Plan, s *state.State, e event.Event) error {
 	if s.Stop != nil && !endedByHook(*s) && (s.Status != state.Running || !s.Stop.Hook) { // a hook's, of a run that crashed, still counts
 		s.Stop = nil
 	}
+	if s.Status != state.Running {
+		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
+	}
 	at := e.Time
 	s.Status, s.Reason, s.PauseKind, s.PauseReason, s.PauseCode, s.EndedAt, s.Failure, s.ResumedAt = state.Running, "", "", "", "", nil, nil, &at
 	say(s, d.Context)
-	dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionEscalation })
 	return nil
 }
 
@@ -255,7 +257,7 @@ func enterAgain(p *plan.Plan, s *state.State, path string) error {
 // resumeNode lets the node that the run is at go on: as a person said where they were asked, else where it failed.
 func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResumedData) {
 	if s.Status == state.Failed {
-		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure = state.NodeRunning, "", "", nil, nil
+		n.Status, n.Outcome, n.Reason, n.EndedAt, n.Failure, n.Escalations = state.NodeRunning, "", "", nil, nil, 0
 		n.Gate, s.Gate = reopened(n.Gate, plan.PointStageEnd), reopened(s.Gate, plan.PointSessionEnd)
 	}
 	without := d.SkipFailedStep && goWithoutFailed(p.Find(s.At), &n)
@@ -316,6 +318,7 @@ func applyPaused(s *state.State, e event.Event) error {
 		return err
 	}
 	s.PauseKind, s.PauseReason, s.PauseCode, s.Stop = state.PauseKind(d.Kind), d.Reason, d.Code, nil
+	unbind(s)
 	return nil
 }
 
@@ -327,7 +330,8 @@ func applyComplete(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Completed); err != nil {
 		return err
 	}
-	s.Reason, s.Questions, s.ExitedAfter = d.Reason, nil, d.ExitAfter
+	dropQuestions(s, anyQuestion)
+	s.Reason, s.ExitedAfter = d.Reason, d.ExitAfter
 	return nil
 }
 
@@ -339,7 +343,8 @@ func applyAborted(s *state.State, e event.Event) error {
 	if err := become(s, e, state.Aborted); err != nil {
 		return err
 	}
-	s.Reason, s.Stop, s.PauseKind, s.PauseReason, s.Questions = d.Reason, nil, "", "", nil
+	dropQuestions(s, anyQuestion)
+	s.Reason, s.Stop, s.PauseKind, s.PauseReason = d.Reason, nil, "", ""
 	s.Failure = &event.FailureData{Code: failure.Aborted.Code(), ErrorType: string(failure.Aborted), Message: orElse(d.Reason, "aborted")}
 	return nil
 }

@@ -254,7 +254,7 @@ func (s *simulation) run(limit int) {
 		if s.step() {
 			continue
 		}
-		if (s.state.Waits || rapid.Bool().Draw(s.t, "answered")) && s.answerPerson() {
+		if (s.state.AwaitsPerson() || rapid.Bool().Draw(s.t, "answered")) && s.answerPerson() {
 			continue
 		}
 		if s.state.Status == state.Running {
@@ -283,6 +283,15 @@ func drawPlan(t *rapid.T) *plan.Plan {
 		p.Nodes = append(p.Nodes, n)
 	}
 	drawContracts(t, p)
+	if rapid.IntRange(0, 2).Draw(t, "escalations wait") == 0 {
+		if p.Pipeline.Policy == nil {
+			p.Pipeline.Policy = &plan.Policy{}
+		}
+		p.Pipeline.Policy.Escalation = &plan.Escalation{
+			Wait: new(rapid.Bool().Draw(t, "wait")), Timeout: rapid.SampledFrom([]float64{0, 7}).Draw(t, "limit"),
+			OnTimeout: rapid.SampledFrom([]string{"", "abort", "pause", "failed"}).Draw(t, "on timeout"),
+		}
+	}
 	return p
 }
 

@@ -36,7 +36,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 		}
 		running++
 		due := decideStep(p, s, n, ns, i)
-		if isPause(due) {
+		if rests(due) {
 			waits = append(waits, due...)
 			continue
 		}
@@ -44,7 +44,7 @@ func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Com
 	}
 	cmds = append(cmds, beginSteps(n, ns, running)...)
 	if len(cmds) == 0 && len(waits) > 0 && len(waits) == running {
-		return waits[:1]
+		return rest(p, s, waits)
 	}
 	return cmds
 }

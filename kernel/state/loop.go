@@ -79,6 +79,8 @@ type Loop struct {
 	Message     string                     `json:"message,omitempty"`
 	Feedback    *event.Ref                 `json:"feedback,omitempty"`
 	FailedSteps []string                   `json:"failed_steps,omitempty"`
+	// Made is what the last iteration made for others, of one that needs a person also where it is not valid.
+	Made *event.Ref `json:"made,omitempty"`
 	// Reserved is what is set aside for the attempt under way, by the scope of the ceiling.
 	Reserved map[string]Amount `json:"reserved,omitempty"`
 	// Checkpoint is the newest one of an attempt that is under way or was cut off by a crash, and

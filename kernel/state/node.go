@@ -46,6 +46,8 @@ type Node struct {
 	Cause       string     `json:"cause,omitempty"`
 	// Granted: a person allowed the edge that the node leaves by once more than its limit.
 	Granted bool `json:"granted,omitempty"`
+	// Escalations counts how often a person let the node begin anew that it needed, since it was entered by an edge.
+	Escalations int `json:"escalations,omitempty"`
 	// From is the path of the node that the run came from, "" where it began with this one.
 	From string `json:"from,omitempty"`
 	// Inspect is set while the input artifact is still to be looked at. Warnings is what was found about it, Unfit why the

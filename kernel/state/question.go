@@ -1,8 +1,11 @@
 package state
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -22,7 +25,14 @@ type Question struct {
 	AskedAt        time.Time        `json:"asked_at,omitzero"`
 	Due            *time.Time       `json:"due,omitempty"`
 	Code           string           `json:"code,omitempty"`
+	Remedy         string           `json:"remedy,omitempty"`
+	Waits          bool             `json:"waits,omitempty"`
+	OnTimeout      string           `json:"on_timeout,omitempty"`
 	Call           *event.AskedCall `json:"call,omitempty"`
+	// Escalation is the name of an escalation's file, without its ending: ESC-<yyyymmddHHMMSS>[-n].
+	Escalation string `json:"escalation,omitempty"`
+	// Lapsed: nobody answered in time, and what is then to be done is still to come.
+	Lapsed bool `json:"lapsed,omitempty"`
 	// Answer is what a person said; nil: nobody did yet.
 	Answer *Answer `json:"answer,omitempty"`
 }
@@ -44,4 +54,28 @@ func (s State) Awaited() []string {
 		}
 	}
 	return ids
+}
+
+// AwaitsPerson reports whether the run goes on running for want of an answer: somebody is there to be asked, or the
+// question says so.
+func (s State) AwaitsPerson() bool {
+	return slices.ContainsFunc(s.Awaited(), func(id string) bool { return s.WaitsFor(s.Questions[id]) })
+}
+
+// WaitsFor reports whether the run goes on running until the question is answered.
+func (s State) WaitsFor(q Question) bool { return (s.Waits || q.Waits) && !q.Lapsed }
+
+// EscalationName is the name of an escalation that is asked at a time, ESC-<yyyymmddHHMMSS> (REQUIREMENTS U128), with a
+// number behind it where the one before was of the same second.
+func EscalationName(before string, at time.Time) string {
+	name := "ESC-" + at.UTC().Format("20060102150405")
+	switch rest, same := strings.CutPrefix(before, name); {
+	case !same:
+		return name
+	case rest == "":
+		return name + "-2"
+	default:
+		n, _ := strconv.Atoi(rest[1:]) // it was made here
+		return fmt.Sprintf("%s-%d", name, n+1)
+	}
 }

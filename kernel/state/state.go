@@ -123,6 +123,8 @@ type State struct {
 	NextInjected []event.Ref `json:"next_injected,omitempty"`
 	// ApprovedStages are the ids of the nodes whose end a person approved, in order.
 	ApprovedStages []string `json:"approved_stages,omitempty"`
+	// Escalation is the name of the newest escalation; see [Question.Escalation].
+	Escalation string `json:"escalation,omitempty"`
 	// Stop is set while somebody has asked the run to end or pause.
 	Stop *Stop `json:"stop,omitempty"`
 	// Context is text that people gave, for the next prompts; see [Loop.Heard].

@@ -10,6 +10,10 @@ import (
 // pipeline, or a provider's stage in a block.
 const PurposeGuardrail = "guardrail"
 
+// PurposeEscalation is what a timer is for by which an escalation is to be answered. Its key is that of the question, and
+// it lives as long as that.
+const PurposeEscalation = "escalation"
+
 // Timer is armed until its event comes, a guardrail's until what it bounds is over.
 type Timer struct {
 	Purpose string    `json:"purpose"`

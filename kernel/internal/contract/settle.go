@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,8 @@ func (k *settling) settle() (event.IterationCompleteData, error) {
 	}
 	if d.Artifact != nil {
 		d.Healed = k.loop.Heals
+	} else if o == plan.OutcomeEscalate {
+		d.Partial = k.partial()
 	}
 	d.Feedback, err = k.keepFeedback(o)
 	return d, err
@@ -225,6 +228,20 @@ func (k *settling) keepArtifact() (*event.Ref, error) {
 	}
 	ref, err := artifact.Write(k.Dir, k.Plan, k.at, a)
 	return &ref, err
+}
+
+// partial is the file with what an agent that needs a person has left of its artifact, nil where there is none.
+func (k *settling) partial() *event.Ref {
+	if k.found.From == "" || k.Node.Steps != nil {
+		return nil
+	}
+	name := path.Join(path.Dir(k.it.Result()), k.found.From)
+	ref, err := k.Dir.Ref(name)
+	if err != nil {
+		k.log.Warn("what the agent left cannot be read", "file", name, "error", err)
+		return nil
+	}
+	return &ref
 }
 
 func tokens(u *event.Usage) (n int64) {

@@ -309,7 +309,7 @@ func (r *runner) cancelAll(cause error) {
 
 // waiting reports whether a timer is armed that lets the run go on, or a person is to answer.
 func (r *runner) waiting() bool {
-	if r.st.Waits && len(r.st.Awaited()) > 0 {
+	if r.st.AwaitsPerson() {
 		return true
 	}
 	for _, t := range r.st.Timers {

@@ -15,15 +15,23 @@ const (
 	PipelineFile = "pipeline.yaml" // copy of the source, rewritten at every start
 	MetricsFile  = "metrics.json"
 	QuestionsDir = "questions"
-	InboxDir     = "inbox"
-	BadInboxDir  = InboxDir + "/bad" // messages nobody could read
-	LibraryDir   = "library"         // copies of the shipped stages that the run uses
-	ArtifactsDir = "artifacts"
-	HooksDir     = "hooks" // texts of hooks for the agents
+	// EscalationsDir holds the questions of kind escalation once more, in the form of seed 001, and people's answers.
+	EscalationsDir = "escalations"
+	InboxDir       = "inbox"
+	BadInboxDir    = InboxDir + "/bad" // messages nobody could read
+	LibraryDir     = "library"         // copies of the shipped stages that the run uses
+	ArtifactsDir   = "artifacts"
+	HooksDir       = "hooks" // texts of hooks for the agents
 )
 
 // QuestionFile is the name of a question to a person.
 func QuestionFile(id string) string { return QuestionsDir + "/" + element(id) + ".json" }
+
+// EscalationFile is the name of an escalation, by its id.
+func EscalationFile(id string) string { return EscalationsDir + "/" + element(id) + ".yaml" }
+
+// ResolutionFile is the name of what a person writes to answer it.
+func ResolutionFile(id string) string { return EscalationsDir + "/" + element(id) + ".resolution.yaml" }
 
 // HookText is the file of the text that a hook gave: its key in the journal and the point it was called at.
 func HookText(key event.Key, point string) string {

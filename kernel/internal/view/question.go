@@ -22,6 +22,8 @@ type Question struct {
 	Provider       string      `json:"provider,omitempty"` // of the parallel block
 	Text           string      `json:"text"`
 	Code           string      `json:"code,omitempty"` // of what made a person needed
+	Remedy         string      `json:"remedy,omitempty"`
+	Escalation     string      `json:"escalation,omitempty"` // id of the newest escalation that it is
 	Options        []string    `json:"options"`
 	AcceptFeedback bool        `json:"accept_feedback"`
 	Preview        string      `json:"preview,omitempty"`
@@ -64,8 +66,8 @@ type questionFile struct {
 	behind bool // the file is, or may be
 }
 
-// observe takes up what an event says about a question.
-func (all questions) observe(p *plan.Plan, e event.Event) {
+// observe takes up what an event says about a question; escalation is the id of the escalation that it asks, "" for none.
+func (all questions) observe(p *plan.Plan, e event.Event, escalation string) {
 	switch e.Type {
 	case event.QuestionAsked:
 		d, err := event.Decode[event.QuestionAskedData](e)
@@ -74,7 +76,7 @@ func (all questions) observe(p *plan.Plan, e event.Event) {
 		}
 		all.put(p, e.Session, d.ID, state.Question{
 			Kind: d.Kind, Digest: d.Digest, Key: e.Key, Text: d.Text, Options: d.Options, AcceptFeedback: d.AcceptFeedback,
-			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Call: d.Call,
+			Preview: d.Preview, Shown: d.Shown, AskedAt: e.Time, Due: d.Due, Code: d.Code, Remedy: d.Remedy, Call: d.Call, Escalation: escalation,
 		})
 	case event.QuestionAnswered:
 		d, err := event.Decode[event.QuestionAnsweredData](e)
@@ -89,6 +91,7 @@ func (all questions) put(p *plan.Plan, session, id string, q state.Question) {
 	f := &questionFile{behind: true, Question: Question{
 		ID: id, Session: session, Kind: q.Kind, Text: q.Text, Options: q.Options, AcceptFeedback: q.AcceptFeedback,
 		Preview: q.Preview, Shown: q.Shown, Digest: q.Digest, AskedAt: stamp(q.AskedAt), Due: stampOf(q.Due), Code: q.Code,
+		Remedy: q.Remedy, Escalation: q.Escalation,
 	}}
 	if c := q.Call; c != nil {
 		f.Type, f.Tool, f.Operation, f.Command, f.Paths = approvalRequest, c.Tool, c.Operation, c.Command, c.Paths
@@ -121,6 +124,9 @@ func (w *Writer) writeQuestions() error {
 	for id, f := range w.questions {
 		if status := w.conditionOf(id); status != f.Status {
 			f.Status, f.behind = status, true
+		}
+		if q, open := w.latest.Questions[id]; open && stampOf(q.Due) != f.Due {
+			f.Due, f.behind = stampOf(q.Due), true
 		}
 		if !f.behind {
 			continue

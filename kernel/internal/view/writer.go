@@ -23,7 +23,7 @@ const (
 	interval = time.Second
 )
 
-// Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and
+// Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and of escalations, and
 // those of the tool calls of steps in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
 // and for the events of iterations at once while it is small, else within a second and at most once in
 // that time. Its methods may be called from several goroutines.
@@ -31,14 +31,16 @@ type Writer struct {
 	dir  *rundir.Dir
 	plan *plan.Plan
 
-	mu        sync.Mutex // guards:
-	history   history
-	questions questions
-	calls     calls
-	latest    state.State
-	size      int // of the file as last written, bytes
-	later     *time.Timer
-	failed    error // of a write that nobody waited for
+	mu          sync.Mutex // guards:
+	history     history
+	questions   questions
+	escalations escalations
+	calls       calls
+	latest      state.State
+	at          time.Time // of the newest event
+	size        int       // of the file as last written, bytes
+	later       *time.Timer
+	failed      error // of a write that nobody waited for
 }
 
 // New returns the writer of a session that follows a plan. past are the events that the journal holds
@@ -59,7 +61,7 @@ func (w *Writer) Update(e event.Event, st state.State) error {
 	defer w.mu.Unlock()
 	w.latest = st
 	err := w.writeProviders(e)
-	return errors.Join(err, w.follow(e), w.writeQuestions(), w.calls.add(w.dir, w.plan, e))
+	return errors.Join(err, w.follow(e), w.writeQuestions(), w.writeEscalations(w.at), w.calls.add(w.dir, w.plan, e))
 }
 
 func (w *Writer) follow(e event.Event) error {
@@ -86,7 +88,7 @@ func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.write(), w.writeQuestions(), w.calls.flush(w.dir))
+	return errors.Join(w.write(), w.writeQuestions(), w.writeEscalations(w.at), w.calls.flush(w.dir))
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
@@ -108,13 +110,15 @@ func (w *Writer) takeFailure() error {
 
 // observe takes up what an event adds to the history. A new run begins a new one.
 func (w *Writer) observe(e event.Event) error {
+	w.at = e.Time
+	asked := w.escalations.observe(w.plan, e)
 	if e.Type == event.SessionStart && e.RunID != "" {
 		w.history.reset()
 	}
 	if e.Type == event.SessionImported {
 		return w.takeOver(e)
 	}
-	w.questions.observe(w.plan, e)
+	w.questions.observe(w.plan, e, asked)
 	if it, ok := entry(w.dir, w.plan, e); ok {
 		return w.history.add(it)
 	}

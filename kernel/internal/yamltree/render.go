@@ -27,6 +27,19 @@ func Render(members []Member) ([]byte, error) {
 		}
 		root.Content = append(root.Content, textNode(m.Key), value)
 	}
+	return written(root)
+}
+
+// RenderValue is any one value as a YAML document, as [Render] does it.
+func RenderValue(v any) ([]byte, error) {
+	n, err := nodeOf(v)
+	if err != nil {
+		return nil, fmt.Errorf("render YAML: %w", err)
+	}
+	return written(n)
+}
+
+func written(root *yaml.Node) ([]byte, error) {
 	var out bytes.Buffer
 	e := yaml.NewEncoder(&out)
 	e.SetIndent(2)

@@ -37,7 +37,7 @@ func personAsked(at place, e event.Event) []string {
 		again = " (asked again: what was shown has changed)"
 	}
 	lines := []string{fmt.Sprintf("  ? %s%s: %s%s", who(e), d.ID, Clean(d.Text), again)}
-	if at.State.Waits {
+	if waits(at, d.ID) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
 	return lines
@@ -46,11 +46,14 @@ func personAsked(at place, e event.Event) []string {
 // escalated tells that the run cannot go on without a person; one that pauses says at its end what they can do.
 func escalated(at place, d event.QuestionAskedData) []string {
 	lines := as(orchestrator, fmt.Sprintf("⚠ Human intervention required (%s): %s", d.Code, Clean(d.Text)))
-	if at.State.Waits {
+	if waits(at, d.ID) {
 		lines = append(lines, fmt.Sprintf("    To answer it: agent-pipelines questions show %s %s", at.Session, d.ID))
 	}
 	return lines
 }
+
+// waits reports whether the run goes on running until the question is answered.
+func waits(at place, id string) bool { return at.State.WaitsFor(at.State.Questions[id]) }
 
 func personAnswered(e event.Event) []string {
 	d, err := event.Decode[event.QuestionAnsweredData](e)

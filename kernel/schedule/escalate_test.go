@@ -1,0 +1,279 @@
+package schedule_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// needy is a run at a node that needs a person, under a policy.
+func needy(t *testing.T, e *plan.Escalation) *world {
+	t.Helper()
+	p := graph(map[string]map[plan.Outcome]plan.Edge{"a": {"success": {To: "next"}}}, "a", "b")
+	p.Nodes[0].Policy = &plan.Policy{Escalation: e}
+	w := newWorld(t, p)
+	w.attempt = by("a", "escalate")
+	return w
+}
+
+// asks runs until nothing is due, and no timer runs out.
+func (w *world) asks() (string, state.Question) {
+	w.t.Helper()
+	for cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0; cmds = schedule.Decide(w.plan, w.state) {
+		w.perform(cmds[0])
+	}
+	for id, q := range w.state.Questions {
+		return id, q
+	}
+	w.t.Fatalf("nothing is asked, the run is %s", w.state.Status)
+	return "", state.Question{}
+}
+
+func (w *world) say(id, word, text string) {
+	w.add(event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: word, Text: text, Digest: w.state.Questions[id].Digest}))
+}
+
+// U128, U130, K9: under wait the run stays running, with a limit; what is done when that is over is said by on_timeout.
+func TestEscalationThatIsWaitedFor(t *testing.T) {
+	tests := []struct {
+		name   string
+		policy plan.Escalation
+		limit  time.Duration
+		status state.Status
+		kind   state.PauseKind
+		reason string
+	}{
+		{"the default", plan.Escalation{Wait: new(true)}, 24 * time.Hour, state.Aborted, "", "nobody answered in time: a needs a person"},
+		{"abort", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "abort"}, time.Minute, state.Aborted, "", "nobody answered in time: a needs a person"},
+		{"pause", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "pause"}, time.Minute, state.Paused, state.PauseEscalation, ""},
+		{"failed", plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}, time.Minute, state.Failed, "", "nobody answered in time: a needs a person"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := needy(t, &tt.policy)
+			id, q := w.asks()
+			w.rests(state.Running, "")
+			timer := w.state.Timers[q.Key]
+			if !w.state.AwaitsPerson() || timer.Due.Sub(q.AskedAt) != tt.limit || !q.Due.Equal(timer.Due) || timer.Purpose != state.PurposeEscalation {
+				t.Fatalf("timer %+v of %+v", timer, q)
+			}
+			w.run().rests(tt.status, tt.kind)
+			if got := w.state.Reason; len(got) < len(tt.reason) || got[:len(tt.reason)] != tt.reason {
+				t.Errorf("for %q, want %q", got, tt.reason)
+			}
+			open, still := w.state.Questions[id]
+			if len(w.state.Timers) > 0 || still != (tt.status == state.Paused) || open.Due != nil {
+				t.Errorf("left %+v and %v", w.state.Questions, w.state.Timers)
+			}
+			if tt.status == state.Failed && w.state.Failure.ErrorType != "approval_required" {
+				t.Errorf("failed for %+v", w.state.Failure)
+			}
+			if tt.status == state.Aborted {
+				return
+			}
+			w.attempt = by("none", "")
+			w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+		})
+	}
+}
+
+// A run that would pause has a limit only where somebody waits all the same, and the policy names one. A paused run waits
+// without limit.
+func TestEscalationThatIsNotWaitedFor(t *testing.T) {
+	for _, tt := range []struct {
+		policy *plan.Escalation
+		waits  bool
+		limit  bool
+	}{
+		{nil, false, false},
+		{nil, true, false},
+		{&plan.Escalation{OnLimit: "pause"}, true, false},
+		{&plan.Escalation{Timeout: 60}, false, false},
+		{&plan.Escalation{Timeout: 60}, true, true},
+	} {
+		w := needy(t, tt.policy)
+		w.state.Waits = tt.waits
+		_, q := w.asks()
+		if got := w.state.Timers[q.Key] != (state.Timer{}); got != tt.limit || q.Waits {
+			t.Errorf("%+v, somebody waits: %v: %+v", tt.policy, tt.waits, w.state.Timers)
+		}
+		if tt.waits {
+			w.rests(state.Running, "")
+			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
+			if _, q := w.asks(); q.Due != nil || len(w.state.Timers) > 0 {
+				t.Errorf("paused it has %+v", w.state.Timers)
+			}
+			continue
+		}
+		w.rests(state.Paused, state.PauseEscalation)
+	}
+}
+
+// The first answer wins, also over a limit that has just passed; one that is over says no more.
+func TestFirstAnswerToAnEscalationWins(t *testing.T) {
+	for _, when := range []string{"in time", "just after"} {
+		w := needy(t, &plan.Escalation{Wait: new(true)})
+		id, _ := w.asks()
+		if when == "just after" {
+			w.fire()
+		}
+		w.attempt = by("none", "")
+		w.say(id, event.AnswerApprove, "use Google")
+		if w.state.Context != "use Google" || len(w.state.Timers) > 0 {
+			t.Errorf("%s: next prompts have %q, and timers are left: %v", when, w.state.Context, w.state.Timers)
+		}
+		w.run().rests(state.Completed, "")
+	}
+	w := needy(t, &plan.Escalation{Wait: new(true)})
+	id, q := w.asks()
+	w.run().rests(state.Aborted, "")
+	late := event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: id, Answer: event.AnswerApprove, Digest: q.Digest})
+	if _, err := schedule.Apply(w.plan, w.state, late); !isMisfit(err) {
+		t.Errorf("an answer after the end: %v", err)
+	}
+}
+
+// The limit is wall clock: a crash and a resume change neither it nor the question.
+func TestEscalationOutlivesACrash(t *testing.T) {
+	w := needy(t, &plan.Escalation{Wait: new(true), Timeout: 60})
+	id, q := w.asks()
+	w.resume(event.SessionResumedData{})
+	if again, open := w.asks(); again != id || cmp.Diff(q, open) != "" || !w.state.Timers[q.Key].Due.Equal(*q.Due) {
+		t.Errorf("asked is %s %+v, want %s %+v with %v", again, open, id, q, w.state.Timers)
+	}
+	w.attempt = by("none", "")
+	w.say(id, event.AnswerApprove, "")
+	w.run().rests(state.Completed, "")
+	if diff := cmp.Diff([]string{"a v1 i1", "a v2 i1", "b v1 i1"}, w.made); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U129: the node that needed a person reruns, and may need one again, under another name, as often as cycles.max says.
+func TestRepeatedEscalation(t *testing.T) {
+	w := needy(t, nil)
+	w.plan.Nodes[0].Policy = &plan.Policy{Cycles: &plan.Cycles{Max: 2}}
+	names, ids := map[string]bool{}, map[string]bool{}
+	for range 3 {
+		id, q := w.asks()
+		names[q.Escalation], ids[id] = true, true
+		w.rests(state.Paused, state.PauseEscalation)
+		w.say(id, event.AnswerApprove, "more")
+		w.resume(event.SessionResumedData{})
+		if len(names) == 3 {
+			break
+		}
+		if w.run(); w.state.Status == state.Failed {
+			break
+		}
+	}
+	w.rests(state.Failed, "")
+	if len(names) != 2 || len(ids) != 2 || w.count("a ") != 3 || w.state.Failure.ErrorType != "cycle_limit" {
+		t.Errorf("%v %v, %v: %+v", names, ids, w.made, w.state.Failure)
+	}
+	w.attempt = by("none", "")
+	w.resume(event.SessionResumedData{}).run().rests(state.Completed, "")
+}
+
+// Names count up within a second, and go on doing so in a further run of the session.
+func TestEscalationNames(t *testing.T) {
+	w := needy(t, nil)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	var names []string
+	ask := func(n int, at time.Time) {
+		place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: n}
+		key := place.Key(event.KeyAttempt, 1)
+		e := event.New(event.QuestionAsked, place.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
+		e.Time = at
+		next, err := schedule.Apply(w.plan, w.state, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.state = next
+		names = append(names, next.Questions[event.QuestionID(key)].Escalation)
+	}
+	ask(1, at)
+	ask(2, at)
+	ask(3, at.Add(999*time.Millisecond))
+	ask(4, at.Add(time.Second))
+	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline"})
+	start.RunID = "PL-2"
+	next, err := schedule.Apply(w.plan, w.state, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.state = next
+	ask(1, at.Add(time.Second))
+	want := []string{"ESC-20260301120000", "ESC-20260301120000-2", "ESC-20260301120000-3", "ESC-20260301120001", "ESC-20260301120001-2"}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U131: a person who is asked sees what the stage has left, valid or not, and what it says.
+func TestEscalationShowsWhatWasMade(t *testing.T) {
+	for _, of := range []event.Settlement{
+		{Outcome: "escalate", Artifact: &event.Ref{Path: "artifacts/00-a.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
+		{Outcome: "escalate", Partial: &event.Ref{Path: "artifact.yaml"}, Feedback: &event.Ref{Path: "feedback.md"}},
+	} {
+		w := needy(t, nil)
+		for w.state.Questions == nil {
+			c := schedule.Decide(w.plan, w.state)[0]
+			if c.Kind == schedule.Settle {
+				w.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: of}))
+				continue
+			}
+			w.perform(c)
+		}
+		_, q := w.asks()
+		want := of.Artifact
+		if want == nil {
+			want = of.Partial
+		}
+		if diff := cmp.Diff([]event.Ref{*want, *of.Feedback}, q.Shown); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+// One provider of a block that waits in vain ends the run only when the others have ended.
+func TestEscalationInABlock(t *testing.T) {
+	stage := plan.Node{Path: "0.0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 1}}
+	block := plan.Node{Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{stage}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}}}
+	block.Policy = &plan.Policy{Recovery: plan.RecoveryAsk, Escalation: &plan.Escalation{Wait: new(true), Timeout: 60, OnTimeout: "failed"}}
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{block}}
+	w := newWorld(t, p)
+	for len(w.state.Questions) == 0 { // one attempt is begun and cut off
+		c := schedule.Decide(p, w.state)[0]
+		if c.Kind != schedule.Attempt {
+			w.perform(c)
+			continue
+		}
+		w.add(*c.Event)
+		w.resume(event.SessionResumedData{})
+		for _, c := range schedule.Decide(p, w.state) {
+			if c.Event != nil && c.Event.Type == event.QuestionAsked {
+				w.add(*c.Event)
+			}
+		}
+	}
+	w.fire()
+	for range 3 { // the answer for want of one, then the other provider, whose attempt is under way
+		for _, c := range schedule.Decide(p, w.state) {
+			if c.Event != nil && c.Event.Type == event.NodeComplete {
+				t.Fatalf("it ends while another provider works: %s", asJSON(w.state))
+			}
+		}
+		w.perform(schedule.Decide(p, w.state)[0])
+	}
+	w.run().rests(state.Failed, "")
+	if w.count("work") != 1 {
+		t.Errorf("made %v", w.made)
+	}
+}
