@@ -167,7 +167,7 @@ func follows(s *state.State, at event.Place, d event.HookCompleteData) {
 	}
 	switch {
 	case restart:
-		n.Restart = &state.Restart{Reason: d.Reason}
+		n.Restart = &state.Restart{Reason: d.Reason, Rejected: d.Action == plan.ActionConfirm}
 	case d.Answer == event.HookPause && (s.Stop == nil || s.Stop.Action != "abort"):
 		s.Stop = &state.Stop{Action: "pause", Kind: state.PauseHook, Reason: d.Reason, By: by, Hook: true}
 	case d.Answer == event.HookAbort:

@@ -113,6 +113,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 	if old.Restart != nil || n.From == s.At { // it is given what it was given before
 		n.From = old.From
 	}
+	n.Rejected = old.Restart != nil && old.Restart.Rejected
 	if p.Find(s.At).Kind != plan.KindPipeline { // whose first stage gets it
 		n.Injected, s.NextInjected = append(slices.Clone(carried(old)), s.NextInjected...), nil
 		n.Carried = len(n.Injected)

@@ -18,4 +18,6 @@ type Restart struct {
 	Reason string `json:"reason,omitempty"`
 	// Granted: a person allowed it beyond the limit.
 	Granted bool `json:"granted,omitempty"`
+	// Rejected: a person wants it, because of what the visit came to.
+	Rejected bool `json:"rejected,omitempty"`
 }

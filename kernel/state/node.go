@@ -48,6 +48,8 @@ type Node struct {
 	Granted bool `json:"granted,omitempty"`
 	// Escalations counts how often a person let the node begin anew that it needed, since it was entered by an edge.
 	Escalations int `json:"escalations,omitempty"`
+	// Rejected: a person rejected what the visit before came to, and said why.
+	Rejected bool `json:"rejected,omitempty"`
 	// From is the path of the node that the run came from, "" where it began with this one.
 	From string `json:"from,omitempty"`
 	// Inspect is set while the input artifact is still to be looked at. Warnings is what was found about it, Unfit why the

@@ -77,6 +77,7 @@ func TestCycle(t *testing.T) {
 	j.add(event.AttemptComplete, "1", event.KeyAttempt, event.AttemptCompleteData{})
 	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Passed: true})
 	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}})
+	j.add(event.Retry, "1", event.KeyAttempt, event.RetryData{Rung: event.RungHeal, N: 1, Max: 1})
 	j.add(event.NodeComplete, "1", "", event.NodeCompleteData{
 		Name: "verify", Status: "complete", Outcome: "fail", Reason: "2 failed", To: "0", Edge: "verify:fail->execute", Cycle: 1, Limit: 3,
 	})
@@ -91,8 +92,8 @@ func TestCycle(t *testing.T) {
 		Steps: &account.Steps{Of: 2, Done: 2},
 	}
 	verify := account.Visit{
-		Stage: "verify", Path: "1", Visit: 1, DurationMS: 4_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
-		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: account.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1},
+		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
+		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: account.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
 		Checks: []account.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
 	}
 	want := []account.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, Status: "running"}}
@@ -100,12 +101,12 @@ func TestCycle(t *testing.T) {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
 	totals := account.Totals{
-		DurationMS: 21_000, Visits: 3,
-		Work:   account.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
+		DurationMS: 22_000, Visits: 3,
+		Work:   account.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Heals: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
 		Cycles: []account.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
 		Stages: []account.Stage{
 			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 14_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
-			{Stage: "verify", Path: "1", Kind: plan.KindStage, Visits: 1, DurationMS: 4_000, Work: verify.Work, Returns: 1, Outcome: "fail"},
+			{Stage: "verify", Path: "1", Kind: plan.KindStage, Visits: 1, DurationMS: 5_000, Work: verify.Work, Returns: 1, Outcome: "fail"},
 		},
 	}
 	if diff := cmp.Diff(totals, a.Totals()); diff != "" {

@@ -425,3 +425,17 @@ func TestCarry(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// C6, by reference: a large artifact is named with its place, digest and fields, the largest first, without a word of it.
+func TestOutline(t *testing.T) {
+	d := session(t)
+	data := map[string]any{"list": []any{1, 2, 3}, "id": "BODY", "deep": map[string]any{"a": nil}, "none": nil}
+	for i := range maxFields {
+		data[strings.Repeat("n", 90)+string(rune('a'+i%26))+string(rune('a'+i/26))] = i
+	}
+	got := Outline(d, event.Ref{Path: "artifacts/00-a.v1.yaml", SHA256: "abc", Size: 70_000}, data)
+	head := "path: " + d.Abs("artifacts/00-a.v1.yaml") + "\nsize: 70000 bytes\nsha256: abc\nfields:\n- deep: an object of 1 fields, 10 bytes\n- list: a list of 3, 7 bytes\n- id: text, 6 bytes\n- none: null, 4 bytes\n"
+	if !strings.Contains(got, head) || !strings.HasSuffix(got, "- and 4 smaller ones\n") || strings.Contains(got, "BODY") {
+		t.Error(got)
+	}
+}

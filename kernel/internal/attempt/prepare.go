@@ -14,6 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
+	briefing "github.com/dodo-digital/agent-pipelines/kernel/internal/brief"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inputs"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -73,7 +74,7 @@ func (a *attempt) left() []string {
 
 // addTo writes into the context what contracts and budgets add to it.
 func (a *attempt) addTo(c *inputs.Context, t told) {
-	c.Budget = t.budget
+	c.Budget, c.PreviousAttempt = t.budget, a.previous(t.earlier)
 	if !a.node.HasContract() {
 		return
 	}
@@ -85,6 +86,21 @@ func (a *attempt) addTo(c *inputs.Context, t told) {
 		c.Visit = visit
 	}
 	c.Cycle = inputs.Returns(a.Plan, a.state, a.command.Place)
+}
+
+// previous are the paths of what the visit before left, nil of nothing.
+func (a *attempt) previous(left briefing.Attempted) *inputs.PreviousAttempt {
+	var p inputs.PreviousAttempt
+	if left.Output != nil {
+		p.Output = a.Dir.Abs(left.Output.Path)
+	}
+	if left.Artifact != nil {
+		p.Artifact = a.Dir.Abs(left.Artifact.Path)
+	}
+	if p == (inputs.PreviousAttempt{}) {
+		return nil
+	}
+	return &p
 }
 
 // private is the directory that only this attempt writes to.

@@ -34,6 +34,7 @@ type told struct {
 	input    string          // path of the artifact that the node works from
 	step     json.RawMessage // the step's item
 	feedback string
+	earlier  briefing.Attempted
 	budget   *inputs.Budget // nil without a limit
 	cuts     []briefing.Cut
 }
@@ -53,6 +54,9 @@ func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
 		return told{}, err
 	}
 	t, err := a.contract()
+	if err == nil {
+		t.earlier, err = briefing.Earlier(a.Dir, a.Plan, a.state, a.command.Place)
+	}
 	if err != nil {
 		return t, err
 	}
@@ -251,8 +255,8 @@ func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string 
 	return b.String()
 }
 
-// addBrief ends the prompt with the sections of policy.context, as much of them as the node's share of policy.budget
-// leaves room for.
+// addBrief ends the prompt with what an earlier attempt came to that is to be made better, and with the sections of
+// policy.context: as much of them as the node's share of policy.budget leaves room for.
 func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
 	policy, count := a.Plan.PolicyOf(a.node), tokens.For(a.node.Provider.Model)
 	share, limited, err := a.share(ctx, policy.Budget)
@@ -266,13 +270,19 @@ func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
 				WithHint("shorten the prompt, or raise policy.budget.total or policy.budget.shares.%s", a.node.ID)
 		}
 	}
-	sections, err := briefing.Source{
+	source := briefing.Source{
 		Plan: a.Plan, Project: a.Project, Dir: a.Dir, Inputs: a.Inputs, Redactor: a.Redactor,
 		State: a.state, Node: a.node, Place: a.command.Place, Prompt: t.prompt,
-	}.Sections(policy.Context)
+	}
+	earlier, err := source.EarlierSections(t.earlier)
 	if err != nil {
 		return t, err
 	}
+	sections, err := source.Sections(policy.Context)
+	if err != nil {
+		return t, err
+	}
+	sections = append(earlier, sections...)
 	room := -1
 	if limited {
 		room = max(0, share-count(t.prompt+"\n\n"))

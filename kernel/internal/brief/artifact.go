@@ -56,12 +56,35 @@ func parse(data []byte) (v any, err error) {
 
 // artifactText is a node's newest artifact as a section, without text if it has none.
 func (s Source) artifactText(n *plan.Node) (Section, error) {
-	v, err := s.dataOf(n)
-	if v == nil || err != nil {
-		return Section{}, err
+	ref, has := s.State.ArtifactOf(n.Path)
+	if !has {
+		return Section{}, nil
 	}
-	text, err := json.MarshalIndent(v, "", "  ")
-	return Section{Kind: Talk, Name: "artifact of " + n.ID, Text: string(text)}, err
+	text, err := s.artifactAt(ref)
+	return Section{Kind: Talk, Name: "artifact of " + n.ID, Text: text}, err
+}
+
+// artifactAt is the data of an artifact as text, or its outline where it is large.
+func (s Source) artifactAt(ref event.Ref) (string, error) {
+	a, err := artifact.Load(s.Dir, ref)
+	if err != nil {
+		return "", err
+	}
+	if ref.Size > artifact.MaxInline {
+		return artifact.Outline(s.Dir, ref, a.Data), nil
+	}
+	text, err := json.MarshalIndent(a.Data, "", "  ")
+	return string(text), err
+}
+
+// drawn is a section of what was drawn out of an artifact: no more of it than an artifact may have that stands in a
+// prompt.
+func drawn(name, text string) Section {
+	section := Section{Kind: Fact, Name: name, Text: text}
+	if len(text) > artifact.MaxInline {
+		section.Text, section.Size = section.keep(artifact.MaxInline), int64(len(text))
+	}
+	return section
 }
 
 // item is the step that the iteration is for, nil outside steps.
@@ -107,7 +130,7 @@ func (s Source) stepCriteria() ([]Section, error) {
 	for _, v := range way {
 		writeCriteria(&b, v)
 	}
-	return []Section{{Kind: Fact, Name: "acceptance criteria", Text: b.String()}}, err
+	return []Section{drawn("acceptance criteria", b.String())}, err
 }
 
 func object(v any) map[string]any {
@@ -188,7 +211,7 @@ func criteriaIn(data any, from string) []Section {
 		}
 	}
 	walk(data)
-	return []Section{{Kind: Fact, Name: "acceptance criteria of " + from, Text: b.String()}}
+	return []Section{drawn("acceptance criteria of "+from, b.String())}
 }
 
 // writeCriteria writes the criteria that an object itself has, under its name.
@@ -250,7 +273,7 @@ func (s Source) titles() ([]Section, error) {
 func titlesIn(data any, from string) Section {
 	var b strings.Builder
 	writeTitles(&b, data, 0)
-	return Section{Kind: Fact, Name: "titles of " + from, Text: b.String()}
+	return drawn("titles of "+from, b.String())
 }
 
 func writeTitles(b *strings.Builder, v any, depth int) {

@@ -17,20 +17,28 @@ type Context struct {
 
 	// What contracts and budgets add; absent where there is none of it.
 
-	Artifact      *Artifact        `json:"artifact,omitempty"`       // that the node is to make
-	InputArtifact string           `json:"input_artifact,omitempty"` // path of the artifact that it works from
-	Step          json.RawMessage  `json:"step,omitempty"`           // the step's item
-	Feedback      string           `json:"feedback,omitempty"`       // what is said of earlier work
-	Resolution    string           `json:"resolution,omitempty"`     // what people said since
-	Budget        *Budget          `json:"budget,omitempty"`
-	Visit         int              `json:"visit,omitempty"` // from the second one on
-	Cycle         map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
+	Artifact      *Artifact       `json:"artifact,omitempty"`       // that the node is to make
+	InputArtifact string          `json:"input_artifact,omitempty"` // path of the artifact that it works from
+	Step          json.RawMessage `json:"step,omitempty"`           // the step's item
+	Feedback      string          `json:"feedback,omitempty"`       // what is said of earlier work
+	// PreviousAttempt is what the visit before left, where the node is entered again because of what is said of that.
+	PreviousAttempt *PreviousAttempt `json:"previous_attempt,omitempty"`
+	Resolution      string           `json:"resolution,omitempty"` // what people said since
+	Budget          *Budget          `json:"budget,omitempty"`
+	Visit           int              `json:"visit,omitempty"` // from the second one on
+	Cycle           map[string]Cycle `json:"cycle,omitempty"` // the returns to the node, by edge
 }
 
 // Artifact is an artifact that is to be made.
 type Artifact struct {
 	Path   string          `json:"path"`
 	Schema json.RawMessage `json:"schema,omitempty"` // JSON Schema
+}
+
+// PreviousAttempt are paths of what the visit of a node before this one left, "" for what it did not.
+type PreviousAttempt struct {
+	Output   string `json:"output,omitempty"`
+	Artifact string `json:"artifact,omitempty"`
 }
 
 // Budget is the node's share of the tokens of prompts, and what of it the prompt has.

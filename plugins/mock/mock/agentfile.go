@@ -44,6 +44,11 @@ const artifactFile = "artifact.yaml"
 func (p *play) writeArtifact() error {
 	text := []byte(p.reply.Artifact)
 	switch {
+	case p.reply.ArtifactFile != "":
+		var err error
+		if text, err = os.ReadFile(absolute(p.req.WorkDir, p.reply.ArtifactFile)); err != nil {
+			return failure.New(failure.ConfigInvalid, "mock: read artifact_file: %w", err)
+		}
 	case p.reply.RawArtifact != nil:
 		text = []byte(*p.reply.RawArtifact)
 	case text == nil:

@@ -191,6 +191,7 @@ func TestArtifact(t *testing.T) {
 		{"none", `{}`, "", bashResult, sdk.OutcomeSucceeded},
 		{"an object", `{"artifact":{"goal":"go","tasks":[1]}}`, `{"goal":"go","tasks":[1]}`, bashResult, sdk.OutcomeSucceeded},
 		{"a text", `{"raw_artifact":"goal: go\n","result":{"outcome":"success"}}`, "goal: go\n", `{"outcome":"success"}`, sdk.OutcomeSucceeded},
+		{"a file", `{"artifact_file":"artifact-of-mine.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
 		{"nothing but it", `{"output":"","no_result":true,"artifact":{}}`, "{}", "", sdk.OutcomeSucceeded},
 		{"nothing but a text", `{"output":"","no_result":true,"raw_artifact":""}`, "", "", sdk.OutcomeSucceeded},
 		{"of an attempt that fails", `{"artifact":{},"outcome":"failed"}`, "{}", "", sdk.OutcomeFailed},
@@ -198,6 +199,9 @@ func TestArtifact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "artifact-of-mine.yaml"), []byte("goal: there\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			got, err := tr.execute(t.Context())
 			if err != nil || got.Outcome != tt.outcome {
 				t.Fatalf("outcome %q, %v", got.Outcome, err)

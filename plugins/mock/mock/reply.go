@@ -70,9 +70,11 @@ type Reply struct {
 	RawResult *string         `json:"raw_result,omitempty"`
 	NoResult  bool            `json:"no_result,omitempty"`
 	// Artifact is the object that is written to artifact.yaml in the directory of the result, as JSON, which is
-	// YAML, too; RawArtifact is a text for it that need not be either. At most one of them is set.
-	Artifact    json.RawMessage `json:"artifact,omitempty"`
-	RawArtifact *string         `json:"raw_artifact,omitempty"`
+	// YAML, too; RawArtifact is a text for it that need not be either, ArtifactFile a file with that text, relative to
+	// the work directory. At most one of them is set.
+	Artifact     json.RawMessage `json:"artifact,omitempty"`
+	RawArtifact  *string         `json:"raw_artifact,omitempty"`
+	ArtifactFile string          `json:"artifact_file,omitempty"`
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 

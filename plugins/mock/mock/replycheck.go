@@ -67,6 +67,9 @@ func (r Reply) checkFiles() []string {
 	if r.Artifact != nil && r.RawArtifact != nil {
 		problems = append(problems, "artifact and raw_artifact exclude each other")
 	}
+	if r.ArtifactFile != "" && (r.Artifact != nil || r.RawArtifact != nil) {
+		problems = append(problems, "artifact_file excludes artifact and raw_artifact")
+	}
 	if r.Artifact != nil && !isObject(r.Artifact) {
 		problems = append(problems, "artifact must be an object (raw_artifact writes any text)")
 	}

@@ -166,6 +166,7 @@ func TestUnusableConfig(t *testing.T) {
 			`config: replies[0]: result and status and raw_result and no_result exclude each other`,
 		},
 		{"two artifacts", `{"replies":[{"artifact":{},"raw_artifact":""}]}`, `config: replies[0]: artifact and raw_artifact exclude each other`},
+		{"a file beside one", `{"replies":[{"artifact":{},"artifact_file":"a"}]}`, `config: replies[0]: artifact_file excludes artifact and raw_artifact`},
 		{"artifact", `{"replies":[{"artifact":null}]}`, `config: replies[0]: artifact must be an object (raw_artifact writes any text)`},
 		{"result", `{"replies":[{"result":[]}]}`, `config: replies[0]: result must be an object (raw_result writes any text)`},
 		{"status", `{"replies":[{"status":"x"}]}`, `config: replies[0]: status must be an object`},

@@ -6,30 +6,37 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// aboutArtifact tells what is wrong with an artifact, that it is healed, or what is odd about one that a node is given.
-func aboutArtifact(e event.Event) []string {
-	switch e.Type {
-	case event.ArtifactInvalid:
-		d, err := event.Decode[event.ArtifactInvalidData](e)
-		if err != nil {
-			return nil
-		}
-		lines := []string{"✗ The artifact is not what the contract says:"}
-		for _, f := range d.Faults {
-			lines = append(lines, fmt.Sprintf("  %s: %s: %s", Clean(f.Path), Clean(f.Code), Clean(f.Message)))
-		}
-		return lines
-	case event.ArtifactHealed:
-		d, err := event.Decode[event.ArtifactHealedData](e)
-		if err != nil {
-			return nil
-		}
-		return []string{fmt.Sprintf("✓ The artifact is healed, after %s", count(d.After, "heal"))}
-	default:
-		d, err := event.Decode[event.ArtifactWarningData](e)
-		if err != nil {
-			return nil
-		}
-		return []string{"⚠ " + Clean(d.Message)}
+// The events artifact_invalid, artifact_healed and artifact_warning say the same for readers of the journal.
+
+// faultLines tell what is wrong with the artifact that an attempt left, nil for a failure of another kind.
+func faultLines(e event.Event, d event.FailureData) []string {
+	if len(d.Faults) == 0 || e.Key.Kind() != event.KeySettle {
+		return nil
 	}
+	lines := []string{"✗ The artifact is not what the contract says:"}
+	for _, f := range d.Faults {
+		lines = append(lines, fmt.Sprintf("  %s: %s: %s", Clean(f.Path), Clean(f.Code), Clean(f.Message)))
+	}
+	return lines
+}
+
+// healed tells that the artifact is what the contract says after all, nil where it was so at once.
+func healed(d event.IterationCompleteData) []string {
+	if d.Healed == 0 {
+		return nil
+	}
+	return []string{"✓ The artifact is healed, after " + count(d.Healed, "heal")}
+}
+
+// oddities are what is odd about the artifact that a node is given.
+func oddities(e event.Event) []string {
+	d, err := event.Decode[event.InputCheckedData](e)
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for _, warning := range d.Warnings {
+		lines = append(lines, "⚠ "+Clean(warning))
+	}
+	return lines
 }

@@ -64,8 +64,8 @@ func (n *Narrator) contracted(at place, e event.Event) (lines []string, ok bool)
 		lines = stepped(at, e)
 	case event.CheckResult:
 		lines = checked(e)
-	case event.ArtifactInvalid, event.ArtifactHealed, event.ArtifactWarning:
-		lines = aboutArtifact(e)
+	case event.InputChecked:
+		lines = oddities(e)
 	case event.AttemptComplete:
 		lines = n.consumed(e)
 	default:
@@ -105,8 +105,8 @@ func (n *Narrator) fell(e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	if len(d.Faults) > 0 && e.Key.Kind() == event.KeySettle { // which artifact_invalid tells of
-		return nil
+	if lines := faultLines(e, d); lines != nil {
+		return lines
 	}
 	lines := []string{fmt.Sprintf("✗ %s: %s", d.ErrorType, Clean(d.Message))}
 	if d.Remedy != "" && d.Remedy != n.remedy {
@@ -145,7 +145,7 @@ func settled(at place, e event.Event) []string {
 	if err != nil {
 		return nil
 	}
-	var lines []string
+	lines := healed(d)
 	if d.Summary != "" {
 		lines = append(lines, Clean(d.Summary))
 	}

@@ -105,6 +105,7 @@ func TestContract(t *testing.T) {
 		{"step blocked", s.tell(event.StepBlocked, "0", 1, event.StepBlockedData{Step: "s3", By: "s2"}), []string{"[EXECUTE] Step 3/3 blocked: it depends on s2"}},
 		{"retry of a step", step(s.tell(event.Retry, "0", 1, event.RetryData{Rung: "step", N: 2, Max: 4}), "s2"), []string{"[EXECUTE] Retry 1/3: Step 2/3"}},
 		{"retry of an attempt", s.tell(event.Retry, "1", 1, event.RetryData{Rung: "attempt", N: 2, Max: 2}), []string{"[VERIFY] Retry 1/1"}},
+		{"heal", s.tell(event.Retry, "1", 1, event.RetryData{Rung: "heal", N: 1, Max: 2}), []string{"[VERIFY] Heal 1/2: asked for the artifact again"}},
 		{"stage retry", s.tell(event.Retry, "1", 1, event.RetryData{Rung: "stage", N: 2, Max: 3}), []string{"[VERIFY] Stage retry 1/2"}},
 		{
 			"check that passes", s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "tests", Passed: true, Reason: "fine", Counts: map[string]int{"passed": 12, "failed": 0}, DurationMS: 1234}),

@@ -58,6 +58,10 @@ func (l *loop) makeCalls(ctx context.Context, t *turn) error {
 		if t.Made[i].Done || call.Name == finishTool {
 			continue
 		}
+		if call.Name == l.finish.tool {
+			l.handOver(t, i)
+			continue
+		}
 		a := l.prepare(t, i)
 		if !a.changes() {
 			batch = append(batch, a)

@@ -56,20 +56,24 @@ func (l *loop) early(ctx context.Context, t *turn, c claim) (string, error) {
 
 // wrongArtifact looks at the artifact of the claim, else at the file that was written for it.
 func (l *loop) wrongArtifact(c claim) string {
-	if !l.finish.wanted {
+	if !l.finish.wanted || l.talk.Artifact != nil {
 		return ""
+	}
+	give := "give it to finish as `artifact`"
+	if l.finish.tool != "" {
+		give = "hand it over with " + l.finish.tool
 	}
 	made, from := c.Artifact, "the artifact"
 	if len(made) == 0 || string(made) == "null" {
 		if l.Request.Paths.Artifact == "" {
-			return "this stage makes an artifact: give it to finish as `artifact`"
+			return "this stage makes an artifact: " + give
 		}
 		made, from = nil, "the artifact in "+l.Request.Paths.Artifact
 		if text, err := os.ReadFile(l.Request.Paths.Artifact); err == nil {
 			made = bytes.TrimSpace(text)
 		}
 		if len(made) == 0 {
-			return "this stage makes an artifact: give it to finish as `artifact`, or write it to " + l.Request.Paths.Artifact
+			return "this stage makes an artifact: " + give + ", or write it to " + l.Request.Paths.Artifact
 		}
 		if !json.Valid(made) {
 			return "" // YAML, which the kernel reads

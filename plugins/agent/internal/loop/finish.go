@@ -40,11 +40,13 @@ type finish struct {
 	// wanted: the attempt has to make an artifact; artifact is its schema, nil for any.
 	wanted   bool
 	artifact *jsonschema.Schema
+	// tool is the tool that hands the artifact over, "" where finish takes it.
+	tool string
 }
 
-// newFinish makes the tool for a request: it takes an artifact where one is wanted.
-func newFinish(r sdk.ExecuteRequest) (*finish, error) {
-	f := &finish{wanted: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
+// newFinish makes the tool for a request: it takes an artifact where one is wanted, unless another tool does.
+func newFinish(r sdk.ExecuteRequest, tool string) (*finish, error) {
+	f := &finish{tool: tool, wanted: len(r.ArtifactSchema) > 0 || r.Paths.Artifact != "" && r.StepID == ""}
 	text := func(about string) map[string]any { return map[string]any{"type": "string", "description": about} }
 	properties := map[string]any{
 		"outcome": map[string]any{
@@ -57,7 +59,7 @@ func newFinish(r sdk.ExecuteRequest) (*finish, error) {
 		"question": text("For escalate: the question to the person."),
 		"files":    map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "description": "Files that matter for the result."},
 	}
-	if f.wanted {
+	if f.wanted && tool == "" {
 		properties["artifact"] = artifactParameter(r.ArtifactSchema)
 	}
 	var err error

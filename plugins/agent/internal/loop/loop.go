@@ -37,10 +37,14 @@ func begin(w Work) (*loop, error) {
 	}
 	_ = json.Unmarshal(w.Request.Step, &l.step) // an item of any form: what is not there demands nothing
 	var err error
-	if l.finish, err = newFinish(w.Request); err != nil {
+	l.tools = w.Tools.Definitions()
+	if l.finish, err = newFinish(w.Request, handoverTool(w.Request, l.tools)); err != nil {
 		return nil, err
 	}
-	l.tools = append(w.Tools.Definitions(), l.finish.definition())
+	if l.finish.tool != "" {
+		l.tools = append(l.tools, l.finish.handoverDefinition(w.Request.ArtifactSchema))
+	}
+	l.tools = append(l.tools, l.finish.definition())
 	if err := l.resume(); err != nil {
 		return nil, err
 	}

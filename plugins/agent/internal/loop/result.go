@@ -112,13 +112,17 @@ func (l *loop) files(c claim) []string {
 	return files
 }
 
-// writeArtifact puts the claim's artifact where the node's artifact goes, besides its place in the result.
+// writeArtifact puts the artifact of the claim, which is in the result too, or the one that was handed over, where the
+// node's artifact goes.
 func (l *loop) writeArtifact(c claim) error {
-	path := l.Request.Paths.Artifact
-	if path == "" || len(c.Artifact) == 0 || c.Outcome != outcomeSuccess {
+	path, made := l.Request.Paths.Artifact, c.Artifact
+	if len(made) == 0 {
+		made = l.talk.Artifact
+	}
+	if path == "" || len(made) == 0 || c.Outcome != outcomeSuccess {
 		return nil
 	}
-	if err := os.WriteFile(path, append(slices.Clone(c.Artifact), '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path, append(slices.Clone(made), '\n'), 0o644); err != nil {
 		return failure.New(failure.ResultMissing, "write the artifact: %w", err)
 	}
 	return nil

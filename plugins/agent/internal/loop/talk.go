@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -28,6 +29,8 @@ type talk struct {
 	Guessed int64     `json:"guessed,omitempty"`
 	Asked   bool      `json:"asked,omitempty"`
 	Model   string    `json:"model,omitempty"`
+	// Artifact is what was handed over last by a tool of its own, nil for nothing.
+	Artifact json.RawMessage `json:"artifact,omitempty"`
 	facts
 }
 

@@ -1,0 +1,45 @@
+package attempt
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// U153: the last call of the tool that was not refused hands the artifact over. Calls end in any order.
+func TestHandover(t *testing.T) {
+	for _, tt := range []struct{ name, tool, calls, want string }{
+		{"one", "s", "a! a+", "a"},
+		{"the last", "s", "a! a+ b! b+", "b"},
+		{"the last that succeeded", "s", "a! a+ b! b-", "a"},
+		{"side by side", "s", "a! b! b+ a+", "b"},
+		{"the last of them fails", "s", "a! b! c! a+ c- b+", "b"},
+		{"all of them fail", "s", "a! b! a- b-", ""},
+		{"no end is known", "s", "a! a+ b!", "b"},
+		{"asked for again after a crash", "s", "a! b! a!", "a"},
+		{"none", "s", "x+ x-", ""},
+		{"another tool", "other", "a! a+", ""},
+		{"no tool", "", "a! a+", ""},
+	} {
+		h := &handover{tool: tt.tool}
+		for word := range strings.FieldsSeq(tt.calls) {
+			switch id := word[:1]; word[1] {
+			case '!':
+				h.made(sdk.ToolCall{CallID: id, Tool: "s", Args: json.RawMessage(id)})
+			case '+':
+				h.ended(id, sdk.ToolSuccess)
+			default:
+				h.ended(id, sdk.ToolDenied)
+			}
+		}
+		got := ""
+		if n := len(h.calls); n > 0 {
+			got = string(h.calls[n-1].args)
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package loop
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
+)
+
+// U153: the artifact is handed over by a tool of its own, whose parameters are its schema. What has faults is sent back,
+// what was handed over last counts, and finish needs none.
+func TestHandOver(t *testing.T) {
+	const schema = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
+	work := func(w *Work) {
+		w.Request.ArtifactTool, w.Request.ArtifactSchema = "submit_analysis", json.RawMessage(schema)
+		w.Request.Paths.Artifact = filepath.Join(filepath.Dir(w.Request.Paths.Result), "artifact.yaml")
+	}
+	s := &scripted{replies: []model.Reply{
+		says("", "finish", success), // with nothing handed over
+		says("", "submit_analysis", `{"n":"three"}`),
+		says("", "submit_analysis", `{"n":3}`, "read_file", `{"path":"a"}`),
+		says("", "submit_analysis", `{"n":4}`, "finish", success),
+	}}
+	w, j, _ := bench(t, s, work)
+	if got, err := Run(t.Context(), w); err != nil || got.Outcome != sdk.OutcomeSucceeded || len(s.requests) != 4 {
+		t.Fatalf("%+v, error %v, %d requests", got, err, len(s.requests))
+	}
+	if text, err := os.ReadFile(w.Request.Paths.Artifact); err != nil || string(text) != "{\"n\":4}\n" {
+		t.Errorf("artifact %q, error %v", text, err)
+	}
+	tools := s.requests[0].Tools
+	at := slices.IndexFunc(tools, func(t model.Tool) bool { return t.Name == "submit_analysis" })
+	if at < 0 || string(tools[at].Parameters) != schema || strings.Contains(string(tools[len(tools)-1].Parameters), `"artifact"`) {
+		t.Errorf("the tools are %+v", tools)
+	}
+	told := func(n int) string {
+		last := s.requests[n].Messages[len(s.requests[n].Messages)-1]
+		return last.Results[0].Text
+	}
+	if !strings.Contains(told(1), "hand it over with submit_analysis") || !strings.Contains(told(2), "got string, want integer") || !strings.Contains(told(3), "taken") {
+		t.Errorf("the model was told %q, %q, %q", told(1), told(2), told(3))
+	}
+	var ended []string
+	for i, e := range j.events {
+		if e.observed != nil && e.observed.Tool == "submit_analysis" {
+			ended = append(ended, string(e.observed.Args)+" "+string(j.events[i+1].observedOf.Status))
+		}
+	}
+	if want := []string{`{"n":"three"} error`, `{"n":3} success`, `{"n":4} success`}; !slices.Equal(ended, want) {
+		t.Errorf("the kernel was told %q", ended)
+	}
+}
+
+// A name that a tool has already, and a step, get no tool more.
+func TestNoHandOver(t *testing.T) {
+	for name, change := range map[string]func(*Work){
+		"a tool of ours": func(w *Work) { w.Request.ArtifactTool = "write_file" },
+		"finish":         func(w *Work) { w.Request.ArtifactTool = "finish" },
+		"a step":         func(w *Work) { w.Request.ArtifactTool, w.Request.StepID = "submit", "s1" },
+	} {
+		s := &scripted{replies: []model.Reply{says("", "finish", `{"outcome":"fail","summary":"s"}`)}}
+		w, _, tools := bench(t, s, change)
+		if _, err := Run(t.Context(), w); err != nil || len(s.requests[0].Tools) != len(tools.Definitions())+1 {
+			t.Errorf("%s: %d tools, error %v", name, len(s.requests[0].Tools), err)
+		}
+	}
+}
+
+// A schema that is no plain object is said in words, since services refuse it as parameters.
+func TestHandOverSchemas(t *testing.T) {
+	f := &finish{tool: "submit"}
+	for schema, words := range map[string]bool{``: false, `true`: true, `{"required":["a"]}`: true, `{"type":"object"}`: false} {
+		d := f.handoverDefinition(json.RawMessage(schema))
+		if string(d.Parameters) != `{"type":"object"}` || strings.Contains(d.Description, "JSON Schema") != words {
+			t.Errorf("%q: %+v", schema, d)
+		}
+	}
+}
