@@ -209,6 +209,18 @@ func TestFill(t *testing.T) {
 	}
 }
 
+// An agent that writes a field with the name of a place does not hide what was measured there.
+func TestFillIsNotHidden(t *testing.T) {
+	data := map[string]any{"tests.ok": true}
+	Fill(data, &plan.Artifact{KernelFields: map[string]string{"tests.ok": "checks.t.ok"}}, map[string]Facts{"t": {Passed: false}})
+	if v := Field(data, "tests.ok"); v != false {
+		t.Errorf("tests.ok is %v", v)
+	}
+	if v := Field(map[string]any{"a.b": 1, "a": map[string]any{}}, "a.b"); v != 1 {
+		t.Errorf("a field whose name has a dot is %v", v)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	contract := &plan.Artifact{
 		Schema:  json.RawMessage(`{"type":"object","required":["status"],"properties":{"status":{"enum":["pass","fail","unsure"]},"ok":{"type":"boolean"}}}`),
@@ -383,6 +395,23 @@ func TestKeepLarge(t *testing.T) {
 	text, err := d.ReadRef(ref)
 	if err != nil || !bytes.HasPrefix(text, []byte("{\n\"_artifact_meta\": {")) || !bytes.Contains(text, []byte("}\n}\n")) {
 		t.Errorf("%.100s, %v", text, err)
+	}
+}
+
+// What has more values than YAML is read with is kept as JSON, however small it is.
+func TestKeepMany(t *testing.T) {
+	d := session(t)
+	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "plan"}}}
+	list := make([]any, yamltree.MaxValues+1)
+	for i := range list {
+		list[i] = i % 10
+	}
+	ref, err := Write(d, p, event.Place{Node: "0"}, Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
+	if err != nil || ref.Size > large {
+		t.Fatalf("%+v, %v", ref, err)
+	}
+	if got, err := Load(d, ref); err != nil || !cmp.Equal(got.Data["list"], any(list)) {
+		t.Errorf("%d members, %v", len(got.Data), err)
 	}
 }
 

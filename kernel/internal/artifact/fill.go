@@ -152,19 +152,18 @@ func Field(data map[string]any, path string) any {
 	return v
 }
 
-// Lookup is [Field] that tells a field that is null from one that is not there.
+// Lookup is [Field] that tells a field that is null from one that is not there. What is at the place counts before a
+// field that is itself called so: an agent could put that beside what was measured.
 func Lookup(data map[string]any, path string) (v any, there bool) {
-	if v, there := data[path]; there {
-		return v, true
-	}
-	var at any = data
+	v = data
 	for part := range strings.SplitSeq(path, ".") {
-		m, _ := at.(map[string]any)
-		if at, there = m[part]; !there {
-			return nil, false
+		m, _ := v.(map[string]any)
+		if v, there = m[part]; !there {
+			v, there = data[path]
+			return v, there
 		}
 	}
-	return at, true
+	return v, true
 }
 
 // Texts is a list of texts, or one text; false for anything else.

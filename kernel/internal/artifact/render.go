@@ -15,6 +15,26 @@ import (
 // and nobody reads so much of it by eye.
 const large = 1 << 20
 
+// many is from how many values on it is: YAML with that many is slow to read, and with [yamltree.MaxValues] not read at
+// all.
+const many = yamltree.MaxValues / 4
+
+// tally counts the values in v, and the keys of objects.
+func tally(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			n += 1 + tally(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			n += tally(inner)
+		}
+	}
+	return n
+}
+
 // Render is the artifact as it is kept: the envelope around the data, whose members stand by their names.
 func (a Artifact) Render() ([]byte, error) {
 	members := []yamltree.Member{{Key: metaKey, Value: tree(a.Meta)}}
@@ -23,7 +43,7 @@ func (a Artifact) Render() ([]byte, error) {
 	}
 	members = append(members, yamltree.Member{Key: metadataKey, Value: tree(a.Metadata)})
 	text, err := flow(members)
-	if err != nil || len(text) > large {
+	if err != nil || len(text) > large || tally(a.Data) > many {
 		return text, err
 	}
 	return yamltree.Render(members)
