@@ -68,7 +68,7 @@ func ending(r *kernel.Result) string {
 		text += " (" + string(r.PauseKind) + ")"
 	}
 	told := slices.ContainsFunc(r.Questions, func(q kernel.Question) bool { return q.Text == r.Reason && q.Answer == nil })
-	if r.Reason != "" && !(told && screen.Columns(r.Reason) > textWidth) { // a long question follows, in lines
+	if r.Reason != "" && (!told || screen.Columns(r.Reason) <= textWidth) { // a long question follows, in lines
 		text += ": " + screen.Clean(r.Reason)
 	}
 	return text

@@ -48,8 +48,11 @@ type File struct {
 // Render is the file as YAML. While it waits for an answer it begins with how to give one.
 func Render(f File) ([]byte, error) {
 	members := []yamltree.Member{
-		{Key: "escalation_id", Value: f.ID}, {Key: "pipeline_id", Value: f.RunID}, {Key: "session", Value: f.Session},
-		{Key: "question", Value: f.Question}, {Key: "stage", Value: f.Stage},
+		{Key: "escalation_id", Value: f.ID},
+		{Key: "pipeline_id", Value: f.RunID},
+		{Key: "session", Value: f.Session},
+		{Key: "question", Value: f.Question},
+		{Key: "stage", Value: f.Stage},
 	}
 	add := func(key, text string) {
 		if text != "" {
