@@ -69,6 +69,9 @@ type HookRequest struct {
 	// from, StartArtifactFile the one that its pipeline began with. They are absolute paths of YAML files, to be read
 	// only, each empty where there is none.
 	ArtifactFile, InputArtifactFile, StartArtifactFile string
+	// StageDir is the absolute path of the folder of the stage that the node runs, where scripts of it may lie; "" where
+	// it runs none.
+	StageDir string
 	// Context is the text that hooks have injected so far.
 	Context string
 	WorkDir string

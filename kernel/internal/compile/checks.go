@@ -21,23 +21,33 @@ var (
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
 
-// checks reads the checks of a node, nil for none.
-func (c *compiler) checks(a authored) []plan.Check {
-	items, _ := a.list("checks")
-	if len(items) == 0 {
+// checks reads the checks of a node: those of its stage, less the ones for which the node has others, then its own; nil for
+// none. s is nil where it runs no stage.
+func (c *compiler) checks(a authored, s *stage) []plan.Check {
+	own := a.checkList(a.what)
+	all := own
+	if s != nil {
+		ids := map[string]bool{}
+		for _, m := range own {
+			ids[m.written("id")] = true
+		}
+		all = slices.DeleteFunc(s.checkList("the stage "+s.dir.Name), func(m mapping) bool { return ids[m.written("id")] })
+		all = slices.Concat(all, own)
+	}
+	return c.readChecks(all)
+}
+
+// readChecks reads checks as they stand in files.
+func (c *compiler) readChecks(all []mapping) []plan.Check {
+	if len(all) == 0 {
 		return nil
 	}
 	if _, ok := c.Catalog.HookAction(plan.ActionCheck); !ok {
-		a.Errorf(a.key("checks"), diagnostic.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
+		all[0].Errorf(all[0].node.Pos, diagnostic.CodeAction, didYouMean(plan.ActionCheck, c.Catalog.HookActions()), "checks need the hook action %q, which no plugin has", plan.ActionCheck)
 	}
-	checks := make([]plan.Check, 0, len(items))
+	checks := make([]plan.Check, 0, len(all))
 	first := map[string]yamltree.Pos{}
-	for i, item := range items {
-		if item.Kind != yamltree.Map {
-			a.wrongType(value{item, "a check"}, "a map")
-			continue
-		}
-		m := mapping{a.document, item, fmt.Sprintf("check %d of %s", i+1, a.what)}
+	for _, m := range all {
 		check := m.check()
 		id := m.place(m.get("id")).at
 		if at, twice := first[check.ID]; twice && check.ID != "" {
@@ -48,6 +58,28 @@ func (c *compiler) checks(a authored) []plan.Check {
 		c.checkTexts[&checks[len(checks)-1]] = m // the list has room for all and does not move
 	}
 	return checks
+}
+
+// written is a text as it stands in the file, "" where there is none: what is wrong with it is said by whoever reads it.
+func (m mapping) written(key string) string {
+	if v := m.node.Get(key); v != nil {
+		return v.Source
+	}
+	return ""
+}
+
+// checkList are the checks as they stand in a file.
+func (m mapping) checkList(what string) []mapping {
+	items, _ := m.list("checks")
+	list := make([]mapping, 0, len(items))
+	for i, item := range items {
+		if item.Kind != yamltree.Map {
+			m.wrongType(value{item, "a check"}, "a map")
+			continue
+		}
+		list = append(list, mapping{m.document, item, fmt.Sprintf("check %d of %s", i+1, what)})
+	}
+	return list
 }
 
 // check reads one check.

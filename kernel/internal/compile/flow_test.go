@@ -325,3 +325,39 @@ func TestContractOfAStageAlone(t *testing.T) {
 		t.Errorf("looked at: %v", found)
 	}
 }
+
+// Checks that a stage says stand before those of its node, which may say the same id otherwise; values that are measured by them
+// go into its artifact.
+func TestChecksOfStages(t *testing.T) {
+	stages := map[string]string{
+		".claude/stages/deliver/prompt.md": "hand it over",
+		".claude/stages/deliver/stage.yaml": `checks:
+  - {id: first, type: command, run: 'sh "$AGENT_PIPELINES_STAGE_DIR/first.sh"'}
+  - {id: second, type: command, run: "${COMMANDS.test}"}
+artifact: {kernel_fields: {sha: checks.first.output}}
+`,
+	}
+	p, err := compiled(t, file("commands: {test: make}", "nodes:", "- {id: a, stage: deliver}", "- {id: b, stage: deliver, checks: [{id: first, type: file, path: x}, {id: third, type: file, path: y}]}"), compile.Overrides{}, stages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, n := range p.Nodes {
+		for _, c := range n.Checks {
+			got = append(got, n.ID+" "+c.ID+" "+string(c.Config))
+		}
+	}
+	want := []string{
+		`a first {"command":"sh \"$AGENT_PIPELINES_STAGE_DIR/first.sh\"","type":"command"}`, `a second {"command":"make","type":"command"}`,
+		`b second {"command":"make","type":"command"}`, `b first {"path":"x","type":"file"}`, `b third {"path":"y","type":"file"}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	stages[".claude/stages/deliver/stage.yaml"] = "checks: [{type: file}, {id: t, type: command, run: '${COMMANDS.tset}'}]"
+	_, err = compiled(t, file("nodes:", "- {id: a, stage: deliver}"), compile.Overrides{}, stages)
+	if err == nil || !strings.Contains(err.Error(), `.claude/stages/deliver/stage.yaml:1:10: error[AP-YAML-102]: check 1 of the stage deliver has no id`) ||
+		!strings.Contains(err.Error(), `unknown command "tset"`) {
+		t.Errorf("faults: %v", err)
+	}
+}

@@ -56,6 +56,13 @@ func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
 
 // checkAlone warns of what makes no difference to a stage that runs alone.
 func (c *compiler) checkAlone(s *stage) {
+	switch {
+	case !s.has("checks"):
+	case c.looking:
+		c.readChecks(s.checkList("the stage"))
+	default:
+		s.Warnf(s.key("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
+	}
 	if s.demands.skipWhen != "" && !c.looking {
 		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
 	}

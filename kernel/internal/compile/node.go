@@ -143,7 +143,7 @@ func (c *compiler) work(node *plan.Node, a authored) (own settings, s stage, ok 
 	}
 	promised := a.artifact(c.besidePipeline).over(s.artifact)
 	node.Role = s.role
-	node.Checks = c.checks(a)
+	node.Checks = c.checks(a, st)
 	node.Artifact = promised.Artifact
 	promised.checkFields(node.Checks)
 	node.Termination = mergeTermination(s.termination, own.termination, r)

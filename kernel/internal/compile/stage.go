@@ -12,7 +12,7 @@ var (
 	stageKeys = []string{
 		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
 		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"require_human_approval", "artifact", "role", "requires", "skip_when", "wraps",
+		"require_human_approval", "artifact", "role", "requires", "skip_when", "checks", "wraps",
 	}
 	stageNoEffect = []string{"output_parse", "items"}
 )

@@ -213,7 +213,7 @@ func (c *compiler) wrap(a authored, s scope, w wraps, st *stage) (*plan.Node, ap
 	node.Commands, node.Role = stage.commands, stage.role
 	a.demands(c.text).over(stage.demands).set(node)
 	promised := a.artifact(c.besidePipeline).over(stage.artifact)
-	node.Checks = c.checks(a)
+	node.Checks = c.checks(a, st)
 	promised.checkFields(node.Checks)
 	node.Artifact = handed(promised.Artifact)
 	if node.Kind == plan.KindStage {

@@ -165,6 +165,7 @@ func (w *work) nameArtifacts(c plan.Check, req *sdk.HookRequest) error {
 	if in, has := artifact.InputOf(w.Plan, w.State, w.Node, w.at); has {
 		req.InputArtifactFile = w.Dir.Abs(in.Ref.Path)
 	}
+	req.StageDir = w.Project.StageDir(w.Node)
 	if ref, began := artifact.StartOf(w.Plan, w.State, w.at.Outer()); began {
 		req.StartArtifactFile = w.Dir.Abs(ref.Path)
 	}

@@ -117,6 +117,9 @@ func (k *call) request() (sdk.HookRequest, error) {
 // nameArtifacts says where the artifacts of the node lie: what it has made, what it works from, what its pipeline began
 // with.
 func (k *call) nameArtifacts(req *sdk.HookRequest) {
+	if k.node != nil {
+		req.StageDir = k.Project.StageDir(k.node)
+	}
 	if k.node == nil {
 		if k.State.Input != nil {
 			req.StartArtifactFile = k.Dir.Abs(k.State.Input.Path)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -108,4 +109,27 @@ func (p *Project) modified(session string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
+}
+
+// StageDir is the absolute path of the folder of the stage that a node runs, of a shipped one that of the session's copy;
+// "" where the node runs none.
+func (p *Project) StageDir(n *plan.Node) string {
+	dir := n.PromptPath
+	if n.Wraps != nil {
+		dir = n.Wraps.Dir + "/"
+	}
+	for n.Ref != "" && len(dir) > 1 {
+		dir = path.Dir(dir)
+		if path.Base(dir) == n.Ref {
+			break
+		}
+	}
+	switch {
+	case n.Ref == "" || path.Base(dir) != n.Ref:
+		return ""
+	case path.IsAbs(dir):
+		return filepath.FromSlash(dir)
+	default:
+		return p.Abs(dir)
+	}
 }

@@ -27,6 +27,7 @@ func HookPB(ref Ref, r sdk.HookRequest) *pb.HookRequest {
 		TimeoutMs: millis(r.Timeout),
 
 		ArtifactFile: text(r.ArtifactFile), InputArtifactFile: text(r.InputArtifactFile), StartArtifactFile: text(r.StartArtifactFile),
+		StageDir: text(r.StageDir),
 	}
 }
 
@@ -51,6 +52,7 @@ func FromHook(m *pb.HookRequest) sdk.HookRequest {
 		Timeout:   fromMillis(m.GetTimeoutMs()),
 
 		ArtifactFile: m.GetArtifactFile(), InputArtifactFile: m.GetInputArtifactFile(), StartArtifactFile: m.GetStartArtifactFile(),
+		StageDir: m.GetStageDir(),
 	}
 }
 

@@ -113,6 +113,7 @@ func (r *runner) variables(req sdk.HookRequest) (vars map[string]string, remove 
 		"SESSION": req.Session, "NODE": req.Node, "STAGE": req.Stage, "ITERATION": strconv.Itoa(req.Iteration), "PROVIDER": req.Provider,
 		"POINT": string(req.Point), "STATUS": req.Status, "HOOK_KEY": req.Key, "CONTEXT": req.Context, "CONTEXT_FILE": file,
 		"MESSAGE": req.Message, "ARTIFACT": req.ArtifactFile, "INPUT_ARTIFACT": req.InputArtifactFile, "START_ARTIFACT": req.StartArtifactFile,
+		"STAGE_DIR": req.StageDir,
 	}
 	named := make(map[string]string, len(vars))
 	for name, value := range vars {

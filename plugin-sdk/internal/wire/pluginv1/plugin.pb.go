@@ -3961,6 +3961,7 @@ type HookRequest struct {
 	ArtifactFile      string `protobuf:"bytes,18,opt,name=artifact_file,json=artifactFile,proto3" json:"artifact_file,omitempty"`
 	InputArtifactFile string `protobuf:"bytes,19,opt,name=input_artifact_file,json=inputArtifactFile,proto3" json:"input_artifact_file,omitempty"`
 	StartArtifactFile string `protobuf:"bytes,20,opt,name=start_artifact_file,json=startArtifactFile,proto3" json:"start_artifact_file,omitempty"`
+	StageDir          string `protobuf:"bytes,21,opt,name=stage_dir,json=stageDir,proto3" json:"stage_dir,omitempty"` // absolute path of the folder of the node's stage; empty where it has none
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -4131,6 +4132,13 @@ func (x *HookRequest) GetInputArtifactFile() string {
 func (x *HookRequest) GetStartArtifactFile() string {
 	if x != nil {
 		return x.StartArtifactFile
+	}
+	return ""
+}
+
+func (x *HookRequest) GetStageDir() string {
+	if x != nil {
+		return x.StageDir
 	}
 	return ""
 }
@@ -4499,7 +4507,7 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\"N\n" +
 	"\x0fReleaseResponse\x12;\n" +
-	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\xea\x04\n" +
+	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x87\x05\n" +
 	"\vHookRequest\x12D\n" +
 	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x12\x14\n" +
@@ -4522,7 +4530,8 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"timeout_ms\x18\x11 \x01(\x03R\ttimeoutMs\x12#\n" +
 	"\rartifact_file\x18\x12 \x01(\tR\fartifactFile\x12.\n" +
 	"\x13input_artifact_file\x18\x13 \x01(\tR\x11inputArtifactFile\x12.\n" +
-	"\x13start_artifact_file\x18\x14 \x01(\tR\x11startArtifactFile\"\xc5\x01\n" +
+	"\x13start_artifact_file\x18\x14 \x01(\tR\x11startArtifactFile\x12\x1b\n" +
+	"\tstage_dir\x18\x15 \x01(\tR\bstageDir\"\xc5\x01\n" +
 	"\fHookResponse\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
