@@ -129,7 +129,7 @@ func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e
 			l.Phase = state.PhaseDecide
 			return
 		}
-		if l.Attempt > 0 { // a retry starts over; only what a crash cut off is taken up again
+		if l.Attempt > 0 && !healing(*l) { // a retry starts over; only what a crash cut off is taken up again
 			l.Checkpoint, l.Calls = nil, nil
 		}
 		l.Phase, l.Attempt, l.Check, l.Heard = state.PhaseAttempt, l.Attempt+1, "", said
@@ -219,7 +219,7 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 		case again && mayHaveHappened(l.Calls):
 			l.Phase, l.Failure = state.PhaseCutOff, nil
 		case stopped:
-			l.Phase, l.Attempt, l.IterationStartedAt = state.PhaseReady, 0, nil
+			makeAgain(l)
 		case spared:
 			l.Phase, l.Attempt, l.Spared = state.PhaseReady, l.Attempt-1, l.Spared+1
 		case again:

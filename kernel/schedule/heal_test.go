@@ -159,3 +159,53 @@ func TestStartAndExit(t *testing.T) {
 		})
 	}
 }
+
+// An attempt for a bad artifact that a crash or a pause cuts off is made again as what it was: the attempt before it has
+// ended.
+func TestHealCutOff(t *testing.T) {
+	for _, how := range []string{"crash", "pause"} {
+		t.Run(how, func(t *testing.T) {
+			n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
+			w := newWorld(t, &plan.Plan{Nodes: []plan.Node{n}})
+			var made []string
+			settled, cut := 0, false
+			for range 100 {
+				cmds := schedule.Decide(w.plan, w.state)
+				if len(cmds) == 0 && !w.fire() {
+					break
+				}
+				if len(cmds) == 0 {
+					continue
+				}
+				switch c := cmds[0]; {
+				case c.Kind == schedule.Attempt:
+					made = append(made, string(c.Key))
+					if c.Attempt == 2 && !cut {
+						cut = true
+						w.add(*c.Event)
+						if how == "pause" {
+							w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
+							w.add(event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}))
+							w.add(*schedule.Decide(w.plan, w.state)[0].Event)
+						}
+						w.resume(event.SessionResumedData{})
+						continue
+					}
+					w.perform(c)
+				case c.Kind == schedule.Settle && settled == 0:
+					settled++
+					w.add(event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
+				default:
+					w.perform(c)
+				}
+			}
+			if w.state.Status != state.Completed {
+				t.Errorf("the run is %s", w.state.Status)
+			}
+			want := []string{"attempt:0/v1/r1/-/-/i1#1", "attempt:0/v1/r1/-/-/i1#2", "attempt:0/v1/r1/-/-/i1#2"}
+			if diff := cmp.Diff(want, made); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -195,7 +195,7 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
 
 // again is what a further attempt is: one because of a bad artifact, or one more try.
 func again(n *plan.Node, allowed int, at event.Place, l state.Loop) event.RetryData {
-	if l.Failure != nil && len(l.Failure.Faults) > 0 {
+	if healing(l) {
 		return event.RetryData{Rung: event.RungHeal, N: l.Heals, Max: n.Artifact.Heals()}
 	}
 	return event.RetryData{Rung: rung(at), N: l.Attempt + 1 - l.Heals, Max: allowed}

@@ -30,11 +30,25 @@ func cutOff(recovery plan.Recovery, l state.Loop) state.Loop {
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Iteration: l.Iteration,
 			Message: "the attempt was cut off by a crash and the node's recovery is fail", Escalate: true,
 		})
-	default: // rerun: an attempt without an end starts over at attempt 1 (U069)
-		l.Phase, l.Attempt, l.Failure, l.IterationStartedAt = state.PhaseReady, 0, nil, nil
+	default: // rerun
+		makeAgain(&l)
 	}
 	return l
 }
+
+// makeAgain lets an attempt without an end be made once more. The iteration starts over at attempt 1 (U069), but not where
+// an earlier attempt of it has ended, and this one is for its bad artifact.
+func makeAgain(l *state.Loop) {
+	l.Phase = state.PhaseReady
+	if healing(*l) && l.Attempt > 1 {
+		l.Attempt--
+		return
+	}
+	l.Attempt, l.Failure, l.IterationStartedAt = 0, nil, nil
+}
+
+// healing reports whether the attempt under way, or the next one, is made because of a bad artifact.
+func healing(l state.Loop) bool { return l.Failure != nil && len(l.Failure.Faults) > 0 }
 
 // resumed is the loop of the current node after a person said to go on: a failed loop tries again
 // where it failed, with its retries renewed; an attempt cut off may be made again if that was asked; a
