@@ -153,7 +153,7 @@ func iterationDone(n *plan.Node, l state.Loop, now event.Place, e event.Event) (
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(n.Termination, d, l.Iteration-l.Before), &result
-		l.Attempt, l.Spared, l.Heals, l.IterationStartedAt, l.Failure, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil
+		l.Attempt, l.Spared, l.Heals, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
 		settled(l, d.Settlement)
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
@@ -206,6 +206,9 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		l.Attempted = nil
+		if len(d.Faults) > 0 {
+			l.Faults = d.Faults
+		}
 		stopped := stopping && byStop(d.ErrorType)
 		spared := d.Collateral && l.Spared < maxSpared
 		again := stopped || spared || d.Retryable && l.Attempt-l.Heals < allowed && d.RetryAfter <= maxRetryAfter

@@ -91,6 +91,9 @@ func TestHealUsesUpNoTry(t *testing.T) {
 	n := plan.Node{Path: "0", ID: "make", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed"}, Artifact: &plan.Artifact{}}
 	w := newWorld(t, &plan.Plan{Nodes: []plan.Node{n}})
 	w.attempt = func(c schedule.Command, _ string) string {
+		if faults := w.state.Nodes["0"].Loop.Faults; c.Kind == schedule.Attempt && (len(faults) > 0) != (c.Attempt > 1) {
+			t.Errorf("attempt %d is told %v", c.Attempt, faults)
+		}
 		if c.Kind == schedule.Attempt && c.Attempt == 2 {
 			return "crash"
 		}

@@ -249,7 +249,7 @@ func beginAgain(n *plan.Node, ns *state.Node) {
 	}
 	old := ns.Loop
 	ns.Loop = loopFrom(firstLoop(n), max(old.Iteration, old.Completed))
-	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure = old.Heard, old.Injected, old.Feedback, old.Failure
+	ns.Loop.Heard, ns.Loop.Injected, ns.Loop.Feedback, ns.Loop.Failure, ns.Loop.Faults = old.Heard, old.Injected, old.Feedback, old.Failure, old.Faults
 	retrySteps(ns)
 	if old.Verdict != "" && old.Completed > old.Before && len(ns.Order) > 0 && stepsDone(*ns) == len(ns.Order) { // what they came to was not good enough
 		repeatSteps(ns, old.FailedSteps)

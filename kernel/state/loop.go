@@ -58,6 +58,9 @@ type Loop struct {
 	Spared int `json:"spared,omitempty"`
 	// Heals counts the attempts of this iteration that were made because of a bad artifact: they use up no try.
 	Heals int `json:"heals,omitempty"`
+	// Faults are what was wrong with the last artifact, nil once an iteration is complete: the agent is told, whatever
+	// cut off the attempts since.
+	Faults []event.Fault `json:"faults,omitempty"`
 	// IterationStartedAt is nil while no iteration is unfinished (REQUIREMENTS U049).
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 	// Gate is the iteration's hook point that the loop is at or passed last. Injected are texts of hooks for

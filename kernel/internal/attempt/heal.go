@@ -4,25 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // The agent of a heal is told what it would be told anyway, and what is wrong with the artifact that the last attempt
 // left.
 
-// healed are the faults for which the attempt is made, nil where it is made for another reason.
-func (a *attempt) healed() []event.Fault {
-	f := a.loop().Failure
-	if f == nil {
-		return nil
-	}
-	return f.Faults
-}
-
 // faults lists them for the agent, each as JSON; "" for none.
 func (a *attempt) faults() string {
-	faults := a.healed()
+	faults := a.loop().Faults
 	if len(faults) == 0 {
 		return ""
 	}
