@@ -3,6 +3,7 @@ package kernel
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
@@ -72,7 +73,11 @@ func describe(p *plan.Plan, st state.State) *Status {
 	}
 	at := st.At
 	if at == "" && len(p.Nodes) > 0 {
-		at = p.Nodes[len(p.Nodes)-1].Path
+		last := slices.IndexFunc(p.Nodes, func(n plan.Node) bool { return n.ID == p.ExitAfter() })
+		if last < 0 {
+			last = len(p.Nodes) - 1
+		}
+		at = p.Nodes[last].Path
 	}
 	if n := p.Find(at); n != nil {
 		s.Stage, s.Type, s.Max = n.ID, n.Ref, n.Termination.Max()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -75,6 +77,9 @@ type pipelinesCopyVerb struct {
 	As   string `arg:"" optional:"" name:"name" help:"The name of the copy. Default: that of the pipeline, which the copy then goes before."`
 }
 
+// nameLine is the line of a pipeline's file that names it, which a copy under another name does not keep.
+var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*[^\s>|&*].*$`)
+
 // Help is shown below the usage.
 func (*pipelinesCopyVerb) Help() string {
 	return `Examples:
@@ -93,6 +98,9 @@ func (v *pipelinesCopyVerb) run(ctx context.Context, a *app) error {
 			return usageError(fmt.Sprintf("'%s' is no name for a pipeline", name), "a name has no slash and begins with no dot")
 		}
 		file := filepath.Join(".claude", "pipelines", name+".yaml")
+		if v.As != "" {
+			text = nameLine.ReplaceAllLiteral(text, []byte("name: "+strconv.Quote(name)))
+		}
 		if err := writeNew(filepath.Join(e.WorkDir(), file), text); err != nil {
 			if errors.Is(err, fs.ErrExist) {
 				return usageError(file+" is there already", "nothing is overwritten: give the copy another name, `%s pipelines copy %s NAME`", program, v.Name)

@@ -177,6 +177,10 @@ func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
 		if done.Before != "" {
 			fmt.Fprintf(a.stdout, "It goes before %s.\n", done.Before)
 		}
+		if hidden := a.ambiguous(v.Name); hidden != nil {
+			fmt.Fprintf(a.stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
+				"and `%[1]s %[2]s --verb …` is the verb.\n", program, v.Name)
+		}
 		fmt.Fprintf(a.stdout, "Next: say in prompt.md what is to be done and in schema.yaml what is to be handed over, then\n"+
 			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<what is wanted>\"\n"+
 			"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", program, v.Name)

@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		{"no file with it", `{"type": "content", "path": "z", "contains": "x"}`, Facts{Reason: "there is no file z", Counts: map[string]int{"files": 0}}},
 
 		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: code(0), Output: "build"}},
-		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3", ExitCode: code(3), Output: "red"}},
+		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3: red", ExitCode: code(3), Output: "red"}},
 		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: code(-1)}},
 		{"as DIALECT says it", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: map[string]int{"files": 1}}},
 		{"content as DIALECT says it", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: map[string]int{"files": 1}}},
@@ -93,7 +93,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"files where the command wants them", `{"type": "command", "command": "wc -l \"$@\" | tail -1; exit 3", "files": ["a.txt", "b.txt"]}`,
-			Facts{Reason: "the command of the check exited with code 3", ExitCode: code(3), Output: "3 total"},
+			Facts{Reason: "the command of the check exited with code 3: 3 total", ExitCode: code(3), Output: "3 total"},
 		},
 		{
 			"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`,
@@ -133,7 +133,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"warnings on stderr, and a failure", `{"type": "command", "command": "echo warning: x >&2; exit 1", "expect": {"max_warnings": 1}}`,
-			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Counts: map[string]int{"warnings": 1}, Output: "warning: x"},
+			Facts{Reason: "the command of the check exited with code 1: warning: x", ExitCode: code(1), Counts: map[string]int{"warnings": 1}, Output: "warning: x"},
 		},
 
 		{

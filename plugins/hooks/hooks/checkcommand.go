@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"strings"
 	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -46,6 +47,9 @@ func (c *Check) command(ctx context.Context, config CheckConfig, req sdk.HookReq
 	}
 	if !end.Clean() {
 		facts.Reason = end.Failure().Message
+		if last := facts.Output[strings.LastIndexByte(facts.Output, '\n')+1:]; last != "" {
+			facts.Reason += ": " + last // what people are told; agents get all of the output
+		}
 	}
 	return facts, nil
 }
