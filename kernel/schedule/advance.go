@@ -188,7 +188,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // to be left alone for longer than anybody would wait. An attempt that was stopped on request, or that fell
 // with another call's process, uses up no try. None is made again while a call that must not be made twice
 // is open: a person is asked first, as they are about one that ended for want of their answer. A bad artifact is asked
-// for again at once, beside the tries; after that it is for the stage to be tried again.
+// for again at once, beside the tries; after that, and where steps make it, it is for the stage to be tried again.
 func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
@@ -213,7 +213,7 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 		spared := d.Collateral && l.Spared < maxSpared
 		again := stopped || spared || d.Retryable && l.Attempt-l.Heals < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
-		case len(d.Faults) > 0 && l.Heals < n.Artifact.Heals():
+		case len(d.Faults) > 0 && n.Steps == nil && l.Heals < n.Artifact.Heals():
 			l.Phase, l.Failure, l.Heals = state.PhaseReady, &d, l.Heals+1
 		case len(d.Faults) > 0:
 			settleFailed(l, &d)

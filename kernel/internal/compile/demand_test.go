@@ -19,6 +19,10 @@ func TestRequiresFaults(t *testing.T) {
 		stages map[string]string
 		want   []string
 	}{
+		"edges for skip": {file("nodes:", planNode, "- {id: b, prompt: x, skip_when: done, transitions: {skip: plan}}", "- {id: c, prompt: x, skip_when: done, transitions: {skip: pause}}", "- {id: d, prompt: x, skip_when: done, transitions: {skip: done}}"), nil, []string{
+			`p.yaml:4:59: error[AP-YAML-107]: node "b" has skip_when, and its edge for skip leads to "plan" (lead it forward, or remove it: skip leads to the next node)`,
+			`p.yaml:5:59: error[AP-YAML-107]: node "c" has skip_when, and its edge for skip leads to "pause" (lead it forward, or remove it: skip leads to the next node)`,
+		}},
 		"words": {file("nodes:", planNode, "- {id: b, prompt: x, requires: {plan: goal, '*': [[a], a..b, goal, goal], plam: [goal], $inptu: [x]}}", "- {id: c, prompt: x, requires: plan, skip_when: [x]}"), nil, []string{
 			`p.yaml:4:39: error[AP-YAML-101]: plan must be a list, not text`,
 			`p.yaml:4:51: error[AP-YAML-101]: a field in * must be text, not a list`,

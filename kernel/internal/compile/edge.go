@@ -137,3 +137,11 @@ func (e edge) checkLimit(most plan.Cycles) {
 	}
 	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
 }
+
+// checkSkipEdge reports the edge for skip of a node with skip_when that does not lead forward: it would be skipped for
+// the same reason again.
+func (e edge) checkSkipEdge(r plan.Route, id string) {
+	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+		e.toAt.errorf(diagnostic.CodeConflict, "lead it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+	}
+}

@@ -47,6 +47,9 @@ func (f *flow) check(p *plan.Plan) {
 		most := p.CyclesOf(n)
 		for _, e := range f.edges[i] {
 			e.checkLimit(most)
+			if n.SkipWhen != "" && e.outcome == plan.OutcomeSkip {
+				e.checkSkipEdge(p.RouteOf(n, e.outcome), n.ID)
+			}
 		}
 	}
 	if outermost && !slices.Contains(f.nodes, nil) {

@@ -50,25 +50,36 @@ func (c *Check) tests(ctx context.Context, config CheckConfig, req sdk.HookReque
 			return Facts{}, err
 		}
 	}
-	if !found.known() && config.Expect.Word == expectNonePass && begun(read) {
-		return Facts{ExitCode: &end.ExitCode, Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: printed.String(), Reason: "no test ran, one has to fail"}, nil
-	}
-	if !found.known() && config.Expect.Word == expectExitZero {
-		facts := Facts{ExitCode: &end.ExitCode, Output: printed.String()}
-		if !end.Clean() {
-			facts.Reason = end.Failure().Message
+	if !found.known() {
+		if facts, settled, err := config.withoutTests(end, printed.String(), begun(read), goText); settled {
+			return facts, err
 		}
-		return facts, nil
-	}
-	if !found.known() && (end.Clean() || config.Expect.Word == expectNonePass) {
-		return Facts{}, unmeasured("no test was found in what the command printed").WithDetail(printed.String()).
-			WithHint("%s", config.missing(goText))
 	}
 	return Facts{
 		ExitCode: &end.ExitCode,
 		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
 		Failed:   found.failures.of(found.failed), PassedTests: found.passes.of(found.passed), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
 	}, nil
+}
+
+// withoutTests is what is measured where the command's report has no tests: by its exit code alone, where that is all that is
+// expected; nothing, where some should be there. It is not settled where the command failed and tests were to pass.
+func (c CheckConfig) withoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, settled bool, err error) {
+	facts = Facts{ExitCode: &end.ExitCode, Output: printed}
+	switch {
+	case c.Expect.Word == expectNonePass && began:
+		facts.Counts, facts.Reason = map[string]int{"passed": 0, "failed": 0, "skipped": 0}, "no test ran, one has to fail"
+		return facts, true, nil
+	case c.Expect.Word == expectExitZero:
+		if !end.Clean() {
+			facts.Reason = end.Failure().Message
+		}
+		return facts, true, nil
+	case end.Clean() || c.Expect.Word == expectNonePass:
+		return Facts{}, true, unmeasured("no test was found in what the command printed").WithDetail(printed).WithHint("%s", c.missing(goText))
+	default:
+		return Facts{}, false, nil
+	}
 }
 
 // missing says what to do where no test was found.
