@@ -141,7 +141,7 @@ func notAsked(session, question string) error {
 func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(to, "%-11s %s\n", name+":", screen.Clean(text))
+			fmt.Fprintf(to, "%-10s %s\n", name+":", screen.Clean(text))
 		}
 	}
 	row("Question", q.ID)
