@@ -166,6 +166,10 @@ func (c *collection) event(ev event.Event) {
 				c.add(at, plan.RequiresStart, *d.Input)
 			}
 		}
+	case event.ArtifactWritten:
+		if d, err := event.Decode[event.ArtifactWrittenData](ev); err == nil && d.Name == event.Artifact {
+			c.made(at, &d.Ref)
+		}
 	case event.NodeComplete:
 		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
 			if ref, made := d.Artifacts[event.Artifact]; made {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -78,4 +79,44 @@ func summary(list []kernel.ArtifactInfo) []string {
 		lines = append(lines, fmt.Sprintf("%s %s %s %s v%d %v %v", a.Node, a.Path, a.Type, a.Version, a.Visit, a.Newest, a.Valid))
 	}
 	return lines
+}
+
+// Every artifact of a node that wraps a pipeline is listed, not only that of its newest visit.
+func TestArtifactsOfWraps(t *testing.T) {
+	visits := 0
+	a := agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		if req.Node == "judge" {
+			visits++
+		}
+		return os.WriteFile(req.Paths.Artifact, fmt.Appendf(nil, "word: %s\n", []string{"bad", "bad", "good"}[visits]), 0o644)
+	}}
+	dir := project(t, `name: two
+defaults: {provider: agent}
+nodes:
+  - {id: whole, wraps: {pipeline: part}}
+  - id: judge
+    prompt: judge
+    artifact: {verdict: {field: word, map: {good: success, bad: fail}}}
+    transitions: {success: done, fail: {to: whole, limit: 2}}
+`)
+	if err := os.WriteFile(filepath.Join(dir, ".claude", "pipelines", "part.yaml"), []byte("name: part\ndefaults: {provider: agent}\nnodes: [{id: made, prompt: make, artifact: {type: word}}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	e := engine(t, dir, a)
+	if r, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
+		t.Fatal(r, err)
+	}
+	list, err := e.Artifacts("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wrapped []string
+	for _, line := range summary(list) {
+		if strings.HasPrefix(line, "whole ") {
+			wrapped = append(wrapped, line)
+		}
+	}
+	if diff := cmp.Diff([]string{"whole 0 generic 1.0 v1 false true", "whole 0 generic 1.0 v2 true true"}, wrapped); diff != "" {
+		t.Error(diff)
+	}
 }

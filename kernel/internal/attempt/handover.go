@@ -16,6 +16,9 @@ type handover struct {
 	calls []handedOver
 }
 
+// maxHandedOver is how many calls whose end is not known are remembered: an agent may make many and tell the end of none.
+const maxHandedOver = 8
+
 type handedOver struct {
 	id   string
 	args json.RawMessage
@@ -29,6 +32,7 @@ func (h *handover) made(c sdk.ToolCall) {
 	}
 	h.refused(c.CallID)
 	h.calls = append(h.calls, handedOver{c.CallID, slices.Clone(c.Args)})
+	h.calls = h.calls[max(0, len(h.calls)-maxHandedOver):]
 }
 
 // ended takes the end of a call up: one that succeeded makes those before it needless, one that did not is forgotten.

@@ -19,6 +19,8 @@ func TestHandover(t *testing.T) {
 		{"all of them fail", "s", "a! b! a- b-", ""},
 		{"no end is known", "s", "a! a+ b!", "b"},
 		{"asked for again after a crash", "s", "a! b! a!", "a"},
+		{"as many as are remembered", "s", "a! b! c! d! e! f! g! h! h- g- f- e- d- c- b-", "a"},
+		{"one more", "s", "a! b! c! d! e! f! g! h! i! i- h- g- f- e- d- c- b-", ""},
 		{"none", "s", "x+ x-", ""},
 		{"another tool", "other", "a! a+", ""},
 		{"no tool", "", "a! a+", ""},

@@ -49,7 +49,11 @@ func ParseSkip(text string) (*Skip, error) {
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
 	result, err := expr.Run(s.program, fields)
 	if err != nil {
-		return false, fmt.Errorf("condition %q: %s", s.text, reasonOf(err))
+		reason := reasonOf(err)
+		if strings.HasPrefix(reason, "reflect: ") { // of all, any, none
+			reason = "what it asks for the items of is no list, or is not there"
+		}
+		return false, fmt.Errorf("condition %q: %s", s.text, reason)
 	}
 	holds, ok := result.(bool)
 	if !ok {

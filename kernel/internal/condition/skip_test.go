@@ -71,7 +71,7 @@ func TestSkipEval(t *testing.T) {
 // What only the values show is an error, and never a panic or a guess.
 func TestSkipEvalFault(t *testing.T) {
 	for text, want := range map[string]string{
-		`none(missing, .x == 1)`: "", `none(priority, .x == 1)`: "", `all(keywords, .x == 1)`: "", `len(count) == 1`: "", `len(missing) == 1`: "",
+		`none(missing, .x == 1)`: "is no list, or is not there", `none(priority, .x == 1)`: "", `all(keywords, .x == 1)`: "", `len(count) == 1`: "", `len(missing) == 1`: "",
 		`priority < 3`: "", `priority && ready`: "", `scope.areas[1] == 1`: "", `scope.files.x == 1`: "", `"x" in priority`: "", `count matches "x"`: "",
 		`1 % missing == 0`: "", `count % 0 == 1`: "", `priority`: `came to low, not to true or false`, `missing`: "came to <nil>", `all(keywords, #)`: "",
 	} {
