@@ -170,6 +170,7 @@ func TestFill(t *testing.T) {
 		"tests": {Type: "tests", ExitCode: &one, Counts: map[string]int{"passed": 1, "failed": 2}, Failed: []string{"A", "B"}, Reason: "2 failed"},
 		"lint":  {Type: "command", Passed: true, ExitCode: new(int)},
 		"a.b":   {Type: "file", Passed: false},
+		"none":  {LeftOut: true},
 	}
 	for _, tt := range []struct {
 		field, source string
@@ -181,6 +182,13 @@ func TestFill(t *testing.T) {
 		{"x", "checks.tests.passed", []any{}, ""},
 		{"x", "checks.tests.reason", "2 failed", ""},
 		{"x", "checks.tests.exit_code", 1, ""},
+		{"x", "checks.tests.total", 3, ""},
+		{"x", "checks.tests.ok", false, ""},
+		{"x", "checks.lint.ok", true, ""},
+		{"x", "checks.lint.output", "", ""},
+		{"x", "checks.lint.total", "claimed", "which was not measured"},
+		{"x", "checks.none.ok", nil, ""},
+		{"x", "checks.none.counts", nil, ""},
 		{"x", "checks.lint.passed", true, ""},
 		{"x", "checks.lint.failed", false, ""},
 		{"x", "checks.lint.reason", "", ""},
