@@ -160,7 +160,7 @@ func barred(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, end ending
 }
 
 // maxWhy is how much of a reason a question to a person repeats, in bytes.
-const maxWhy = 500
+const maxWhy = 1000
 
 // codeEscalated is the code of a run that needs a person because its own means are used up.
 const codeEscalated = "ACODE-ORCH-004"

@@ -156,7 +156,7 @@ func (k *settling) outcome() (plan.Outcome, string, error) {
 	said := claims.Claimed(k.made.Ask)
 	why := cmp.Or(claims.Why(), k.reading.Reason, k.reading.Result.Summary)
 	if said == plan.OutcomeEscalate {
-		return said, why, nil
+		return said, cmp.Or(claims.Asking(), why), nil
 	}
 	if o, message := measured(k.loop.Measured); o != "" {
 		return o, message, nil

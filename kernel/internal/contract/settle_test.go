@@ -205,7 +205,7 @@ func TestOutcomes(t *testing.T) {
 		{name: "in the result", facts: good, result: `{"summary":"s","artifact":{"status":"pass"}}`, outcome: "success", counts: `{"failed":0,"passed":3}`},
 		{name: "in the reply", facts: good, result: `{"summary":"s"}`, output: "Here:\n```yaml\nstatus: pass\n```\n", outcome: "success", counts: `{"failed":0,"passed":3}`},
 		{
-			name: "a person is wanted, without an artifact", facts: bad, outcome: "escalate", message: "which one?",
+			name: "a person is wanted, without an artifact", facts: bad, outcome: "escalate", message: "which one? (it asks: a or b?)",
 			result:   `{"summary":"s","outcome":"success","escalation":{"type":"unclear","message":"which one?","questions":["a or b?"],"options":["a","b"]}}`,
 			feedback: "which one?\n\nA person is needed: unclear\n\nQuestions:\n- a or b?\n\nOptions:\n- a\n- b\n\nCheck tests did not pass: 2 of 3 tests failed\nFailed:\n- A\n- B\nThe end of its output:\nboom\n",
 		},

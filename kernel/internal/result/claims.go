@@ -84,6 +84,19 @@ func (c Claims) Why() string {
 	return c.Message
 }
 
+// Asking is why a person is needed, and what they are asked; "" for nothing.
+func (c Claims) Asking() string {
+	why := c.Why()
+	if c.Escalation == nil || len(c.Escalation.Questions) == 0 {
+		return why
+	}
+	asks := "it asks: " + strings.Join(c.Escalation.Questions, " ")
+	if why == "" {
+		return asks
+	}
+	return why + " (" + asks + ")"
+}
+
 // claims reads them from the file, which m was read from.
 func claims(raw []byte, m map[string]any) (Claims, error) {
 	var c Claims

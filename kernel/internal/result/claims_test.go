@@ -99,3 +99,21 @@ func TestMessageForASummary(t *testing.T) {
 		t.Errorf("a number: %v", err)
 	}
 }
+
+// U127: a person reads what is asked, not only that something is.
+func TestAsking(t *testing.T) {
+	for _, tt := range []struct {
+		claims Claims
+		want   string
+	}{
+		{Claims{}, ""},
+		{Claims{Message: "stuck"}, "stuck"},
+		{Claims{Escalation: &Escalation{Message: "which one?"}}, "which one?"},
+		{Claims{Escalation: &Escalation{Message: "it is not clear.", Questions: []string{"Google?", "GitHub?"}}}, "it is not clear. (it asks: Google? GitHub?)"},
+		{Claims{Escalation: &Escalation{Questions: []string{"Google?"}}}, "it asks: Google?"},
+	} {
+		if got := tt.claims.Asking(); got != tt.want {
+			t.Errorf("%+v: %q, want %q", tt.claims, got, tt.want)
+		}
+	}
+}
