@@ -45,8 +45,12 @@ func ParseSkip(text string) (*Skip, error) {
 }
 
 // Eval says whether the condition holds for an artifact. One that compares what cannot be compared, or asks for the items
-// of what is no list, is an error; a field that is not there is nil. fields is not changed.
+// of what is no list, is an error, as is an artifact of more than [MaxValues] values; a field that is not there is nil.
+// fields is not changed.
 func (s *Skip) Eval(fields map[string]any) (bool, error) {
+	if values(fields, MaxValues) < 0 {
+		return false, fmt.Errorf("condition %q: the artifact has more than %d values, of which none is looked at", s.text, MaxValues)
+	}
 	result, err := expr.Run(s.program, fields)
 	if err != nil {
 		reason := reasonOf(err)
@@ -60,6 +64,30 @@ func (s *Skip) Eval(fields map[string]any) (bool, error) {
 		return false, fmt.Errorf("condition %q came to %.100v, not to true or false", s.text, result)
 	}
 	return holds, nil
+}
+
+// MaxValues bounds what a condition is held against: comparing all items of a list with all of another takes long, and
+// cannot be stopped.
+const MaxValues = 20_000
+
+// values is how many of the room are left by a value and those in it, negative where they are more.
+func values(v any, room int) int {
+	room--
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if room = values(inner, room); room < 0 {
+				return room
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if room = values(inner, room); room < 0 {
+				return room
+			}
+		}
+	}
+	return room
 }
 
 // String is the condition's text.
@@ -141,6 +169,9 @@ func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
 	case n.Name != "len" && inside == maxNested:
 		c.errorf(n, "", "all, any and none stand at most %d deep in each other", maxNested)
 		return
+	case n.Name != "len" && inside > 0 && !ofItem(n.Arguments[0]):
+		c.errorf(n.Arguments[0], "begin it with a dot, or #", "within all, any and none, only lists of the item itself can be looked through")
+		return
 	}
 	for _, argument := range n.Arguments {
 		if of, is := argument.(*ast.PredicateNode); is {
@@ -151,6 +182,21 @@ func (c *skipChecker) builtin(n *ast.BuiltinNode, inside int) {
 			continue
 		}
 		c.check(argument, inside)
+	}
+}
+
+// ofItem reports whether a node is the item that a condition is held against, or lies within it. Looking through other lists
+// for each item would take their length times that of the outer one.
+func ofItem(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.PointerNode:
+		return true
+	case *ast.MemberNode:
+		return ofItem(n.Node)
+	case *ast.ChainNode:
+		return ofItem(n.Node)
+	default:
+		return false
 	}
 }
 

@@ -106,6 +106,8 @@ func TestSkipFaults(t *testing.T) {
 		"any(keywords, #index == 1)":            "1:15: #index is not part of the language of conditions (# is the item, .name its field)",
 		"any(keywords, 1)":                      "1:15: any needs a condition for its second part (compare it with something)",
 		"any(a, any(.b, any(.c, any(.d, .e))))": "1:24: all, any and none stand at most 3 deep in each other",
+		"any(a, any(b, # == 1))":                "1:12: within all, any and none, only lists of the item itself can be looked through (begin it with a dot, or #)",
+		"any(a, none(.b, any(c.d, # == 1)))":    "1:23: within all, any and none, only lists of the item itself can be looked through (begin it with a dot, or #)",
 		"scope[priority] == 1":                  "1:7: what stands in brackets is no constant (write the field's name, or the item's number)",
 		"keywords[1:] == 's'":                   "1:9: this is not part of the language of conditions" + language,
 		"ready ? true : false":                  "1:1: this is not part of the language of conditions" + language,
@@ -163,4 +165,25 @@ func FuzzParseSkip(f *testing.F) {
 			t.Fatalf("%q over %s: %v, %v and then %v, %v", text, artifact, first, err, again, errAgain)
 		}
 	})
+}
+
+// What takes long is not begun: nothing could stop it.
+func TestSkipOfMuch(t *testing.T) {
+	c, err := condition.ParseSkip("any(l, # in l)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(n int) map[string]any {
+		l := make([]any, n)
+		for i := range l {
+			l[i] = map[string]any{"n": i}
+		}
+		return map[string]any{"l": l}
+	}
+	if _, err := c.Eval(list(condition.MaxValues / 2)); err == nil || !strings.Contains(err.Error(), "more than 20000 values") {
+		t.Errorf("%v", err)
+	}
+	if holds, err := c.Eval(list(100)); err != nil || !holds {
+		t.Errorf("%t, %v", holds, err)
+	}
 }
