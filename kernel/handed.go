@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // handed is what a run is handed by whoever starts it, for nodes that make artifacts or look at them.
@@ -59,6 +60,33 @@ func (e *Engine) handed(p *plan.Plan, fields map[string]string) (handed, error) 
 		}
 	}
 	return h, nil
+}
+
+// suffices refuses a start whose first node would lack what it requires of what is handed: the run could never go on.
+func (h handed) suffices(p *plan.Plan) error {
+	n := p.Find(p.First())
+	if n == nil || p.Skipped(n) || h.fields == nil {
+		return nil
+	}
+	begins := artifact.Effective{From: plan.RequiresStart, Data: maps.Clone(h.fields)}
+	begins.Data[fieldRequestID] = ""
+	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
+		begins.Data[fieldRequest] = o.Context
+	}
+	for i := range p.Nodes {
+		given, is := h.given[p.Nodes[i].Path]
+		before := i < p.Index(n.Path) && begins.From != n.Inputs.From()
+		if is && (before || p.Nodes[i].ID == n.Inputs.From()) {
+			begins.From = p.Nodes[i].ID
+			maps.Copy(begins.Data, given)
+		}
+	}
+	missing, _ := begins.Lacks(begins.Demanded(n.Requires, true))
+	if len(missing) == 0 {
+		return nil
+	}
+	f := failure.From(begins.Unfit(n.ID, missing))
+	return refused(ErrOptions, "%s", f.Message).WithHint("%s", f.Hint)
 }
 
 // handFile reads one file: for the node of that name, else for the field.

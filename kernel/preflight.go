@@ -26,7 +26,7 @@ type Prospect struct {
 // that do not compile, providers that are missing or misconfigured, a session that runs or exists. It
 // writes nothing. What changes afterwards, Run finds out itself.
 func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*Prospect, error) {
-	src, err := e.source(ctx, o)
+	src, err := e.starting(ctx, o)
 	if err != nil {
 		return nil, err
 	}

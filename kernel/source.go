@@ -54,6 +54,15 @@ func (e *Engine) source(ctx context.Context, o RunOptions) (*source, error) {
 	return src, nil
 }
 
+// starting is the source of a run that is to begin with it.
+func (e *Engine) starting(ctx context.Context, o RunOptions) (*source, error) {
+	src, err := e.source(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return src, src.handed.suffices(src.plan)
+}
+
 // compile makes the plan; the user's models are the defaults of their providers. Starting says that a run begins with it.
 func (e *Engine) compile(ctx context.Context, o RunOptions, configs userConfigs, starting bool) (*source, error) {
 	if o.Plan != nil {

@@ -23,7 +23,7 @@ import (
 // from beginning, and for a journal that cannot be written any more. Cancelling ctx stops at once and
 // leaves the session paused and resumable; [Engine.Stop] lets the iteration finish.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
-	src, err := e.source(ctx, o)
+	src, err := e.starting(ctx, o)
 	if err != nil {
 		return nil, err
 	}
