@@ -69,11 +69,11 @@ func (c *compiler) supervision(m mapping, list []authored, asks []approval) []pl
 	return hooks
 }
 
-// question is the hook that asks a person about a node.
+// question is the hook that asks a person about a node that has ended well: what becomes of another, its edges say.
 func question(id string, at place) plan.Hook {
 	return plan.Hook{
 		Point: plan.PointStageEnd, Stage: id, Action: plan.ActionConfirm, Message: fmt.Sprintf("Stage %s is done. Go on?", id),
-		AcceptFeedback: true, Supervise: true, At: at.String(),
+		Condition: `status == "success"`, AcceptFeedback: true, Supervise: true, At: at.String(),
 	}
 }
 
