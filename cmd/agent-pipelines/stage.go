@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
@@ -17,20 +18,28 @@ func (v *stageVerb) run(ctx context.Context, a *app) error {
 	err := v.loopVerb.run(ctx, a)
 	var missing *kernel.NotFoundError
 	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
-		return a.unknownWord(missing)
+		return a.unknownWord(ctx, missing)
 	}
 	return err
 }
 
 // unknownWord explains a first word that is neither a verb nor a stage.
-func (a *app) unknownWord(missing *kernel.NotFoundError) error {
-	return &unknownWord{NotFoundError: missing, verb: nearest.Name(missing.Name, commandNames(a.parser.Model.Node))}
+func (a *app) unknownWord(ctx context.Context, missing *kernel.NotFoundError) error {
+	word := &unknownWord{NotFoundError: missing, verb: nearest.Name(missing.Name, commandNames(a.parser.Model.Node))}
+	_ = a.use(ctx, func(e *kernel.Engine) error { // where they cannot be listed, there is one hint less
+		pipelines, err := e.Pipelines(ctx)
+		if slices.ContainsFunc(pipelines, func(p kernel.PipelineInfo) bool { return p.Name == missing.Name }) {
+			word.verb = "start " + missing.Name
+		}
+		return err
+	})
+	return word
 }
 
 // unknownWord is a first word that names nothing.
 type unknownWord struct {
 	*kernel.NotFoundError
-	verb string // the nearest one, "" for none
+	verb string // the nearest one, or start with the pipeline of that name; "" for none
 }
 
 func (e *unknownWord) Error() string {
