@@ -104,6 +104,11 @@ func TestReattachIsCancelled(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
+	for stopped := syscall.WaitStatus(0); !stopped.Stopped(); { // the signal may take its time
+		if _, err := syscall.Wait4(cmd.Process.Pid, &stopped, syscall.WUNTRACED, nil); err != nil && !errors.Is(err, syscall.EINTR) {
+			t.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithCancel(b.ctx())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	if _, err := b.execute(ctx, p, "hello"); !errors.Is(err, context.Canceled) {
