@@ -1,6 +1,7 @@
 package artifact
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -22,13 +23,18 @@ func Given(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault
 		return nil, []schema.Fault{{Path: "$", Code: schema.CodeType, Message: "must be an object, not " + word(v)}}, nil
 	}
 	meta, _ := data[metaKey].(map[string]any)
-	version := meta["version"]
+	version := meta["version"] // what an agent writes there is left out, but a file may be another run's
 	data = stripped(data)
 	if contract == nil {
 		return data, nil, nil
 	}
 	if version != nil {
 		faults = versionFaults(version, contract)
+	}
+	if of, says := meta["artifact_type"].(string); says && contract.Type != "" && of != contract.Type {
+		faults = append(faults, schema.Fault{
+			Path: "$." + metaKey + ".artifact_type", Code: schema.CodeEnum, Message: fmt.Sprintf("must be %s, not %.80q: it is another artifact", contract.Type, of),
+		})
 	}
 	if len(faults) > 0 {
 		return data, faults, nil
