@@ -327,7 +327,7 @@ func TestList(t *testing.T) {
 func TestSearch(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Protected = []string{"Vault/**"} })
 	for name, text := range map[string]string{
-		"a.go": "package a\nfunc Find() {}\n", "sub/b.go": "// func Find\r\n", "sub/c.txt": "func Find", ".git/x": "func Find", "node_modules/x.js": "func Find", "bin": "\x00func Find", ".env": "func Find", "sub/.env.local": "func Find", "x.pem": "func Find",
+		"a.go": "package a\nfunc Find() {}\n", "sub/b.go": "// func Find\r\n", "sub/c.txt": "func Find", ".git/x": "func Find", ".claude/pipeline-runs/s/output.md": "func Find", "node_modules/x.js": "func Find", "bin": "\x00func Find", ".env": "func Find", "sub/.env.local": "func Find", "x.pem": "func Find",
 		"secrets/x": "func Find", "vault/x": "func Find", ".config/gh/hosts.yml": "func Find", "home/.Docker/config.json": "func Find", ".cargo/credentials.toml": "func Find", ".gitconfig": "func Find", "long": strings.Repeat("y", 1000) + "func Find",
 	} {
 		b.put(name, text)

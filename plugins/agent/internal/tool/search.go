@@ -78,6 +78,9 @@ type search struct {
 	total   int
 }
 
+// unsearched are directories that hold no sources: of what others wrote, and of what earlier agents were told and made.
+var unsearched = []string{".git", "node_modules", "pipeline-runs"}
+
 func (w *search) run(ctx context.Context) (outcome, error) {
 	w.result.Matches = []match{}
 	err := fs.WalkDir(w.root.FS(), w.top, func(p string, d fs.DirEntry, err error) error {
@@ -88,7 +91,7 @@ func (w *search) run(ctx context.Context) (outcome, error) {
 			return err
 		case err != nil:
 			return nil //nolint:nilerr // what cannot be read is not searched
-		case d.IsDir() && p != w.top && (slices.Contains([]string{".git", "node_modules"}, d.Name()) || w.set.guarded(p)):
+		case d.IsDir() && p != w.top && (slices.Contains(unsearched, d.Name()) || w.set.guarded(p)):
 			return fs.SkipDir
 		case !d.Type().IsRegular() || p != w.top && !w.wants(p):
 			return nil
