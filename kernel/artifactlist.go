@@ -7,7 +7,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/artifact"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -52,19 +51,11 @@ type ArtifactContent struct {
 // each node's from its first visit to its newest. It takes no lock and changes nothing; of a running session it is what
 // is done so far. It fails as [Engine.History] does.
 func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
-	dir, err := e.open(session)
+	dir, log, k, err := e.look(session)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	k, err := e.known(dir, log)
-	if err != nil {
-		return nil, err
-	}
 	if len(log.Events) == 0 && k.damage == "" {
 		return nil, neverBegan(session)
 	}
@@ -117,10 +108,7 @@ func (a *ArtifactInfo) look(dir *rundir.Dir, p *plan.Plan) {
 		a.Problem = err.Error()
 		return
 	}
-	for _, f := range faults[:min(len(faults), event.MaxFaults)] {
-		a.Faults = append(a.Faults, event.Fault{Path: f.Path, Code: string(f.Code), Message: f.Message})
-	}
-	a.Valid = len(faults) == 0
+	a.Faults, a.Valid = artifact.Told(faults), len(faults) == 0
 }
 
 // artifactsOf finds what events and state name, in the order of [Engine.Artifacts].

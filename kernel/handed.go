@@ -19,6 +19,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -68,18 +69,18 @@ func (h handed) suffices(p *plan.Plan) error {
 	if n == nil || p.Skipped(n) || h.fields == nil {
 		return nil
 	}
-	begins := artifact.Effective{From: plan.RequiresStart, Data: maps.Clone(h.fields)}
+	began := state.State{Input: &event.Ref{}, Given: map[string]event.Ref{}}
+	for path := range h.given {
+		began.Given[path] = event.Ref{}
+	}
+	in, _ := artifact.InputOf(p, began, n, event.Place{Node: n.Path})
+	begins := artifact.Effective{From: in.From, Data: maps.Clone(h.fields)}
 	begins.Data[fieldRequestID] = ""
 	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
 		begins.Data[fieldRequest] = o.Context
 	}
-	for i := range p.Nodes {
-		given, is := h.given[p.Nodes[i].Path]
-		before := i < p.Index(n.Path) && begins.From != n.Inputs.From()
-		if is && (before || p.Nodes[i].ID == n.Inputs.From()) {
-			begins.From = p.Nodes[i].ID
-			maps.Copy(begins.Data, given)
-		}
+	if i := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == in.From }); i >= 0 {
+		maps.Copy(begins.Data, h.given[p.Nodes[i].Path])
 	}
 	missing, _ := begins.Lacks(begins.Demanded(n.Requires, true))
 	if len(missing) == 0 {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -74,19 +73,11 @@ func (e *Engine) Metrics(session string) (*Metrics, error) {
 }
 
 func (e *Engine) accountOf(session string) (known, *account.Account, error) {
-	dir, err := e.open(session)
+	dir, log, k, err := e.look(session)
 	if err != nil {
 		return known{}, nil, err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
-	if err != nil {
-		return known{}, nil, err
-	}
-	k, err := e.known(dir, log)
-	if err != nil {
-		return known{}, nil, err
-	}
 	if len(log.Events) == 0 && k.damage == "" {
 		return known{}, nil, neverBegan(session)
 	}

@@ -32,6 +32,23 @@ func (k *known) add(damage ...string) {
 	k.damage = strings.Join(damage, "; ")
 }
 
+// look opens a session and reads its files. The caller closes the directory.
+func (e *Engine) look(session string) (*rundir.Dir, journal.Log, known, error) {
+	dir, err := e.open(session)
+	if err != nil {
+		return nil, journal.Log{}, known{}, err
+	}
+	log, err := journal.Read(dir)
+	var k known
+	if err == nil {
+		k, err = e.known(dir, log)
+	}
+	if err != nil {
+		return nil, log, k, errors.Join(err, dir.Close())
+	}
+	return dir, log, k, nil
+}
+
 // known reads a session's files. Nothing is started and nothing written.
 func (e *Engine) known(dir *rundir.Dir, log journal.Log) (known, error) {
 	p, err := loadPlan(dir)

@@ -19,19 +19,11 @@ import (
 // Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
 func (e *Engine) Status(session string) (*Status, error) {
-	dir, err := e.open(session)
+	dir, log, k, err := e.look(session)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
-	if err != nil {
-		return nil, err
-	}
-	k, err := e.known(dir, log)
-	if err != nil {
-		return nil, err
-	}
 	s := describe(k.plan, k.state)
 	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
 	s.Damage, s.Plugins, s.Secrets = k.damage, processes(log.Events), secretsFound(log.Events)

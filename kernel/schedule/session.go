@@ -80,14 +80,11 @@ func sessionComplete(p *plan.Plan, s state.State) event.Event {
 
 // exited is the id of the node after which the pipeline was to end, if it did and nodes are left for that; "" otherwise.
 func exited(p *plan.Plan, s state.State) string {
-	id := p.ExitAfter()
-	for i := range p.Nodes[:max(0, len(p.Nodes)-1)] {
-		n := s.Nodes[p.Nodes[i].Path]
-		if ended := plan.Outcome(n.Outcome); p.Nodes[i].ID == id && (ended == plan.OutcomeSuccess || ended == plan.OutcomeSkip) {
-			return id
-		}
+	i := indexOf(p.Nodes, p.ExitAfter())
+	if i < 0 || i == len(p.Nodes)-1 || !endedWell(s.Nodes[p.Nodes[i].Path]) {
+		return ""
 	}
-	return ""
+	return p.Nodes[i].ID
 }
 
 // planMismatch pauses a run whose plan lacks the node that the journal is at.

@@ -3,7 +3,6 @@ package attempt
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
@@ -20,10 +19,7 @@ func (a *attempt) addWrapped(req *sdk.ExecuteRequest) error {
 		return nil
 	}
 	req.Run, req.Input, req.ArtifactSchema = a.node.Wraps.Run, json.RawMessage("{}"), nil
-	if dir := a.node.Wraps.Dir; dir != "" {
-		if !filepath.IsAbs(dir) {
-			dir = a.Project.Abs(dir)
-		}
+	if dir := a.Project.StageDir(a.node); dir != "" {
 		req.Environment[stageDirVariable] = dir
 	}
 	ref := a.state.Nodes[a.command.Place.Outer()].Input

@@ -46,9 +46,6 @@ func (in *inspection) inspect() error {
 			return err
 		}
 	}
-	if in.Node.Plan == nil && in.Node.Wraps == nil {
-		return nil
-	}
 	in.data.Input, err = in.handIn(in.given)
 	return err
 }
