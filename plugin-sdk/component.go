@@ -39,6 +39,12 @@ type Component struct {
 	Provider *ProviderTraits `json:"provider,omitempty"`
 }
 
+// CapabilityShared says that one process may serve several sessions of a kernel at the same time. Whatever a call starts ends
+// with the call, also where that is cancelled; what is remembered of a session's calls, another session's never see; and the
+// fall of the process, which all calls on it then have to make again, costs little. Without it each session has a
+// process of its own.
+const CapabilityShared = "shared"
+
 // Concurrency says whether the kernel may make calls on a component at the same time.
 type Concurrency string
 

@@ -18,8 +18,9 @@
 // The package knows no agent: what the events mean, and which words of an error message stand for
 // which failure, is in the plugins.
 //
-// On Linux descendants are found in /proc: by parent, group and session, and by [CallVariable] in
-// their environment. One that left its session, lost its parents and threw its environment away, all
-// three, is not found; only a PID namespace (sandbox mode strict) holds it. Elsewhere only the
-// process group is ended.
+// On Linux descendants are found in /proc: by parent, group and session, by [CallVariable] in their
+// environment, and by a resource limit that they inherit and nobody else has, whatever they do to
+// their environment. What takes that off on purpose, or replaces itself faster than /proc can be
+// read, is held only by a PID namespace (sandbox mode strict). Elsewhere only the process group is
+// ended.
 package cliagent

@@ -8,6 +8,8 @@ type family struct {
 	root int
 	// mark is the environment entry that every member inherits.
 	mark string
+	// seal is the same for those that clear their environment, 0 where there is none.
+	seal uint64
 	// known are the members seen so far: process id to start time, which together tell a process from a
 	// later one with the same id.
 	known map[int]uint64

@@ -123,6 +123,7 @@ func (p *process) spawn(c Command, files []*os.File) error {
 		return err
 	}
 	p.family.begin(p.cmd.Process.Pid)
+	p.family.putSeal()
 	return nil
 }
 

@@ -69,7 +69,7 @@ func (f *family) members() []proc {
 }
 
 // owns says whether p is a member: known, in the group or a session of a known member, the child of
-// one, or marked. An id counts only while no stranger has it as process id.
+// one, or marked by its environment or its seal. An id counts only while no stranger has it as process id.
 func (f *family) owns(p proc, table map[int]proc) bool {
 	if p.pid == os.Getpid() {
 		return false
@@ -80,7 +80,7 @@ func (f *family) owns(p proc, table map[int]proc) bool {
 	if leader, reused := table[f.root]; p.group == f.root && (!reused || leader.start == f.known[f.root]) {
 		return true
 	}
-	return f.has(p.parent, table) || f.has(p.session, table) || hasEnv(p.pid, f.mark)
+	return f.has(p.parent, table) || f.has(p.session, table) || f.hasSeal(p.pid) || hasEnv(p.pid, f.mark)
 }
 
 // has says whether an id is a member's, dead or alive, and not that of a stranger who has it now.

@@ -26,6 +26,7 @@ func alive(t *testing.T, line string) bool {
 
 // TestRunLeavesNothing has agents leave processes behind in every way they have been seen to.
 func TestRunLeavesNothing(t *testing.T) {
+	const bare = `setsid -f env -i sh -c 'echo $$; exec sleep 600'`
 	const scrubbed = `setsid env -i sh -c 'echo $$; sleep 600; sleep 600'`
 	tests := []struct {
 		name   string
@@ -38,6 +39,8 @@ func TestRunLeavesNothing(t *testing.T) {
 		{"session of its own with children", `CLIAGENT_TEST_FAKE=escape "$0" sh -c 'sleep 600 & echo $!; sleep 600'; sleep 0.1; echo up`, false},
 		{"hanging agent with a session of its own", `CLIAGENT_TEST_FAKE=escape "$0" sleep 600; echo up; sleep 600`, true},
 		{"session of a living parent, with another environment", `(` + scrubbed + `; true) & sleep 0.2; echo up; sleep 600`, true},
+		{"neither group, parents nor environment", "read prompt; " + bare + `; sleep 0.2; echo up`, false},
+		{"the same of a hanging agent", "read prompt; " + bare + `; sleep 0.2; echo up; sleep 600`, true},
 		{"killed agent whose tool has another environment", `trap '' TERM; ` + scrubbed + ` & sleep 0.2; echo up; while :; do sleep 0.05; done`, true},
 	}
 	for _, tt := range tests {
@@ -46,7 +49,7 @@ func TestRunLeavesNothing(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c := shell(tt.script)
-			c.Grace = 200 * time.Millisecond
+			c.Grace, c.Stdin = 200*time.Millisecond, "prompt\n"
 			c.Line = func(line []byte) bool {
 				if tt.hangs && string(line) == "up\n" {
 					cancel()

@@ -10,6 +10,8 @@ const (
 	sweepGrace = time.Second
 	// killWait is how long a killed process may take to disappear.
 	killWait = 5 * time.Second
+	// clearLooks is how often in a row nobody may be seen before nobody is left: what begins while one looks is not seen.
+	clearLooks = 3
 )
 
 // part lets those who talk with the agent take their leave, for half of the grace, and returns what is left of it.
@@ -67,9 +69,12 @@ func (p *process) sweep() int {
 // children made meanwhile are caught too. It returns how many are left.
 func (f *family) wait(limit time.Duration, sig syscall.Signal) int {
 	pause := 5 * time.Millisecond
-	for end := time.Now().Add(limit); ; {
+	for end, empty := time.Now().Add(limit), 0; ; {
 		left := f.signal(sig)
-		if left == 0 || !time.Now().Before(end) {
+		if empty++; left > 0 {
+			empty = 0
+		}
+		if empty == clearLooks || !time.Now().Before(end) {
 			return left
 		}
 		<-time.After(pause)

@@ -28,12 +28,13 @@ func PluginSets() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{wire.Protocol: {wire.PluginSet: &grpcPlugin{}}}
 }
 
-// DialOptions set the protocol's message limit of 64 MiB, for ClientConfig.GRPCDialOptions.
+// DialOptions set the protocol's message limit of 64 MiB, for ClientConfig.GRPCDialOptions, and windows of 1 MiB, which are
+// otherwise measured by a ping for what comes.
 func DialOptions() []grpc.DialOption {
-	return []grpc.DialOption{grpc.WithDefaultCallOptions(
-		grpc.MaxCallRecvMsgSize(wire.MaxMessage),
-		grpc.MaxCallSendMsgSize(wire.MaxMessage),
-	)}
+	return []grpc.DialOption{
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+		grpc.WithInitialWindowSize(wire.Window), grpc.WithInitialConnWindowSize(wire.Window),
+	}
 }
 
 // grpcPlugin hands the bare connection through go-plugin.

@@ -53,18 +53,18 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if err != nil {
 		return sdk.ExecuteResult{}, broken(p.what("execute"), err)
 	}
+	_ = stream.Send(start) // the first message never waits for the plugin; where it fails, the receiver learns why
 	a := &attempt{
 		what:     p.what("execute"),
 		exchange: x,
 		stream:   stream,
 		idle:     p.client.idle,
 		patience: cmp.Or(req.Grace, defaultGrace) + p.client.slack,
-		out:      make(chan *pb.ExecuteInput, 1),
+		out:      make(chan *pb.ExecuteInput),
 		events:   make(chan received),
 		faults:   make(chan error, 1),
 		done:     make(chan struct{}),
 		torn:     streamCtx.Done(),
 	}
-	a.out <- start
 	return a.run(ctx, tearDown)
 }

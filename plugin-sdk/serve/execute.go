@@ -17,9 +17,6 @@ import (
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
 )
 
-// linger is how long the stream stays open for the kernel to close its side after the result.
-const linger = time.Second
-
 // providerService answers for the providers.
 type providerService struct {
 	pb.UnimplementedProviderServer
@@ -44,19 +41,12 @@ func (s *providerService) Execute(stream pb.Provider_ExecuteServer) error {
 	defer done()
 	x := newExchange(stream, cancel)
 	stopBeating := x.beat(s.server.heartbeat)
-	ended := s.server.listen(x)
+	s.server.listen(x)
 
 	result := s.server.execute(ctx, start, x)
 
 	stopBeating()
-	if err := x.finish(result); err != nil {
-		return err
-	}
-	select {
-	case <-ended:
-	case <-time.After(linger):
-	}
-	return nil
+	return x.finish(result) // the stream ends with it: what the kernel still says is for nobody
 }
 
 // awaitStart reads the first message that is a start; others before it are ignored, as all unknown
@@ -73,16 +63,9 @@ func awaitStart(stream pb.Provider_ExecuteServer) (*pb.ExecuteStart, error) {
 	}
 }
 
-// listen takes what the kernel says until it has no more to say. The goroutine is waited for with the
-// calls of the server.
-func (s *server) listen(x *exchange) <-chan struct{} {
-	ended := make(chan struct{})
-	s.calls.running.Go(func() {
-		defer close(ended)
-		x.listen()
-	})
-	return ended
-}
+// listen takes what the kernel says until it has no more to say, or the stream has ended. The goroutine is waited for
+// with the calls of the server.
+func (s *server) listen(x *exchange) { s.calls.running.Go(x.listen) }
 
 // execute runs the provider and makes its end into a result.
 func (s *server) execute(ctx context.Context, start *pb.ExecuteStart, x *exchange) *pb.ExecuteResult {

@@ -144,7 +144,12 @@ func (s *server) config(further []grpc.ServerOption) *goplugin.ServeConfig {
 	}
 }
 
-// limits raise grpc's own limit of 4 MiB.
+// limits raise grpc's own limit of 4 MiB, and fix the windows, which are otherwise measured by a ping for what comes. One
+// goroutine is kept for calls that come one after the other: its stack has grown to what they take.
 func limits() []grpc.ServerOption {
-	return []grpc.ServerOption{grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage)}
+	return []grpc.ServerOption{
+		grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.InitialWindowSize(wire.Window), grpc.InitialConnWindowSize(wire.Window),
+		grpc.NumStreamWorkers(1),
+	}
 }

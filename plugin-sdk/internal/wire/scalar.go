@@ -11,6 +11,9 @@ import (
 // MaxMessage is the largest message either side sends or accepts, in bytes.
 const MaxMessage = 64 << 20
 
+// Window is how many bytes of one attempt, and of a connection, may be on the way to a side that does not read.
+const Window = 1 << 20
+
 // text makes s fit for a protobuf string, which must be UTF-8.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 

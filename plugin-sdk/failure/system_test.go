@@ -1,0 +1,41 @@
+package failure_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestOfSystem(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
+	for name, tt := range map[string]struct {
+		err  error
+		hint string // "" where it is none
+	}{
+		"nothing":                  {nil, ""},
+		"another error":            {errors.New("no space left on device"), ""},
+		"a missing file":           {os.ErrNotExist, ""},
+		"a full disk":              {full, "free some space"},
+		"in a failure":             {failure.New(failure.StateCorrupt, "keep it: %w", full), "free some space"},
+		"in a failure of failures": {fmt.Errorf("stage a: %w", failure.New(failure.ResultInvalid, "x: %w", errors.Join(errors.New("y"), full))), "free some space"},
+		"descriptors":              {os.NewSyscallError("pipe2", syscall.EMFILE), "ulimit -n"},
+		"descriptors of all":       {syscall.ENFILE, "files to open"},
+		"memory":                   {syscall.ENOMEM, "memory"},
+		"only for reading":         {syscall.EROFS, "can only be read"},
+		"a quota":                  {syscall.EDQUOT, "quota"},
+		"a bad disk":               {syscall.EIO, "system's log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hint, yes := failure.OfSystem(tt.err)
+			if yes != (tt.hint != "") || !strings.Contains(hint, tt.hint) {
+				t.Errorf("%q, %v", hint, yes)
+			}
+		})
+	}
+}
