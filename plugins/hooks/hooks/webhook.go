@@ -44,6 +44,7 @@ func (w *Webhook) Describe() sdk.Component {
 		Summary:      "sends what happened to a URL; the response becomes context",
 		ConfigSchema: webhookSchema,
 		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Network: true},
 	}
 }

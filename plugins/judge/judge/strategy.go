@@ -31,6 +31,7 @@ func (s *Strategy) Describe() sdk.Component {
 		Summary:      "stops when a judging model says so several times in a row",
 		ConfigSchema: schema,
 		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
 		Needs: &sdk.Needs{Read: []string{ // where the judge's prompt may lie
 			"${AGENT_PIPELINES_ROOT}", "${XDG_CONFIG_HOME}/agent-pipelines/prompts", "~/.config/agent-pipelines/prompts",
 		}},

@@ -42,6 +42,7 @@ func (a *Action) Describe() sdk.Component {
 		Summary:      "gives a configured answer",
 		ConfigSchema: schema("hook_action"),
 		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
 	}
 }

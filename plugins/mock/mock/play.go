@@ -59,7 +59,9 @@ func (p *play) interrupt(moment string) func(context.Context) error {
 	}
 }
 
-func (p *play) spawn(context.Context) error { return p.reply.Spawn.start(p.req.WorkDir) }
+func (p *play) spawn(context.Context) error {
+	return p.reply.Spawn.start(p.req.WorkDir, p.req.Paths.Result)
+}
 
 // wait takes the time that the agent takes.
 func (p *play) wait(ctx context.Context) error {

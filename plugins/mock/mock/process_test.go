@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -67,6 +68,21 @@ func TestSpawn(t *testing.T) {
 				t.Errorf("process %d is in group %d", pid, group)
 			}
 		})
+	}
+}
+
+// A command is told where the result goes, and may be waited for.
+func TestSpawnOfACommand(t *testing.T) {
+	tr := newTrial(t, `{"replies":[{"spawn":{"command":["sh","-c","echo $MOCK_RESULT_FILE >path"],"wait":true}}]}`)
+	if _, err := tr.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.TrimSpace(tr.file(t, "path")); filepath.Base(got) != "result.json" {
+		t.Errorf("told %q", got)
+	}
+	tr = newTrial(t, `{"replies":[{"spawn":{"command":["false"],"wait":true}}]}`)
+	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
+		t.Errorf("a command that fails: %v", err)
 	}
 }
 

@@ -24,6 +24,7 @@ func (p *Provider) Describe() sdk.Component {
 		Summary:      "replies from configuration or fixtures, for tests and trials",
 		ConfigSchema: schema("provider"),
 		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
 		Provider: &sdk.ProviderTraits{
 			ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityLocal, GatedTools: true, ObservedTools: true,

@@ -102,7 +102,7 @@ func (s script) records(workDir string) []string {
 	return files
 }
 
-// uses counts how often the replies with a limit were used in this process. It is safe for
+// uses counts how often the replies with a limit were used in this process, for each session. It is safe for
 // concurrent use.
 type uses struct {
 	mu    sync.Mutex
@@ -113,7 +113,7 @@ type uses struct {
 func (u *uses) choose(s script, req sdk.ExecuteRequest, standsFor string) Reply {
 	for _, source := range s.sources {
 		for i, reply := range source.config.Replies {
-			if reply.matches(req, standsFor) && u.take(fmt.Sprintf("%x/%d", source.digest, i), reply.Times) {
+			if reply.matches(req, standsFor) && u.take(fmt.Sprintf("%x/%d/%s", source.digest, i, req.Session), reply.Times) {
 				return reply
 			}
 		}

@@ -20,6 +20,10 @@ type Spawn struct {
 	Seconds int `json:"seconds,omitempty"`
 	// PIDFile gets the process's id as one line. Relative to the work directory.
 	PIDFile string `json:"pid_file,omitempty"`
+	// Command is run in the place of sleep, in the work directory; MOCK_RESULT_FILE is the path of result.json. Wait lets
+	// the attempt wait for its end.
+	Command []string `json:"command,omitempty"`
+	Wait    bool     `json:"wait,omitempty"`
 }
 
 const (
@@ -29,8 +33,9 @@ const (
 	spawnSeconds = 600
 )
 
-// start runs sleep and forgets it on purpose: no context, no process group of its own, nobody waits.
-func (s *Spawn) start(workDir string) error {
+// start runs the command and forgets it on purpose: no context, no process group of its own, nobody waits unless that
+// is said.
+func (s *Spawn) start(workDir, result string) error {
 	if s == nil {
 		return nil
 	}
@@ -38,7 +43,12 @@ func (s *Spawn) start(workDir string) error {
 	if seconds == 0 {
 		seconds = spawnSeconds
 	}
-	cmd := exec.CommandContext(context.Background(), "sleep", strconv.Itoa(seconds))
+	args := s.Command
+	if len(args) == 0 {
+		args = []string{"sleep", strconv.Itoa(seconds)}
+	}
+	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
+	cmd.Dir, cmd.Env = workDir, append(os.Environ(), envResultFile+"="+result)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: s.Kind == spawnSetsid}
 	if err := cmd.Start(); err != nil {
 		return failure.New(failure.ProviderFailed, "mock: spawn: %w", err)
@@ -48,6 +58,12 @@ func (s *Spawn) start(workDir string) error {
 		if err := os.WriteFile(absolute(workDir, s.PIDFile), []byte(pid), 0o644); err != nil {
 			return fmt.Errorf("mock: %w", err)
 		}
+	}
+	if s.Wait {
+		if err := cmd.Wait(); err != nil {
+			return failure.New(failure.ProviderFailed, "mock: %s: %w", args[0], err)
+		}
+		return nil
 	}
 	if err := cmd.Process.Release(); err != nil {
 		return fmt.Errorf("mock: spawn: %w", err)

@@ -23,6 +23,7 @@ func (s *Strategy) Describe() sdk.Component {
 		Summary:      "decides by iteration from a configured list",
 		ConfigSchema: schema("termination"),
 		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
 		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
 	}
 }

@@ -1,0 +1,79 @@
+package mock
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// FuzzFill fills the templates of any JSON: it stays JSON, has none of them left, and is filled a second time with
+// nothing changed.
+func FuzzFill(f *testing.F) {
+	for _, seed := range []string{`{"a":"${VISIT}","${NODE}":["${STEP} ${ITERATION}",{"b":1e400}]}`, `"${ATTEMPT}"`, `{"a":1}`, `["${VISIT}${VISIT}"]`, `"${OTHER}"`, `{"${NODE}":1,"plan":2}`} {
+		f.Add([]byte(seed))
+	}
+	with := templates{"VISIT": "2", "ITERATION": "3", "ATTEMPT": "1", "STEP": "step-\"1\"", "NODE": "plan"}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) {
+			return
+		}
+		filled, err := with.object(raw)
+		if err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if !json.Valid(filled) || template.Match(filled) {
+			t.Fatalf("%s became %s", raw, filled)
+		}
+		if again, err := with.object(filled); err != nil || string(again) != string(filled) {
+			t.Errorf("%s became %s, %v", filled, again, err)
+		}
+	})
+}
+
+// FuzzConvert makes a result of any status: one that can be read gives a result that is an object with every member.
+func FuzzConvert(f *testing.F) {
+	for _, seed := range []string{`{"decision":"stop","reason":"done","summary":"s","work":{"items_completed":["a"],"files_touched":[]},"errors":[]}`, `{"errors":["x"]}`, "null", "{}", "[]", `{"work":null}`} {
+		f.Add([]byte(seed))
+	}
+	empty, err := json.Marshal(emptyResult())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, status []byte) {
+		text, err := convert(status)
+		if err != nil {
+			if failure.KindOf(err) != failure.ConfigInvalid {
+				t.Errorf("kind %q of %v", failure.KindOf(err), err)
+			}
+			return
+		}
+		if diff := cmp.Diff(keysOf(t, empty), keysOf(t, text)); diff != "" {
+			t.Errorf("%s: other members:\n%s", text, diff)
+		}
+	})
+}
+
+// keysOf are the names of an object's members, at every depth.
+func keysOf(t *testing.T, text []byte) map[string]any {
+	t.Helper()
+	var object map[string]any
+	if err := json.Unmarshal(text, &object); err != nil {
+		t.Fatal(err)
+	}
+	var names func(map[string]any) map[string]any
+	names = func(of map[string]any) map[string]any {
+		all := map[string]any{}
+		for name, v := range of {
+			inner, isMap := v.(map[string]any)
+			if !isMap {
+				inner = nil
+			}
+			all[name] = names(inner)
+		}
+		return all
+	}
+	return names(object)
+}
