@@ -277,6 +277,7 @@ type StrategyQuestionData struct {
 type StrategyAnswerData struct {
 	Error     string `json:"error,omitempty"`      // why there is no answer, or not all of it
 	ErrorType string `json:"error_type,omitempty"` // the kind of that
+	System    bool   `json:"system,omitempty"`     // as in [FailureData]; the question is put again when the run goes on
 	Answer    *Ref   `json:"answer,omitempty"`
 	Round     int    `json:"round"`
 	Usage     *Usage `json:"usage,omitempty"`

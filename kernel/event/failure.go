@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"encoding/json"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -28,6 +29,9 @@ type FailureData struct {
 	// Escalate: the attempt ended because a person did not answer it, or a crash cut it off under recovery: fail; a
 	// person is asked before it is made again.
 	Escalate bool `json:"escalate,omitempty"`
+	// System: the machine had no more to give (space, descriptors, memory; see [failure.OfSystem]). Nothing is known of
+	// the work; the run pauses, and it is made again when that goes on, which uses up no try.
+	System bool `json:"system,omitempty"`
 	// Faults are those of an artifact that is missing or not what the contract says, at most [MaxFaults].
 	Faults   []Fault `json:"faults,omitempty"`
 	Usage    *Usage  `json:"usage,omitempty"`
@@ -38,8 +42,29 @@ type FailureData struct {
 func FailureOf(err error) FailureData {
 	f := failure.From(err)
 	kind := cmp.Or(f.Kind, failure.Internal)
+	hint, system := failure.OfSystem(err)
 	return FailureData{
 		Code: kind.Code(), ErrorType: string(kind), Message: Brief(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
-		Detail: BriefEnd(f.Detail, MaxText), Remedy: Brief(f.Hint, MaxText),
+		Detail: BriefEnd(f.Detail, MaxText), Remedy: Brief(cmp.Or(hint, f.Hint), MaxText), System: system,
+	}
+}
+
+// SystemFailure is the failure of the machine that the end of an effect tells of, nil for any other end.
+func SystemFailure(e Event) *FailureData {
+	var d struct {
+		FailureData              // of an error
+		Failure     *FailureData `json:"failure"` // of what else ends
+		Error       string       `json:"error"`   // of an answer that there is none of
+	}
+	switch {
+	case json.Unmarshal(e.Data, &d) != nil:
+		return nil
+	case d.System:
+		d.Message = cmp.Or(d.Message, d.Error)
+		return &d.FailureData
+	case d.Failure != nil && d.Failure.System:
+		return d.Failure
+	default:
+		return nil
 	}
 }

@@ -2,7 +2,6 @@ package event
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -93,17 +92,43 @@ func (p Place) Cursor() *Cursor {
 	return c
 }
 
-var keyPattern = regexp.MustCompile(`^([a-z]+):([0-9.]*)/v(\d{1,9})/r(\d{1,9})/([^/]+)/([^/]+)/i(\d{1,9})#(\d{1,9})$`)
-
 // Parse splits a key. ok is false if k is not a key of this format.
 func (k Key) Parse() (kind KeyKind, place Place, n int, ok bool) {
-	m := keyPattern.FindStringSubmatch(string(k))
-	if m == nil {
+	head, rest, _ := strings.Cut(string(k), ":")
+	node, rest, _ := strings.Cut(rest, "/")
+	visit, rest, _ := strings.Cut(rest, "/")
+	run, rest, _ := strings.Cut(rest, "/")
+	branch, rest, _ := strings.Cut(rest, "/")
+	step, rest, _ := strings.Cut(rest, "/")
+	iteration, last, _ := strings.Cut(rest, "#")
+	ok = of(head, 'a', 'z') && head != "" && of(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
+		counts(visit, "v", &place.Visit) && counts(run, "r", &place.Run) && counts(iteration, "i", &place.Iteration) && counts(last, "", &n)
+	if !ok {
 		return "", Place{}, 0, false
 	}
-	num := func(i int) int { v, _ := strconv.Atoi(m[i]); return v } // at most nine digits
-	place = Place{Node: m[2], Visit: num(3), Run: num(4), Branch: undash(m[5]), Step: undash(m[6]), Iteration: num(7)}
-	return KeyKind(m[1]), place, num(8), true
+	place.Node, place.Branch, place.Step = node, undash(branch), undash(step)
+	return KeyKind(head), place, n, true
+}
+
+// counts reads a number of one to nine digits behind a letter.
+func counts(text, letter string, to *int) bool {
+	digits, found := strings.CutPrefix(text, letter)
+	if !found || digits == "" || len(digits) > 9 || !of(digits, '0', '9') {
+		return false
+	}
+	n, err := strconv.Atoi(digits)
+	*to = n
+	return err == nil
+}
+
+// of reports whether a text has only characters from first to last.
+func of(text string, first, last byte) bool {
+	for i := range len(text) {
+		if text[i] < first || text[i] > last {
+			return false
+		}
+	}
+	return true
 }
 
 func undash(s string) string {

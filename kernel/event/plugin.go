@@ -12,6 +12,8 @@ type PluginData struct {
 	// Reattached: the process ran already, and is not checked, confined or ended by the kernel.
 	Reattached bool   `json:"reattached,omitempty"`
 	SHA256     string `json:"sha256"` // of the binary
+	// Shared: the process ran already for another session of the kernel, and ends with the last one that uses it.
+	Shared bool `json:"shared,omitempty"`
 	// Sandbox is the isolation of a process that was started, nil where there is none.
 	Sandbox *SandboxData `json:"sandbox,omitempty"`
 }

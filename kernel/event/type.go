@@ -74,7 +74,8 @@ const (
 	PluginStarted      Type = "plugin_started"
 	PluginCrashed      Type = "plugin_crashed"
 	TmuxSessionCleaned Type = "tmux_session_cleaned"
-	LateDelivery       Type = "late_delivery"
+	LateDelivery       Type = "late_delivery"      // what an attempt that was given up delivered after that
+	AttemptSuperseded  Type = "attempt_superseded" // what an attempt changed in the workspace that is now made again
 	SurvivorEnded      Type = "survivor_ended"
 	SecretFound        Type = "secret_found" // in a file that an agent wrote
 	Notified           Type = "notified"     // people outside were told how the session stands, or could not be
@@ -85,7 +86,7 @@ const (
 func (t Type) Informative() bool {
 	switch t {
 	case JudgeStart, JudgeComplete, StageTransition, CycleStart, BudgetWarning, StageTimeout, StageComplete, Phase, Turn, Progress, ArtifactWarning, ArtifactInvalid, ArtifactHealed,
-		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, SurvivorEnded, SecretFound, Notified:
+		ContextTrimmed, ContextBuilt, PluginStarted, PluginCrashed, TmuxSessionCleaned, LateDelivery, AttemptSuperseded, SurvivorEnded, SecretFound, Notified:
 		return true
 	default:
 		return false

@@ -25,14 +25,15 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	spend(p, s, &l, found.loop, at, e)
+	end := closingOf(e)
+	spend(p, s, &l, found.loop, at, e, end.Usage)
 	setLoop(&ns, at, l)
 	if l.Phase == state.PhaseSteps && ns.Order != nil { // of a pass that has nothing to do
 		endPass(n, &ns)
 	}
 	if attemptEnded(e) {
 		if e.Type != event.Error {
-			ns.Output = outputOf(e)
+			ns.Output = end.Output
 			if st, of := ns.Steps[at.Step]; of {
 				st.Output = ns.Output
 				ns.Steps[at.Step] = st
@@ -44,8 +45,8 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 		// The attempt asks nobody any more.
 		dropQuestions(s, func(q state.Question) bool { return q.Kind == event.QuestionTool && q.Key == e.Key })
 	}
-	if e.Type == event.IterationComplete && at.Branch == "" {
-		keepArtifact(&ns, e)
+	if e.Type == event.IterationComplete && at.Branch == "" && end.Artifact != nil {
+		keepArtifact(&ns, *end.Artifact)
 	}
 	if at.Branch != "" {
 		advance(p.Find(s.At), &ns, at.Branch)
@@ -54,24 +55,12 @@ func applyLoop(p *plan.Plan, s *state.State, e event.Event) error {
 	return nil
 }
 
-// outputOf is what the agent of an attempt that ended well said.
-func outputOf(e event.Event) *event.Ref {
-	d, _ := event.Decode[struct {
-		Output *event.Ref `json:"output"`
-	}](e) // whoever applied it has read it already
-	return d.Output
-}
-
 // keepArtifact makes the artifact of an iteration the node's.
-func keepArtifact(ns *state.Node, e event.Event) {
-	d, _ := event.Decode[event.IterationCompleteData](e) // decoded without error before
-	if d.Artifact == nil {
-		return
-	}
+func keepArtifact(ns *state.Node, artifact event.Ref) {
 	if ns.Artifacts == nil {
 		ns.Artifacts = map[string]event.Ref{}
 	}
-	ns.Artifacts[event.Artifact] = *d.Artifact
+	ns.Artifacts[event.Artifact] = artifact
 }
 
 // attemptEnded reports whether the event ends an attempt: its iteration may still be to be settled.
@@ -205,11 +194,14 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 		phase, key = state.PhaseQuestion, now.Key(event.KeyQuestion, l.Round+1)
 	}
 	return expect(l, e, phase, key, func(l *state.Loop) {
+		if stopping && d.System && phase == state.PhaseSettle {
+			return // the work is done and kept: it is settled again when the run goes on
+		}
 		l.Attempted = nil
 		if len(d.Faults) > 0 {
 			l.Faults = d.Faults
 		}
-		stopped := stopping && byStop(d.ErrorType)
+		stopped := stopping && byStop(&d)
 		spared := d.Collateral && l.Spared < maxSpared
 		again := stopped || spared || d.Retryable && l.Attempt-l.Heals < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
@@ -233,11 +225,12 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 	})
 }
 
-// byStop reports whether a failure has a kind by which effects say that they were told to stop. It
+// byStop reports whether a failure has a kind by which effects say that they were told to stop, or is the machine's, for
+// which the run stops. It
 // counts only while the run is being stopped: of a plugin that says so by itself the effect would
 // otherwise be asked for again at once, and for ever.
-func byStop(kind string) bool {
-	return kind == string(failure.SignalInterrupt) || kind == string(failure.Aborted)
+func byStop(d *event.FailureData) bool {
+	return d.System || d.ErrorType == string(failure.SignalInterrupt) || d.ErrorType == string(failure.Aborted)
 }
 
 func settleFailed(l *state.Loop, d *event.FailureData) {
@@ -276,7 +269,7 @@ func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event
 		phase = state.PhaseReady
 	}
 	return expect(l, e, phase, now.Key(event.KeyDecide, l.Round+1), func(l *state.Loop) {
-		if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+		if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
 			return // it was cut off, and is asked again when the run goes on
 		}
 		if d.State != nil {
@@ -323,7 +316,7 @@ func answered(stopping bool, l state.Loop, now event.Place, e event.Event) (stat
 		return l, err
 	}
 	return expect(l, e, state.PhaseAsking, now.Key(event.KeyQuestion, l.Round+1), func(l *state.Loop) {
-		if stopping && byStop(d.Error) {
+		if stopping && byStop(&event.FailureData{ErrorType: d.Error, System: d.System}) {
 			l.Phase = state.PhaseQuestion
 			return
 		}

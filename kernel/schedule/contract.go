@@ -90,7 +90,7 @@ func measured(s state.State, n *plan.Node, l state.Loop, now event.Place, e even
 		return l, misfit(e, fmt.Sprintf("the loop does not wait for check %q", d.ID))
 	}
 	return expect(l, e, phase, checkKey(s, now, number), func(l *state.Loop) {
-		if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+		if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
 			return // it was cut off, and is made again when the run goes on
 		}
 		l.Measured = append(l.Measured, state.Measurement{

@@ -208,13 +208,12 @@ func heldIn(s state.State, scope string) holding {
 
 // ---- Apply
 
-// spend sets aside what a call that begins may take, and charges what one that ends took.
-func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Place, e event.Event) {
+// spend sets aside what a call that begins may take, and charges what one that ends took: u, as its event says.
+func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Place, e event.Event, u *event.Usage) {
 	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
 		l.Reserved, _ = reserve(p, *s, at.Node)
 		return
 	}
-	u := usageOf(e)
 	s.Usage = s.Usage.Plus(u)
 	if was.Phase != state.PhaseAttempt && was.Phase != state.PhaseAsking || l.Phase == was.Phase {
 		return

@@ -127,7 +127,7 @@ func applyHookEnd(p *plan.Plan, s *state.State, e event.Event) error {
 		return err
 	}
 	slot.gate.Firing = 0
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
 		slot.put(slot.gate)
 		return nil
 	}

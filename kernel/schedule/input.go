@@ -56,7 +56,7 @@ func applyInputChecked(p *plan.Plan, s *state.State, e event.Event) error {
 	if n == nil || ns.Status != state.NodeRunning || !ns.Inspect || e.Key != inputKey(s.At, ns) {
 		return misfit(e, "the run does not wait for the input of that node")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
 		return nil // it was cut off, and is looked at again when the run goes on
 	}
 	ns.Inspect, ns.Warnings, ns.Input = false, d.Warnings, d.Input

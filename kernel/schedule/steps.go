@@ -150,7 +150,7 @@ func applyStepsPlanned(p *plan.Plan, s *state.State, e event.Event) error {
 	if want := placeOf(s.At, ns).Key(event.KeyPlan, 1); ns.Order != nil || e.Key != want {
 		return misfit(e, "the node does not wait for its steps")
 	}
-	if s.Stop != nil && d.Failure != nil && byStop(d.Failure.ErrorType) {
+	if s.Stop != nil && d.Failure != nil && byStop(d.Failure) {
 		return nil
 	}
 	if d.Failure == nil && len(d.Steps) == 0 {

@@ -58,7 +58,15 @@ func (h *history) ask() {
 
 // What a stop cuts off fails nothing: it is asked for again on resume.
 func TestStopCutsOff(t *testing.T) {
-	stopped := event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}
+	t.Run("by a signal", func(t *testing.T) {
+		stopCutsOff(t, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"})
+	})
+	t.Run("by the machine", func(t *testing.T) {
+		stopCutsOff(t, event.FailureData{ErrorType: "state_corrupt", Message: "no space left on device", System: true})
+	})
+}
+
+func stopCutsOff(t *testing.T, stopped event.FailureData) {
 	tests := []struct {
 		name string
 		cut  func(h *history)
@@ -80,7 +88,7 @@ func TestStopCutsOff(t *testing.T) {
 			h.ask()
 			c := h.commit()
 			h.pause()
-			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: stopped.ErrorType}))
+			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: stopped.ErrorType, System: stopped.System}))
 		}, schedule.Question},
 	}
 	for _, tt := range tests {

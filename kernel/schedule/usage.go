@@ -4,21 +4,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// usageOf is what an event that ends an attempt or a question says of its use, nil for nothing. A
-// failed attempt has used something too.
-func usageOf(e event.Event) *event.Usage {
+// closing is what an event that ends an attempt, a question or an iteration says of it, whatever its type.
+type closing struct {
+	// Output is what the agent said.
+	Output *event.Ref `json:"output"`
+	// Usage is what it used, nil for nothing. A failed attempt has used something too.
+	Usage *event.Usage `json:"usage"`
+	// Artifact is what an iteration made for other nodes.
+	Artifact *event.Ref `json:"artifact"`
+}
+
+// closingOf is empty for events that end nothing.
+func closingOf(e event.Event) closing {
 	switch e.Type {
-	case event.IterationComplete, event.Error: // what is settled tells the use of its attempt once more
-		if e.Key.Kind() == event.KeySettle {
-			return nil
+	case event.IterationComplete, event.Error, event.AttemptComplete, event.StrategyAnswer:
+		d, _ := event.Decode[closing](e) // whoever applied it has read it already
+		if e.Key.Kind() == event.KeySettle && e.Type != event.AttemptComplete {
+			d.Usage = nil // what is settled tells the use of its attempt once more
 		}
-		fallthrough
-	case event.AttemptComplete, event.StrategyAnswer:
-		d, _ := event.Decode[struct {
-			Usage *event.Usage `json:"usage"`
-		}](e) // whoever applied it has read it already
-		return d.Usage
+		return d
 	default:
-		return nil
+		return closing{}
 	}
 }
