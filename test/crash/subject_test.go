@@ -6,27 +6,54 @@ package crash
 type subject struct {
 	name     string
 	pipeline string
-	// way are the commands of an undisturbed run, in order. Each exits with 0.
-	way [][]string
-	// history is how many entries state.json has at the end.
-	history int
-	// stride: only each so many-th crash point is tried, 0 for all.
-	stride int
+	// way are the commands of an undisturbed run, in order.
+	way []step
+	// calls is how many different calls the counting tool is asked for.
+	calls int
+	// person: somebody answers what is asked while the kernel runs.
+	person bool
+	// flags are those of a resume.
+	flags []string
+	// recovery is that of the nodes, "" for rerun.
+	recovery string
+	// env is set besides, for a kernel that is to be wrong.
+	env []string
 }
 
-// once is the way of a pipeline that nobody has to say anything to.
-func once(runs string) [][]string {
-	return [][]string{{"pipeline", "crash", "s", runs, "--foreground"}}
+// step is a command and the exit code that it has if nothing disturbs it.
+type step struct {
+	args []string
+	code int
 }
 
+// alone is the way of a pipeline that nobody has to say anything to.
+func alone(flags ...string) []step {
+	return []step{{args: append([]string{"pipeline", "crash", "s", "--foreground"}, flags...)}}
+}
+
+// answered is the way of a pipeline that pauses with the exit code for a person, who says go on.
+func answered(code int) []step {
+	return append([]step{{alone()[0].args, code}}, step{args: []string{"approve", "s", "--context", "go on"}}, step{args: []string{"resume", "s"}})
+}
+
+// subjects have every shape that comes along: what is in a node, what stands around it, and what people and tools do.
 var subjects = []subject{
-	{"stages", staged, once("1"), 4, 0},
-	{"block", block, once("1"), 1, 0},
-	{"repeated", repeated, once("2"), 4, 0},
-	{"hooked", hooked, once("1"), 2, 0},
-	{"cycled", cycled, once("1"), 9, 3},
-	{"handed", handed, once("1"), 2, 2},
-	{"asked", asked, append(once("1"), []string{"approve", "s", "--context", "go on"}, []string{"resume", "s"}), 2, 0},
+	{name: "loop", pipeline: staged, way: []step{{args: []string{"loop", "tick", "s", "2", "--foreground"}}}},
+	{name: "stages", pipeline: staged, way: alone(), calls: 2},
+	{name: "queue", pipeline: queued, way: alone()},
+	{name: "block", pipeline: block, way: alone()},
+	{name: "repeated", pipeline: repeated, way: []step{{args: []string{"pipeline", "crash", "s", "2", "--foreground"}}}},
+	{name: "nested", pipeline: nested, way: alone()},
+	{name: "hooked", pipeline: hooked, way: alone(), calls: 2},
+	{name: "cycled", pipeline: cycled, way: alone()},
+	{name: "handed", pipeline: handed, way: alone()},
+	{name: "retried", pipeline: retried, way: alone()},
+	{name: "asked", pipeline: asked, way: answered(0)},
+	{name: "escalated", pipeline: escalated, way: answered(22)},
+	{name: "approved", pipeline: approved, way: alone("--wait"), calls: 1, person: true, flags: []string{"--wait"}},
+	{name: "paid-rerun", pipeline: paid("rerun"), way: alone(), calls: 2},
+	{name: "paid-ask", pipeline: paid("ask"), way: alone(), calls: 2, recovery: "ask"},
+	{name: "paid-fail", pipeline: paid("fail"), way: alone(), calls: 2, recovery: "fail"},
 }
 
 // staged has two stages: one fixed, one that a judge ends, so that attempts, decisions, questions
@@ -72,6 +99,14 @@ const mock = `{"replies": [
   {"node": "build", "output": "built", "result": {"summary": "built"}, "progress": "",
    "tool_calls": [{"tool": "count", "gated": true, "effect": "idempotent", "count_file": "count.log", "result": {"ok": true}}]},
   {"node": "polish", "output": "polished", "result": {"summary": "polished"}},
+  {"node": "pay", "output": "paid", "result": {"summary": "paid"}, "tool_calls": [
+    {"tool": "note", "gated": true, "effect": "idempotent", "count_file": "count.log", "result": {"ok": true}, "checkpoint": true},
+    {"tool": "pay", "gated": true, "effect": "once", "count_file": "count.log", "result": {"receipt": 7}}]},
+  {"node": "careful", "output": "written", "result": {"summary": "written"},
+   "tool_calls": [{"tool": "write", "gated": true, "effect": "idempotent", "args": {"path": "a.go"}, "count_file": "count.log", "result": {"ok": true}}]},
+  {"node": "flaky", "attempt": 1, "failure": {"kind": "provider_timeout", "message": "too slow", "retryable": true}},
+  {"node": "decide", "prompt_contains": "go on", "result": {"summary": "decided"}},
+  {"node": "decide", "result": {"summary": "unclear", "outcome": "escalate", "escalation": {"type": "unclear", "message": "which of the two?", "options": ["a", "b"]}}},
   {"node": "ask", "attempt": 1, "artifact": {"title": "t"}},
   {"node": "ask", "artifact": {"title": "t", "open": []}},
   {"node": "make", "artifact": {"done": true}},
@@ -139,3 +174,63 @@ nodes:
     artifact: {carry: [title], schema: {type: object, required: [title, done]}}
   - {id: never, prompt: "never"}
 `
+
+// queued ends when a command outside says that nothing is left.
+const queued = `name: crash
+defaults: {provider: mock}
+nodes:
+  - id: drain
+    prompt: "drain ${RESULT}"
+    termination: {type: queue, max: 5, command: "test $AGENT_PIPELINES_ITERATION -ge 2 || echo item"}
+`
+
+// nested has a pipeline in its midst, which runs twice.
+const nested = `name: crash
+defaults: {provider: mock}
+nodes:
+  - {id: seed, prompt: "seed ${RESULT}"}
+  - {id: twice, pipeline: inner, runs: 2, inputs: {from: seed}}
+  - {id: end, prompt: "end ${RESULT}", inputs: {from: twice}}
+`
+
+const inner = `name: inner
+defaults: {provider: mock}
+nodes:
+  - {id: draft, prompt: "draft ${RESULT}"}
+  - {id: mend, prompt: "mend ${RESULT}", inputs: {from: draft}}
+`
+
+// retried fails at first, and is tried again after a moment.
+const retried = `name: crash
+defaults: {provider: mock}
+policy: {retry: {backoff: [0.01]}}
+nodes:
+  - {id: flaky, prompt: "flaky ${RESULT}", runs: 2}
+`
+
+// escalated stops for a person whose word its agent needs.
+const escalated = `name: crash
+defaults: {provider: mock}
+nodes:
+  - id: decide
+    prompt: "decide ${RESULT} ${CONTEXT}"
+    transitions: {success: next}
+  - {id: write, prompt: "write ${RESULT}"}
+`
+
+// approved asks a person about a call of its tool.
+const approved = `name: crash
+defaults: {provider: mock}
+policy: {approvals: {default: prompt}}
+nodes:
+  - {id: careful, prompt: "careful ${RESULT}"}
+`
+
+// paid makes two calls whose effects are counted: one that may be made twice, and one that may not.
+func paid(recovery string) string {
+	return `name: crash
+defaults: {provider: mock}
+nodes:
+  - {id: pay, prompt: "pay ${RESULT}", policy: {recovery: ` + recovery + `}}
+`
+}

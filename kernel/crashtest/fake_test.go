@@ -1,0 +1,191 @@
+package crashtest_test
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// fakeVariable makes the test's binary a program that has sessions as agent-pipelines has them, with a defect: "" for
+// none.
+const fakeVariable = "CRASHTEST_FAKE"
+
+// The defects.
+const (
+	forgets = "forgets" // an iteration that a kill came after is lost
+	twice   = "twice"   // an effect in the project happens again
+	draws   = "draws"   // what it makes is by chance
+	fails   = "fails"   // it fails, always
+	leaves  = "leaves"  // a resume leaves a process
+)
+
+// fake is one process of it.
+type fake struct {
+	defect string
+	dir    string // of the session
+	epoch  int
+	done   int // iterations that are complete
+	ended  bool
+}
+
+// fakeIterations is how many a session has; before fakeAsks a person is asked.
+const (
+	fakeIterations = 6
+	fakeAsks       = 4
+)
+
+func runFake(defect string, args []string) int {
+	f := &fake{defect: defect, dir: ".claude/pipeline-runs/s"}
+	if os.Getenv("MOCK_MODE") != "true" || !strings.Contains(os.Getenv("AGENT_PIPELINES_SKIP_HOOKS"), "webhook") {
+		return 99
+	}
+	switch args[0] {
+	case "answer":
+		f.write("answered", args[len(args)-1])
+		f.state("paused")
+		return 0
+	case "start":
+		f.write("mkdir", "")
+		f.tell(event.SessionStart, nil, event.SessionStartData{})
+	default:
+		f.look()
+		if f.epoch == 0 {
+			return 14
+		}
+	}
+	if f.ended {
+		f.state("completed")
+		return 15
+	}
+	return f.work(args[0] == "resume")
+}
+
+func (f *fake) work(resumed bool) int {
+	f.epoch++
+	resumed = resumed && f.done < fakeAsks // not after the answer
+	f.tell(event.KernelStart, nil, event.KernelStartData{PID: os.Getpid()})
+	switch {
+	case f.defect == fails:
+		f.tell(event.Error, nil, event.FailureData{Node: "plan", Message: "no such thing", Faults: []event.Fault{{Path: "$"}}})
+		f.state("failed")
+		fmt.Println("it does not work")
+		return 7
+	case f.defect == leaves && resumed:
+		f.leave()
+	case f.defect == forgets && resumed:
+		f.done++
+	}
+	for ; f.done < fakeIterations; f.done++ {
+		if _, err := os.Stat(filepath.Join(f.dir, "answered")); f.done == fakeAsks && err != nil {
+			f.state("paused", "q-1")
+			return 0
+		}
+		f.iteration(f.done + 1)
+	}
+	f.tell(event.SessionComplete, nil, event.SessionCompleteData{})
+	f.state("completed")
+	return 0
+}
+
+func (f *fake) iteration(n int) {
+	time.Sleep(5 * time.Millisecond)
+	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: n}
+	if n == 1 {
+		f.effects()
+	}
+	f.write(fmt.Sprintf("iterations/%03d/output.md", n), "said in "+f.dir)
+	f.tell(event.IterationComplete, &at, event.IterationCompleteData{Summary: fmt.Sprint("worked ", n)})
+}
+
+// effects are those in the project; time passes between the effect and the event that says so.
+func (f *fake) effects() {
+	out := "made\n"
+	if f.defect == draws {
+		out = rand.Text()
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	if f.defect == twice {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_APPEND
+	}
+	file, err := os.OpenFile("out.txt", flags, 0o600)
+	must(err)
+	_, err = file.WriteString(out)
+	must(err)
+	must(file.Close())
+	f.tell(event.Progress, nil, struct{}{})
+	if f.defect == twice {
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// leave starts a process of the session that nobody ends.
+func (f *fake) leave() {
+	cmd := exec.Command("sleep", "600")
+	abs, err := filepath.Abs(f.dir)
+	must(err)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), fmt.Sprintf("AGENT_PIPELINES_RUN=%s/@%d.1", abs, os.Getpid())}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	must(cmd.Start())
+}
+
+// look finds out where the session is.
+func (f *fake) look() {
+	b, err := os.ReadFile(filepath.Join(f.dir, "events.jsonl"))
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(b)) {
+		e, err := event.ParseLine([]byte(line))
+		if err != nil {
+			continue
+		}
+		f.epoch, f.ended = max(f.epoch, e.Epoch), e.Type == event.SessionComplete
+		if e.Type == event.IterationComplete {
+			f.done = e.Cursor.Iteration
+		}
+	}
+}
+
+func (f *fake) tell(typ event.Type, at *event.Place, data any) {
+	var cursor *event.Cursor
+	var key event.Key
+	if at != nil {
+		cursor, key = at.Cursor(), at.Key(event.KeyAttempt, 1)
+	}
+	e := event.New(typ, cursor, key, data)
+	e.Time, e.Epoch, e.Session, e.RunID = time.Now(), max(f.epoch, 1), "s", fmt.Sprint("PL-", os.Getppid())
+	line, err := e.AppendLine(nil)
+	must(err)
+	file, err := os.OpenFile(filepath.Join(f.dir, "events.jsonl"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	must(err)
+	_, err = file.Write(line)
+	must(err)
+	must(file.Close())
+}
+
+func (f *fake) state(status string, waiting ...string) {
+	b, err := json.Marshal(map[string]any{"status": status, "waiting": waiting, "started_at": time.Now()})
+	must(err)
+	f.write("state.json", string(b))
+}
+
+func (f *fake) write(name, text string) {
+	path := filepath.Join(f.dir, name)
+	must(os.MkdirAll(filepath.Dir(path), 0o700))
+	must(os.WriteFile("written", []byte(text), 0o600)) // a kill may come at any time
+	must(os.Rename("written", path))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

@@ -1,0 +1,20 @@
+package crashtest_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// A process that is left is told, and ended.
+func TestLeft(t *testing.T) {
+	trials, _ := trialsOf(t, leaves)
+	trials.Kills, trials.Only = 8, 4
+	r, err := trials.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := r.Trials[0].Left
+	if r.Same() || len(left) == 0 || !strings.HasPrefix(left[0].Command, "sleep") || !left[0].Ended {
+		t.Errorf("%+v", r.Trials)
+	}
+}

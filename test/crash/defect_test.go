@@ -1,0 +1,71 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// The matrix finds out a kernel that is wrong in one way: that acts before the line is written, that names a file which
+// is not on the disk, that does again what was done. At the same point the kernel that is right shows no difference.
+func TestDefectsAreFound(t *testing.T) {
+	tests := []struct{ defect, subject, point, loss string }{
+		{"skip-commit", "paid-rerun", "tool.ended", ""},
+		{"skip-sync", "stages", "run.committed.strategy", "empty"},
+		{"skip-dedupe", "paid-rerun", "tool.recorded", ""},
+	}
+	p := build(t)
+	for _, test := range tests {
+		t.Run(test.defect, func(t *testing.T) {
+			t.Parallel()
+			of := subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.name == test.subject })]
+			c := undisturbed(t, p, of)
+			if found := find(t, func(t testing.TB) { once(t, p, of, c, 0, test.point, test.loss) }); len(found) > 0 {
+				t.Fatalf("without the defect: %q", found)
+			}
+			of.env = []string{crashDefect + test.defect, "AGENT_PIPELINES_EVENT_FLUSH_MS=60000"}
+			found := find(t, func(t testing.TB) { once(t, p, of, c, 0, test.point, test.loss) })
+			if len(found) == 0 {
+				t.Fatal("nobody noticed")
+			}
+			t.Log(found[0])
+		})
+	}
+}
+
+// find does something that fails a test, and returns what it would have said.
+func find(t testing.TB, do func(testing.TB)) []string {
+	f := &findings{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do(f)
+	}()
+	<-done
+	return f.found
+}
+
+// findings takes the place of a test that is expected to fail.
+type findings struct {
+	testing.TB
+	found []string
+}
+
+func (f *findings) Error(args ...any) { f.found = append(f.found, fmt.Sprint(args...)) }
+
+func (f *findings) Errorf(format string, args ...any) {
+	f.found = append(f.found, fmt.Sprintf(format, args...))
+}
+
+func (f *findings) Fatal(args ...any) {
+	f.Error(args...)
+	runtime.Goexit()
+}
+
+func (f *findings) Fatalf(format string, args ...any) {
+	f.Errorf(format, args...)
+	runtime.Goexit()
+}

@@ -1,0 +1,232 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+)
+
+// The environment by which crash points are armed; see package kernel/internal/crash.
+const (
+	crashAt     = "AGENT_PIPELINES_CRASH_AT="
+	crashLog    = "AGENT_PIPELINES_CRASH_LOG="
+	crashPower  = "AGENT_PIPELINES_CRASH_POWER="
+	crashDefect = "AGENT_PIPELINES_CRASH_DEFECT="
+)
+
+// losses are what a failing power may do to the disk.
+var losses = []string{"undone", "empty", "torn"}
+
+// calm is an undisturbed run: the crash points of each thing that was done, and what the session came to.
+type calm struct {
+	points [][]string
+	want   crashtest.Outcome
+}
+
+func undisturbed(t *testing.T, p program, of subject) calm {
+	t.Helper()
+	w := newWorld(t, p, of)
+	c := calm{points: make([][]string, len(of.way))}
+	for i, s := range of.way {
+		log := filepath.Join(t.TempDir(), "points")
+		if code, text := w.step(i, crashLog+log); code != s.code {
+			t.Fatalf("undisturbed: exit %d\n%s", code, text)
+		}
+		for line := range strings.Lines(content(t, log)) {
+			_, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+			c.points[i] = append(c.points[i], name)
+		}
+	}
+	t.Logf("%d crash points", len(slices.Concat(c.points...)))
+	c.want = w.outcome()
+	if wrong := w.differences(c.want, false); len(wrong) > 0 {
+		t.Fatalf("undisturbed: %q", wrong)
+	}
+	return c
+}
+
+// D2, U047: SIGKILL at every crash point of everything that is done; in short, at every kind of point.
+func TestCrashAtEveryPoint(t *testing.T) {
+	p := build(t)
+	for _, of := range subjects {
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			c := undisturbed(t, p, of)
+			if *short {
+				chains(t, p, of, c, atPoint, func(string) bool { return true })
+				return
+			}
+			for i, points := range c.points {
+				for n, point := range points {
+					t.Run(fmt.Sprintf("%s-%d-%s", of.way[i].args[0], n+1, point), func(t *testing.T) {
+						t.Parallel()
+						once(t, p, of, c, i, fmt.Sprint(n+1), "")
+					})
+				}
+			}
+		})
+	}
+}
+
+// D2: the power fails at every append to the journal and every replaced or renamed file, and what was not synced is lost.
+func TestCrashWithPowerLoss(t *testing.T) {
+	p := build(t)
+	for of, s := range subjects {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			c := undisturbed(t, p, s)
+			if *short {
+				chains(t, p, s, c, power, durable, crashPower+losses[of%len(losses)])
+				return
+			}
+			at := of
+			for i, points := range c.points {
+				for n, point := range points {
+					if !durable(point) {
+						continue
+					}
+					loss := losses[at%len(losses)]
+					at++
+					t.Run(fmt.Sprintf("%s-%d-%s-%s", s.way[i].args[0], n+1, point, loss), func(t *testing.T) {
+						t.Parallel()
+						once(t, p, s, c, i, fmt.Sprint(n+1), loss)
+					})
+				}
+			}
+		})
+	}
+}
+
+// durable are the points at which it matters what was synced: when all that relies on the last line was done, when a line
+// is on the disk, and when a file has its name.
+func durable(point string) bool {
+	switch point {
+	case "journal.append.before-write", "journal.append.after-sync", "rundir.write.after-rename", "rundir.rename.after":
+		return true
+	}
+	return false
+}
+
+// once cuts the i-th thing off at one point, does it again, and compares.
+func once(t testing.TB, p program, of subject, c calm, i int, at, loss string) {
+	t.Helper()
+	w := newWorld(t, p, of)
+	w.to(i)
+	env, k := []string{crashAt + at}, atPoint
+	if loss != "" {
+		env, k = append(env, crashPower+loss), power
+	}
+	code, text := w.step(i, env...)
+	switch code {
+	case -1:
+		w.fell(k)
+	case of.way[i].code: // who runs at the same time as others does not come to each point in each run
+	default:
+		t.Fatalf("exit %d instead of a crash\n%s", code, text)
+	}
+	w.recover(i)
+	w.walk(i + 1)
+	for _, wrong := range w.differences(c.want, loss != "") {
+		t.Error(wrong)
+	}
+}
+
+// links is how many kills a chain has at most.
+const links = 6
+
+// chains cuts off at each name of a point that fits at least once. Several kills follow each other in one session: what
+// goes on after one is cut off again at a point of another name.
+func chains(t *testing.T, p program, of subject, c calm, k kind, fits func(string) bool, env ...string) {
+	t.Helper()
+	missing := make([]map[string]bool, len(of.way))
+	seen := map[string]bool{}
+	for i, points := range c.points {
+		missing[i] = map[string]bool{}
+		for _, point := range points {
+			if fits(point) && !seen[point] {
+				missing[i][point], seen[point] = true, true
+			}
+		}
+	}
+	for i := range of.way {
+		for number := 1; len(missing[i]) > 0; number++ {
+			before := len(missing[i])
+			t.Run(fmt.Sprintf("%s-%d", of.way[i].args[0], number), func(t *testing.T) { chain(t, p, of, c, i, missing[i], k, env) })
+			if len(missing[i]) == before { // a point of an undisturbed run that is not reached any more
+				t.Fatalf("not killed at %q", names(missing[i]))
+			}
+		}
+	}
+}
+
+func chain(t *testing.T, p program, of subject, c calm, i int, missing map[string]bool, k kind, env []string) {
+	w := newWorld(t, p, of)
+	w.to(i)
+	log := filepath.Join(t.TempDir(), "points")
+	start := func(env ...string) (int, string) { return w.step(i, env...) }
+	act := start
+	var fell []string
+	for len(fell) < links {
+		code, text := act(append(env, crashLog+log, crashAt+strings.Join(names(missing), ","))...)
+		if code == exitNothing && i == 0 { // it had not begun
+			act = start
+			continue
+		}
+		if w.declared(i, code) { // and the next resume goes on
+			continue
+		}
+		if code != -1 {
+			if code != of.way[i].code && code != exitEnded && code != exitNothing {
+				t.Fatalf("after %q: exit %d\n%s", fell, code, text)
+			}
+			break
+		}
+		w.fell(k)
+		points := strings.Split(strings.TrimSpace(content(t, log)), "\n")
+		_, last, _ := strings.Cut(points[len(points)-1], " ")
+		fell = append(fell, last)
+		delete(missing, last)
+		if len(missing) == 0 || w.waits(i) || i > 0 && of.way[i].args[0] != "resume" {
+			break
+		}
+		act = w.resume
+	}
+	t.Logf("killed at %q", fell)
+	w.recover(i)
+	w.walk(i + 1)
+	for _, wrong := range w.differences(c.want, k == power) {
+		t.Errorf("after kills at %q: %s", fell, wrong)
+	}
+}
+
+func names(set map[string]bool) []string {
+	var all []string
+	for name := range set {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// shuffled is a source of random numbers that is the same in each run.
+func shuffled(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
+
+// promised are differences in what a loss of power must not change: events, with the files that they name, and what is
+// made again from them. Anything else of the session may be older, or gone.
+func promised(where string) bool {
+	if strings.HasPrefix(where, "events: ") || strings.HasPrefix(where, "questions/") {
+		return true
+	}
+	switch filepath.Base(where) {
+	case "state.json", "plan.json", "result.json":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+)
+
+// D2: blind kills at random moments, several in one run: of the kernel, of it and all its plugins, and of a plugin alone.
+func TestCrashAtRandom(t *testing.T) {
+	p, times := build(t), 20
+	if *short {
+		times = 2
+	}
+	for seed, of := range subjects {
+		t.Run(of.name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			c := undisturbed(t, p, of)
+			takes := time.Since(began) / time.Duration(len(of.way))
+			for i := range times {
+				t.Run(fmt.Sprint(i), func(t *testing.T) {
+					t.Parallel()
+					atRandom(t, p, of, c.want, 100*seed+i, takes)
+				})
+			}
+		})
+	}
+}
+
+func atRandom(t *testing.T, p program, of subject, want crashtest.Outcome, seed int, takes time.Duration) {
+	random, w := shuffled(seed), newWorld(t, p, of)
+	whom := []string{"agent-pipelines ", "", "agent-plugin-"}[seed%3]
+	w.killAfter(time.Duration(random.Int64N(int64(takes))), whom, of.way[0].args...)
+	if !w.waits(0) {
+		w.killAfter(time.Duration(random.Int64N(int64(takes))), "agent-pipelines ", append([]string{"resume", "s"}, of.flags...)...)
+	}
+	w.recover(0)
+	w.walk(1)
+	wrong := w.differences(want, false)
+	if whom == "agent-plugin-" {
+		wrong = exceptRetries(wrong)
+	}
+	for _, what := range wrong {
+		t.Error(what)
+	}
+}
+
+var (
+	missing    = regexp.MustCompile(`^(events: \S+ attempt:\S+)#\d+((?: \S+)?: )missing: (.*)$`)
+	unexpected = regexp.MustCompile(`^(events: \S+ attempt:\S+)#\d+((?: \S+)?: )not expected, and there: (.*)$`)
+)
+
+// number is that of an attempt, at the end of a key.
+var number = regexp.MustCompile(`#\d+`)
+
+// sameEvent is what is alike in the same event of two attempts: its type, its place, its call and what it says.
+func sameEvent(m []string) string { return m[1] + m[2] + number.ReplaceAllString(m[3], "") }
+
+// exceptRetries leaves out what comes of an attempt whose plugin died: it is made again under the next number, and said
+// to be.
+func exceptRetries(wrong []string) []string {
+	lacks := map[string]bool{} // events, without their attempts' numbers
+	for _, what := range wrong {
+		if m := missing.FindStringSubmatch(what); m != nil {
+			lacks[sameEvent(m)] = true
+		}
+	}
+	again := map[string]bool{}
+	for _, what := range wrong {
+		if m := unexpected.FindStringSubmatch(what); m != nil && lacks[sameEvent(m)] {
+			again[sameEvent(m)] = true
+		}
+	}
+	return slices.DeleteFunc(wrong, func(what string) bool {
+		if m := missing.FindStringSubmatch(what); m != nil {
+			return again[sameEvent(m)]
+		}
+		if m := unexpected.FindStringSubmatch(what); m != nil && again[sameEvent(m)] {
+			return true
+		}
+		return strings.HasPrefix(what, "events: error ") || strings.HasPrefix(what, "events: retry ") || strings.Contains(what, "/error.json: not expected")
+	})
+}
+
+// An event of another attempt counts as the same one only where it says the same.
+func TestExceptRetries(t *testing.T) {
+	same := []string{
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#1: missing: {x}",
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: not expected, and there: {x}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x attempt:0#1}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-1: not expected, and there: {x attempt:0#2}",
+		"events: retry attempt:0/v1/r1/-/-/i1#2: not expected, and there: {y}",
+		"stage-00-write/iterations/001/error.json: not expected, and there: {z}",
+	}
+	if left := exceptRetries(same); len(left) != 0 {
+		t.Errorf("left of a retry: %q", left)
+	}
+	other := []string{
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#1: missing: {x}",
+		"events: iteration_complete attempt:0/v1/r1/-/-/i1#2: not expected, and there: {other}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x}",
+		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-2: not expected, and there: {x}",
+		"events: decision decide:0/v1/r1/-/-/i1#1: missing: {x}",
+	}
+	if left := exceptRetries(slices.Clone(other)); !slices.Equal(left, other) {
+		t.Errorf("left of real differences: %q", left)
+	}
+}
+
+// killAfter starts the command and after some time kills those of its processes, with SIGKILL, whose command line has the
+// text; "" kills all. A plugin that is killed alone does not end the command.
+func (w *world) killAfter(d time.Duration, whom string, args ...string) {
+	w.t.Helper()
+	cmd := w.command(w.t.Context(), nil, args...)
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	select {
+	case err := <-ended:
+		w.judge(err, args)
+		return
+	case <-time.After(d):
+	}
+	if w.kill(whom) {
+		w.fell(blind)
+	}
+	if whom == "agent-plugin-" && w.person {
+		_ = cmd.Process.Signal(syscall.SIGKILL) // it would wait for somebody
+	}
+	w.judge(<-ended, args)
+}
+
+// judge looks at how a command ended: any code that it may have is well, but no signal other than ours.
+func (w *world) judge(err error, args []string) {
+	w.t.Helper()
+	exit, failed := err.(*exec.ExitError) //nolint:errorlint // of Wait, as it is
+	if err != nil && !failed {
+		w.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+	}
+	if failed {
+		if s := exit.Sys().(syscall.WaitStatus); s.Signaled() && s.Signal() != syscall.SIGKILL {
+			w.t.Fatalf("%s: %v", strings.Join(args, " "), err)
+		}
+	}
+}

@@ -1,0 +1,396 @@
+//go:build crashpoints
+
+package crash
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
+)
+
+// program is the command with crash points beside the plugins, and a cache that all worlds share.
+type program struct{ bin, cache string }
+
+// bin spares the build to who runs the matrix in pieces.
+var bin = flag.String("crash.bin", "", "a directory with the command and plugins/, built with the tag crashpoints; default: they are built")
+
+// built is made once for all tests.
+var built = sync.OnceValues(func() (string, error) {
+	if *bin != "" {
+		return *bin, nil
+	}
+	dir, err := os.MkdirTemp("", "crash-")
+	if err != nil {
+		return "", err
+	}
+	for out, pkg := range map[string]string{
+		"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-mock": "./plugins/mock",
+		"plugins/agent-plugin-judge": "./plugins/judge", "plugins/agent-plugin-queue": "./plugins/queue", "plugins/agent-plugin-hooks": "./plugins/hooks",
+	} {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-tags", "crashpoints", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir = filepath.Join("..", "..")
+		if text, err := cmd.CombinedOutput(); err != nil {
+			return dir, errors.New(pkg + ": " + string(text))
+		}
+	}
+	return dir, nil
+})
+
+func build(t *testing.T) program {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program{bin: filepath.Join(dir, "agent-pipelines"), cache: filepath.Join(dir, "cache")}
+}
+
+// world is a project with its own HOME, in which a subject is run.
+type world struct {
+	t    testing.TB
+	root string
+	program
+	subject
+
+	// cuts are calls of tools, by key and id, and how often the kernel was killed while they were made: so many more times
+	// they may have had their effect.
+	cuts map[string]int
+	// falls is how often the kernel was killed.
+	falls int
+}
+
+func newWorld(t testing.TB, p program, of subject) *world {
+	t.Helper()
+	w := &world{t: t, program: p, root: t.TempDir(), subject: of, cuts: map[string]int{}}
+	files := map[string]string{
+		".claude/pipelines/crash.yaml": of.pipeline, ".claude/pipelines/inner.yaml": inner, "mock.json": mock, "judge.md": "flat? ${ITERATION}",
+		".claude/stages/tick/stage.yaml": "name: tick\nprovider: mock\ndelay: 0\n", ".claude/stages/tick/prompt.md": "tick ${RESULT}",
+	}
+	for name, text := range files {
+		path := filepath.Join(w.root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// dir is the session's directory.
+func (w *world) dir() string { return filepath.Join(w.root, ".claude/pipeline-runs/s") }
+
+// run runs the command with crash settings and returns its exit code, -1 if a signal ended it. Somebody answers what it
+// asks meanwhile, if the subject has somebody.
+func (w *world) run(env []string, args ...string) (int, string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
+	defer cancel()
+	if w.person {
+		var person sync.WaitGroup
+		watching, done := context.WithCancel(ctx)
+		person.Go(func() { w.answer(watching) })
+		defer person.Wait()
+		defer done()
+	}
+	cmd := w.command(ctx, env, args...)
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, text)
+	}
+	if ctx.Err() != nil {
+		w.t.Fatalf("%s did not end\n%s", strings.Join(args, " "), text)
+	}
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+func (w *world) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.bin, args...)
+	cmd.Dir = w.root
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(w.root, "home"), "XDG_CACHE_HOME=" + w.cache, "TMPDIR=" + os.TempDir(),
+		"LANG=C.UTF-8", "TERM=dumb", "USER=anna", "MOCK_MODE=true", "MOCK_CONFIG=mock.json",
+	}, slices.Concat(w.env, env)...)
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// answer is a person who approves whatever is asked while the kernel runs.
+func (w *world) answer(ctx context.Context) {
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+		}
+		open, _ := filepath.Glob(filepath.Join(w.dir(), "questions", "*.json"))
+		if slices.ContainsFunc(open, func(file string) bool {
+			b, err := os.ReadFile(file)
+			return err == nil && strings.Contains(string(b), `"status": "open"`)
+		}) {
+			_ = w.command(ctx, nil, "approve", "s").Run() // too late if the kernel died meanwhile: it will ask again
+		}
+	}
+}
+
+// step does the i-th thing of the way.
+func (w *world) step(i int, env ...string) (int, string) { return w.run(env, w.way[i].args...) }
+
+// to does what comes before the i-th thing.
+func (w *world) to(i int) {
+	w.t.Helper()
+	for before := range i {
+		if code, text := w.step(before); code != w.way[before].code {
+			w.t.Fatalf("%s: exit %d\n%s", strings.Join(w.way[before].args, " "), code, text)
+		}
+	}
+}
+
+// Exit codes that somebody may see who repeats what was done already.
+const (
+	exitFailed   = 1
+	exitNothing  = 14
+	exitEnded    = 15
+	exitAnyPause = 22
+)
+
+// recover does the i-th thing again after a crash in it, as a person would: a session is resumed, or started anew where
+// nothing had begun; what was done already is refused. Where the crash cut an attempt off of which the pipeline wants it
+// so, the resume fails, or asks whether it may be made again.
+func (w *world) recover(i int) {
+	w.t.Helper()
+	done := func(code int) bool { return code == w.way[i].code || code == exitEnded || code == exitNothing && i > 0 }
+	if w.waits(i) {
+		return
+	}
+	if i > 0 && w.way[i].args[0] != "resume" { // what holds no session is said again, before a resume can be taken for it
+		if code, _ := w.step(i); done(code) {
+			return
+		}
+	}
+	cut := w.cut()
+	code, text := w.resume()
+	if cut && w.falls == 1 && w.recovery != "" && !w.declared(i, code) {
+		w.t.Errorf("recovery is %s, and the first resume ended with %d\n%s", w.recovery, code, text)
+	}
+	if w.declared(i, code) {
+		code, text = w.resume()
+	}
+	if i > 0 && w.way[i].args[0] != "resume" {
+		code, text = w.step(i)
+	}
+	if done(code) {
+		return
+	}
+	if startCode, startText := w.step(0); i > 0 || startCode != w.way[0].code {
+		w.t.Fatalf("neither again (%d) nor a new start (%d) worked:\n%s\n%s", code, startCode, text, startText)
+	}
+}
+
+// declared reports whether a resume ended as the pipeline wants it where a crash cut an attempt off: it failed, or a person
+// is asked, also about a call that must not be made twice. The next resume is the answer.
+func (w *world) declared(i, code int) bool {
+	return code == exitFailed && w.recovery == "fail" || code == exitAnyPause && w.way[i].code != exitAnyPause
+}
+
+// waits reports whether the i-th thing had come to its pause when it was cut off. A resume would be an answer.
+func (w *world) waits(i int) bool {
+	w.t.Helper()
+	paused := false
+	for _, e := range w.journal() {
+		paused = paused && e.Type != event.KernelStart && e.Type != event.SessionResumed || e.Type == event.SessionPaused
+	}
+	return i == 0 && len(w.way) > 1 && paused
+}
+
+// cut reports whether the journal ends in the middle of an attempt.
+func (w *world) cut() bool {
+	w.t.Helper()
+	open := false
+	for _, e := range w.journal() {
+		switch e.Type {
+		case event.IterationStart, event.AttemptStart:
+			open = true
+		case event.IterationComplete, event.AttemptComplete, event.Error:
+			open = false
+		}
+	}
+	return open
+}
+
+func (w *world) resume(env ...string) (int, string) {
+	return w.run(env, append([]string{"resume", "s"}, w.flags...)...)
+}
+
+// walk goes the way from the i-th thing on.
+func (w *world) walk(i int) {
+	w.t.Helper()
+	for ; i < len(w.way); i++ {
+		code, text := w.step(i)
+		if code != w.way[i].code && code != exitEnded { // a resume may have ended it already
+			w.t.Fatalf("%s: exit %d\n%s", strings.Join(w.way[i].args, " "), code, text)
+		}
+	}
+}
+
+// journal are the events of the last run, those that no crash cut off.
+func (w *world) journal() []event.Event {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.dir(), "events.jsonl"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	var all []event.Event
+	for _, line := range strings.SplitAfter(string(text), "\n") {
+		if e, err := event.ParseLine([]byte(strings.TrimSuffix(line, "\n"))); err == nil {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// fell counts a kill, and notes which calls of tools it cut off.
+func (w *world) fell(k kind) {
+	w.t.Helper()
+	if len(w.env) == 0 { // what a kernel does that is wrong proves nothing of the right one
+		killed.add(w.name, k)
+	}
+	w.falls++
+	open := map[string]bool{}
+	for _, e := range w.journal() {
+		d, err := event.Decode[event.ToolResultData](e)
+		if err != nil {
+			continue
+		}
+		switch call := string(e.Key) + " " + d.CallID; e.Type {
+		case event.ToolCall:
+			open[call] = true
+		case event.ToolResult:
+			delete(open, call)
+		}
+	}
+	for call := range open {
+		w.cuts[call]++
+	}
+}
+
+func (w *world) outcome() crashtest.Outcome {
+	w.t.Helper()
+	o, err := crashtest.Read(w.dir(), w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return o
+}
+
+// differences are all in which the world is otherwise than an undisturbed one. Where the power failed, what is not
+// promised to be on the disk may be otherwise.
+func (w *world) differences(want crashtest.Outcome, lost bool) []string {
+	w.t.Helper()
+	var all []string
+	for _, d := range want.Diff(w.outcome()) {
+		if lost && !promised(d.Where) || w.recovery == "fail" && ofFailure(d) {
+			continue
+		}
+		if w.person && d.Want == "" && strings.HasPrefix(d.Where, "inbox/") && !strings.HasPrefix(d.Where, "inbox/bad/") {
+			continue // a word that was said once more while the first was on its way; a lost one is a run that does not end
+		}
+		all = append(all, d.String())
+	}
+	all = append(all, w.effects()...)
+	b, err := os.ReadFile(filepath.Join(w.dir(), "state.json"))
+	var s struct{ Status string }
+	if err = errors.Join(err, json.Unmarshal(b, &s)); err != nil || s.Status != "completed" {
+		all = append(all, "state.json: "+s.Status+", not completed")
+	}
+	left, err := e2ereal.Processes(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return append(all, left...)
+}
+
+// ofFailure reports whether the difference is of a node that failed because it was cut off, as it is to: it says so, and
+// who resumes what has failed has all of it made again.
+func ofFailure(d crashtest.Difference) bool {
+	return d.Want == "" && (strings.Contains(d.Got, string(failure.ProviderCrashed)) || strings.HasPrefix(d.Where, "events: tool_result "))
+}
+
+// effects holds what the counting tool did against what may have happened: each call once, and once more for each time
+// that it was cut off.
+func (w *world) effects() []string {
+	w.t.Helper()
+	text, err := os.ReadFile(filepath.Join(w.root, "count.log"))
+	if err != nil && (w.calls > 0 || !errors.Is(err, os.ErrNotExist)) {
+		w.t.Fatal(err)
+	}
+	made := map[string]int{}
+	for line := range strings.Lines(string(text)) {
+		made[strings.TrimSpace(line)]++
+	}
+	var all []string
+	if len(made) != w.calls {
+		all = append(all, "count.log: "+strings.Join(keys(made), ", "))
+	}
+	for call, n := range made {
+		most := 1 + w.cuts[call]
+		if w.recovery == "fail" { // and for each time that its node failed
+			most = 1 + w.falls
+		}
+		if n > most {
+			all = append(all, "count.log: "+call+" had its effect too often")
+		}
+	}
+	return all
+}
+
+func keys(m map[string]int) []string {
+	var all []string
+	for k := range m {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// kill kills processes of the world whose command line has the text, "" for all.
+func (w *world) kill(text string) (hit bool) {
+	w.t.Helper()
+	list, err := e2ereal.Processes(w.root)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, line := range list {
+		var pid int
+		if number, command, _ := strings.Cut(line, " "); strings.Contains(command, text) {
+			if err := json.Unmarshal([]byte(number), &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				hit = true
+			}
+		}
+	}
+	return hit
+}
+
+func content(t testing.TB, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
