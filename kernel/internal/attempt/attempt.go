@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -38,7 +39,7 @@ type Job struct {
 	Ask func(ctx context.Context, asked event.Event) (event.QuestionAnsweredData, error)
 }
 
-// Maker makes the attempts of one run. All fields but those with a default, Live and Spared are needed. It is safe for concurrent use.
+// Maker makes the attempts of one run. All fields but those with a default, Live, Ready, Spared, Began and Contested are needed. It is safe for concurrent use.
 type Maker struct {
 	Plan      *plan.Plan
 	Project   *rundir.Project
@@ -53,8 +54,16 @@ type Maker struct {
 	Spared func(error) bool
 	// Live is called with what the agent reports, for views; it has to return soon.
 	Live func(Report)
+	// Ready is called before an agent is, and returns when what it may look at is there.
+	Ready func()
 	// Finds are the secrets that were told of in the run. Default: each attempt tells of all that it finds.
 	Finds *Finds
+	// Accepted sees to what attempts that followed one that was given up came to. Default: nobody does.
+	Accepted *Accepted
+	// Began is when the session was taken: what attempts of earlier kernels wrote after it is late.
+	Began time.Time
+	// Contested: an older kernel may still be at work on the session, so that even first attempts get paths of their own.
+	Contested bool
 }
 
 // Report is what an agent reported last, for live views.
@@ -75,6 +84,7 @@ func (m *Maker) Make(ctx context.Context, j Job) event.Event {
 	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
 	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Place.Iteration, "attempt", j.Command.Attempt)
 	done, err := a.make(ctx)
+	a.keeping.Wait()
 	if err != nil {
 		return a.failed(ctx, err)
 	}
@@ -95,8 +105,17 @@ type attempt struct {
 	progress  string      // the progress file, relative to the session
 	dir       rundir.Node
 	iteration rundir.Iteration
+	reports   rundir.Iteration // where the agent leaves what it came to
+	before    *superseded      // the attempt that this one is made in the place of, nil for none
+	changed   event.AttemptSupersededData
+	watching  []watched
+	context   inputs.Context // as it is in context.json
 	exchange  *exchange
 	result    sdk.ExecuteResult
+	words     map[string]words // of the agent, by file
+
+	keeping sync.WaitGroup // of the output, until it is durable
+	notKept error          // why it is not; read when keeping is over
 }
 
 // make reads like its specification: prepare, execute, take what the agent left.
@@ -109,8 +128,12 @@ func (a *attempt) make(ctx context.Context) (event.Event, error) {
 		return event.Event{}, err
 	}
 	crash.Point("attempt.prepared")
+	if a.Ready != nil {
+		a.Ready()
+	}
 	execErr := a.execute(ctx, req)
 	crash.Point("attempt.executed")
+	a.refuseLate()
 	defer a.scan(ctx, a.written()) // the result names files, and is replaced by our own form of it
 	output, err := a.keepOutput(execErr != nil)
 	if err := errors.Join(execErr, err); err != nil {
@@ -140,7 +163,12 @@ func (a *attempt) execute(ctx context.Context, req sdk.ExecuteRequest) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	a.exchange = newExchange(ctx, cancel, a, req.Paths)
-	a.result, err = provider.Execute(ctx, req, a.exchange)
+	x := &closing{exchange: a.exchange, given: ctx}
+	defer x.close()
+	a.result, err = provider.Execute(ctx, req, x)
+	if ctx.Err() != nil {
+		x.lateResult(a.result, err)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause // whatever the provider made of it, this is why
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/verdict"
@@ -158,7 +159,9 @@ func (x *exchange) Call(ctx context.Context, c sdk.ToolCall) (sdk.Verdict, error
 		err = x.rule(ctx, c, &intent)
 	}
 	if err == nil {
+		crash.Point("tool.ruled")
 		err = x.attempt.record(ctx, x.event(event.ToolCall, intent))
+		crash.Point("tool.committed")
 		x.begin(intent)
 		if intent.Verdict == string(sdk.VerdictRun) {
 			x.hand(func(h *handover) { h.made(c) })
@@ -178,7 +181,9 @@ func (x *exchange) Result(r sdk.ToolResult) {
 	x.hand(func(h *handover) { h.ended(r.CallID, r.Status) })
 	e, err := x.end(r, false)
 	if err == nil {
+		crash.Point("tool.ended")
 		err = x.attempt.record(context.Background(), e)
+		crash.Point("tool.recorded")
 	}
 	if err != nil {
 		x.attempt.log.Error("record tool result", "error", err)
@@ -194,6 +199,7 @@ func (x *exchange) Checkpoint(ctx context.Context, c sdk.Checkpoint) error {
 	if err := x.attempt.record(ctx, x.event(event.Checkpoint, event.CheckpointData{Turn: c.Turn, Blob: ref})); err != nil {
 		return err
 	}
+	crash.Point("tool.checkpoint")
 	return x.forgetBlob(ref)
 }
 

@@ -102,8 +102,8 @@ func TestBlobsAreNotWrittenOver(t *testing.T) {
 			t.Errorf("%s: %v", e.Type, err)
 		}
 	}
-	if len(b.records.events) != 4 {
-		t.Errorf("%d events, want 4", len(b.records.events))
+	if len(b.records.events) != 5 { // two of each attempt, and what the second says of the first
+		t.Errorf("%d events, want 5", len(b.records.events))
 	}
 }
 

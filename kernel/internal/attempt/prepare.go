@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -21,23 +20,37 @@ import (
 )
 
 // prepare makes the iteration's directory, context.json and the request. What an earlier attempt of
-// the same iteration left as its result or its output is moved aside: it would be taken for this one's.
+// the same iteration left as its result or its output is moved aside, and what it changed is told of.
 func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	var err error
 	if a.dir, err = rundir.At(a.Plan, a.command.Place); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
 	a.iteration = a.dir.Iteration(a.command.Place.Iteration)
+	a.reports = a.place()
+	a.Mend(ctx, a.record)
+	a.Accepted.forget(a.iteration)
+	fresh, err := a.Dir.MkdirNew(string(a.iteration)) // nothing can lie in it then
+	if err != nil {
+		return sdk.ExecuteRequest{}, err
+	}
+	if !fresh {
+		if a.before, err = a.lookBack(); err != nil {
+			return sdk.ExecuteRequest{}, err
+		}
+		a.tellSuperseded(ctx)
+	}
 	if err := a.Dir.MkdirPrivate(a.private()); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	for _, name := range a.left() {
-		if err := a.setAside(name); err != nil {
-			return sdk.ExecuteRequest{}, err
-		}
+	if !fresh {
+		err = a.setAsideReports()
+	}
+	if err := errors.Join(err, a.watch()); err != nil {
+		return sdk.ExecuteRequest{}, err
 	}
 	if name := a.mirrored(); name != "" { // as by tee: empty while the agent is at work, and after a crash
-		if err := a.Dir.Replace(name, nil); err != nil {
+		if err := a.Dir.Clear(name); err != nil {
 			return sdk.ExecuteRequest{}, err
 		}
 	}
@@ -50,9 +63,11 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
+	c.Paths.Status, c.Paths.Result = a.Dir.Abs(a.reports.Status()), a.Dir.Abs(a.reports.Result())
 	t, unsaid := a.tell(ctx, c.Paths)
 	a.addTo(&c, t)
-	if _, err := inputs.Write(a.Dir, a.iteration, censor.Context(a.Redactor, c)); err != nil {
+	a.context = censor.Context(a.Redactor, c)
+	if _, err := inputs.Write(a.Dir, a.iteration, a.context); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
 	if unsaid != nil {
@@ -63,7 +78,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	return a.request(c.Paths, t)
 }
 
-// left are the files in which an agent leaves what it came to.
+// left are the files that hold what an attempt came to, where that of a first one would be.
 func (a *attempt) left() []string {
 	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
 	if a.node.Artifact != nil && a.command.Place.Step == "" {
@@ -107,13 +122,7 @@ func (a *attempt) previous(left briefing.Attempted) *inputs.PreviousAttempt {
 func (a *attempt) private() string { return a.iteration.Attempt(a.command.Attempt) }
 
 // setAside moves whatever lies there, a link that leads nowhere too.
-func (a *attempt) setAside(name string) error {
-	err := a.Dir.Rename(name, a.superseded(name))
-	if errors.Is(err, fs.ErrNotExist) && a.Dir.Intact() == nil {
-		return nil
-	}
-	return err
-}
+func (a *attempt) setAside(name, to string) error { return unlessThere(a.Dir.Rename(name, to)) }
 
 // superseded is where a file of an earlier attempt goes.
 func (a *attempt) superseded(name string) string {

@@ -4,10 +4,17 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func (a *attempt) loop() state.Loop { return a.state.LoopAt(a.command.Place) }
+func (a *attempt) loop() state.Loop {
+	l := a.state.LoopAt(a.command.Place)
+	if crash.Defect(crash.SkipDedupe) {
+		l.Calls, l.Checkpoint = nil, nil
+	}
+	return l
+}
 
 // resumption is what an attempt that a crash cut off is handed back, nil for any other.
 func (a *attempt) resumption() (*sdk.Resume, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
 )
 
 // Bounds of the look at what an agent wrote, for an attempt.
@@ -91,7 +90,7 @@ func (a *attempt) head(name string) string {
 // to, those that its tools wrote, and those that it names itself. No name is there twice.
 func (a *attempt) written() []string {
 	names := []string{a.outputName()}
-	for _, file := range []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Artifact(), a.iteration.ArtifactJSON(), a.progress} {
+	for _, file := range append(reportsIn(a.reports), a.progress) {
 		names = append(names, a.Dir.Abs(file))
 	}
 	names = append(names, a.exchange.wrote()...)
@@ -125,9 +124,9 @@ func (a *attempt) local(name string) string {
 
 // touched are the files that the agent names in what it wrote as its result, or as its status.
 func (a *attempt) touched() []string {
-	for _, name := range []string{a.iteration.Result(), a.iteration.Status()} {
-		text, err := a.Dir.Read(name, result.MaxBytes)
-		if err != nil {
+	for _, name := range []string{a.reports.Result(), a.reports.Status()} {
+		text, err := a.said(name)
+		if err != nil || text == nil {
 			continue
 		}
 		var said struct {

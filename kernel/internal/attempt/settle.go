@@ -18,6 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/censor"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/output"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
@@ -45,10 +46,8 @@ func (a *attempt) keepOutput(failed bool) (*event.Ref, error) {
 		ref, err := a.Dir.Write(a.private()+"/output.md", []byte(text))
 		return &ref, err
 	}
-	ref, err := a.Dir.Write(a.iteration.Output(), []byte(text))
-	if err != nil {
-		return nil, err
-	}
+	ref := rundir.Ref(a.iteration.Output(), []byte(text))
+	a.keeping.Go(func() { _, a.notKept = a.Dir.Write(ref.Path, []byte(text)) })
 	return &ref, a.copyOutput(text)
 }
 
@@ -90,11 +89,11 @@ func unchanged(before, now fs.FileInfo) bool {
 
 // settle normalizes the result, writes it and makes the completing event.
 func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, error) {
-	resultJSON, err := a.read(a.iteration.Result())
+	resultJSON, err := a.said(a.reports.Result())
 	if err != nil {
 		return event.Event{}, err
 	}
-	statusJSON, err := a.read(a.iteration.Status())
+	statusJSON, err := a.said(a.reports.Status())
 	if err != nil {
 		return event.Event{}, err
 	}
@@ -103,7 +102,11 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 		return event.Event{}, a.explain(err)
 	}
 	ref, err := a.Dir.Write(a.iteration.Result(), r.Result.JSON())
-	if err != nil {
+	a.keeping.Wait()
+	if err := errors.Join(err, a.notKept); err != nil {
+		return event.Event{}, err
+	}
+	if err := a.keepApart(r.Result.JSON(), out); err != nil {
 		return event.Event{}, err
 	}
 	if err := a.recordEnd("completed", nil, out); err != nil {
@@ -169,6 +172,25 @@ func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
 	}
 }
 
+// said is what the agent wrote as its result or its status, read once when it is done; nil if it wrote none.
+func (a *attempt) said(name string) ([]byte, error) {
+	if a.words == nil {
+		a.words = map[string]words{}
+	}
+	w, known := a.words[name]
+	if !known {
+		w.text, w.err = a.read(name)
+		a.words[name] = w
+	}
+	return w.text, w.err
+}
+
+// words are what was in a file of the agent's.
+type words struct {
+	text []byte
+	err  error
+}
+
 // read returns a file that the agent may have written, nil if it did not.
 func (a *attempt) read(name string) ([]byte, error) {
 	b, err := a.Dir.Read(name, result.MaxBytes)
@@ -218,7 +240,7 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	}
 	d = censor.Failure(a.Redactor, d)
 	if a.iteration != "" {
-		if err := errors.Join(a.recordEnd("failed", &d, nil), a.writeError(d), a.putBack()); err != nil {
+		if err := errors.Join(a.publish(false), a.putBack(), a.writeError(d), a.recordEnd("failed", &d, nil)); err != nil {
 			a.log.Error("record failure beside the iteration", "error", err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -49,6 +50,7 @@ func (s *spool) write(chunk string) {
 	n := min(spoolHead-s.written, int64(len(chunk)))
 	if n > 0 {
 		_, s.fault = s.file.WriteString(chunk[:n])
+		crash.Point("spool.written")
 		s.written += n
 	}
 	s.tail = append(s.tail, chunk[n:]...)
@@ -91,6 +93,7 @@ func (s *spool) close() error {
 	}
 	if s.fault == nil {
 		_, s.fault = s.file.Write(s.tail)
+		crash.Point("spool.ended")
 	}
 	if err := s.file.Close(); s.fault == nil {
 		s.fault = err

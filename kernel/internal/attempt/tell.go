@@ -72,6 +72,9 @@ func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
 	if faults := a.faults(); faults != "" {
 		homeless = append(homeless, fenced("artifact faults", faults))
 	}
+	if a.node.HasContract() {
+		homeless = append(homeless, nonEmpty(fenced("superseded attempt", a.unfinished()))...)
+	}
 	t.prompt = strings.Join(append([]string{text}, homeless...), "\n\n")
 	return a.addBrief(ctx, t)
 }
@@ -162,7 +165,7 @@ func (a *attempt) contract() (told, error) {
 func (a *attempt) artifactFile(ns state.Node) (string, error) {
 	at := a.command.Place
 	if at.Step == "" {
-		return a.iteration.Artifact(), nil
+		return a.reports.Artifact(), nil
 	}
 	at.Step = ""
 	dir, err := rundir.At(a.Plan, at)

@@ -153,7 +153,7 @@ func (b *bench) prompt(step string) told {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	a.dir, a.iteration = dir, dir.Iteration(1)
+	a.dir, a.iteration, a.reports = dir, dir.Iteration(1), dir.Iteration(1)
 	t, err := a.tell(b.t.Context(), inputs.Paths{Result: b.maker.Dir.Abs(a.iteration.Result())})
 	if err != nil {
 		b.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/catalog"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/gate"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -125,7 +126,9 @@ var _ sdk.Validator = (*provider)(nil)
 // Execute implements sdk.Provider.
 func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
 	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config, Mode: req.Mode}, func(ctx context.Context, target any) (err error) {
+		crash.Point("plugin.execute.before")
 		result, err = target.(sdk.Provider).Execute(ctx, req, x)
+		crash.Point("plugin.execute.after")
 		return err
 	})
 	var f *failure.Error
@@ -142,7 +145,9 @@ var _ sdk.Releaser = (*termination)(nil)
 // Decide implements sdk.Termination.
 func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.Decision, err error) {
 	err = t.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		crash.Point("plugin.decide.before")
 		d, err = target.(sdk.Termination).Decide(ctx, req)
+		crash.Point("plugin.decide.after")
 		return err
 	})
 	return d, err
@@ -158,7 +163,10 @@ func (t *termination) Release(ctx context.Context, session string) error {
 		if err := g.Ready(ctx); err != nil {
 			return err
 		}
-		return r.Release(ctx, session)
+		crash.Point("plugin.release.before")
+		err := r.Release(ctx, session)
+		crash.Point("plugin.release.after")
+		return err
 	})
 }
 
@@ -167,7 +175,9 @@ type hookAction struct{ route }
 // Run implements sdk.HookAction.
 func (a *hookAction) Run(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
 	err = a.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		crash.Point("plugin.run.before")
 		answer, err = target.(sdk.HookAction).Run(ctx, req)
+		crash.Point("plugin.run.after")
 		return err
 	})
 	return answer, err

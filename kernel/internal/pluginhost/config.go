@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -31,8 +32,10 @@ type Config struct {
 	// BundledOff turns them off and completes the sentence "turned off by ...". Default: they are on.
 	BundledOff string
 	// Shared is a Host whose registered components are this one's too, those that are registered later
-	// included: they are set up once, take turns over all hosts, and end with it. It must outlive this Host.
-	// Default: none.
+	// included: they are set up once, take turns over all hosts, and end with it. So are the processes of plugins that
+	// declare [sdk.CapabilityShared]: its RunMarker names them, and they end with the last Host that used them. It has been
+	// made with the same settings, but for RunMarker and Notify. What it started ends when it and all Hosts that share it
+	// are closed. Default: none.
 	Shared *Host
 	// Reattach is the value of [client.ReattachVariable]: plugin processes that run already and are used as they
 	// are. It is for the user's own word. Default: none.
@@ -55,7 +58,7 @@ type Config struct {
 	// Redactor takes the secrets out of what plugins log and of their failures. Default: one that knows those of
 	// Environ.
 	Redactor *redact.Redactor
-	// Notify is told when plugin processes start and fall, from any goroutine; it must not call the Host.
+	// Notify is told when plugin processes start, fall and leave others behind, from any goroutine; it must not call the Host.
 	Notify func(Notice)
 	// StartTimeout bounds a plugin's handshake. Default 10 s.
 	StartTimeout time.Duration
@@ -73,10 +76,11 @@ type Config struct {
 // Event says what happened to a plugin process.
 type Event string
 
-// The events of processes. One that ends because it was told to makes none.
+// The events of processes. One that ends because it was told to makes none, but for what it left behind.
 const (
 	Started Event = "plugin_started"
 	Crashed Event = "plugin_crashed"
+	Left    Event = "survivor_ended"
 )
 
 // Notice tells of a plugin process.
@@ -91,8 +95,12 @@ type Notice struct {
 	Environment []string
 	// Detail are the last words of a process that fell.
 	Detail string
+	// Shared: the process ran already for another Host, see [Config].Shared.
+	Shared bool
 	// Reattached: the process ran already, and whoever started it ends it.
 	Reattached bool
+	// Survivor is the process that was left, for [Left], which says nothing else.
+	Survivor process.Survivor
 	// Asked is the isolation that the process was to have, Sandbox the one that it has; nil for none asked for.
 	Asked   *sandbox.Box
 	Sandbox *sandbox.Obtained

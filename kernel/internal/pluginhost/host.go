@@ -31,19 +31,20 @@ var ErrClosed = pool.ErrClosed
 type Host struct {
 	cfg      Config
 	marker   process.Marker
+	system   *system
 	verifier *trust.Verifier
-	spawner  *process.Spawner
+	cache    *catalog.Cache
 	launcher *launch.Launcher
 	catalog  *catalog.Catalog
 	pool     *pool.Pool[*instance]
 	finding  discovery.Finding
-	restore  func() // of the process-wide setting that adopts orphans
+	sandbox  *sandbox.Sandbox
+	visits   visits // of the processes that it shares
 
-	sandbox *sandbox.Sandbox
-
-	mu    sync.Mutex
+	mu    sync.Mutex // guards:
 	local []*gate.Gate
 	told  map[string]bool // what was said once
+	users int             // this Host, if it has no Shared one, and those that share it, while they are open
 
 	closing sync.Once
 	closed  error
@@ -68,26 +69,17 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	restore, err := process.AdoptOrphans()
-	if err != nil {
+	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), told: map[string]bool{}}
+	if err := h.found(locks); err != nil {
 		return nil, err
 	}
-	verifier := trust.NewVerifier(locks...)
-	h := &Host{
-		cfg: cfg, restore: restore,
-		marker:   process.NewMarker(cfg.RunMarker),
-		verifier: verifier,
-		spawner:  process.NewSpawner(),
-		finding:  withRunning(find(cfg, store, verifier.Self()), attached),
-		sandbox:  sandbox.New(cfg.SandboxHelper),
-		told:     map[string]bool{},
-	}
+	h.finding = withRunning(find(cfg, store, h.verifier.Self()), attached)
 	h.launcher = launch.New(launch.Config{
-		Spawner: h.spawner, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
+		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
 		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
 	})
 	h.pool = pool.New(cfg.Idle, h.fell)
-	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: catalog.NewCache(cfg.cachePath()), Describe: h.describe, DescribeRunning: h.describeRunning}
+	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
 	if cfg.Shared != nil {
 		c.Shared = cfg.Shared.catalog
 	}
@@ -95,8 +87,36 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
+// found lays what the Host stands on, or takes what the Host that it shares stands on.
+func (h *Host) found(locks []trust.Lock) error {
+	first := h.first()
+	if first == h {
+		var err error
+		if h.system, err = newSystem(); err != nil {
+			return err
+		}
+		h.verifier, h.cache, h.sandbox = trust.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), sandbox.New(h.cfg.SandboxHelper)
+	} else {
+		h.system, h.cache, h.sandbox = first.system, first.cache, first.sandbox
+		h.verifier = first.verifier.Against(locks...)
+	}
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	first.users++
+	return nil
+}
+
+// first is the Host that this one shares, at the end of the row, or itself.
+func (h *Host) first() *Host {
+	for h.cfg.Shared != nil {
+		h = h.cfg.Shared
+	}
+	return h
+}
+
 // Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
 func (h *Host) Redact(r *redact.Redactor) {
+	h.visits.refuse() // what others' processes say is not cleaned by it
 	h.cfg.Redactor = r
 	h.launcher.Redact(r)
 }
@@ -141,7 +161,7 @@ const soon = 3 * time.Second
 func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
 	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
 	defer slow.Stop()
-	i, err := h.launcher.Start(ctx, launch.Order{
+	i, err := h.launch(ctx, launch.Order{
 		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
 		Box: &sandbox.Box{Mode: sandbox.Workspace, Network: sandbox.Off, Best: true, WorkDir: "/"},
 	})
@@ -186,10 +206,7 @@ func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) erro
 
 // once says something the first time that it is to be said by this host or the one whose components it shares.
 func (h *Host) once(what string, say func()) {
-	first := h
-	for first.cfg.Shared != nil {
-		first = first.cfg.Shared
-	}
+	first := h.first()
 	first.mu.Lock()
 	told := first.told[what]
 	first.told[what] = true
@@ -203,29 +220,47 @@ func (h *Host) once(what string, say func()) {
 func (h *Host) fell(i *instance) {
 	f := i.Crash()
 	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
-	h.cfg.Notify(Notice{
+	i.guests.tell(Notice{
 		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
 	})
 }
 
-// Sweep ends what kernels that died left running, see [process.Sweep]: all processes of this user
-// marked with a run whose name begins with prefix.
-func Sweep(ctx context.Context, prefix string, grace time.Duration) ([]process.Survivor, error) {
-	return process.Sweep(ctx, prefix, grace)
+// Sweep ends what kernels that died left running, see [process.Table.Sweep]: all processes of this user
+// marked with a run whose name begins with one of prefixes, and those that only the seal of one of kernels tells.
+func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
+	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
 }
 
 // Limits says what this operating system cannot do for plugins; empty on Linux.
 func Limits() []string { return process.Limits() }
 
 // Close ends every plugin process and the components of this process, and waits for that until ctx
-// ends; processes that are left then are killed. Calls in flight fail. Later calls return the same.
+// ends; processes that are left then are killed. Calls in flight fail. A process that other Hosts use, too, ends with the last
+// of them. Later calls return the same.
 func (h *Host) Close(ctx context.Context) error {
 	h.closing.Do(func() {
-		h.closed = errors.Join(h.pool.Close(ctx), h.shutdownLocal(ctx))
-		h.spawner.Close()
-		h.restore()
+		first := h.first()
+		if first != h {
+			h.visits.end(ctx, h, first.pool)
+			h.closed = h.pool.Close(ctx)
+		}
+		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.leave(ctx))
 	})
 	return h.closed
+}
+
+// leave is called when the Host, or one that shares it, is closed; the last one lets everything go.
+func (h *Host) leave(ctx context.Context) error {
+	h.mu.Lock()
+	h.users--
+	last := h.users == 0
+	h.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := h.pool.Close(ctx)
+	h.system.close()
+	return err
 }
 
 // shutdownLocal asks the components of this process that were used to let go, newest first.

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 )
 
 // kernelVariable makes the test program a kernel that uses the plugins of the directory it names.
@@ -58,7 +60,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 				}
 				eventually(t, "the plugin is stopped", func() bool { return stopped(plugin) })
 			}
-			found, err := Sweep(t.Context(), run, time.Second)
+			found, err := process.Sweep(t.Context(), run, time.Second)
 			if err != nil || len(found) != 0 {
 				t.Errorf("Sweep beside a living kernel = %+v, %v", found, err)
 			}
@@ -69,7 +71,7 @@ func TestKilledKernelLeavesNothing(t *testing.T) {
 			for _, pid := range []string{plugin, child} {
 				eventually(t, "process "+pid+" dies with the kernel", func() bool { return !runs(pid) })
 			}
-			found, err = Sweep(t.Context(), run, time.Second)
+			found, err = process.Sweep(t.Context(), run, time.Second)
 			if err != nil {
 				t.Fatal(err)
 			}

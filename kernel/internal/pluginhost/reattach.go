@@ -36,6 +36,7 @@ func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage
 	if err != nil {
 		return err
 	}
+	lease.Instance().enter(h, h)
 	return lease.End(ctx, p(ctx, lease.Instance().gate(e.Component)))
 }
 
@@ -46,11 +47,11 @@ func (h *Host) attach(ctx context.Context, c discovery.Candidate, dir string) (*
 	}
 	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
 		"plugin", discovery.Prefix+c.Name, "pid", a.PID(), "because", string(discovery.FromReattach)+" is set")
-	h.cfg.Notify(Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true})
 	return &instance{
 		serving: a, environment: []string{},
-		init:  sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
-		gates: map[string]*gate.Gate{},
+		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
+		gates:   map[string]*gate.Gate{},
+		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/gate"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/launch"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/pool"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/trust"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -43,6 +44,8 @@ type instance struct {
 	sha256      string
 	environment []string // names
 	init        sdk.InitRequest
+	started     Notice // of its start
+	guests      guests // the Hosts that use it
 
 	mu    sync.Mutex
 	gates map[string]*gate.Gate // by kind and name
@@ -94,14 +97,31 @@ func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) 
 	key := pool.Key{
 		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: described(box),
 	}
-	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
+	owner := h.owner(component)
+	if owner != h {
+		var done func()
+		if ctx, done, err = h.visits.begin(ctx); err != nil {
+			return err
+		}
+		defer done()
+	}
+	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
 		h.tellUngranted(e, component, box)
-		return h.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box})
+		return owner.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
 	})
 	if err != nil {
 		return err
 	}
+	lease.Instance().enter(h, owner)
 	return lease.End(ctx, p(ctx, lease.Instance().gate(component)))
+}
+
+// owner is the Host that has the process of a component.
+func (h *Host) owner(c sdk.Component) *Host {
+	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.visits.refused() {
+		return h
+	}
+	return h.first()
 }
 
 // current is the description of the binary as it is now, and of the component in it.
@@ -135,8 +155,16 @@ func (h *Host) environment(component sdk.Component, use Use) []string {
 	return environ.Build(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
 }
 
-func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
-	i, err := h.launcher.Start(ctx, o)
+// start starts a plugin for a guest, which may be h itself.
+func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
+	made := &instance{sha256: o.Binary.SHA256, gates: map[string]*gate.Gate{}}
+	o.Escaped = func(left []process.Survivor) {
+		for _, s := range left {
+			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
+			made.guests.tell(Notice{Event: Left, Survivor: s})
+		}
+	}
+	i, err := h.launch(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +180,17 @@ func (h *Host) start(ctx context.Context, o launch.Order) (*instance, error) {
 	if got.Mode != sandbox.None {
 		init.Sandbox = string(got.Mode)
 	}
-	h.cfg.Notify(n)
-	return &instance{
-		serving: i, sha256: o.Binary.SHA256, environment: names,
-		init:  init,
-		gates: map[string]*gate.Gate{},
-	}, nil
+	made.serving, made.environment, made.init, made.started = i, names, init, n
+	made.enter(guest, h)
+	return made, nil
+}
+
+// launch starts a plugin when it is its turn.
+func (h *Host) launch(ctx context.Context, o launch.Order) (*launch.Instance, error) {
+	done, err := h.system.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return h.launcher.Start(ctx, o)
 }

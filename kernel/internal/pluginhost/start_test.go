@@ -31,6 +31,8 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 		{"tcp", failure.PluginInvalid, []string{"listens on tcp 127.0.0.1:1"}, ""},
 		{"outside", failure.PluginInvalid, []string{"outside the directory that it was given"}, ""},
 		{"deaf", failure.ProviderTimeout, []string{"did not answer in time after the handshake"}, ""},
+		{"leaves", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 4)"}, ""},
+		{"swallows", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 6)"}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,6 +53,16 @@ func TestPluginsThatNeverBecomeOne(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A plugin that is healthy and says nothing is left as it is, and told.
+func TestPluginThatSaysNothing(t *testing.T) {
+	b := newBench(t, nil, "mute")
+	_, err := b.Provider(b.ctx(), "mute", Use{})
+	if err == nil || failure.KindOf(err) == failure.ProviderCrashed {
+		t.Fatalf("error %v", err)
+	}
+	contains(t, err.Error(), "nothing to say")
 }
 
 func TestFilesThatAreNoPlugin(t *testing.T) {
@@ -133,13 +145,17 @@ func TestSocketDirectoryTooLong(t *testing.T) {
 }
 
 func TestStartCanBeCancelled(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.StartTimeout = limit }, "hangs")
-	stop := errors.New("the user said stop")
-	ctx, cancel := context.WithCancelCause(b.ctx())
-	timer := time.AfterFunc(100*time.Millisecond, func() { cancel(stop) })
-	defer timer.Stop()
-	if _, err := b.Provider(ctx, "hangs", Use{}); !errors.Is(err, stop) {
-		t.Errorf("error %v, want the cause of the cancellation", err)
+	for _, name := range []string{"hangs", "deaf"} { // before the handshake, and after it
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(c *Config) { c.StartTimeout = limit }, name)
+			stop := errors.New("the user said stop")
+			ctx, cancel := context.WithCancelCause(b.ctx())
+			timer := time.AfterFunc(500*time.Millisecond, func() { cancel(stop) })
+			defer timer.Stop()
+			if _, err := b.Provider(ctx, name, Use{}); !errors.Is(err, stop) {
+				t.Errorf("error %v, want the cause of the cancellation", err)
+			}
+		})
 	}
 }
 

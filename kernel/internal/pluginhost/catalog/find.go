@@ -27,6 +27,9 @@ type Conflict struct {
 // already and does not answer is an error, whatever is asked for: the user has named it and means it.
 func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	plugins, err := c.Plugins(ctx)
+	if err == nil {
+		err = deaf(plugins)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -45,14 +48,21 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 		add(e)
 	}
 	for _, p := range plugins {
-		if p.Running != nil && p.Fault != nil {
-			return nil, nil, p.Fault
-		}
 		for _, component := range p.Description.Components {
 			add(Entry{Component: component, Plugin: p.Candidate})
 		}
 	}
 	return used, conflicts, nil
+}
+
+// deaf is why a process that should run already does not answer, nil if all that should do.
+func deaf(plugins []Plugin) error {
+	for _, p := range plugins {
+		if p.Running != nil && p.Fault != nil {
+			return p.Fault
+		}
+	}
+	return nil
 }
 
 // Find is the component with the name, or else the first with the alias. Nothing of the kind is a
@@ -64,14 +74,23 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 			return e, nil // without describing any plugin
 		}
 	}
-	entries, _, err := c.Entries(ctx)
+	plugins, err := c.Plugins(ctx)
+	if err == nil {
+		err = deaf(plugins)
+	}
 	if err != nil {
 		return Entry{}, err
 	}
-	for _, e := range entries {
-		if same(e.Component, kind, name) {
-			return e, nil
+	for _, p := range plugins {
+		for _, component := range p.Description.Components {
+			if same(component, kind, name) { // the first one is the one that is used
+				return Entry{Component: component, Plugin: p.Candidate}, nil
+			}
 		}
+	}
+	entries, _, err := c.Entries(ctx)
+	if err != nil {
+		return Entry{}, err
 	}
 	for _, e := range entries {
 		if e.Component.Kind == kind && slices.Contains(e.Component.Aliases, name) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/deadline"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -81,7 +82,10 @@ func (g *Gate) prepare(ctx context.Context, with sdk.ValidateRequest) error {
 		return err
 	}
 	if v, ok := g.target.(sdk.Validator); ok {
-		if err := v.Validate(ctx, with); err != nil {
+		crash.Point("plugin.validate.before")
+		err := v.Validate(ctx, with)
+		crash.Point("plugin.validate.after")
+		if err != nil {
 			return g.refused(ctx, "refuses its configuration", err)
 		}
 	}
@@ -99,7 +103,10 @@ func (g *Gate) initialize(ctx context.Context) error {
 		return nil
 	}
 	if i, ok := g.target.(sdk.Initializer); ok {
-		if err := i.Init(ctx, g.init); err != nil {
+		crash.Point("plugin.init.before")
+		err := i.Init(ctx, g.init)
+		crash.Point("plugin.init.after")
+		if err != nil {
 			return g.refused(ctx, "cannot be set up", err)
 		}
 	}

@@ -29,7 +29,7 @@ const limit = 20 * time.Second
 // Both modes, for what holds in both.
 var modes = []sandbox.Mode{sandbox.Workspace, sandbox.Strict}
 
-// What leaves its group and forgets the run's marker survives without a box, and nothing survives strict.
+// What leaves its group and throws the run's marker and its seal away survives without a box, and nothing survives strict.
 func TestNothingIsLeftOfStrict(t *testing.T) {
 	asUsers(t, func(t *testing.T) {
 		path := hostile(t)

@@ -45,9 +45,12 @@ func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) err
 // neverStarted is for a process that the system did not start.
 func (i *Instance) neverStarted(err error) error {
 	var f *failure.Error
+	_, system := failure.OfSystem(err)
 	switch {
 	case errors.As(err, &f): // of the sandbox
 		return f
+	case system: // whatever was asked for, there was nothing to start it with
+		return execFault(i.command, err)
 	case i.box != nil:
 		return sandbox.Trouble{Text: err.Error()}.Failure(*i.box)
 	}
@@ -87,7 +90,8 @@ func execFault(path string, err error) *failure.Error {
 		return failure.New(failure.PluginInvalid, "plugin %s is being written: %w", path, err).
 			WithHint("install plugins by writing a new file and renaming it")
 	}
-	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err)
+	hint, _ := failure.OfSystem(err)
+	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
 }
 
 // handshakeFault judges the first line: core|protocol|network|address|kind|certificate.

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/sandbox"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -60,5 +61,29 @@ func TestSocketFault(t *testing.T) {
 	f := failure.From(socketFault("/p/x", errors.New("path too long")))
 	if f.Kind != failure.PluginInvalid || !strings.Contains(f.Message, "path too long") || !strings.Contains(f.Hint, "TMPDIR") {
 		t.Errorf("failure %+v", f)
+	}
+}
+
+// What kept a process from being started is told as what it is: the sandbox's own refusal, the system that has no more
+// to give, or what the program is.
+func TestNeverStarted(t *testing.T) {
+	box := &sandbox.Box{Mode: sandbox.Strict}
+	for name, tt := range map[string]struct {
+		box  *sandbox.Box
+		err  error
+		kind failure.Kind
+		says string
+	}{
+		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
+		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execFault("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
+		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
+		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := failure.From((&Instance{command: "/p/x", box: tt.box}).neverStarted(tt.err))
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
+				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,16 +36,18 @@ type Config struct {
 	Spawner *process.Spawner
 	// Marker is put into the environment of every process.
 	Marker process.Marker
-	// Logger is for what the launcher itself has to say. Nil: nowhere.
+	// Table is where processes are looked for that left the group of their plugin. Nil: each plugin has its own.
+	Table *process.Table
+	// Logger is for what the launcher itself has to say.
 	Logger hclog.Logger
-	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name. Nil: Logger.
+	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name.
 	PluginLogger hclog.Logger
 	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
 	StartTimeout time.Duration
 	// SocketBases are the directories below which socket directories are made, the first short one
 	// wins. Empty: $XDG_RUNTIME_DIR, the temporary directory, /tmp.
 	SocketBases []string
-	// Sandbox confines the plugins whose order has a box. Nil: none can be.
+	// Sandbox confines the plugins whose order has a box.
 	Sandbox *sandbox.Sandbox
 	// Redactor takes the secrets out of what plugins wrote before it goes into the log or a failure.
 	Redactor *redact.Redactor
@@ -70,16 +73,9 @@ func New(cfg Config) *Launcher {
 	if len(cfg.SocketBases) == 0 {
 		cfg.SocketBases = []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = hclog.NewNullLogger()
-	}
-	if cfg.PluginLogger == nil {
-		cfg.PluginLogger = cfg.Logger
-	}
-	if cfg.Sandbox == nil {
-		cfg.Sandbox = sandbox.New(nil)
-	}
-	return &Launcher{cfg: cfg}
+	l := &Launcher{cfg: cfg}
+	l.number.Store(rand.Int64N(1 << 24)) // other launchers of this program may have the same marker
+	return l
 }
 
 // Order says what to start.
@@ -94,6 +90,8 @@ type Order struct {
 	MTLS bool
 	// Box confines the process. Its WorkDir is Dir where it says none. Nil: it is not confined.
 	Box *sandbox.Box
+	// Escaped is told which processes of the plugin had left its group and were ended after it. Nil: nobody is.
+	Escaped func([]process.Survivor)
 }
 
 // Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
@@ -123,7 +121,7 @@ func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
 		child: process.New(l.cfg.Spawner, process.Spec{
 			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
 			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
-			Marker: l.cfg.Marker, Number: int(l.number.Add(1)),
+			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, Escaped: o.Escaped,
 		}),
 	}
 	i.plugin = goplugin.NewClient(l.config(o, i))

@@ -8,8 +8,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// fallTime is how long after the end of its connection a process may take to be seen as gone.
-const fallTime = 500 * time.Millisecond
+const (
+	// fallTime is how long after the end of its connection a process may take to be seen as gone.
+	fallTime = 500 * time.Millisecond
+	// endTime is how long the end of a process that is being ended is waited for: a little longer than that may take.
+	endTime = 8 * time.Second
+)
 
 // held is one process and the calls on it. The pool's mutex guards what changes.
 type held[I Instance] struct {
@@ -23,6 +27,7 @@ type held[I Instance] struct {
 	hung    bool      // the process was killed because it did not answer
 	settled bool      // the end is recorded
 	retired bool      // the end was asked for
+	leaving bool      // a call on it was given up: it takes no further ones, and ends with the last
 }
 
 // Lease is one call on a process.
@@ -81,6 +86,10 @@ func (l *Lease[I]) Instance() I { return l.held.instance }
 // itself, or what the fate of the process makes of it. The process of a call that was cut off or that
 // looks broken is asked for a sign of life and killed if it gives none; one that goes on with a call
 // that was cancelled is killed in any case.
+//
+// A process on which a call was cancelled takes no further calls, also where it obeyed: what that call left running
+// in it, or outside its group, would be at work beside the next one. It ends with the last call on it, and End
+// of that call returns when it, its group and what left the group are gone.
 func (l *Lease[I]) End(ctx context.Context, err error) error {
 	if err != nil && l.cutOff(ctx) {
 		l.release(false)
@@ -90,11 +99,29 @@ func (l *Lease[I]) End(ctx context.Context, err error) error {
 	if !sound {
 		l.bury()
 	}
+	if ctx.Err() != nil {
+		defer l.awaitEnd()
+	}
 	defer l.release(sound)
 	if sound {
 		return err
 	}
 	return l.fate(ctx, err)
+}
+
+// awaitEnd lets the process go, of which a call was given up that is released by now, and waits for its end where no
+// other call is on it.
+func (l *Lease[I]) awaitEnd() {
+	l.pool.mu.Lock()
+	h := l.held
+	h.leaving = true
+	h.leaveSlot()
+	last := len(h.calls) == 0
+	l.pool.mu.Unlock()
+	h.hint()
+	if last {
+		gone(h.instance.Done(), endTime)
+	}
 }
 
 // cutOff reports whether the pool ended the process under the call. What the plugin says of it then is
@@ -148,7 +175,7 @@ func (l *Lease[I]) bury() {
 	}
 	l.pool.mu.Unlock()
 	h.instance.Kill()
-	gone(h.instance.Done(), fallTime)
+	gone(h.instance.Done(), endTime)
 }
 
 // gone waits for the end of a process, at most for limit.
@@ -190,8 +217,13 @@ func (l *Lease[I]) release(sound bool) {
 	if sound {
 		l.held.slot.history.worked()
 	}
+	l.held.hint()
+}
+
+// hint tells whoever watches the process that something about its calls changed.
+func (h *held[I]) hint() {
 	select {
-	case l.held.released <- struct{}{}:
+	case h.released <- struct{}{}:
 	default:
 	}
 }

@@ -205,8 +205,11 @@ func (p *Pool[I]) watch(h *held[I]) {
 			return
 		case <-h.released:
 			timer.Reset(p.idle)
+			if p.leaveIfIdle(h, true) {
+				return
+			}
 		case <-timer.C:
-			if p.leaveIfIdle(h) {
+			if p.leaveIfIdle(h, false) {
 				return
 			}
 		}
@@ -236,15 +239,40 @@ func (p *Pool[I]) leave(h *held[I]) {
 	h.leaveSlot()
 }
 
-func (p *Pool[I]) leaveIfIdle(h *held[I]) bool {
+// leaveIfIdle takes a process without calls out of the pool: one whose time is over, or early, one that is leaving.
+func (p *Pool[I]) leaveIfIdle(h *held[I], early bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(h.calls) > 0 {
+	if len(h.calls) > 0 || early && !h.leaving {
 		return false
 	}
 	h.retired = true
 	h.leaveSlot()
 	return true
+}
+
+// Retire ends the instances that match and have no call on them, and waits for that. When ctx ends first, they are killed.
+func (p *Pool[I]) Retire(ctx context.Context, match func(I) bool) {
+	p.mu.Lock()
+	var leaving []*held[I]
+	for h := range p.live {
+		if match(h.instance) && len(h.calls) == 0 {
+			h.leaving = true
+			h.leaveSlot()
+			leaving = append(leaving, h)
+		}
+	}
+	p.mu.Unlock()
+	for _, h := range leaving {
+		h.hint()
+	}
+	for _, h := range leaving {
+		select {
+		case <-h.instance.Done():
+		case <-ctx.Done():
+			h.instance.Kill()
+		}
+	}
 }
 
 // Close stops every process and waits for that; calls in flight fail. When ctx ends first, what is

@@ -247,6 +247,42 @@ func TestCancelledCallKeepsItsErrorAndHungProcessDies(t *testing.T) {
 	})
 }
 
+// A process on which a call was given up ends with the last call on it, and no other call joins it; the last one to be
+// given up returns when it is gone. U056, DESIGN 6.
+func TestProcessOfACallThatWasGivenUpEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		given, stays := b.acquire(Key{}), b.acquire(Key{})
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := given.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+		synctest.Wait()
+		if b.started[0].stopped.Load() {
+			t.Error("the process ended under a call that was not given up")
+		}
+		next := b.acquire(Key{})
+		if next.Instance() == given.Instance() {
+			t.Error("a later call joined the process")
+		}
+		if err := stays.End(t.Context(), nil); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if !b.started[0].stopped.Load() {
+			t.Error("the process did not end with its last call")
+		}
+		if err := next.End(ctx, ctx.Err()); !errors.Is(err, context.Canceled) || !next.held.ended() {
+			t.Errorf("the last call returned with %v before its process was gone", err)
+		}
+		if b.fell.Load() != 0 {
+			t.Error("an end that was asked for counts as a fall")
+		}
+	})
+}
+
 func TestRestartsPauseAndGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

@@ -47,6 +47,10 @@ type Spec struct {
 	// Marker and Number are what the marker variables say.
 	Marker Marker
 	Number int
+	// Table is where those are looked for that left the group. Nil: a table of its own.
+	Table *Table
+	// Escaped is told of the processes that had left the group, when they have been ended. Nil: nobody is.
+	Escaped func([]Survivor)
 }
 
 // Child is one plugin process. It implements runner.Runner. All methods are safe for concurrent use;
@@ -71,6 +75,9 @@ var _ runner.Runner = (*Child)(nil)
 
 // New prepares a child; nothing is started or opened yet.
 func New(spawner *Spawner, spec Spec) *Child {
+	if spec.Table == nil {
+		spec.Table = &Table{}
+	}
 	return &Child{spec: spec, spawn: spawner, done: make(chan struct{})}
 }
 
@@ -93,6 +100,7 @@ func (c *Child) Start(ctx context.Context) error {
 		host.abandon()
 		return err
 	}
+	putSeal(p.Pid, newSeal(c.spec.Marker, c.spec.Number))
 	host.pump()
 	c.mu.Lock()
 	c.process, c.io = p, host
@@ -174,7 +182,9 @@ func (c *Child) reap(p *os.Process) {
 	c.reaped = true
 	c.exit = exitText(state, err)
 	c.mu.Unlock()
-	endEscaped(c.spec.Marker, c.spec.Number)
+	if left := c.spec.Table.endEscaped(c.spec.Marker, c.spec.Number); len(left) > 0 && c.spec.Escaped != nil {
+		c.spec.Escaped(left)
+	}
 	c.cmd.End()
 	c.io.finish()
 	close(c.done)

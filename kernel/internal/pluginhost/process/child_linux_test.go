@@ -16,10 +16,23 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer restore()
-	c := start(t, "setsid sh -c 'echo $$; exec sleep 3600' & sleep 0.2; exit 0")
-	child := firstPID(t, c)
-	await(t, c)
-	assertGone(t, child)
+	// A process is sealed as soon as it has been started: what it starts before that, its environment alone tells.
+	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
+	for name, line := range map[string]string{
+		"a session of its own":    "setsid sh -c 'echo $$; exec sleep 3600' & sleep 0.2; exit 0",
+		"... without environment": sealed + "setsid -f env -i sh -c 'echo $$; exec sleep 3600'; sleep 0.2; exit 0",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []Survivor // before the child counts as ended
+			c := start(t, line, func(s *Spec) { s.Escaped = func(left []Survivor) { told = left } })
+			child := firstPID(t, c)
+			await(t, c)
+			assertGone(t, child)
+			if len(told) != 1 || told[0].PID != child || !told[0].Ended {
+				t.Errorf("told of %+v, want process %d", told, child)
+			}
+		})
+	}
 }
 
 func TestVerifiedFileRunsWhateverThePathSays(t *testing.T) {

@@ -18,13 +18,17 @@ import (
 const limit = 20 * time.Second
 
 // start runs a shell script as a child and reads its two streams to their ends.
-func start(t *testing.T, body string) *Child {
+func start(t *testing.T, body string, with ...func(*Spec)) *Child {
 	t.Helper()
 	spawner := NewSpawner()
 	t.Cleanup(spawner.Close)
 	path := filepath.Join(t.TempDir(), "agent-plugin-x")
 	writeProgram(t, path, "#!/bin/sh\n"+body)
-	c := New(spawner, Spec{Path: path, Env: os.Environ(), Dir: t.TempDir(), Marker: NewMarker(t.Name()), Number: 1})
+	spec := Spec{Path: path, Env: os.Environ(), Dir: t.TempDir(), Marker: NewMarker(t.Name()), Number: 1}
+	for _, set := range with {
+		set(&spec)
+	}
+	c := New(spawner, spec)
 	if err := c.Start(t.Context()); err != nil {
 		t.Fatalf("Start: %v", err)
 	}

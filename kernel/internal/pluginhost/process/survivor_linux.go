@@ -16,52 +16,74 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marked is a process with a marker in its environment, held by a descriptor of its own, so that a
-// signal cannot reach a later process with the same number.
-type marked struct {
-	handle *os.Process
-	pid    int
+// mark is what tells whose a process is: the marker variables, where it has them still, and the seal.
+type mark struct {
 	marker Marker
 	number string
+	seal   seal
 }
 
-func sweep(ctx context.Context, prefix string, grace time.Duration) ([]Survivor, error) {
-	spared := ancestors()
-	var found []Survivor
-	for range sweepRounds {
-		left := findMarked(func(m marked) bool {
-			return strings.HasPrefix(m.marker.Run, prefix) && !kernelLives(m.marker) && !spared[m.pid]
-		})
-		for _, m := range left {
-			spared[m.pid] = true // once is enough for a process that no signal ends
+// none: the process is nobody's that we know of.
+func (m mark) none() bool { return m.marker == Marker{} && !m.seal.valid() }
+
+// marked is a process with a mark, held by a descriptor of its own, so that a signal cannot reach a later process
+// with the same number.
+type marked struct {
+	mark
+	handle *os.Process
+	pid    int
+}
+
+func (t *Table) sweep(ctx context.Context, prefixes []string, kernels []Marker, grace time.Duration) ([]Survivor, error) {
+	dead := slices.DeleteFunc(slices.Clone(kernels), kernelLives)
+	left := func(m mark) bool {
+		of := func(prefix string) bool { return strings.HasPrefix(m.marker.Run, prefix) }
+		if slices.ContainsFunc(prefixes, of) && m.marker != (Marker{}) {
+			return !kernelLives(m.marker)
 		}
-		if len(left) == 0 {
-			break
-		}
-		found = append(found, endAll(ctx, left, grace)...)
-		if ctx.Err() != nil {
-			break
-		}
+		return slices.ContainsFunc(dead, func(k Marker) bool { return m.seal.sameRun(newSeal(k, 0)) })
 	}
+	found := t.endWhile(ctx, ancestors(), left, grace)
 	slices.SortFunc(found, func(a, b Survivor) int { return cmp.Compare(a.PID, b.PID) })
+	for i := range found {
+		found[i].Run = cmp.Or(found[i].Run, prefixes[0])
+	}
 	return found, context.Cause(ctx)
 }
 
 // endEscaped ends what one plugin process of this kernel left outside its group.
-func endEscaped(marker Marker, number int) {
-	for range sweepRounds {
-		left := findMarked(func(m marked) bool {
-			return m.marker == marker && m.number == strconv.Itoa(number) && m.pid != os.Getpid()
-		})
-		if len(left) == 0 {
-			return
-		}
-		for _, m := range left {
-			_ = m.handle.Kill()
-			_ = m.gone(context.Background(), killTime)
-			_ = m.handle.Release()
-		}
+func (t *Table) endEscaped(marker Marker, number int) []Survivor {
+	own, sealed := strconv.Itoa(number), newSeal(marker, number)
+	found := t.endWhile(context.Background(), map[int]bool{os.Getpid(): true}, func(m mark) bool {
+		return m.marker == marker && m.number == own || m.seal == sealed
+	}, 0)
+	for i := range found {
+		found[i].Run = marker.Run
 	}
+	return found
+}
+
+// endWhile ends the processes that match, and those that they start meanwhile, until there are none or the time is up.
+// Spared ones are left alone. A process that becomes another one at every moment is told of once.
+func (t *Table) endWhile(ctx context.Context, spared map[int]bool, match func(mark) bool, grace time.Duration) []Survivor {
+	var found []Survivor
+	for until, empty := time.Now().Add(grace+sweepTime), 0; ctx.Err() == nil && time.Now().Before(until); {
+		left := t.find(func(s seen) bool { return !spared[s.pid] && match(s.mark) })
+		for _, m := range left {
+			spared[m.pid] = true // once is enough for a process that no signal ends
+		}
+		if len(left) > 0 {
+			empty = 0
+			found = append(found, endAll(ctx, left, grace)...)
+			grace = 0 // what begins when it should end has had its time
+			continue
+		}
+		if empty++; len(found) == 0 || empty == clearLooks {
+			break
+		}
+		<-time.After(lookTime) // what begins while one looks is not seen
+	}
+	return found
 }
 
 // endAll releases the handles.
@@ -69,13 +91,17 @@ func endAll(ctx context.Context, left []marked, grace time.Duration) []Survivor 
 	found := make([]Survivor, 0, len(left))
 	for _, m := range left {
 		found = append(found, Survivor{PID: m.pid, Command: command(m.pid), Run: m.marker.Run})
-		_ = m.handle.Signal(syscall.SIGTERM)
+		if grace > 0 {
+			_ = m.handle.Signal(syscall.SIGTERM)
+		}
 	}
 	deadline := time.Now().Add(grace)
-	for i, m := range left {
-		if !m.gone(ctx, time.Until(deadline)) {
+	for _, m := range left {
+		if grace <= 0 || !m.gone(ctx, time.Until(deadline)) {
 			_ = m.handle.Kill()
 		}
+	}
+	for i, m := range left {
 		found[i].Ended = m.gone(ctx, killTime)
 		_ = m.handle.Release()
 	}
@@ -117,50 +143,64 @@ func (m marked) zombie() bool {
 	return true
 }
 
-// findMarked looks through /proc for this user's processes; the caller releases the handles.
-func findMarked(match func(marked) bool) []marked {
+// seen is a process that had a mark when somebody looked.
+type seen struct {
+	mark
+	pid int
+}
+
+// readMarks looks through /proc for processes with a mark.
+func readMarks() []seen {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	here := namespace("self")
-	var found []marked
+	var all []seen
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
 			continue
 		}
-		if m, ok := openMarked(pid, here); ok {
-			if match(m) {
-				found = append(found, m)
-			} else {
-				_ = m.handle.Release()
-			}
+		if m := readMark(pid); !m.none() {
+			all = append(all, seen{mark: m, pid: pid})
+		}
+	}
+	return all
+}
+
+// find takes hold of this user's processes that match; the caller releases the handles.
+func (t *Table) find(match func(seen) bool) []marked {
+	var found []marked
+	for _, s := range t.look() {
+		if !match(s) {
+			continue
+		}
+		if m, ok := s.open(); ok {
+			found = append(found, m)
 		}
 	}
 	return found
 }
 
-// openMarked takes hold of the process first and reads its environment then: what was read belongs
-// to what is held.
-func openMarked(pid int, here string) (marked, bool) {
-	if !mine(pid) || namespace(strconv.Itoa(pid)) != here {
+// open takes hold of the process first and reads its mark then: what was read belongs to what is held.
+func (s seen) open() (marked, bool) {
+	if !mine(s.pid) || namespace(strconv.Itoa(s.pid)) != namespace("self") {
 		return marked{}, false
 	}
-	marker, _, ok := readMarker(pid)
-	if !ok {
-		return marked{}, false
-	}
-	handle, err := os.FindProcess(pid)
+	handle, err := os.FindProcess(s.pid)
 	if err != nil {
 		return marked{}, false
 	}
-	again, number, ok := readMarker(pid)
-	if !ok || again != marker {
+	again := readMark(s.pid)
+	if fields, ok := stat(s.pid); !ok || fields[stateField] == "Z" { // it has ended, and keeps its limits until it is reaped
 		_ = handle.Release()
 		return marked{}, false
 	}
-	return marked{handle: handle, pid: pid, marker: marker, number: number}, true
+	if again.marker != s.marker || again.seal != s.seal {
+		_ = handle.Release()
+		return marked{}, false
+	}
+	return marked{mark: again, handle: handle, pid: s.pid}, true
 }
 
 func mine(pid int) bool {
@@ -177,21 +217,23 @@ func namespace(pid string) string {
 	return ns
 }
 
-func readMarker(pid int) (m Marker, number string, ok bool) {
+// readMark reads what there is to read; of another user's process that is nothing.
+func readMark(pid int) mark {
+	m := mark{seal: readSeal(pid)}
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		return Marker{}, "", false
+		return m
 	}
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		name, value, _ := strings.Cut(string(entry), "=")
 		switch name {
 		case MarkerVariable:
-			m, ok = ParseMarker(value)
+			m.marker, _ = ParseMarker(value)
 		case ProcessVariable:
-			number = value
+			m.number = value
 		}
 	}
-	return m, number, ok
+	return m
 }
 
 // kernelLives is careful: a kernel whose start time is unknown counts as living while its number is in use.

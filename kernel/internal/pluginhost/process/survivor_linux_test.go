@@ -136,3 +136,76 @@ func TestKernelLives(t *testing.T) {
 		}
 	}
 }
+
+// TestSweepFindsTheSealed: a process that has cleared its environment, left its session and lost its parent.
+func TestSweepFindsTheSealed(t *testing.T) {
+	kernel := deadKernel(t, fmt.Sprintf("%s-%d/", t.Name(), os.Getpid()))
+	other := Marker{Run: kernel.Run, PID: kernel.PID, Start: kernel.Start + 1}
+	pid := bare(t, newSeal(kernel, 7))
+	spared := bare(t, newSeal(other, 7))
+	for name, kernels := range map[string][]Marker{"none is known": nil, "this one lives": {NewMarker(kernel.Run)}} {
+		if got, err := Sweep(t.Context(), kernel.Run, 0, kernels...); len(got) > 0 || err != nil {
+			t.Errorf("%s: Sweep = %+v, %v", name, got, err)
+		}
+	}
+	got, err := Sweep(t.Context(), kernel.Run, time.Second, kernel)
+	want := []Survivor{{PID: pid, Command: "sleep 3600", Run: kernel.Run, Ended: true}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("Sweep, error %v (-want +got):\n%s", err, diff)
+	}
+	if zombie(spared) {
+		t.Error("the process of another kernel was ended")
+	}
+}
+
+// bare starts a process without an environment that has inherited a seal.
+func bare(t *testing.T, s seal) int {
+	t.Helper()
+	c := exec.Command("sh", "-c", "read line; exec env -i setsid sleep 3600")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	putSeal(c.Process.Pid, s)
+	if _, err := in.Write([]byte("go\n")); err != nil {
+		t.Fatal(err)
+	}
+	for command(c.Process.Pid) != "sleep 3600" && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	return c.Process.Pid
+}
+
+func TestSeal(t *testing.T) {
+	m := NewMarker("r")
+	s := newSeal(m, 1<<26+3)
+	for name, tt := range map[string]struct {
+		other      seal
+		valid, run bool
+	}{
+		"the same":                     {s, true, true},
+		"another process of the run":   {newSeal(m, 4), true, true},
+		"another kernel":               {newSeal(Marker{Run: m.Run, PID: m.PID, Start: m.Start + 1}, 3), true, false},
+		"another run":                  {newSeal(NewMarker("s"), 3), true, false},
+		"no limit":                     {^seal(0), false, false},
+		"a limit that somebody set":    {4096, false, false},
+		"none at all, as one's own is": {0, false, false},
+	} {
+		if got := tt.other.valid(); got != tt.valid {
+			t.Errorf("%s: valid = %t", name, got)
+		}
+		if got := tt.other.sameRun(s); got != tt.run {
+			t.Errorf("%s: same run = %t", name, got)
+		}
+	}
+	if seal(0).sameRun(0) || s == newSeal(m, 4) {
+		t.Error("a seal that is none, or of another process, is the same")
+	}
+}

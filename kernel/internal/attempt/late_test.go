@@ -1,0 +1,196 @@
+package attempt
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// late are the late deliveries that were recorded.
+func (b *bench) late() []event.LateDeliveryData {
+	b.t.Helper()
+	b.records.mu.Lock()
+	defer b.records.mu.Unlock()
+	var all []event.LateDeliveryData
+	for _, e := range b.records.events {
+		if e.Type != event.LateDelivery {
+			continue
+		}
+		d, err := event.Decode[event.LateDeliveryData](e)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// U048, U056: from the moment on in which an attempt is given up nothing that its provider delivers counts, and once it has
+// returned nothing is taken at all. What it used is charged.
+func TestDeliveriesOfAnAttemptThatWasGivenUp(t *testing.T) {
+	stop := failure.New(failure.IterationTimeout, "enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var kept sdk.Exchange
+	used := int64(7)
+	b := newBench(t, func(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+		kept = x
+		x.Output(sdk.OutputChunk{Text: "in time\n"})
+		cancel(stop)
+		<-ctx.Done()
+		x.Output(sdk.OutputChunk{Text: "late\n"})
+		x.Observe(sdk.ToolCall{CallID: "1", Tool: "peek"})
+		x.ObserveResult(sdk.ToolResult{CallID: "1", Status: sdk.ToolSuccess})
+		v, err := x.Call(ctx, sdk.ToolCall{CallID: "2", Tool: "pay"})
+		if err != nil || v.Action != sdk.VerdictDeny || v.CallID != "2" {
+			t.Errorf("verdict %+v, %v", v, err)
+		}
+		x.Usage(sdk.Usage{InputTokens: &used})
+		return sdk.ExecuteResult{Outcome: sdk.OutcomeSucceeded}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"late"}`), 0o644)
+	})
+	e := b.make(ctx, 1, 1)
+	if d := b.failure(e); d.ErrorType != string(failure.IterationTimeout) || d.Usage == nil || *d.Usage.InputTokens != used {
+		t.Errorf("failure %+v", d)
+	}
+	why := string(failure.IterationTimeout)
+	want := []event.LateDeliveryData{
+		{What: event.LateOutput, Of: 1, GivenUp: why, Count: 1, Bytes: 5},
+		{What: event.LateToolCall, Of: 1, GivenUp: why, Count: 2, Tools: []string{"peek", "pay"}},
+		{What: event.LateResult, Of: 1, GivenUp: why, Count: 1},
+	}
+	if diff := cmp.Diff(want, b.late()); diff != "" {
+		t.Error(diff)
+	}
+	for _, e := range b.records.events {
+		if e.Type == event.ToolCall || e.Type == event.ToolResult {
+			t.Errorf("journaled: %s %s", e.Type, e.Data)
+		}
+	}
+
+	kept.Output(sdk.OutputChunk{Text: "after the end"})
+	kept.Progress(sdk.Progress{Message: "after the end"})
+	kept.Result(sdk.ToolResult{CallID: "2"})
+	if err := kept.Checkpoint(t.Context(), sdk.Checkpoint{Blob: []byte("x")}); err == nil {
+		t.Error("a checkpoint was saved after the end")
+	}
+	want = append(want, event.LateDeliveryData{What: event.LateOutput, Of: 1, GivenUp: why, Count: 1, Bytes: 13})
+	if diff := cmp.Diff(want, b.late()); diff != "" {
+		t.Error(diff)
+	}
+	if got := b.read("iterations/001/attempts/01/output.md"); got != "in time\nlate\n" {
+		t.Errorf("its output %q", got)
+	}
+}
+
+// U048, U069: what comes at the path of an attempt that was given up is no other attempt's: while a later one is at work it
+// goes aside, and over what that came to it does not last.
+func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
+	var first string
+	b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+		if req.Attempt == 1 {
+			first = req.Paths.Result
+			return sdk.ExecuteResult{}, failure.New(failure.ProviderFailed, "busy")
+		}
+		if req.Paths.Result == first {
+			t.Error("both attempts have one path")
+		}
+		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
+	})
+	b.maker.Accepted = &Accepted{}
+	b.failure(b.make(t.Context(), 1, 1))
+	e := b.make(t.Context(), 1, 2)
+	d, err := event.Decode[event.IterationCompleteData](e)
+	if err != nil || d.Summary != "mine" || d.Result.Path != "stage-00-build/iterations/001/result.json" {
+		t.Fatalf("%s %s", e.Type, e.Data)
+	}
+	if got := b.read("iterations/001/attempts/02/late-result.json"); got != `{"summary":"late"}` {
+		t.Errorf("put aside %q", got)
+	}
+	accepted := b.read("iterations/001/result.json")
+	if err := writeAll(map[string]string{first: `{"summary":"later still"}`}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to be done
+		b.maker.Mend(t.Context(), b.records.record)
+	}
+	if got := b.read("iterations/001/result.json"); got != accepted {
+		t.Errorf("the result is %q, was %q", got, accepted)
+	}
+	if _, err := b.maker.Dir.ReadRef(d.Result); err != nil {
+		t.Error(err)
+	}
+	var got []string
+	for _, d := range b.late() {
+		got = append(got, d.What+" "+d.Path)
+	}
+	path := "stage-00-build/iterations/001/result.json"
+	if diff := cmp.Diff([]string{"file " + path, "file " + path}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U047: what an attempt of an earlier kernel wrote before the session was taken is put aside; what it wrote later is told
+// of, too. While that kernel may still be at work, the paths are others.
+func TestFilesOfAnEarlierKernel(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		written   time.Duration // after the session was taken
+		contested bool
+		late      int
+	}{{"before", -time.Hour, false, 0}, {"later", time.Hour, false, 1}, {"still at work", -time.Hour, true, 0}} {
+		t.Run(tt.name, func(t *testing.T) {
+			var path string
+			b := newBench(t, func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+				path = req.Paths.Result
+				return sdk.ExecuteResult{}, writeAll(map[string]string{path: `{"summary":"mine"}`})
+			})
+			b.maker.Began, b.maker.Contested = time.Now(), tt.contested
+			it := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build/iterations/001")
+			if err := os.MkdirAll(it, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := writeAll(map[string]string{
+				it + "/context.json": "{}", it + "/attempts.jsonl": `{"attempt":1,"epoch":1,"status":"running"}` + "\n", it + "/result.json": `{"summary":"theirs"}`,
+			}); err != nil {
+				t.Fatal(err)
+			}
+			at := b.maker.Began.Add(tt.written)
+			if err := os.Chtimes(it+"/result.json", at, at); err != nil {
+				t.Fatal(err)
+			}
+			d, err := event.Decode[event.IterationCompleteData](b.make(t.Context(), 1, 1))
+			if err != nil || d.Summary != "mine" {
+				t.Errorf("%+v, %v", d, err)
+			}
+			if got := b.read("iterations/001/attempts/01/superseded-result.json"); got != `{"summary":"theirs"}` {
+				t.Errorf("put aside %q", got)
+			}
+			if len(b.late()) != tt.late {
+				t.Errorf("late deliveries %+v, want %d", b.late(), tt.late)
+			}
+			if apart := path != it+"/result.json"; apart != tt.contested {
+				t.Errorf("the agent was told %s", path)
+			}
+			if b.records.events[0].Type != event.AttemptSuperseded {
+				t.Errorf("events %+v", b.records.events)
+			}
+		})
+	}
+}
+
+func writeAll(files map[string]string) error {
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
