@@ -51,15 +51,18 @@ type ArtifactContent struct {
 // each node's from its first visit to its newest. It takes no lock and changes nothing; of a running session it is what
 // is done so far. It fails as [Engine.History] does.
 func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
-	dir, log, k, err := e.look(session)
+	dir, k, err := e.look(session, func(event.Event) {})
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	if len(log.Events) == 0 && k.damage == "" {
+	if k.log.Count == 0 && k.damage == "" {
 		return nil, neverBegan(session)
 	}
-	found := artifactsOf(k, log.Events)
+	found, err := artifactsOf(dir, k)
+	if err != nil {
+		return nil, err
+	}
 	for i := range found {
 		found[i].look(dir, k.plan)
 	}
@@ -112,7 +115,7 @@ func (a *ArtifactInfo) look(dir *rundir.Dir, p *plan.Plan) {
 }
 
 // artifactsOf finds what events and state name, in the order of [Engine.Artifacts].
-func artifactsOf(k known, events []event.Event) []ArtifactInfo {
+func artifactsOf(dir *rundir.Dir, k known) ([]ArtifactInfo, error) {
 	c := collection{plan: k.plan}
 	if k.state.Input != nil {
 		c.add(event.Place{}, plan.RequiresStart, *k.state.Input)
@@ -120,17 +123,20 @@ func artifactsOf(k known, events []event.Event) []ArtifactInfo {
 	for path, ref := range k.state.Given {
 		c.made(event.Place{Node: path}, &ref)
 	}
-	for _, ev := range events {
+	err := k.retell(dir, func(ev event.Event) {
 		if ev.RunID == k.state.RunID {
 			c.event(ev)
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	for path, n := range k.state.Nodes { // of a session whose journal does not tell
 		if ref, made := n.Artifacts[event.Artifact]; made {
 			c.made(event.Place{Node: path, Visit: n.Visit}, &ref)
 		}
 	}
-	return c.sorted()
+	return c.sorted(), nil
 }
 
 // collection gathers artifacts. A file that is named again is in it once, as it was named last.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -18,6 +19,7 @@ import (
 type components struct {
 	host      *pluginhost.Host
 	standIn   string
+	skipHooks []string
 	configs   userConfigs
 	plan      *plan.Plan
 	sandboxes sandboxes
@@ -25,7 +27,7 @@ type components struct {
 
 func (s *session) components() components {
 	return components{
-		host: s.host, standIn: s.engine.config.standIn, configs: s.configs, plan: s.plan, sandboxes: s.sandboxes(),
+		host: s.host, standIn: s.engine.config.standIn, skipHooks: s.engine.config.skipHooks, configs: s.configs, plan: s.plan, sandboxes: s.sandboxes(),
 	}
 }
 
@@ -68,12 +70,28 @@ func (c components) strategy(ctx context.Context, name string, at *plan.Node) (s
 
 // HookAction implements hook.Actions: the action gets the variables that the hook names.
 func (c components) HookAction(ctx context.Context, h *plan.Hook, at *plan.Node) (sdk.HookAction, error) {
+	if h.Action != plan.ActionCheck && (slices.Contains(c.skipHooks, h.Action) || slices.Contains(c.skipHooks, AllHooks)) {
+		return skippedAction{name: h.Action}, nil
+	}
 	use, err := c.use(ctx, sdk.KindHookAction, h.Action, at)
 	if err != nil {
 		return nil, err
 	}
 	use.Names = environ.Named(h.Config)
 	return c.host.HookAction(ctx, h.Action, use)
+}
+
+// skippedAction is an action that is not called.
+type skippedAction struct{ name string }
+
+// Describe implements [sdk.HookAction].
+func (a skippedAction) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindHookAction, Name: a.name}
+}
+
+// Run implements [sdk.HookAction].
+func (a skippedAction) Run(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+	return sdk.HookAnswer{Action: sdk.ActionContinue, Reason: "left out"}, nil
 }
 
 // use is how a component's process is set up for a node, nil for none. It fails where the isolation that is

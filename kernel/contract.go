@@ -12,11 +12,14 @@ import (
 
 // Check implements run.Effects.
 func (f *effects) Check(ctx context.Context, w run.Work) event.Event {
+	f.maker.Mend(ctx, w.Record)
+	f.ready()
 	return f.settler.Check(ctx, contract.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // Settle implements run.Effects.
-func (f *effects) Settle(_ context.Context, w run.Work) event.Event {
+func (f *effects) Settle(ctx context.Context, w run.Work) event.Event {
+	f.maker.Mend(ctx, w.Record)
 	return f.settler.Settle(contract.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 

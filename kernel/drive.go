@@ -22,6 +22,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // pluginStop is how long plugins have to end when their session does.
@@ -69,17 +70,22 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	defer unwatch()
 	watching.Go(func() { s.watchJournal(watched, cancel) })
 	reader := inputs.NewReader(s.dir, s.plan)
+	maker := &attempt.Maker{
+		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
+		Redactor: s.redactor,
+		Spared:   spared,
+		Finds:    &attempt.Finds{},
+		Accepted: &attempt.Accepted{},
+		Began:    s.started, Contested: s.contested,
+		Ready: s.view.Settle,
+		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
+	}
+	defer maker.Mend(ctx, func(_ context.Context, e event.Event) error { s.note(e); return nil })
 	return run.Run(ctx, run.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
 		Effects: &effects{
 			parts: s.components(), hooks: s.caller(),
-			maker: &attempt.Maker{
-				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
-				Redactor: s.redactor,
-				Spared:   spared,
-				Finds:    &attempt.Finds{},
-				Live:     func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
-			},
+			maker: maker, ready: s.view.Settle,
 			asker: &strategy.Asker{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 				Redactor: s.redactor,
@@ -114,7 +120,7 @@ func (s *session) happened(e event.Event, st state.State) {
 	case event.NodeComplete:
 		s.derive(e, st)
 	case event.SecretFound:
-		s.found = append(s.found, e)
+		s.found.take(e)
 	case event.TimerFired, event.HookComplete, event.HookTimeout:
 		s.overtime(e, st)
 	}
@@ -193,8 +199,12 @@ func (s *session) send(u Update) {
 // notice journals the lives of plugin processes. Those that start before the run begins wait for its
 // first events.
 func (s *session) notice(n pluginhost.Notice) {
+	if n.Event == pluginhost.Left {
+		s.noteLater(event.New(event.SurvivorEnded, nil, "", n.Survivor))
+		return
+	}
 	d := event.PluginData{
-		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Reattached: n.Reattached, Detail: n.Detail, Sandbox: sandboxData(n),
+		Plugin: n.Command, SHA256: n.SHA256, PID: n.PID, Environment: n.Environment, Shared: n.Shared, Reattached: n.Reattached, Detail: n.Detail, Sandbox: sandboxData(n),
 	}
 	s.noteLater(event.New(event.Type(n.Event), nil, "", d))
 }
@@ -307,6 +317,10 @@ func (s *session) finish() (*Result, error) {
 	if s.state.Mode == "loop" {
 		err = errors.Join(err, s.recordCompletion())
 	}
+	if _, system := failure.OfSystem(err); system { // the journal says how the run ended, these only repeat it
+		s.log.Warn("files that repeat what the journal says are behind it; the next resume makes them again", "error", err)
+		err = nil
+	}
 	return r, err
 }
 
@@ -333,7 +347,7 @@ func (s *session) result() *Result {
 		PauseKind: st.PauseKind, PauseCode: st.PauseCode, Failure: st.Failure, Completed: completed(s.plan, st), Stages: stageResults(s.plan, st, s.dir.Path()),
 		Run: st.Run, Runs: st.Runs, Dir: s.dir.Path(), Deliverable: deliverable(s.plan, st, s.dir.Path()),
 		Usage: st.Usage, Duration: time.Since(s.started), Warnings: s.warnings, Questions: questionsOf(s.plan, st, s.dir),
-		Secrets: secretsFound(s.found),
+		Secrets: s.found,
 	}
 	reachedMaximum := st.Mode == "loop" && st.Reason == "max_iterations"
 	r.Success = st.Status == state.Completed && !reachedMaximum

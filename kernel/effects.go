@@ -20,6 +20,7 @@ type effects struct {
 	maker *attempt.Maker
 	asker *strategy.Asker
 	hooks *hook.Caller
+	ready func() // returns when the views of the run are as new as its state
 
 	settler *contract.Settler
 	planner *step.Planner
@@ -34,11 +35,16 @@ func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
 
 // Strategy implements run.Effects.
 func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
+	f.maker.Mend(ctx, w.Record) // what it is asked about
+	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
+		f.ready()
+	}
 	return f.askerAt(w.Node).Ask(ctx, decision(w))
 }
 
 // Hook implements run.Effects.
 func (f *effects) Hook(ctx context.Context, w run.Work) event.Event {
+	f.ready()
 	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
 }
 
@@ -48,6 +54,7 @@ func decision(w run.Work) strategy.Job {
 
 // Question implements run.Effects.
 func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
+	f.ready()
 	return f.askerAt(w.Node).Put(ctx, decision(w), f.components(w.Node))
 }
 

@@ -44,7 +44,8 @@ type Engine struct {
 	log      hclog.Logger
 	redactor *redact.Redactor
 	project  *rundir.Project
-	// host answers questions about components; each session has a host of its own for its processes.
+	// host answers questions about components, and has the processes that sessions share; each session has a host of its own for
+	// the others.
 	host        *pluginhost.Host
 	settings    allSettings
 	subscribers subscribers
@@ -74,7 +75,7 @@ func NewEngine(opts ...Option) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{config: c, log: c.log, redactor: c.redactor(said).Sparing(dir, project.Path()), project: project, settings: said, active: map[string]chan<- event.Event{}}
-	if e.host, err = e.newHost("", nil); err != nil {
+	if e.host, err = e.newHost(e.marker(), nil); err != nil {
 		return nil, errors.Join(err, project.Close())
 	}
 	if err := e.register(); err != nil {
@@ -117,8 +118,11 @@ func (e *Engine) RegisterProvider(p sdk.Provider) error {
 	return e.host.RegisterProvider(p)
 }
 
-// newHost makes a plugin host whose processes carry the marker. The components of this process are those of
-// the engine's own host, the first.
+// marker names what sessions share in the environment of all that it starts. No session has the name.
+func (e *Engine) marker() string { return e.project.Abs(rundir.RunsDir + "/*") }
+
+// newHost makes a plugin host whose processes carry the marker. The components of this process, and the
+// processes that are shared, are those of the engine's own host, the first.
 func (e *Engine) newHost(marker string, notify func(pluginhost.Notice)) (*pluginhost.Host, error) {
 	c := e.config
 	return pluginhost.New(pluginhost.Config{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"iter"
 	"sync"
 	"time"
 
@@ -30,21 +31,57 @@ func (e *Engine) Follow(ctx context.Context, session string, lines int, observe 
 		return err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
-	if err != nil {
+	f := &follower{dir: dir, observe: observe}
+	last := end[Update]{size: lines}
+	if lines >= 0 {
+		f.observe = last.keep
+	}
+	if _, err := journal.Read(dir, f.take); err != nil {
 		return err
 	}
-	f := &follower{dir: dir, observe: observe}
-	f.skip = len(log.Events) - lines
-	if lines < 0 {
-		f.skip = 0
-	}
-	for _, ev := range log.Events {
-		if err := f.take(ev); err != nil {
+	for u := range last.all() {
+		if err := observe(u); err != nil {
 			return err
 		}
 	}
+	f.observe = observe
 	return e.followHeld(ctx, f)
+}
+
+// end is the last elements of a sequence, at most size of them.
+type end[T any] struct {
+	size int
+	kept []T
+	next int // where the next one goes, once there are size
+}
+
+func (e *end[T]) add(v T) {
+	switch {
+	case len(e.kept) < e.size:
+		e.kept = append(e.kept, v)
+	case e.size > 0:
+		e.kept[e.next] = v
+		e.next = (e.next + 1) % e.size
+	}
+}
+
+// keep is add as an observer.
+func (e *end[T]) keep(v T) error {
+	e.add(v)
+	return nil
+}
+
+// all are the elements in their order.
+func (e *end[T]) all() iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for _, part := range [][]T{e.kept[e.next:], e.kept[:e.next]} {
+			for _, v := range part {
+				if !yield(v) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // followHeld goes on until nobody holds the session. What was written until then is not missed: the
@@ -93,7 +130,6 @@ func (e *Engine) awaitFree(ctx context.Context, session string) error {
 type follower struct {
 	dir     *rundir.Dir
 	observe func(Update) error
-	skip    int // events that are folded and not shown
 
 	plan  *plan.Plan
 	state state.State
@@ -122,10 +158,6 @@ func (f *follower) take(ev event.Event) error {
 	}
 	if next, err := schedule.Apply(f.plan, f.state, ev); err == nil { // late deliveries do not fit, and do not count
 		f.state = next
-	}
-	if f.skip > 0 {
-		f.skip--
-		return nil
 	}
 	st := f.state
 	return f.observe(Update{Session: f.dir.Session(), Event: &ev, State: &st, Plan: f.plan})

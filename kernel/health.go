@@ -35,35 +35,41 @@ func (e *Engine) Health(session string) (Health, error) {
 		return Health{}, err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
+	var h Health
+	_, err = journal.Read(dir, func(e event.Event) error {
+		h.take(e)
+		return nil
+	})
 	if err != nil {
 		return Health{}, err
 	}
-	return healthOf(log.Events), nil
+	return h.judged(), nil
 }
 
-func healthOf(events []event.Event) Health {
-	var h Health
-	for _, e := range events {
-		switch e.Type {
-		case event.SessionStart:
-			h = Health{}
-		case event.Error:
-			h.Errors++
-			h.ConsecutiveErrors++
-		case event.SessionComplete:
+// take counts the next event.
+func (h *Health) take(e event.Event) {
+	switch e.Type {
+	case event.SessionStart:
+		*h = Health{}
+	case event.Error:
+		h.Errors++
+		h.ConsecutiveErrors++
+	case event.SessionComplete:
+		h.ConsecutiveErrors = 0
+	case event.NodeComplete:
+		if d, err := event.Decode[event.NodeCompleteData](e); err != nil || d.Status != "failed" {
 			h.ConsecutiveErrors = 0
-		case event.NodeComplete:
-			if d, err := event.Decode[event.NodeCompleteData](e); err != nil || d.Status != "failed" {
-				h.ConsecutiveErrors = 0
-			}
-		case event.IterationComplete:
-			h.ConsecutiveErrors = 0
-			if !progressed(e) {
-				h.WithoutProgress++
-			}
+		}
+	case event.IterationComplete:
+		h.ConsecutiveErrors = 0
+		if !progressed(e) {
+			h.WithoutProgress++
 		}
 	}
+}
+
+// judged is what was counted, with the score.
+func (h Health) judged() Health {
 	score := 1 - 0.1*float64(h.ConsecutiveErrors) - 0.05*float64(h.WithoutProgress)
 	h.Score = max(0, math.Round(score*100)/100)
 	h.Label = HealthOK
@@ -76,7 +82,12 @@ func healthOf(events []event.Event) Health {
 // progressed says whether an iteration did something. The Bash engine's events do not tell, unless the
 // agent suspected a plateau; of them nothing bad is assumed.
 func progressed(e event.Event) bool {
-	d, err := event.Decode[event.IterationCompleteData](e)
+	d, err := event.Decode[struct {
+		Summary        string        `json:"summary"`
+		FilesTouched   []string      `json:"files_touched"`
+		ItemsCompleted []string      `json:"items_completed"`
+		Signals        event.Signals `json:"signals"`
+	}](e)
 	if err != nil {
 		return true
 	}

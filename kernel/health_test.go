@@ -9,7 +9,7 @@ import (
 )
 
 // U233: 1 - 0.1 for each error in a row - 0.05 for each iteration without progress, of the newest run.
-func TestHealthOf(t *testing.T) {
+func TestHealth(t *testing.T) {
 	ours := func(ty event.Type, data any) event.Event {
 		e := event.New(ty, nil, "", data)
 		e.RunID = "PL-1"
@@ -53,7 +53,11 @@ func TestHealthOf(t *testing.T) {
 		{"a new run begins anew", []event.Event{failed, flat, start, failed}, Health{Score: 0.9, Label: HealthOK, Errors: 1, ConsecutiveErrors: 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, healthOf(tt.events)); diff != "" {
+			var h Health
+			for _, e := range tt.events {
+				h.take(e)
+			}
+			if diff := cmp.Diff(tt.want, h.judged()); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -73,15 +74,16 @@ func (e *Engine) Metrics(session string) (*Metrics, error) {
 }
 
 func (e *Engine) accountOf(session string) (known, *account.Account, error) {
-	dir, log, k, err := e.look(session)
+	dir, k, err := e.look(session, func(event.Event) {})
 	if err != nil {
 		return known{}, nil, err
 	}
 	defer dir.Close()
-	if len(log.Events) == 0 && k.damage == "" {
+	if k.log.Count == 0 && k.damage == "" {
 		return known{}, nil, neverBegan(session)
 	}
-	return k, account.New(k.plan, log.Events), nil
+	a := account.New(k.plan)
+	return k, a, k.retell(dir, a.Take)
 }
 
 func metricsOf(st state.State, a *account.Account) *Metrics {

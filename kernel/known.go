@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/restore"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -19,6 +20,7 @@ import (
 type known struct {
 	plan   *plan.Plan // never nil
 	state  state.State
+	log    journal.Log
 	damage string // what cannot be read, "" for nothing
 	// doubtful: a resume is refused until somebody has repaired the session.
 	doubtful bool
@@ -32,41 +34,59 @@ func (k *known) add(damage ...string) {
 	k.damage = strings.Join(damage, "; ")
 }
 
-// look opens a session and reads its files. The caller closes the directory.
-func (e *Engine) look(session string) (*rundir.Dir, journal.Log, known, error) {
+// look opens a session and reads its files; each event of its journal goes to tell, too. The caller closes the directory.
+func (e *Engine) look(session string, tell func(event.Event)) (*rundir.Dir, known, error) {
 	dir, err := e.open(session)
 	if err != nil {
-		return nil, journal.Log{}, known{}, err
+		return nil, known{}, err
 	}
-	log, err := journal.Read(dir)
-	var k known
-	if err == nil {
-		k, err = e.known(dir, log)
-	}
+	k, err := e.known(dir, tell)
 	if err != nil {
-		return nil, log, k, errors.Join(err, dir.Close())
+		return nil, k, errors.Join(err, dir.Close())
 	}
-	return dir, log, k, nil
+	return dir, k, nil
 }
 
 // known reads a session's files. Nothing is started and nothing written.
-func (e *Engine) known(dir *rundir.Dir, log journal.Log) (known, error) {
-	p, err := loadPlan(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && failure.KindOf(err) != failure.StateCorrupt {
-		return known{}, err
+func (e *Engine) known(dir *rundir.Dir, tell func(event.Event)) (known, error) {
+	p, unread := loadPlan(dir)
+	if unread != nil && !errors.Is(unread, fs.ErrNotExist) && failure.KindOf(unread) != failure.StateCorrupt {
+		return known{}, unread
 	}
 	k := known{plan: p}
 	if p == nil {
 		k.plan = &plan.Plan{}
-		if err != nil && len(log.Events) > 0 {
-			k.add("plan.json cannot be read: " + err.Error())
-		}
 	}
-	k.state, _ = schedule.Fold(k.plan, log.Events) // late deliveries do not fit, and do not count
-	if k.state.RunID != "" && !log.Report.Damaged() && log.Report.Unnumbered == 0 {
+	var err error
+	k.log, err = journal.Read(dir, func(ev event.Event) error {
+		tell(ev)
+		if next, misfit := schedule.Apply(k.plan, k.state, ev); misfit == nil { // late deliveries do not fit, and do not count
+			k.state = next
+		}
+		return nil
+	})
+	if err != nil {
+		return k, err
+	}
+	if p == nil && unread != nil && k.log.Count > 0 {
+		k.add("plan.json cannot be read: " + unread.Error())
+	}
+	if k.state.RunID != "" && !k.log.Report.Damaged() && k.log.Report.Unnumbered == 0 {
 		return k, nil
 	}
 	return e.recovered(dir, k)
+}
+
+// retell hands the events of a session that was looked at to tell once more: for those who have to know first what is
+// known. What was written meanwhile is left out.
+func (k known) retell(dir *rundir.Dir, tell func(event.Event)) error {
+	_, err := journal.Read(dir, func(ev event.Event) error {
+		if ev.Seq <= k.log.Last.Seq {
+			tell(ev)
+		}
+		return nil
+	})
+	return err
 }
 
 // recovered is what is known of a session whose journal a fold cannot take.

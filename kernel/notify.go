@@ -17,10 +17,18 @@ import (
 // watch lets those be told whom the settings name, from now on until the session is closed.
 func (s *session) watch() {
 	s.notifier = notify.New(notify.Config{
-		Entries: s.engine.settings.layers().Notify(), Action: s.notifyAction, WorkDir: s.engine.project.Path(),
+		Entries: s.told(), Action: s.notifyAction, WorkDir: s.engine.project.Path(),
 		Log: s.engine.log.Named("notify"), Report: s.noteLater,
 	})
 	s.closers = append(s.closers, s.notifier.Close)
+}
+
+// told are those whom the settings name.
+func (s *session) told() []settings.Notification {
+	if s.engine.config.noNotify {
+		return nil
+	}
+	return s.engine.settings.layers().Notify()
 }
 
 // notifyAction finds the action of an entry. It gets the variables that the entry names; the policies of the pipeline
@@ -37,7 +45,7 @@ func (s *session) notifyAction(ctx context.Context, n settings.Notification) (sd
 // checkNotify asks the actions of the settings whether they would work.
 func (s *session) checkNotify(ctx context.Context) error {
 	var errs []error
-	for _, n := range s.engine.settings.layers().Notify() {
+	for _, n := range s.told() {
 		action, err := s.notifyAction(ctx, n)
 		if err == nil {
 			err = validate(ctx, action, n.Config)

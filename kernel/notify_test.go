@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,5 +185,37 @@ func TestNotifySettings(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// Effects elsewhere can be left out of a run: nobody is told, hooks of the actions named are taken to have answered
+// continue, and checks are made nevertheless.
+func TestWithoutEffects(t *testing.T) {
+	root := project(t, `{name: two, defaults: {provider: agent}, hooks: {stage_end: [{action: check, checks: []}, {action: bell, file: bell.log}]}, nodes: [{id: a, prompt: go}]}`)
+	tests := map[string]struct {
+		options []kernel.Option
+		bells   int // the hook's, and that of notify
+	}{
+		"with all":     {nil, 2},
+		"without them": {[]kernel.Option{kernel.WithoutHooks("webhook", "bell"), kernel.WithoutNotify()}, 0},
+		"without any":  {[]kernel.Option{kernel.WithoutHooks(kernel.AllHooks), kernel.WithoutNotify()}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(root, "bell.log"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			checked := 0
+			options := slices.Concat(tt.options, []kernel.Option{kernel.WithHookAction(gauge{}), withNotify(t, "  - {action: bell, on: [completed, aborted], file: bell.log}\n")})
+			r, err := probed(t, root, agent{}, options...).Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "s", Force: true, Observe: func(u kernel.Update) {
+				if u.Event != nil && u.Event.Type == event.HookComplete && strings.Contains(string(u.Event.Data), `"action":"check"`) {
+					checked++
+				}
+			}})
+			text, errRead := os.ReadFile(filepath.Join(root, "bell.log"))
+			if err != nil || errRead != nil || checked != 1 || strings.Count(string(text), "\n") != tt.bells {
+				t.Errorf("%+v, %d checks, bells: %q, %v, %v", r, checked, text, err, errRead)
+			}
+		})
 	}
 }

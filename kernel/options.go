@@ -33,6 +33,8 @@ type config struct {
 	standIn    string
 	fallback   string
 	skipDelays bool
+	skipHooks  []string
+	noNotify   bool
 	providers  []sdk.Provider
 	strategies []sdk.Termination
 	actions    []sdk.HookAction
@@ -131,6 +133,17 @@ func WithSandboxHelper(command ...string) Option {
 func WithStandIn(provider string) Option {
 	return func(c *config) { c.standIn, c.skipDelays = provider, true }
 }
+
+// AllHooks stands for the actions of all plugins in [WithoutHooks].
+const AllHooks = "all"
+
+// WithoutHooks leaves out what hooks do whose action is one of these, or all with [AllHooks]: they are taken to have
+// answered continue, and their plugins are not needed. Checks, pause and confirm are no such actions, nor are the functions
+// of the program. For trials of a pipeline that must have no effect elsewhere. Default: none.
+func WithoutHooks(actions ...string) Option { return func(c *config) { c.skipHooks = actions } }
+
+// WithoutNotify tells nobody how a session stands, whatever the settings say. Default: they are told.
+func WithoutNotify() Option { return func(c *config) { c.noNotify = true } }
 
 // WithoutDelays leaves the delays between iterations out of the sessions that begin in this engine: for tests
 // of pipelines. Default: they are kept.

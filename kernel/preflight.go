@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/lock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -72,11 +72,12 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 
 // resumable reads the session's files and says why it cannot go on, nil if it can.
 func (s *session) resumable(ctx context.Context, o ResumeOptions) error {
-	log, err := journal.Read(s.dir)
-	if err != nil {
+	p, _ := loadPlan(s.dir) // why it cannot be read is said where it is needed
+	var err error
+	if s.past, err = s.readPast(p); err != nil {
 		return err
 	}
-	from, err := s.recall(ctx, log)
+	from, err := s.recall(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -100,17 +101,17 @@ func (e *Engine) tryComponents(ctx context.Context, p *plan.Plan, configs userCo
 
 // free refuses a session that a kernel holds, unless by force.
 func (e *Engine) free(name string, force bool) error {
-	status, err := e.Status(name)
-	switch {
-	case force, errors.Is(err, ErrNoSession):
-		return nil
-	case err != nil:
-		return err
-	case status.Held:
-		return alreadyRunning(name, status.PID)
-	default:
+	if force {
 		return nil
 	}
+	if err := rundir.CheckSession(name); err != nil {
+		return err
+	}
+	holder, held, err := lock.Holder(e.project, name)
+	if err == nil && held {
+		return alreadyRunning(name, holder.PID)
+	}
+	return nil // what is wrong with a lock, taking it tells
 }
 
 // alreadyRunning is the refusal of a session that the process holds, 0 if its number is not known.

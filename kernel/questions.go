@@ -12,7 +12,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -332,15 +331,15 @@ func (e *Engine) post(session string, m inbox.Message) error {
 
 // record journals an event of a session that nobody holds, and what follows from it without any work.
 func (e *Engine) record(ctx context.Context, name string, ev event.Event) error {
-	s, log, err := e.hold(ctx, name, false, false)
+	s, err := e.hold(ctx, name, false, false)
 	if err != nil {
 		return err
 	}
-	return s.close(s.record(ctx, log, ev))
+	return s.close(s.record(ctx, ev))
 }
 
-func (s *session) record(ctx context.Context, log journal.Log, ev event.Event) error {
-	from, err := s.recall(ctx, log)
+func (s *session) record(ctx context.Context, ev event.Event) error {
+	from, err := s.recall(ctx)
 	if err != nil {
 		return err
 	}

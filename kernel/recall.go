@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/restore"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
@@ -35,7 +34,14 @@ type recalled struct {
 
 // recall reads the session's plan and makes its state, by the journal where that is whole: the result is
 // then nil. It writes nothing. A state that is not sure is refused with the way to repair it.
-func (s *session) recall(ctx context.Context, log journal.Log) (*recalled, error) {
+func (s *session) recall(ctx context.Context) (*recalled, error) {
+	if s.past.whole() {
+		if err := s.loadPlan(false); err != nil {
+			return nil, err
+		}
+		s.follow(s.past)
+		return nil, s.fold()
+	}
 	found, err := restore.Read(s.dir)
 	if err != nil {
 		return nil, err
@@ -47,9 +53,13 @@ func (s *session) recall(ctx context.Context, log journal.Log) (*recalled, error
 	if err != nil {
 		return nil, err
 	}
-	s.follow(log.Events)
+	again, err := s.readAgain()
+	if err != nil {
+		return nil, err
+	}
+	s.follow(again)
 	if r.Whole {
-		return nil, s.fold(log)
+		return nil, s.fold()
 	}
 	if r.Doubt != "" && !r.State.Status.Final() {
 		return nil, doubtful(s.name, r.Result)

@@ -32,7 +32,7 @@ func (s *session) remove(ctx context.Context, unfinished bool) error {
 	if err := s.acquire(false, false); err != nil {
 		return err
 	}
-	if err := s.sweep(ctx); err != nil {
+	if err := s.sweep(ctx, s.pastKernels()); err != nil {
 		return err
 	}
 	var err error

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -89,7 +90,7 @@ func (s *session) openToRepair(ctx context.Context, look bool) error {
 		if err := s.acquire(false, false); err != nil {
 			return err
 		}
-		return s.sweep(ctx)
+		return errors.Join(s.sweep(ctx, s.pastKernels()), s.sweepTemps())
 	}
 	dir, err := s.engine.open(s.name)
 	if err != nil {
@@ -212,7 +213,7 @@ func (s *session) renew(ctx context.Context, found *restore.Found, from *recalle
 	if kept != "" {
 		kept = s.dir.Abs(kept)
 	}
-	s.follow(nil)
+	s.follow(s.pastOf(s.plan))
 	s.state = state.State{}
 	return kept, s.apply([]event.Event{e})
 }

@@ -114,17 +114,15 @@ func Confine(args []string) int { return sandbox.Main(args) }
 func ParseSize(text string) (int64, error) { return confine.ParseSize(text) }
 
 // processes are the plugin processes that the last kernel of a session started, in order, as its journal says.
-func processes(events []event.Event) []event.PluginData {
-	var all []event.PluginData
-	for _, e := range events {
-		switch e.Type {
-		case event.KernelStart:
-			all = nil
-		case event.PluginStarted:
-			if d, err := event.Decode[event.PluginData](e); err == nil {
-				all = append(all, d)
-			}
+type processes []event.PluginData
+
+func (all *processes) take(e event.Event) {
+	switch e.Type {
+	case event.KernelStart:
+		*all = nil
+	case event.PluginStarted:
+		if d, err := event.Decode[event.PluginData](e); err == nil {
+			*all = append(*all, d)
 		}
 	}
-	return all
 }

@@ -92,19 +92,17 @@ func (s *session) withoutSecrets(p *plan.Plan) *plan.Plan {
 }
 
 // secretsFound are the secrets in files of the agents of the last run that the events tell of.
-func secretsFound(events []event.Event) []event.SecretFoundData {
-	var all []event.SecretFoundData
-	for _, e := range events {
-		switch e.Type {
-		case event.SessionStart:
-			all = nil
-		case event.SecretFound:
-			if d, err := event.Decode[event.SecretFoundData](e); err == nil && !slices.Contains(all, d) {
-				all = append(all, d)
-			}
+type secretsFound []event.SecretFoundData
+
+func (all *secretsFound) take(e event.Event) {
+	switch e.Type {
+	case event.SessionStart:
+		*all = nil
+	case event.SecretFound:
+		if d, err := event.Decode[event.SecretFoundData](e); err == nil && !slices.Contains(*all, d) {
+			*all = append(*all, d)
 		}
 	}
-	return all
 }
 
 // clean are diagnostics without secrets: what they quote stands in files of the project.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,6 +43,7 @@ type session struct {
 	dir     *rundir.Dir
 	journal *journal.Journal
 	host    *pluginhost.Host
+	past    *past
 	view    *view.Writer
 	account *account.Account
 	closers []func() error // in the order of opening
@@ -55,6 +57,7 @@ type session struct {
 	providers map[string]event.Provider
 	state     state.State
 	started   time.Time
+	contested bool        // a kernel that was overtaken may still be at work
 	configs   userConfigs // of the user, by provider, as they are now
 	callbacks []callback
 	resuming  []func(*HookContext, string) HookResult
@@ -69,7 +72,7 @@ type session struct {
 	notifier    *notify.Notifier
 	warnings    Diagnostics
 	redactor    *redact.Redactor // knows what the plan says of secrets, too
-	found       []event.Event    // secrets in files that agents wrote
+	found       secretsFound     // in files that agents wrote
 
 	noticing sync.Mutex // guards:
 	begun    bool       // the run's first events are written
@@ -80,10 +83,10 @@ type session struct {
 }
 
 // hold takes a session over: stale locks are swept, the lock is taken, the directory and the journal
-// are opened, and what a dead kernel left running is ended. The caller closes the session.
-func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *session, log journal.Log, err error) {
+// are opened and read, and what a dead kernel left running is ended. The caller closes the session.
+func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *session, err error) {
 	if err := rundir.CheckSession(name); err != nil {
-		return nil, log, err
+		return nil, err
 	}
 	s := &session{engine: e, name: name, redactor: e.redactor, log: e.log.With("session", name), started: time.Now(), observe: func(Update) {}, escalations: make(chan []escalation.Open, 1)}
 	defer func() {
@@ -92,24 +95,32 @@ func (e *Engine) hold(ctx context.Context, name string, force, create bool) (_ *
 		}
 	}()
 	if e.runs(name) { // force is for other processes
-		return nil, log, runsHere(name)
+		return nil, runsHere(name)
 	}
 	if err := s.acquire(force, create); err != nil {
-		return nil, log, err
+		return nil, err
 	}
-	if err := s.sweep(ctx); err != nil {
-		return nil, log, err
+	if err := s.sweepTemps(); err != nil {
+		return nil, err
 	}
-	if s.journal, log, err = journal.Open(ctx, s.dir, s.journalOptions()); err != nil {
-		return nil, log, err
+	var p *plan.Plan
+	if !create { // a run that begins brings its own plan
+		p, _ = loadPlan(s.dir) // why it cannot be read is said where it is needed
+	}
+	s.past = s.pastOf(p)
+	if s.journal, s.past.log, err = journal.Open(ctx, s.dir, s.journalOptions(), s.past.take); err != nil {
+		return nil, err
 	}
 	s.closers = append(s.closers, s.journal.Close)
+	if err := s.sweep(ctx, s.past.kernels); err != nil {
+		return nil, err
+	}
 	if s.host, err = e.newHost(s.marker(), s.notice); err != nil {
-		return nil, log, err
+		return nil, err
 	}
 	s.closers = append(s.closers, s.closeHost)
 	s.release(ctx)
-	return s, log, nil
+	return s, nil
 }
 
 func (s *session) journalOptions() journal.Options {
@@ -214,9 +225,14 @@ func (s *session) releaseFor(ctx context.Context, name string) error {
 	return errors.Join(errs...)
 }
 
-// sweep ends what a dead kernel of this session left running, and removes unfinished files.
-func (s *session) sweep(ctx context.Context) error {
-	survivors, err := pluginhost.Sweep(ctx, s.marker(), survivorGrace)
+// sweep ends what dead kernels of this session left running, and what sessions of dead kernels shared.
+func (s *session) sweep(ctx context.Context, kernels []process.Marker) error {
+	runs := []string{s.marker(), s.engine.marker()}
+	dead := slices.Clone(kernels)
+	for _, k := range kernels {
+		dead = append(dead, process.Marker{Run: s.engine.marker(), PID: k.PID, Start: k.Start})
+	}
+	survivors, err := s.engine.host.Sweep(ctx, runs, survivorGrace, dead...)
 	if err != nil {
 		return err
 	}
@@ -224,7 +240,12 @@ func (s *session) sweep(ctx context.Context) error {
 		s.log.Warn("ended a process that an earlier run left behind", "pid", p.PID, "command", p.Command, "ended", p.Ended)
 	}
 	s.survivors = survivors
-	_, err = s.dir.SweepTemps()
+	return nil
+}
+
+// sweepTemps removes unfinished files of dead kernels.
+func (s *session) sweepTemps() error {
+	_, err := s.dir.SweepTemps()
 	return err
 }
 
@@ -248,11 +269,6 @@ func (s *session) vacate() {
 	if err := errors.Join(append(errs, s.engine.project.Remove(rundir.RunsDir+"/"+s.name))...); err != nil {
 		s.log.Debug("directory of a session that did not begin stays", "error", err)
 	}
-}
-
-// follow begins the views of a session that follows a plan; past are the events that the journal holds already.
-func (s *session) follow(past []event.Event) {
-	s.view, s.account, s.phases = view.New(s.dir, s.plan, past), account.New(s.plan, past), phases{}
 }
 
 // marker names the session in the environment of everything it starts.

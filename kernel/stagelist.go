@@ -162,13 +162,11 @@ func (e *Engine) Pipelines(ctx context.Context) ([]PipelineInfo, error) {
 }
 
 func pipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
-	req := l.Request
-	req.Catalog, req.Session, req.File = l.Catalog, name, files[0]
-	info := PipelineInfo{Name: name, File: req.Display(files[0]), Nodes: []string{}}
+	info := PipelineInfo{Name: name, File: l.Request.Display(files[0]), Nodes: []string{}}
 	for _, other := range files[1:] {
-		info.Shadows = append(info.Shadows, req.Display(other))
+		info.Shadows = append(info.Shadows, l.Request.Display(other))
 	}
-	p, found := compile.CheckPipeline(req)
+	p, found := outline(l, name, files[0])
 	info.Passed = !found.HasErrors()
 	if p != nil {
 		info.Description = p.Pipeline.Description
@@ -177,6 +175,28 @@ func pipelineInfo(l lint.Linter, name string, files []string) PipelineInfo {
 		}
 	}
 	return info
+}
+
+// PipelinePlan is what the pipeline that a name or path stands for compiles to, with its faults and warnings: to be
+// looked at, not to be run. The plan is nil where they leave nothing of it. The error is a [*NotFoundError], or that of
+// the settings.
+func (e *Engine) PipelinePlan(ctx context.Context, name string) (*plan.Plan, Diagnostics, error) {
+	l, _, err := e.linter(ctx, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := e.roots().FindPipeline(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, found := outline(l, name, file)
+	return p, found, nil
+}
+
+func outline(l lint.Linter, name, file string) (*plan.Plan, Diagnostics) {
+	req := l.Request
+	req.Catalog, req.Session, req.File = l.Catalog, name, file
+	return compile.CheckPipeline(req)
 }
 
 // PipelineText is the file of the pipeline that a name or path stands for, as it is. The error is a [*NotFoundError].

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
@@ -30,7 +29,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	if err := e.startable(src.session, o.Force); err != nil {
 		return nil, err
 	}
-	s, log, err := e.hold(ctx, src.session, o.Force, true)
+	s, err := e.hold(ctx, src.session, o.Force, true)
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +37,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (*Result, error) {
 	s.waits = o.Wait
 	s.callbacks, _ = e.callbacks.snapshot()
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
-		err := s.begin(ctx, src, log, o.Force)
-		if err != nil && len(log.Events) == 0 {
+		err := s.begin(ctx, src, o.Force)
+		if err != nil && s.past.log.Count == 0 {
 			s.vacate()
 		}
 		return err
@@ -57,7 +56,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, log, err := e.hold(ctx, o.Session, o.Force, false)
+	s, err := e.hold(ctx, o.Session, o.Force, false)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +64,7 @@ func (e *Engine) Resume(ctx context.Context, o ResumeOptions) (*Result, error) {
 	s.callbacks, s.resuming = e.callbacks.snapshot()
 	s.inform(o.Notes)
 	return s.drive(ctx, o.Observe, func(ctx context.Context) error {
-		return s.resume(ctx, o, log)
+		return s.resume(ctx, o)
 	})
 }
 
@@ -91,14 +90,18 @@ func (e *Engine) startable(name string, force bool) error {
 }
 
 // begin writes the session's files and its first events.
-func (s *session) begin(ctx context.Context, src *source, log journal.Log, force bool) error {
+func (s *session) begin(ctx context.Context, src *source, force bool) error {
 	if err := s.heed(src.plan); err != nil {
 		return err
 	}
 	src.plan = s.withoutSecrets(src.plan)
 	s.plan, s.configs, s.warnings = src.plan, src.configs, s.engine.clean(src.warnings)
-	s.follow(log.Events)
-	if err := s.fold(log); err == nil && !force {
+	before, err := s.readAgain()
+	if err != nil {
+		return err
+	}
+	s.follow(before)
+	if err := s.fold(); err == nil && !force {
 		if err := occupied(s.name, s.state.Status); err != nil {
 			return err
 		}
@@ -143,8 +146,8 @@ func (s *session) begin(ctx context.Context, src *source, log journal.Log, force
 }
 
 // resume folds the journal and takes the session on.
-func (s *session) resume(ctx context.Context, o ResumeOptions, log journal.Log) error {
-	from, err := s.recall(ctx, log)
+func (s *session) resume(ctx context.Context, o ResumeOptions) error {
+	from, err := s.recall(ctx)
 	if err != nil {
 		return err
 	}
@@ -217,6 +220,7 @@ func (s *session) awaitOvertaken(ctx context.Context) {
 	defer cancel()
 	if err := s.lock.AwaitOverridden(ctx); err != nil {
 		s.log.Warn("the kernel that was overtaken may still be at work", "error", err)
+		s.contested = s.state.Epoch > 1 // else no kernel of ours was there
 	}
 }
 
@@ -234,16 +238,13 @@ func (s *session) reportSurvivors(ctx context.Context) error {
 	return nil
 }
 
-// fold makes the state from the journal. Events that did not fit when they were written are late
+// fold takes the state from the journal. Events that did not fit when they were written are late
 // deliveries and do not fit now.
-func (s *session) fold(log journal.Log) error {
-	st, misfits := schedule.Fold(s.plan, log.Events)
-	for _, err := range misfits {
-		if !errors.Is(err, schedule.ErrMisfit) {
-			return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
-				WithHint("a newer agent-pipelines may have written it")
-		}
-		s.log.Debug("event left out", "error", err)
+func (s *session) fold() error {
+	st, err := s.past.fold.State()
+	if err != nil {
+		return failure.New(failure.StateCorrupt, "read the journal of session '%s': %w", s.name, err).
+			WithHint("a newer agent-pipelines may have written it")
 	}
 	s.state = st
 	return nil

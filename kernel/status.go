@@ -19,18 +19,19 @@ import (
 // Status says how a session stands, from its journal. It takes no lock and starts nothing. The error
 // wraps [ErrNoSession] if there is none.
 func (e *Engine) Status(session string) (*Status, error) {
-	dir, log, k, err := e.look(session)
+	var t told
+	dir, k, err := e.look(session, t.take)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
 	s := describe(k.plan, k.state)
 	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
-	s.Damage, s.Plugins, s.Secrets = k.damage, processes(log.Events), secretsFound(log.Events)
-	s.Session, s.Dir, s.Events = session, dir.Path(), int64(len(log.Events))
-	if n := len(log.Events); n > 0 {
-		s.LastEvent, s.LastEventAt = string(log.Events[n-1].Type), log.Events[n-1].Time
-	}
+	s.Damage, s.Plugins, s.Secrets, s.Survivors = k.damage, t.plugins, t.secrets, t.survivors
+	s.Late, s.Superseded = t.givenUp.of(k.plan)
+	s.Health = t.health.judged()
+	s.Session, s.Dir, s.Events = session, dir.Path(), int64(k.log.Count)
+	s.LastEvent, s.LastEventAt = string(k.log.Last.Type), k.log.Last.Time
 	holder, held, err := lock.Holder(e.project, session)
 	if err != nil {
 		return nil, err
@@ -48,6 +49,37 @@ func (e *Engine) Status(session string) (*Status, error) {
 		s.ResumeCommand = resumeCommand(session, k.plan, k.state)
 	}
 	return s, nil
+}
+
+// told is what events tell of a session beside its state.
+type told struct {
+	plugins   processes
+	secrets   secretsFound
+	survivors survivors
+	givenUp   givenUp
+	health    Health
+}
+
+func (t *told) take(e event.Event) {
+	t.plugins.take(e)
+	t.secrets.take(e)
+	t.survivors.take(e)
+	t.givenUp.take(e)
+	t.health.take(e)
+}
+
+// survivors are the processes that were left behind in the last run of a session.
+type survivors []Survivor
+
+func (all *survivors) take(e event.Event) {
+	switch e.Type {
+	case event.SessionStart:
+		*all = nil
+	case event.SurvivorEnded:
+		if d, err := event.Decode[Survivor](e); err == nil {
+			*all = append(*all, d)
+		}
+	}
 }
 
 func (e *Engine) open(session string) (*rundir.Dir, error) {
@@ -109,18 +141,18 @@ func (e *Engine) Tail(ctx context.Context, session string, lines int, follow boo
 		return err
 	}
 	defer dir.Close()
-	log, err := journal.Read(dir)
+	ends := end[event.Event]{size: lines}
+	log, err := journal.Read(dir, func(ev event.Event) error {
+		if lines < 0 {
+			return yield(ev)
+		}
+		ends.add(ev)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	events, last := log.Events, int64(0)
-	if len(events) > 0 {
-		last = events[len(events)-1].Seq
-	}
-	if lines >= 0 && len(events) > lines {
-		events = events[len(events)-lines:]
-	}
-	for _, ev := range events {
+	for ev := range ends.all() {
 		if err := yield(ev); err != nil {
 			return err
 		}
@@ -128,7 +160,7 @@ func (e *Engine) Tail(ctx context.Context, session string, lines int, follow boo
 	if !follow {
 		return nil
 	}
-	for ev, err := range journal.Follow(ctx, dir, last) {
+	for ev, err := range journal.Follow(ctx, dir, log.Last.Seq) {
 		if err != nil {
 			return err
 		}

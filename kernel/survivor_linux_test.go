@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -25,15 +26,22 @@ func awaitEnvironment(t *testing.T, pid int) {
 	}
 }
 
-// DESIGN 6: what a dead kernel left running is ended before work goes on, and journaled.
+// DESIGN 6: what a dead kernel left running is ended before work goes on, and journaled; also what its sessions shared.
 func TestSurvivorsAreEnded(t *testing.T) {
+	t.Run("of the session", func(t *testing.T) { testSurvivor(t, func(session string) string { return session + "/" }) })
+	t.Run("shared", func(t *testing.T) {
+		testSurvivor(t, func(session string) string { return filepath.Dir(session) + "/*" })
+	})
+}
+
+func testSurvivor(t *testing.T, run func(session string) string) {
 	e, dir := stopped(t)
 	kernelOfOld := exec.Command("true")
 	if err := kernelOfOld.Run(); err != nil {
 		t.Fatal(err)
 	}
 	left := exec.Command("sleep", "600")
-	left.Env = []string{process.MarkerVariable + "=" + process.Marker{Run: dir + "/", PID: kernelOfOld.Process.Pid, Start: 1}.String()}
+	left.Env = []string{process.MarkerVariable + "=" + process.Marker{Run: run(dir), PID: kernelOfOld.Process.Pid, Start: 1}.String()}
 	if err := left.Start(); err != nil {
 		t.Fatal(err)
 	}

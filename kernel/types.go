@@ -7,6 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/attempt"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/compile"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/pluginhost/process"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -265,6 +266,13 @@ type Status struct {
 	Budgets []BudgetStatus `json:"budgets,omitempty"`
 	// Questions are those that it has open.
 	Questions []Question `json:"questions,omitempty"`
+	// Survivors are processes that were found outside the groups of their plugins, and ended, in this run: those of a
+	// killed kernel when its session was taken up, those of a plugin when it ended.
+	Survivors []Survivor `json:"survivors,omitempty"`
+	// Late are deliveries of attempts that were given up, which were refused; Superseded are attempts that were made again,
+	// with what changed in the workspace meanwhile. Of each the last 50 of the run.
+	Late       []Late       `json:"late,omitempty"`
+	Superseded []Superseded `json:"superseded,omitempty"`
 	// Secrets were found in files that agents of the run wrote.
 	Secrets []event.SecretFoundData `json:"secrets_found,omitempty"`
 	// Damage says what of the session's files could not be read, "" for nothing.
@@ -273,6 +281,8 @@ type Status struct {
 	// instead where the damage leaves a doubt that a person has to settle first.
 	ResumeCommand string `json:"resume_command,omitempty"`
 	RepairCommand string `json:"repair_command,omitempty"`
+	// Health is what [Engine.Health] says of it.
+	Health Health `json:"health"`
 }
 
 // ProviderStatus is how a provider of a parallel block stands.
@@ -286,3 +296,6 @@ type ProviderStatus struct {
 	// Failure is why it failed, or why its last attempt did; nil otherwise.
 	Failure *event.FailureData `json:"error,omitempty"`
 }
+
+// Survivor is a process that was left behind.
+type Survivor = process.Survivor

@@ -98,16 +98,39 @@ type Account struct {
 	idle   time.Duration
 	epoch  int
 	cycles cycles
-	begun  map[event.Key]bool // attempts
+	begun  map[event.Place]begun // by loop
 }
 
-// New returns the account of a session that follows a plan, with the events so far.
-func New(p *plan.Plan, past []event.Event) *Account {
+// begun are the attempts of the iteration that a loop is at which have begun.
+type begun struct {
+	iteration int
+	attempts  map[event.Key]bool
+}
+
+// begins takes up that an attempt has begun.
+func (a *Account) begins(key event.Key) {
+	_, at, _, _ := key.Parse()
+	loop := at
+	loop.Iteration = 0
+	b := a.begun[loop]
+	if b.attempts == nil || b.iteration != at.Iteration {
+		b = begun{at.Iteration, map[event.Key]bool{}}
+		a.begun[loop] = b
+	}
+	b.attempts[key] = true
+}
+
+// hasBegun reports whether an attempt of the iteration that its loop is at has begun.
+func (a *Account) hasBegun(key event.Key) bool {
+	_, at, _, _ := key.Parse()
+	at.Iteration = 0
+	return a.begun[at].attempts[key]
+}
+
+// New returns the account of a session that follows a plan, before its first event.
+func New(p *plan.Plan) *Account {
 	a := &Account{plan: p}
 	a.reset()
-	for _, e := range past {
-		a.Take(e)
-	}
 	return a
 }
 
@@ -129,7 +152,7 @@ func (a *Account) Take(e event.Event) {
 }
 
 func (a *Account) reset() {
-	a.last, a.count, a.cycles, a.begun = map[string]*Visit{}, map[string]int{}, cycles{}, map[event.Key]bool{}
+	a.last, a.count, a.cycles, a.begun = map[string]*Visit{}, map[string]int{}, cycles{}, map[event.Place]begun{}
 }
 
 // Visits are copies of all visits of all nodes, in the order in which they began.

@@ -83,7 +83,7 @@ func TestCycle(t *testing.T) {
 	})
 	j.add(event.NodeStart, "0", "", nil)
 
-	a := account.New(cycle(), j.events)
+	a := accountOf(cycle(), j.events)
 	unexported := cmpopts.IgnoreUnexported(account.Visit{})
 	times := cmpopts.IgnoreFields(account.Visit{}, "StartedAt", "EndedAt")
 	execute := account.Visit{
@@ -131,7 +131,7 @@ func TestIdle(t *testing.T) {
 	j.add(event.Error, "0", event.KeyAttempt, nil) // of the kernel that was overtaken
 	j.epoch = 3
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", Outcome: "success", To: "1"})
-	a := account.New(cycle(), j.events)
+	a := accountOf(cycle(), j.events)
 	v, _ := a.Last("0")
 	if len(a.Visits()) != 1 || v.Status != "complete" || v.To != "verify" || v.Attempts != 0 || v.DurationMS != 5_000 {
 		t.Errorf("%+v", a.Visits())
@@ -161,7 +161,7 @@ func TestNumbers(t *testing.T) {
 	j.add(event.RunStart, "", "", nil)
 	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "skipped", Outcome: "skip", To: "1"})
 	got := []string{}
-	a := account.New(p, j.events)
+	a := accountOf(p, j.events)
 	for _, v := range a.Visits() {
 		got = append(got, v.Stage+" "+string(rune('0'+v.Visit))+" "+v.Status)
 	}
@@ -177,7 +177,7 @@ func TestNumbers(t *testing.T) {
 		t.Errorf("nested %+v", nested)
 	}
 	j.start()
-	if a = account.New(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
+	if a = accountOf(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
 		t.Errorf("a new run knows %+v", a.Visits())
 	}
 }
@@ -198,8 +198,17 @@ func TestNotBegun(t *testing.T) {
 		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: account.Restarted, Reason: "nothing is left"},
 		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: account.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
 	}
-	got := account.New(cycle(), j.events).Visits()
+	got := accountOf(cycle(), j.events).Visits()
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(account.Visit{}), cmpopts.IgnoreFields(account.Visit{}, "StartedAt", "EndedAt")); diff != "" {
 		t.Errorf("visits (-want +got)\n%s", diff)
 	}
+}
+
+// accountOf is the account of a session with the events so far.
+func accountOf(p *plan.Plan, events []event.Event) *account.Account {
+	a := account.New(p)
+	for _, e := range events {
+		a.Take(e)
+	}
+	return a
 }

@@ -25,10 +25,10 @@ func (a *Account) take(e event.Event) {
 		a.leave(e)
 	case event.IterationStart, event.AttemptStart:
 		a.at(e)
-		a.begun[e.Key] = true
+		a.begins(e.Key)
 	case event.Retry:
 		a.retried(e)
-		a.begun[e.Key] = true
+		a.begins(e.Key)
 	case event.IterationComplete:
 		if v := a.at(e); v != nil && (v.Steps == nil || e.Cursor.Step != "") {
 			v.Iterations++
@@ -128,7 +128,7 @@ func (a *Account) attempted(e event.Event) {
 	if v := a.last[e.Cursor.NodePath]; v == nil || !asked && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {
 		return
 	}
-	if e.Type == event.Error && kind == event.KeyAttempt && !a.begun[e.Key] {
+	if e.Type == event.Error && kind == event.KeyAttempt && !a.hasBegun(e.Key) {
 		return
 	}
 	d, err := event.Decode[struct {

@@ -23,7 +23,7 @@ var fixed = map[string]bool{
 	// The words of the engine.
 	"type": true, "kind": true, "mode": true, "status": true, "outcome": true, "answer": true, "action": true, "decision": true, "ask": true, "verdict": true,
 	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
-	"pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,
+	"what": true, "given_up": true, "tools": true, "pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,
 	// What a process is and may do.
 	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
 }

@@ -30,6 +30,14 @@ func ref(path string) event.Ref   { return event.Ref{Path: path, SHA256: hash, S
 func refp(path string) *event.Ref { r := ref(path); return &r }
 func ptr[T any](v T) *T           { return &v }
 
+func marshalled(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
 // typical has data of each type of event as real sessions have it. Texts are of several words; what is one word is a word
 // of the engine, an id, a path or a digest.
 func typical() map[event.Type][]any {
@@ -127,9 +135,16 @@ func typical() map[event.Type][]any {
 			Asked: "workspace", AskedNetwork: "loopback", Mode: "workspace", Network: "loopback", Read: []string{"/usr/share"}, Write: []string{"/home/me/p"}, Lacks: []string{"no landlock here"},
 		}}},
 		event.PluginCrashed: {event.PluginData{Plugin: "/usr/bin/agent-plugin-mock", Detail: "its last words", Environment: []string{}}},
-		event.LateDelivery:  {*fail},
-		event.SecretFound:   {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
-		event.Notified:      {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "nobody answered it"}},
+		event.LateDelivery: {event.LateDeliveryData{
+			What: "file", Of: 1, GivenUp: "iteration_timeout", Count: 2, Bytes: 7, Tools: []string{"write_file"}, Path: "stage-00-build/iterations/001/result.json",
+			Kept: refp("stage-00-build/iterations/001/attempts/02/late-result.json"), Files: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
+			Type: event.Error, Data: marshalled(*fail),
+		}},
+		event.AttemptSuperseded: {event.AttemptSupersededData{
+			Of: 1, Epoch: 1, GivenUp: "iteration_timeout", Changed: []string{"src/a b.go"}, Head: &event.HeadData{From: hash, To: hash, Moves: 1},
+		}},
+		event.SecretFound: {event.SecretFoundData{Path: "docs/deploy.md", Line: 3, Rule: "github-token", Count: 1}},
+		event.Notified:    {event.NotifiedData{Entry: 1, Action: "webhook", Point: "waiting", Question: "q-0a1b2c3d", Times: 1, Error: "nobody answered it"}},
 	}
 }
 

@@ -23,6 +23,9 @@ type Places struct {
 // starts cannot be granted later. So is one that leads out of the project, or of another path in writable, by
 // a link: whoever may write there could have made it.
 func (p Places) Grants(key string, written, writable []string) ([]string, error) {
+	if len(written) == 0 {
+		return nil, nil
+	}
 	roots := p.roots(writable)
 	paths := make([]string, 0, len(written))
 	for _, w := range written {

@@ -28,7 +28,7 @@ func Bytes(text string) (int64, error) {
 	digits := strings.TrimRight(strings.TrimSpace(text), "KMGTIBkmgtib")
 	unit, ok := units()[strings.ToUpper(strings.TrimSpace(text)[len(digits):])]
 	n, err := strconv.ParseFloat(digits, 64)
-	if !ok || err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+	if !ok || err != nil || math.IsNaN(n) || math.IsInf(n, 0) || n < 0 {
 		return 0, fmt.Errorf("%q is no size", text)
 	}
 	if n*unit > 1<<50 {

@@ -253,3 +253,32 @@ func TestEmbeddedInput(t *testing.T) {
 		t.Errorf("a skipped one begins with something: %+v", d)
 	}
 }
+
+// U152: a node that wraps something and is skipped passes on all that it was given.
+func TestSkippedWrapPassesOn(t *testing.T) {
+	b := entered(t, nil, map[string]any{"goal": "ship", "notes": "none"})
+	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
+	b.node.Wraps = &plan.Wraps{Run: "true"}
+	d := b.inspected()
+	if !d.Skip || d.Artifact == nil {
+		t.Fatalf("%+v", d)
+	}
+	a, err := artifact.Load(b.settler.Dir, *d.Artifact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"goal": "ship", "notes": "none"}, a.Data); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is told of a failure is bounded, whatever was printed, and does not end within a character.
+func TestFeedbackIsBounded(t *testing.T) {
+	text := joined([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
+	if len(text) > maxFeedback || !strings.HasSuffix(text, "ä…\n") {
+		t.Errorf("%d bytes, which end in %q", len(text), text[len(text)-8:])
+	}
+	if joined([]string{"", ""}) != "" {
+		t.Error("nothing to say is said")
+	}
+}

@@ -2,7 +2,7 @@ package diagnostic
 
 import "github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 
-// Code identifies a kind of diagnostic. Codes are stable and listed in docs/pipelines.md.
+// Code identifies a kind of diagnostic. Codes are stable and explained in docs/errors.md.
 type Code string
 
 // 0xx: reading the file.

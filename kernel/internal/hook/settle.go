@@ -128,7 +128,7 @@ func (k *call) failed(err error) event.Event {
 	}
 	message := event.Brief(f.Message, event.MaxText)
 	d := k.data(string(to), fmt.Sprintf("%s: %s", k.name(), message))
-	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint})
+	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint, Cause: err})
 	failed.Iteration = k.at.Iteration
 	d.Failure = &failed
 	if k.node != nil {

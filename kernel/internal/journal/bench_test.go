@@ -95,7 +95,7 @@ func BenchmarkRead(b *testing.B) {
 	text, _ := sample(10)
 	put(b, d, text)
 	for b.Loop() {
-		if _, err := journal.Read(d); err != nil {
+		if _, err := journal.Read(d, func(event.Event) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

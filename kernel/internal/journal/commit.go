@@ -12,7 +12,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -123,31 +122,53 @@ func (j *Journal) hold(ctx context.Context) (unlock func(), err error) {
 	return func() { _ = filelock.Release(j.lock) }, nil
 }
 
-// catchUp reads what others appended since the scanner's place. The file's lock is held.
+// catchUp returns what others appended since the scanner's place. The file's lock is held.
 func (j *Journal) catchUp() ([]event.Event, error) {
+	var events []event.Event
+	err := j.catchUpWith(func(e event.Event) { events = append(events, e) })
+	return events, err
+}
+
+// catchUpWith hands what others appended since the scanner's place to each. The file's lock is held.
+func (j *Journal) catchUpWith(each func(event.Event)) error {
 	info, err := j.file.Stat()
 	if err != nil {
-		return nil, j.diskFailure(err)
+		return j.diskFailure(err)
 	}
-	there, err := j.dir.Stat(rundir.EventsFile)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && j.dir.Intact() == nil, err == nil && !os.SameFile(info, there):
-		return nil, damaged(j.path, "it was removed or replaced while in use")
-	case err != nil:
-		return nil, err
+	if err := j.inPlace(info); err != nil {
+		return err
 	}
 	size := info.Size()
 	if size < j.scan.offset {
-		return nil, damaged(j.path, fmt.Sprintf("it shrank from %d to %d bytes while in use", j.scan.offset, size))
+		return damaged(j.path, fmt.Sprintf("it shrank from %d to %d bytes while in use", j.scan.offset, size))
 	}
 	if size == j.scan.offset {
-		return nil, nil
+		return nil
 	}
-	events, err := j.scan.read(io.NewSectionReader(j.file, j.scan.offset, size-j.scan.offset))
+	err = j.scan.read(io.NewSectionReader(j.file, j.scan.offset, size-j.scan.offset), func(e event.Event) bool {
+		each(e)
+		return true
+	})
 	if err != nil {
-		return events, fmt.Errorf("read journal %s: %w", j.path, err)
+		return fmt.Errorf("read journal %s: %w", j.path, err)
 	}
-	return events, nil
+	return nil
+}
+
+// inPlace fails unless others find the open file at its path, as whoever resumes the session will: a directory that was
+// renamed takes its files along.
+func (j *Journal) inPlace(info fs.FileInfo) error {
+	there, err := os.Stat(j.path)
+	switch {
+	case err == nil && os.SameFile(info, there):
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return j.diskFailure(err)
+	}
+	if err := j.dir.Intact(); err != nil {
+		return err
+	}
+	return damaged(j.path, "it was removed or replaced while in use")
 }
 
 func damaged(path, why string) error {

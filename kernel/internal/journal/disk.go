@@ -24,7 +24,16 @@ type disk interface {
 // file is the real disk.
 type file struct{ *os.File }
 
-func (f file) Sync() error { return datasync(f.File) }
+func (f file) Write(text []byte) (int, error) {
+	crash.Writing(f.Name())
+	return f.File.Write(text)
+}
+
+func (f file) Sync() error {
+	err := datasync(f.File)
+	crash.Synced(f.Name())
+	return err
+}
 
 // retryPauses are the pauses between attempts to write: long enough for a hiccup, short enough for
 // somebody who waits.

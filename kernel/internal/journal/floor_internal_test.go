@@ -93,7 +93,7 @@ func begun(b *testing.B) *Journal {
 	if err != nil {
 		b.Fatal(err)
 	}
-	j, _, err := Open(b.Context(), d, Options{})
+	j, _, err := Open(b.Context(), d, Options{}, func(event.Event) {})
 	if err != nil {
 		b.Fatal(err)
 	}

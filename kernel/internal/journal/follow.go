@@ -28,15 +28,17 @@ func Follow(ctx context.Context, dir *rundir.Dir, from int64) iter.Seq2[event.Ev
 		timer := time.NewTimer(pollInterval)
 		defer timer.Stop()
 		for {
-			events, err := f.more()
-			for _, e := range events {
+			ended := false
+			err := f.more(func(e event.Event) bool {
 				if e.Seq <= from {
-					continue
+					return true
 				}
 				from = e.Seq
-				if !yield(e, nil) {
-					return
-				}
+				ended = !yield(e, nil)
+				return !ended
+			})
+			if ended {
+				return
 			}
 			if err != nil {
 				yield(event.Event{}, fmt.Errorf("follow journal %s: %w", dir.Abs(rundir.EventsFile), err))
@@ -64,19 +66,19 @@ func (f *follower) close() {
 	}
 }
 
-// more returns what was appended since the last call.
-func (f *follower) more() ([]event.Event, error) {
+// more yields what was appended since the last call.
+func (f *follower) more(yield func(event.Event) bool) error {
 	there, err := f.dir.Stat(rundir.EventsFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, f.dir.Intact()
+		return f.dir.Intact()
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if f.file != nil {
 		ours, err := f.file.Stat()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if !os.SameFile(ours, there) || there.Size() < f.scan.offset {
 			f.close()
@@ -86,11 +88,11 @@ func (f *follower) more() ([]event.Event, error) {
 	if f.file == nil {
 		if f.file, err = f.dir.OpenFile(rundir.EventsFile, os.O_RDONLY); err != nil {
 			f.file = nil
-			return nil, err
+			return err
 		}
 	}
 	if there.Size() <= f.scan.offset {
-		return nil, nil
+		return nil
 	}
-	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, there.Size()-f.scan.offset))
+	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, there.Size()-f.scan.offset), yield)
 }

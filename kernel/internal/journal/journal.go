@@ -69,7 +69,7 @@ type Journal struct {
 	opts Options
 	log  hclog.Logger
 
-	kick chan struct{} // something waits for a commit now
+	kick chan struct{} // something waits for a commit that whoever writes may have missed
 	soon chan struct{} // something waits for one within the flush interval
 	quit chan struct{}
 	wg   sync.WaitGroup
@@ -97,11 +97,12 @@ type entry struct {
 	done    chan error // buffered; gets the outcome of the commit
 }
 
-// Open reads a session's journal and makes it if there is none. It takes no epoch: that is
+// Open reads a session's journal, hands its live events to each, in order, as [Read] does, and makes it if there is
+// none. It takes no epoch: that is
 // [Journal.Begin] or [Journal.Start]. An append without one continues in the epoch that was found, as
 // somebody does who adds a single event to a session that no kernel holds. The caller closes the
 // journal, before the directory.
-func Open(ctx context.Context, dir *rundir.Dir, o Options) (*Journal, Log, error) {
+func Open(ctx context.Context, dir *rundir.Dir, o Options, each func(event.Event)) (*Journal, Log, error) {
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, path: dir.Abs(rundir.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
@@ -115,7 +116,10 @@ func Open(ctx context.Context, dir *rundir.Dir, o Options) (*Journal, Log, error
 	if j.lock, err = dir.OpenFile(rundir.EventsLock, os.O_CREATE|os.O_RDWR); err != nil {
 		return nil, Log{}, errors.Join(err, f.Close())
 	}
-	log, err := j.load(ctx)
+	log, err := j.load(ctx, each)
+	if err == nil {
+		err = dir.Settle(".") // a line that is synced is not lost with its file's name
+	}
 	if err != nil {
 		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
 	}
@@ -125,14 +129,19 @@ func Open(ctx context.Context, dir *rundir.Dir, o Options) (*Journal, Log, error
 }
 
 // load reads the file under its lock, so that no line is seen half written.
-func (j *Journal) load(ctx context.Context) (Log, error) {
+func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error) {
 	unlock, err := j.hold(ctx)
 	if err != nil {
 		return Log{}, err
 	}
 	defer unlock()
-	events, err := j.catchUp()
-	return Log{Events: events, Report: j.scan.report}, err
+	var log Log
+	err = j.catchUpWith(func(e event.Event) {
+		log.Count, log.Last = log.Count+1, e
+		each(e)
+	})
+	log.Report = j.scan.report
+	return log, err
 }
 
 // Append adds events in one piece: they stand together in the file, or none of them does. It returns
@@ -155,7 +164,7 @@ func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Ev
 	if !e.durable {
 		return e.events, nil
 	}
-	if err := <-e.done; err != nil {
+	if err := j.await(e); err != nil {
 		return nil, err
 	}
 	return e.events, nil
@@ -200,7 +209,7 @@ func (j *Journal) Stats() Stats {
 	return j.stats
 }
 
-// run commits whenever somebody waits or the flush interval is over.
+// run commits whenever somebody waits who could not write, or the flush interval is over.
 func (j *Journal) run() {
 	flush := time.NewTimer(j.opts.FlushInterval) // an empty queue is no work
 	defer flush.Stop()

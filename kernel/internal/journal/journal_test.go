@@ -288,7 +288,7 @@ func TestEventsAreRedactedFirst(t *testing.T) {
 		e.Data = []byte(strings.ReplaceAll(string(e.Data), "hunter2", "***"))
 		return e
 	}
-	j, _, err := journal.Open(t.Context(), d, journal.Options{Redact: clean})
+	j, _, err := journal.Open(t.Context(), d, journal.Options{Redact: clean}, func(event.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestEventsAreRedactedFirst(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	log, err := journal.Read(d)
+	log, err := readAll(d)
 	if err != nil || len(log.Events) != 3 {
 		t.Fatalf("%d events, %v", len(log.Events), err)
 	}

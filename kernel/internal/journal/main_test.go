@@ -32,7 +32,7 @@ func openDir(t testing.TB) *rundir.Dir {
 // open opens the journal of d and closes it with the test.
 func open(t testing.TB, d *rundir.Dir, o journal.Options) *journal.Journal {
 	t.Helper()
-	j, _, err := journal.Open(t.Context(), d, o)
+	j, _, err := journal.Open(t.Context(), d, o, func(event.Event) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,13 +50,27 @@ func begin(t testing.TB, d *rundir.Dir, o journal.Options) *journal.Journal {
 	return j
 }
 
-func read(t testing.TB, d *rundir.Dir) journal.Log {
+// whole is a journal with all its events.
+type whole struct {
+	journal.Log
+	Events []event.Event
+}
+
+func read(t testing.TB, d *rundir.Dir) whole {
 	t.Helper()
-	log, err := journal.Read(d)
+	log, err := readAll(d)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return log
+}
+
+func readAll(d *rundir.Dir) (log whole, err error) {
+	log.Log, err = journal.Read(d, func(e event.Event) error {
+		log.Events = append(log.Events, e)
+		return nil
+	})
+	return log, err
 }
 
 // content returns the bytes of the journal, put replaces them.

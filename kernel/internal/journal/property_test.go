@@ -51,7 +51,7 @@ type reporter interface {
 // checkAppenders lets them append and checks that every line is there and whole, the numbers are
 // dense and each writer's own order is kept.
 func checkAppenders(t reporter, d *rundir.Dir, a appenders) {
-	j, _, err := journal.Open(t.Context(), d, journal.Options{Buffer: a.Buffer, FlushInterval: a.Interval})
+	j, _, err := journal.Open(t.Context(), d, journal.Options{Buffer: a.Buffer, FlushInterval: a.Interval}, func(event.Event) {})
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -75,7 +75,7 @@ func checkAppenders(t reporter, d *rundir.Dir, a appenders) {
 		t.Fatalf("%v", err)
 	}
 
-	log, err := journal.Read(d)
+	log, err := readAll(d)
 	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" || err != nil {
 		t.Fatalf("%s, %v", diff, err)
 	}

@@ -6,13 +6,16 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 )
 
-// Read reads a session's journal without locking it; a line that is being written meanwhile is a
-// torn tail. A session without a journal has no events. The error is the disk's, or says that a
-// newer version wrote the journal; the log then holds what came before.
-func Read(dir *rundir.Dir) (Log, error) {
+// Read reads a session's journal without locking it and hands its live events to each, in order; it keeps
+// none of them, so that its memory does not grow with the journal. Lines of the Bash engine, which have no
+// number, are given the one that follows the event before them. A line that is being written meanwhile is a
+// torn tail. A session without a journal has no events. The error is that of each, which ends the reading, or the
+// disk's, or says that a newer version wrote the journal; the log then tells of what came before.
+func Read(dir *rundir.Dir, each func(event.Event) error) (Log, error) {
 	f, err := dir.OpenFile(rundir.EventsFile, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
 		return Log{}, nil
@@ -22,9 +25,18 @@ func Read(dir *rundir.Dir) (Log, error) {
 	}
 	defer f.Close()
 	var s scanner
-	events, err := s.read(f)
+	var log Log
+	var refused error
+	err = s.read(f, func(e event.Event) bool {
+		log.Count, log.Last = log.Count+1, e
+		refused = each(e)
+		return refused == nil
+	})
+	if log.Report = s.report; refused != nil {
+		return log, refused
+	}
 	if err != nil {
 		err = fmt.Errorf("read journal %s: %w", dir.Abs(rundir.EventsFile), err)
 	}
-	return Log{Events: events, Report: s.report}, err
+	return log, err
 }

@@ -1,6 +1,7 @@
 package journal_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -121,11 +122,11 @@ func TestReadStopsAtWhatMustBeKnown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := openDir(t)
 			put(t, d, line(1, 1, "session_start")+bad+line(3, 1, "node_start"))
-			log, err := journal.Read(d)
+			log, err := readAll(d)
 			if failure.KindOf(err) != failure.StateCorrupt || len(log.Events) != 1 {
 				t.Errorf("%d events, %v", len(log.Events), err)
 			}
-			if _, _, err := journal.Open(t.Context(), d, journal.Options{}); failure.KindOf(err) != failure.StateCorrupt {
+			if _, _, err := journal.Open(t.Context(), d, journal.Options{}, func(event.Event) {}); failure.KindOf(err) != failure.StateCorrupt {
 				t.Errorf("opened: %v", err)
 			}
 		})
@@ -178,5 +179,41 @@ func TestAppendBehindATornTail(t *testing.T) {
 				t.Error("what was there changed")
 			}
 		})
+	}
+}
+
+// Whoever reads may stop, and is told why with the error that they gave.
+func TestReadEndsWhereItIsToldTo(t *testing.T) {
+	d := openDir(t)
+	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+line(3, 1, "node_start"))
+	enough := errors.New("enough")
+	var got []event.Event
+	log, err := journal.Read(d, func(e event.Event) error {
+		if got = append(got, e); len(got) == 2 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || types(got) != "session_start kernel_start" || log.Count != 2 || log.Last.Seq != 2 {
+		t.Errorf("got %v, %d events up to %d, %v", types(got), log.Count, log.Last.Seq, err)
+	}
+}
+
+// Opening hands out what reading does.
+func TestOpenTellsWhatTheJournalHolds(t *testing.T) {
+	d := openDir(t)
+	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start")+`{"torn`)
+	var got []event.Event
+	j, log, err := journal.Open(t.Context(), d, journal.Options{}, func(e event.Event) { got = append(got, e) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	want := read(t, d)
+	if diff := cmp.Diff(want.Events, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(want.Log, log); diff != "" || log.Count != 2 || !log.Report.TornTail {
+		t.Errorf("%s%+v", diff, log)
 	}
 }

@@ -17,6 +17,8 @@ func (j *Journal) render(dst []byte, e event.Event) ([]byte, error) {
 	return e.AppendLine(dst)
 }
 
+const resultFile = "result_file"
+
 // withResultFile puts result_file first, as Bash has it, made of the reference under result.
 func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 	var known struct {
@@ -27,7 +29,8 @@ func (j *Journal) withResultFile(data json.RawMessage) json.RawMessage {
 		return data
 	}
 	return edit(data, func(m []member) []member {
-		return slices.Insert(m, 0, text("result_file", j.dir.Abs(known.Result.Path)))
+		m = slices.DeleteFunc(m, func(m member) bool { return m.key == resultFile }) // an empty one
+		return slices.Insert(m, 0, text(resultFile, j.dir.Abs(known.Result.Path)))
 	})
 }
 

@@ -6,11 +6,12 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Log is what a journal holds.
+// Log is what a journal holds beside its events.
 type Log struct {
-	// Events are the live ones in order. Lines of the Bash engine, which have no number, are given
-	// the one that follows the event before them.
-	Events []event.Event
+	// Count is how many live events there are, Last the newest of them; the zero event if there are none.
+	Count int
+	Last  event.Event
+	// Report says what was found beside them.
 	Report Report
 }
 

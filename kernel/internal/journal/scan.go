@@ -33,28 +33,24 @@ type scanner struct {
 	report Report
 }
 
-// read takes in r, which begins at the scanner's offset, and returns its live events. An error other
-// than r's own means that the journal cannot be understood by this version; the events before the
-// place are returned with it.
-func (s *scanner) read(r io.Reader) ([]event.Event, error) {
+// read takes in r, which begins at the scanner's offset, and yields its live events until yield says no. An error
+// other than r's own means that the journal cannot be understood by this version; the events before the
+// place are yielded.
+func (s *scanner) read(r io.Reader, yield func(event.Event) bool) error {
 	s.report.TornTail = false
-	var events []event.Event
-	lines := bufio.NewReaderSize(r, 16<<10)
+	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		text, n, err := nextLine(lines)
 		end := errors.Is(err, io.EOF)
 		if err != nil && !end {
-			return events, err
+			return err
 		}
 		e, live, err := s.take(text, n, !end)
 		if err != nil {
-			return events, err
+			return err
 		}
-		if live {
-			events = append(events, e)
-		}
-		if end {
-			return events, nil
+		if live && !yield(e) || end {
+			return nil
 		}
 	}
 }

@@ -21,7 +21,14 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"type":"session_start","ts":"2026-01-01T00:00:00Z","data":3,"seq":9223372036854775807}`+"\n"+bash), 0)
 	f.Fuzz(func(t *testing.T, text []byte, split int) {
 		var whole scanner
-		events, err := whole.read(bytes.NewReader(text))
+		var events []event.Event
+		keep := func(into *[]event.Event) func(event.Event) bool {
+			return func(e event.Event) bool {
+				*into = append(*into, e)
+				return true
+			}
+		}
+		err := whole.read(bytes.NewReader(text), keep(&events))
 		var last int64
 		for _, e := range events {
 			if e.Seq <= last {
@@ -39,8 +46,8 @@ func FuzzRead(f *testing.F) {
 		split = bytes.LastIndexByte(text[:split], '\n') + 1
 		var pieces scanner
 		var first, second []event.Event
-		if first, err = pieces.read(bytes.NewReader(text[:split])); err == nil {
-			second, _ = pieces.read(bytes.NewReader(text[split:]))
+		if err = pieces.read(bytes.NewReader(text[:split]), keep(&first)); err == nil {
+			_ = pieces.read(bytes.NewReader(text[split:]), keep(&second))
 		}
 		if diff := cmp.Diff(events, append(first, second...)); diff != "" {
 			t.Error(diff)

@@ -4,7 +4,6 @@ package lock_test
 
 import (
 	"bufio"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,11 +18,11 @@ func TestCrashedHolder(t *testing.T) {
 	points := []string{
 		"lock.acquire.before-write", "lock.acquire.after-write", "lock.release.before-remove", "lock.release.after-remove",
 	}
-	for i, name := range points {
+	for _, name := range points {
 		t.Run(name, func(t *testing.T) {
 			p := project(t)
 			log := filepath.Join(t.TempDir(), "points")
-			c := newChild(t, p, fmt.Sprintf("AGENT_PIPELINES_CRASH_AT=%d", i+1), "AGENT_PIPELINES_CRASH_LOG="+log)
+			c := newChild(t, p, "AGENT_PIPELINES_CRASH_AT="+name, "AGENT_PIPELINES_CRASH_LOG="+log)
 			c.start()
 			_ = c.in.Close()
 			_, _ = io.Copy(io.Discard, bufio.NewReader(c.out))

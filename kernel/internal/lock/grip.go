@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 )
@@ -131,9 +132,11 @@ func (g *grip) write(info Info) error {
 	if err != nil {
 		return err
 	}
+	crash.Writing(g.file.Name())
 	if _, err := g.file.WriteAt(text, 0); err != nil {
 		return fmt.Errorf("write lock: %w", err)
 	}
+	crash.Point("lock.acquire.written")
 	if err := g.file.Truncate(int64(len(text))); err != nil {
 		return fmt.Errorf("write lock: %w", err)
 	}

@@ -137,3 +137,18 @@ func TestMissingPrompt(t *testing.T) {
 		}
 	}
 }
+
+// U114: a prompt under a contract names where the artifact goes; what only a run has stays a variable.
+func TestPromptUnderAContract(t *testing.T) {
+	first, work := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1))
+	first.Artifact, first.Prompt = &plan.Artifact{Type: "t"}, "${ARTIFACT}"
+	work.Steps, work.Prompt = &plan.Steps{From: "plan", Path: "tasks[*]"}, "${STEP} of ${INPUT_ARTIFACT}"
+	project := t.TempDir()
+	got := look(t, &plan.Plan{Nodes: []plan.Node{first, work}}, "pipeline", project)
+	if want := filepath.Join(project, runs+"stage-00-plan/iterations/001/artifact.yaml"); got[0].Prompt != want {
+		t.Errorf("prompt %q, want %q", got[0].Prompt, want)
+	}
+	if got[1].Prompt != "${STEP} of ${INPUT_ARTIFACT}" {
+		t.Errorf("prompt %q", got[1].Prompt)
+	}
+}

@@ -160,6 +160,9 @@ func TestWalkContracts(t *testing.T) {
 		}
 		return all
 	}
+	first, picky := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1))
+	first.Artifact = &plan.Artifact{Type: "t"}
+	picky.Inputs, picky.SkipWhen = plan.Inputs{"from": []byte(`"plan"`)}, "input.done == true"
 	measured := stage("0", "green", plan.Termination{"type": "checks", "max": 3})
 	measured.Checks = []plan.Check{{ID: "out", Config: []byte(`{"type":"tests"}`)}}
 	for name, tt := range map[string]struct {
@@ -180,11 +183,20 @@ func TestWalkContracts(t *testing.T) {
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject review:reject->plan 1/1",
 			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject",
 		}},
-		"a person is needed":   {loop(), nil, map[string]preview.Outcome{"plan": preview.Escalate}, state.Paused, []string{"plan 1/1 "}},
-		"left out":             {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
-		"an attempt more":      {loop(), nil, map[string]preview.Outcome{"work": preview.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
-		"checks that pass":     {[]plan.Node{measured}, nil, nil, state.Completed, []string{"green 1/1 success"}},
-		"checks that never do": {[]plan.Node{measured}, nil, map[string]preview.Outcome{"green": preview.Fail}, state.Failed, []string{"green 3/3 fail"}},
+		"a person is needed":     {loop(), nil, map[string]preview.Outcome{"plan": preview.Escalate}, state.Paused, []string{"plan 1/1 "}},
+		"left out":               {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
+		"an attempt more":        {loop(), nil, map[string]preview.Outcome{"work": preview.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
+		"what it is handed fits": {[]plan.Node{first, picky}, nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success"}},
+		"what it is handed says to skip it": {
+			[]plan.Node{first, picky},
+			nil,
+			map[string]preview.Outcome{"work": preview.Skip},
+			state.Completed,
+			[]string{"plan 1/1 success", "work 0/0 skip"},
+		},
+		"an agent under a contract says stop": {loop(), nil, map[string]preview.Outcome{"plan": preview.Stop}, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 success"}},
+		"checks that pass":                    {[]plan.Node{measured}, nil, nil, state.Completed, []string{"green 1/1 success"}},
+		"checks that never do":                {[]plan.Node{measured}, nil, map[string]preview.Outcome{"green": preview.Fail}, state.Failed, []string{"green 3/3 fail"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
@@ -199,5 +211,8 @@ func TestWalkContracts(t *testing.T) {
 	}
 	if node := loop()[0]; !preview.Reject.Fits(&node) || preview.Reject.Fits(&plan.Node{}) || !preview.Fail.Fits(&plan.Node{}) {
 		t.Error("what can be assumed of which node")
+	}
+	if !preview.Skip.Fits(&picky) || preview.Skip.Fits(&first) {
+		t.Error("a node can be skipped by what it is handed, and by nothing else")
 	}
 }

@@ -53,7 +53,7 @@ func (r *replay) take(s step) {
 		r.found(fmt.Sprintf("line %d belongs to another run, whose beginning is missing", s.line), e.Seq)
 		return
 	}
-	if e.Type == event.NodeComplete && !r.decided(e) {
+	if e.Type == event.NodeComplete && !decided(r.plan, r.state, e) {
 		r.found(fmt.Sprintf("line %d (%s) says what the scheduler cannot have said", s.line, e.Type), e.Seq)
 		return
 	}
@@ -89,12 +89,12 @@ func (r *replay) open() string {
 
 // decided reports whether a transition is the one that the scheduler gives. It can tell only where it is
 // about to give one.
-func (r *replay) decided(e event.Event) bool {
+func decided(p *plan.Plan, st state.State, e event.Event) bool {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
 		return false
 	}
-	for _, c := range schedule.Decide(r.plan, r.state) {
+	for _, c := range schedule.Decide(p, st) {
 		if c.Event == nil || c.Event.Type != event.NodeComplete {
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	events "github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/restore"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -342,6 +343,14 @@ func FuzzRestore(f *testing.F) {
 		found.Loop()
 		b := restore.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: schedule.Version}
 		r, err := found.Restore(b)
+		fold := restore.NewFold(dir, twoStages)
+		log, unread := events.Read(dir, func(e event.Event) error {
+			fold.Take(e)
+			return nil
+		})
+		if unread == nil && fold.Whole(log) && (err != nil || !r.Whole) {
+			t.Fatalf("the fold takes the journal for whole, and it lacks %v: %v", r.Lost, err)
+		}
 		if err != nil || r.Whole {
 			return
 		}

@@ -3,10 +3,12 @@ package run
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -60,14 +62,36 @@ func (r *runner) finish(ctx context.Context, done end) error {
 	delete(r.under, done.key)
 	e := done.event
 	crash.Point("run.effect-ended")
+	if err := r.heedSystem(ctx, e); err != nil {
+		return err
+	}
 	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
-		e = event.Event{Type: event.LateDelivery, Key: e.Key, Cursor: e.Cursor, Attempt: e.Attempt, Data: e.Data}
+		e = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt, Type: e.Type, Data: e.Data})
 	}
 	err := r.commit(ctx, e)
 	if errors.Is(err, event.ErrTooLong) {
 		err = r.commit(ctx, inPlaceOf(e, err))
 	}
 	return err
+}
+
+// heedSystem pauses a run whose effect ended because the machine had no more to give: more work would end the same
+// way, and what ended so is made again when the run goes on.
+func (r *runner) heedSystem(ctx context.Context, e event.Event) error {
+	d := event.SystemFailure(e)
+	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {
+		return nil
+	}
+	return r.commit(ctx, event.New(event.Control, nil, "", event.ControlData{
+		Action: "pause", Kind: string(state.PauseError), Reason: fmt.Sprintf("%s; %s (%s)", d.Message, d.Remedy, d.ErrorType),
+	}))
+}
+
+// late is a delivery in the place of the event that it came as.
+func late(e event.Event, d event.LateDeliveryData) event.Event {
+	l := event.New(event.LateDelivery, e.Cursor, e.Key, d)
+	l.Attempt = e.Attempt
+	return l
 }
 
 // inPlaceOf is the end of an effect whose own does not fit into a line: it failed. A run that ended here
@@ -86,7 +110,7 @@ func inPlaceOf(e event.Event, why error) event.Event {
 	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
 		return hookInPlaceOf(e, d)
 	case event.LateDelivery:
-		fits = event.New(e.Type, e.Cursor, e.Key, struct{}{})
+		fits = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
 	default:
 		fits = event.New(event.Error, e.Cursor, e.Key, d)
 	}
@@ -115,6 +139,7 @@ func (r *runner) commit(ctx context.Context, e event.Event) error {
 			return failure.New(failure.Internal, "apply committed event: %w", err)
 		}
 		r.st = next
+		r.alarms.set(next.Timers, e.Time)
 		r.answers.deliver(e)
 		if r.cfg.Observe != nil {
 			r.cfg.Observe(e, next)

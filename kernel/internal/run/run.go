@@ -80,7 +80,8 @@ type Config struct {
 // session paused, resumable. An error means that the journal could not be written; the session is
 // then as the journal has it.
 func Run(ctx context.Context, cfg Config, st state.State) (state.State, error) {
-	r := &runner{cfg: cfg, st: st, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), records: make(chan request), gone: make(chan struct{})}
+	r := &runner{cfg: cfg, st: st, alarms: alarms{}, under: map[event.Key]context.CancelCauseFunc{}, done: make(chan end), records: make(chan request), gone: make(chan struct{})}
+	r.alarms.set(st.Timers, began(st))
 	err := r.loop(ctx)
 	r.cancelAll(failure.New(failure.SignalInterrupt, "the run has ended"))
 	close(r.gone)
@@ -97,6 +98,7 @@ type runner struct {
 	gone    chan struct{} // closed when nobody receives from done any more
 	effects sync.WaitGroup
 	answers answers
+	alarms  alarms
 	grace   <-chan time.Time // runs out some time after a signal
 }
 
@@ -320,21 +322,22 @@ func (r *runner) waiting() bool {
 	return false
 }
 
-// nextTimer is the armed timer that is due first, by time and key.
+// nextTimer is the armed timer that has the least time left, by that and key.
 func (r *runner) nextTimer() (event.Key, <-chan time.Time) {
 	var first event.Key
+	var left time.Duration
 	for key, t := range r.st.Timers {
 		if t.Reached != nil {
 			continue
 		}
-		if f, ok := r.st.Timers[first]; !ok || t.Due.Before(f.Due) || t.Due.Equal(f.Due) && key < first {
-			first = key
+		if l := r.alarms.left(key, t); first == "" || l < left || l == left && key < first {
+			first, left = key, l
 		}
 	}
 	if first == "" || r.st.Status != state.Running {
 		return "", nil
 	}
-	return first, time.After(time.Until(r.st.Timers[first].Due))
+	return first, time.After(left)
 }
 
 func cursorOf(key event.Key) *event.Cursor {

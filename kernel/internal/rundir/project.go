@@ -40,7 +40,7 @@ func OpenProject(dir string) (*Project, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open project: %w", err)
 	}
-	return &Project{&Store{root: root, path: abs, what: "project directory"}}, nil
+	return &Project{newStore(root, abs, "project directory")}, nil
 }
 
 // Create opens the session's directory and makes it if it is not there. The caller closes it.
@@ -48,8 +48,12 @@ func (p *Project) Create(session string) (*Dir, error) {
 	if err := CheckSession(session); err != nil {
 		return nil, err
 	}
-	if err := p.mkdirAll(path.Join(RunsDir, session), dirMode); err != nil {
+	name := path.Join(RunsDir, session)
+	if err := p.mkdirAll(name, dirMode); err != nil {
 		return nil, p.explain("create session "+session, err)
+	}
+	if err := p.Settle(name); err != nil {
+		return nil, err
 	}
 	return p.Open(session)
 }
@@ -69,8 +73,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 	if err != nil {
 		return nil, p.explain("open session "+session, err)
 	}
-	store := &Store{root: root, path: p.Abs(name), what: "session directory"}
-	return &Dir{Store: store, session: session, project: p.path}, nil
+	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
 }
 
 // Entry is one session of a project as its directory tells it.

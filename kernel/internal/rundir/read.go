@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -83,7 +82,7 @@ func (s *Store) Ref(name string) (event.Ref, error) {
 // OpenRegular opens a regular file for reading; anything else is refused. The caller closes it. (Not
 // blocking matters for a pipe, which would wait for a writer while being opened.)
 func (s *Store) OpenRegular(name string) (*os.File, error) {
-	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
 	if err != nil {
 		return nil, s.explain("read "+name, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -38,6 +39,7 @@ func (p *Project) RemoveSession(session string) error {
 	if err := p.root.Rename(filepath.FromSlash(name), filepath.FromSlash(gone)); err != nil {
 		return p.explain("remove session "+session, err)
 	}
+	crash.Point("rundir.remove-session.renamed")
 	if err := p.syncDir(RunsDir); err != nil {
 		return p.explain("remove session "+session, err)
 	}
@@ -58,6 +60,7 @@ func (p *Project) sweepRemoved() error {
 		if err := p.root.RemoveAll(filepath.FromSlash(path.Join(RunsDir, e.Name()))); err != nil {
 			errs = append(errs, fmt.Errorf("remove the rest of a session: %w", p.where(err)))
 		}
+		crash.Point("rundir.remove-session.removed")
 	}
 	return errors.Join(errs...)
 }

@@ -190,6 +190,11 @@ func TestFailedWriteLeavesNothing(t *testing.T) {
 	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file lies there") {
 		t.Errorf("below a file: %v", err)
 	}
+	for _, flag := range []int{os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+		if _, err := d.OpenFile("f/g", flag); err == nil || !strings.Contains(err.Error(), "a file lies there") {
+			t.Errorf("open below a file (%x): %v", flag, err)
+		}
+	}
 }
 
 func TestSweepTemps(t *testing.T) {
@@ -334,5 +339,65 @@ func TestReplaceByParts(t *testing.T) {
 		if got, err := d.Read("file", 100); err != nil || string(got) != tt.want {
 			t.Errorf("%q: %q, %v", tt.parts, got, err)
 		}
+	}
+}
+
+func TestClear(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
+		if err := d.Clear(name); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Read(name, 100); err != nil || len(got) > 0 {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if err := d.Replace(name, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(d.Abs("taken"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Clear("taken"); err == nil {
+		t.Error("a directory was cleared")
+	}
+}
+
+func TestMkdirNew(t *testing.T) {
+	_, d := openDir(t, "s")
+	for i, tt := range []struct {
+		name  string
+		fresh bool
+	}{{"a", true}, {"a", false}, {"b/c", true}, {"b", false}, {"b/d", true}} {
+		fresh, err := d.MkdirNew(tt.name)
+		if err != nil || fresh != tt.fresh {
+			t.Errorf("%d, %s: fresh %t, %v", i, tt.name, fresh, err)
+		}
+	}
+	if err := d.Replace("file", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.MkdirNew("file"); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
+
+// What lies where a file belongs is named by its whole path, with what to do, however the file is opened.
+func TestDirectoryInTheWay(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := os.Mkdir(d.Abs("state.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, written := d.Write("state.json", []byte("{}"))
+	for what, err := range map[string]error{
+		"write": written, "replace": d.Replace("state.json", []byte("{}")), "append": d.Append("state.json", []byte("{}")),
+	} {
+		f := failure.From(err)
+		if err == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, d.Abs("state.json")+": is a directory") || f.Hint == "" {
+			t.Errorf("%s: %v (%s; %s)", what, err, f.Kind, f.Hint)
+		}
+	}
+	if left, err := os.ReadDir(d.Abs(".")); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -27,26 +28,58 @@ func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPr
 // Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
 // power loss undoes it. It makes the directory. The reference is what an event may name.
 func (s *Store) Write(name string, data []byte) (event.Ref, error) {
-	if err := s.replace(name, true, data); err != nil {
+	if err := s.replace(name, true, all(data)); err != nil {
 		return event.Ref{}, s.explain("write "+name, err)
 	}
+	return Ref(name, data), nil
+}
+
+// Ref is the reference to a file with the content, which [Store.Write] returns once the file is durable.
+func Ref(name string, data []byte) event.Ref {
 	sum := sha256.Sum256(data)
-	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}, nil
+	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
 // Replace replaces a file in one step without waiting for the disk: readers see the old content or
 // the new, and so do they after a crash of the process. For what can be made again: views, context
 // files. The content is that of all parts in a row.
 func (s *Store) Replace(name string, parts ...[]byte) error {
-	if err := s.replace(name, false, parts...); err != nil {
+	return s.ReplaceWith(name, all(parts...))
+}
+
+// ReplaceWith is [Store.Replace] for a content that need not be in memory at once: write writes it.
+func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
+	if err := s.replace(name, false, write); err != nil {
 		return s.explain("write "+name, err)
 	}
 	return nil
 }
 
+// Clear leaves an empty file at the name in one step, as Replace does without content. One that is not there yet is
+// made in its place, since nobody can see it half written.
+func (s *Store) Clear(name string) error {
+	f, err := s.open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK)
+	if err != nil {
+		return s.Replace(name)
+	}
+	return f.Close()
+}
+
+// all writes all parts in a row.
+func all(parts ...[]byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // Ensure writes a file that is absent or empty and leaves any other alone.
 func (s *Store) Ensure(name string, data []byte) error {
-	info, err := s.root.Stat(filepath.FromSlash(name))
+	info, err := s.stat(name)
 	switch {
 	case err == nil && info.Size() > 0:
 		return nil
@@ -60,7 +93,7 @@ func (s *Store) Ensure(name string, data []byte) error {
 // line that an earlier crash cut off is ended first, so that nothing glues to it. It does not wait
 // for the disk and expects one writer at a time.
 func (s *Store) Append(name string, line []byte) error {
-	f, err := s.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND)
+	f, err := s.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK)
 	if err != nil {
 		return err
 	}
@@ -72,9 +105,11 @@ func (s *Store) Append(name string, line []byte) error {
 			text = slices.Concat([]byte{'\n'}, text)
 		}
 	}
+	crash.Point("rundir.append.before")
 	if _, err := f.Write(text); err != nil {
 		return s.explain("append to "+name, err)
 	}
+	crash.Point("rundir.append.after")
 	return nil
 }
 
@@ -89,7 +124,9 @@ func (s *Store) SweepTemps() (int, error) {
 		if err != nil || d.IsDir() || !IsTemp(name) {
 			return err
 		}
+		crash.Removing(s.path, name)
 		if err := s.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+			crash.Point("rundir.sweep.removed")
 			removed++
 			return err
 		}
@@ -101,52 +138,117 @@ func (s *Store) SweepTemps() (int, error) {
 	return removed, nil
 }
 
-func (s *Store) replace(name string, durable bool, parts ...[]byte) (err error) {
+func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
 	dir := path.Dir(name)
-	if err := s.mkdirAll(dir, dirMode); err != nil {
-		return err
+	p, err := s.at(dir)
+	if err != nil {
+		if err := s.mkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+		if p, err = s.at(dir); err != nil {
+			return err
+		}
 	}
+	defer s.places.done(p)
+	if err := p.replace(path.Base(name), durable, write); err != nil || !durable {
+		return within(dir, err)
+	}
+	err = s.settle(dir, p.root)
+	crash.Point("rundir.write.after-sync")
+	return err
+}
+
+func (p *place) replace(base string, durable bool, write func(io.Writer) error) (err error) {
 	crash.Point("rundir.write.before-temp")
-	temp := filepath.FromSlash(path.Join(dir, tempPrefix+rand.Text()))
+	temp := tempPrefix + rand.Text()
 	defer func() {
 		if err != nil {
-			_ = s.root.Remove(temp)
+			crash.Removing(p.root.Name(), temp)
+			_ = p.root.Remove(temp)
 		}
 	}()
-	if err := s.fill(temp, durable, parts); err != nil {
+	if err := p.fill(temp, durable, write); err != nil {
 		return err
 	}
 	crash.Point("rundir.write.before-rename")
-	if err := s.root.Rename(temp, filepath.FromSlash(name)); err != nil {
-		return err
+	crash.Renaming(p.root.Name(), temp, base)
+	if err := p.root.Rename(temp, base); err != nil {
+		return p.inTheWay(base, err)
 	}
 	crash.Point("rundir.write.after-rename")
-	if durable {
-		return s.syncDir(dir)
-	}
 	return nil
 }
 
-func (s *Store) fill(temp string, durable bool, parts [][]byte) error {
-	f, err := s.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, fileMode)
+// inTheWay is the error of a rename, about the name that was to be replaced and not about the temporary one.
+func (p *place) inTheWay(base string, err error) error {
+	var renamed *os.LinkError
+	if !errors.As(err, &renamed) {
+		return err
+	}
+	cause := renamed.Err
+	if info, err := p.root.Lstat(base); err == nil && info.IsDir() {
+		cause = syscall.EISDIR // which the os package calls "file exists"
+	}
+	return &fs.PathError{Op: "replace", Path: base, Err: cause}
+}
+
+// fill writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
+// whether it can be waited for.
+func (p *place) fill(temp string, durable bool, write func(io.Writer) error) error {
+	crash.Writing(p.root.Name(), temp)
+	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		if _, err = f.Write(part); err != nil {
-			break
-		}
-	}
-	if err == nil && durable {
+	err = write(f)
+	crash.Point("rundir.write.filled")
+	if err == nil && durable && !crash.Defect(crash.SkipSync) {
 		err = f.Sync()
+		crash.Synced(p.root.Name(), temp)
 	}
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes the entries of a directory durable. File systems that cannot do so say that the
-// request is invalid; there is nothing more to do on them.
+// settle makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
+func (s *Store) settle(dir string, root *os.Root) error {
+	if err := syncRoot(root); err != nil {
+		return err
+	}
+	for ; dir != "." && !s.settled.has(dir); dir = path.Dir(dir) {
+		if err := s.syncDir(path.Dir(dir)); err != nil {
+			return err
+		}
+		s.settled.add(dir)
+	}
+	return nil
+}
+
+// Settle makes a directory durable with the entries that it has now.
+func (s *Store) Settle(dir string) error {
+	p, err := s.at(dir)
+	if err == nil {
+		err = s.settle(dir, p.root)
+		s.places.done(p)
+	}
+	if err != nil {
+		return s.explain("make "+dir+" durable", err)
+	}
+	return nil
+}
+
 func (s *Store) syncDir(name string) error {
-	d, err := s.root.Open(filepath.FromSlash(name))
+	p, err := s.at(name)
+	if err != nil {
+		return err
+	}
+	defer s.places.done(p)
+	return syncRoot(p.root)
+}
+
+// syncRoot makes the entries of a directory durable. File systems that cannot do so say that the
+// request is invalid; there is nothing more to do on them.
+func syncRoot(root *os.Root) error {
+	d, err := root.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -154,5 +256,6 @@ func (s *Store) syncDir(name string) error {
 	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
 		return err
 	}
+	crash.SyncedDir(root.Name())
 	return nil
 }

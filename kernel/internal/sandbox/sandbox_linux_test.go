@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,5 +174,92 @@ func TestMainRefuses(t *testing.T) {
 				t.Errorf("%v: %s", err, out)
 			}
 		})
+	}
+}
+
+// Main confines the process before it looks for the program: one that is not there, or none, is told with the system's
+// own reason, and an order without one is a probe that says so.
+func TestMainConfinesFirst(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := order{
+		Network: Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Beside: true,
+		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
+	}
+	if d := os.Getenv("GOCOVERDIR"); d != "" {
+		o.Write = append(o.Write, d) // what is covered is written by the confined process
+	}
+	for name, tt := range map[string]struct {
+		program string
+		errno   syscall.Errno
+	}{
+		"no such file": {filepath.Join(dir, "gone"), syscall.ENOENT},
+		"no program":   {text, syscall.EACCES},
+		"a probe":      {"", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Exec = tt.program
+			out, err := exec.Command(os.Args[0], Verb, o.String(), tt.program).CombinedOutput()
+			if tt.program == "" {
+				if err != nil || string(out) != probed+"\n" {
+					t.Errorf("%v: %s", err, out)
+				}
+				return
+			}
+			got, found := FindTrouble(string(out))
+			if err == nil || !found || !got.Exec || got.Errno != tt.errno {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Nothing is wrapped for somebody who does not want it any more, and what cannot be had is an error of Wrap as of Check.
+func TestWrapRefused(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c, err := New(helper).Wrap(ctx, Box{Mode: Workspace, Network: Off}, Program{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := New(helper).Wrap(t.Context(), Box{Mode: "x", Network: Off}, Program{}); err == nil || !strings.Contains(err.Error(), `sandbox "x" is not known`) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// A bubblewrap is trusted that is root's own, and that nobody else can change.
+func TestRootsOwn(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "bwrap")
+	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is none: %v", err)
+	}
+	if err := os.WriteFile(name, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(name, 65534, 65534); err != nil {
+			t.Skip(err) // in a user namespace with one user
+		}
+	}
+	if err := rootsOwn(name); err == nil || !strings.Contains(err.Error(), name+" does not belong to root") {
+		t.Errorf("somebody else's: %v", err)
+	}
+}
+
+// A bubblewrap that does not work is told with what to do.
+func TestBrokenBubblewrap(t *testing.T) {
+	program, err := exec.LookPath("false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, dir := New(helper), t.TempDir()
+	s.systemDirs = []string{dir}
+	if err := os.Symlink(program, filepath.Join(dir, "bwrap")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.bubblewrap(t.Context()); failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), "--version: exit status 1") {
+		t.Error(err)
 	}
 }

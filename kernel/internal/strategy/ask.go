@@ -69,7 +69,7 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 		}
 		d.Action = string(sdk.DecisionError)
 		failed := event.FailureOf(&failure.Error{
-			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint,
+			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint, Cause: err,
 		})
 		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Place.Iteration
 		failed.ResumeCommand = "agent-pipelines resume " + st.Session

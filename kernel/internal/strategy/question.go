@@ -42,6 +42,7 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 	}
 	if err != nil {
 		d.Error, d.ErrorType = event.Brief(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
+		_, d.System = failure.OfSystem(err)
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}

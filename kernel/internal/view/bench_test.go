@@ -55,11 +55,17 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkHistory writes the file of a session that has made 1,000 iterations with results of a usual size,
+// BenchmarkHistory writes the file of sessions that have made so many iterations with results of a usual size,
 // as it is written while the agent of the next one works. cpu-ns is the median of what this process
 // computes for it, bytes the file's size.
 func BenchmarkHistory(b *testing.B) {
-	const iterations, writes = 1000, 21
+	for _, iterations := range []int{1000, 10000} {
+		b.Run(fmt.Sprint(iterations), func(b *testing.B) { benchmarkHistory(b, iterations) })
+	}
+}
+
+func benchmarkHistory(b *testing.B, iterations int) {
+	const writes = 21
 	_, d := openDir(b, "p2")
 	p := twoStages()
 	p.Nodes[0].Termination["max"] = 1 << 20

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -33,7 +32,7 @@ func TestCallsOfSteps(t *testing.T) {
 		}
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
-	w := view.New(dir, p, past)
+	w := continued(dir, p, past)
 	for _, e := range []event.Event{call("s1", "c3"), call("s1", "c4")} {
 		if err := w.Update(e, state.State{Session: "s", Status: state.Running}); err != nil {
 			t.Fatal(err)
@@ -60,7 +59,7 @@ func TestRecordsOfCalls(t *testing.T) {
 		e.Session = "s"
 		return e
 	}
-	w := view.New(dir, p, []event.Event{told(event.ToolCall, event.ToolCallData{
+	w := continued(dir, p, []event.Event{told(event.ToolCall, event.ToolCallData{
 		CallID: "c1", Tool: "write_file", Args: json.RawMessage(`{"path":"a"}`), Turn: 2, Verdict: "run", Rule: "sources",
 	})})
 	for _, e := range []event.Event{

@@ -1,6 +1,7 @@
 package view_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,4 +113,35 @@ func TestCompletionWaitsForTheLock(t *testing.T) {
 	if err := view.RecordCompletion(ctx, p, view.Completion{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// Whatever lies there, an entry is added to a list and nothing of it is lost, or the file stays as it is.
+func FuzzCompletions(f *testing.F) {
+	for _, seed := range []string{"", "[]", "null", ` [{"session":"old","more":[1, 2.50]},7]`, "{}", "[", "[1]\n[2]", "3"} {
+		f.Add([]byte(seed))
+	}
+	p, _ := openDir(f, "s")
+	f.Fuzz(func(t *testing.T, before []byte) {
+		if err := p.Replace(rundir.CompletionsFile, before); err != nil {
+			t.Fatal(err)
+		}
+		err := view.RecordCompletion(t.Context(), p, view.Completion{Session: "demo", Status: view.CompletionComplete})
+		after, readErr := p.Read(rundir.CompletionsFile, 1<<20)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if err != nil {
+			if failure.KindOf(err) != failure.StateCorrupt || !bytes.Equal(after, before) {
+				t.Errorf("%v: %q became %q", err, before, after)
+			}
+			return
+		}
+		var had, has []any
+		if json.Unmarshal(before, &had) != nil && strings.TrimSpace(string(before)) != "" || json.Unmarshal(after, &has) != nil {
+			t.Fatalf("%q became %q", before, after)
+		}
+		if diff := cmp.Diff(had, has[:len(has)-1]); len(has) != len(had)+1 || len(had) > 0 && diff != "" {
+			t.Errorf("%q became %q", before, after)
+		}
+	})
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
-	"github.com/dodo-digital/agent-pipelines/kernel/internal/view"
 )
 
 // U128: each asking of an escalation has a file of its own, which follows the journal and is made again from it alone.
@@ -61,7 +60,7 @@ func TestEscalations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s.writer = view.New(d, s.plan, s.events)
+	s.writer = continued(d, s.plan, s.events)
 	s.tell(event.SessionAborted, event.Place{}, "", event.SessionAbortedData{Reason: "enough"})
 	check(first, "status: resolved", "  context: use Google")
 	check(second, "status: rejected", "  abort: true")

@@ -2,8 +2,10 @@ package view
 
 import (
 	"bytes"
+	"compress/flate"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -15,11 +17,18 @@ import (
 // maxResult bounds what is read of a result file, in bytes.
 const maxResult = 1 << 20
 
+// sealAt is how much text of the history is kept as it is, in bytes. What is older is compressed.
+const sealAt = 1 << 20
+
 // history is the list of completed iterations, kept as the text that it has in the file: rendering a
-// thousand entries anew for each iteration would cost more than all else.
+// thousand entries anew for each iteration would cost more than all else. It grows with the session, so that all but
+// the newest of it is compressed.
 type history struct {
-	text  bytes.Buffer
-	count int
+	sealed [][]byte     // pieces of the text, each compressed by itself
+	text   bytes.Buffer // what follows them
+	size   int          // of all the text, bytes
+	count  int
+	press  *flate.Writer // nil until it is needed
 }
 
 // add renders an entry; the indentation is that of the file.
@@ -28,13 +37,49 @@ func (h *history) add(e Iteration) error {
 	if err != nil {
 		return err
 	}
+	before := h.text.Len()
 	if h.count > 0 {
 		h.text.WriteByte(',')
 	}
 	h.text.WriteString("\n    ")
 	h.text.Write(text)
-	h.count++
+	h.size += h.text.Len() - before
+	if h.count++; h.text.Len() < sealAt {
+		return nil
+	}
+	return h.seal()
+}
+
+// seal compresses the newest text.
+func (h *history) seal() error {
+	var out bytes.Buffer
+	if h.press == nil {
+		var err error
+		if h.press, err = flate.NewWriter(&out, flate.BestSpeed); err != nil {
+			return err
+		}
+	}
+	h.press.Reset(&out)
+	if _, err := h.press.Write(h.text.Bytes()); err != nil {
+		return err
+	}
+	if err := h.press.Close(); err != nil {
+		return err
+	}
+	h.sealed = append(h.sealed, bytes.Clone(out.Bytes()))
+	h.text.Reset()
 	return nil
+}
+
+// write writes the text.
+func (h *history) write(to io.Writer) error {
+	for _, piece := range h.sealed {
+		if _, err := io.Copy(to, flate.NewReader(bytes.NewReader(piece))); err != nil { //nolint:gosec // it is our own
+			return err
+		}
+	}
+	_, err := to.Write(h.text.Bytes())
+	return err
 }
 
 // ReadHistory reads a file that [WriteHistory] wrote.
@@ -83,10 +128,7 @@ func HistoryOf(dir *rundir.Dir, p *plan.Plan, events []event.Event) ([]Iteration
 	return past, nil
 }
 
-func (h *history) reset() {
-	h.text.Reset()
-	h.count = 0
-}
+func (h *history) reset() { *h = history{} }
 
 // render is pretty-printed JSON as jq writes it, without a newline at the end.
 func render(v any, prefix string) ([]byte, error) {

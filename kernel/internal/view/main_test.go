@@ -39,7 +39,7 @@ type story struct {
 }
 
 func newStory(t testing.TB, d *rundir.Dir, p *plan.Plan) *story {
-	return &story{t: t, plan: p, writer: view.New(d, p, nil), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return &story{t: t, plan: p, writer: view.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
 }
 
 // tell appends an event, a second after the one before.
@@ -61,6 +61,7 @@ func (s *story) tell(kind event.Type, place event.Place, key event.Key, data any
 	if err := s.writer.Update(e, s.st); err != nil {
 		s.t.Fatal(err)
 	}
+	s.writer.Settle()
 }
 
 func (s *story) begin(mode string) {
@@ -112,4 +113,13 @@ func twoStages() *plan.Plan {
 			{Path: "1", ID: "build", Kind: plan.KindStage, Termination: fixed(1), Delay: &zero},
 		},
 	}
+}
+
+// continued is a writer that goes on where a journal ends.
+func continued(d *rundir.Dir, p *plan.Plan, past []event.Event) *view.Writer {
+	w := view.New(d, p)
+	for _, e := range past {
+		w.Past(e)
+	}
+	return w
 }

@@ -63,7 +63,7 @@ func TestQuestions(t *testing.T) {
 	if err := d.Remove(rundir.QuestionFile("q-2")); err != nil {
 		t.Fatal(err)
 	}
-	s.writer = view.New(d, s.plan, s.events)
+	s.writer = continued(d, s.plan, s.events)
 	s.tell(event.SessionAborted, event.Place{}, "", event.SessionAbortedData{Reason: "enough"})
 	open.Status = view.QuestionClosed
 	check("dropped", open)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -16,17 +17,20 @@ import (
 )
 
 const (
-	// smallFile is the size below which the file is written for each event of an iteration.
+	// smallFile is the size below which the file is written for each event of an iteration, beside what the kernel does next.
 	smallFile = 256 << 10
 	// interval is how long after such an event a larger file is written, for all events of that time: an
 	// iteration does not wait for the history of a thousand others to be written.
 	interval = time.Second
+	// pauses is how many times as long as a write the next one is put off at least: a history of a hundred thousand
+	// iterations is not written all the time.
+	pauses = 20
 )
 
 // Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and of escalations, and
 // those of the tool calls of steps in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
-// and for the events of iterations at once while it is small, else within a second and at most once in
-// that time. Its methods may be called from several goroutines.
+// and for the events of iterations while it is small beside what comes next, see [Writer.Settle], else within a second and at
+// most once in that time; where writing it takes long, the less often. Its methods may be called from several goroutines.
 type Writer struct {
 	dir  *rundir.Dir
 	plan *plan.Plan
@@ -37,21 +41,24 @@ type Writer struct {
 	escalations escalations
 	calls       calls
 	latest      state.State
-	at          time.Time // of the newest event
-	size        int       // of the file as last written, bytes
+	at          time.Time     // of the newest event
+	size        int           // of the file as last written, bytes
+	took        time.Duration // to write it
 	later       *time.Timer
 	failed      error // of a write that nobody waited for
 }
 
-// New returns the writer of a session that follows a plan. past are the events that the journal holds
-// already; the history is made from them. It writes nothing yet.
-func New(dir *rundir.Dir, p *plan.Plan, past []event.Event) *Writer {
-	w := &Writer{dir: dir, plan: p, questions: questions{}}
-	for _, e := range past {
-		_ = w.observe(e) // plain text always renders
-		w.calls.observe(p, e)
-	}
-	return w
+// New returns the writer of a session that follows a plan, before its first event. It writes nothing yet.
+func New(dir *rundir.Dir, p *plan.Plan) *Writer {
+	return &Writer{dir: dir, plan: p, questions: questions{}}
+}
+
+// Past takes up the next event that the journal holds already: the history is made from them. It writes nothing.
+func (w *Writer) Past(e event.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.observe(e) // plain text always renders
+	w.calls.observe(w.plan, e)
 }
 
 // Update follows an event and the state after it, which the writer keeps and nobody may change. An
@@ -72,15 +79,30 @@ func (w *Writer) follow(e event.Event) error {
 	case atOnce:
 		return w.write()
 	case soon:
-		if w.size < smallFile {
-			return w.write()
-		}
 		if w.later == nil {
-			w.later = time.AfterFunc(interval, w.catchUp)
+			w.later = time.AfterFunc(w.delay(), w.catchUp)
 		}
 	case never:
 	}
 	return w.takeFailure()
+}
+
+// delay is how long a write waits that nobody waits for.
+func (w *Writer) delay() time.Duration {
+	if w.size < smallFile {
+		return 0
+	}
+	return max(interval, pauses*w.took)
+}
+
+// Settle returns when the file, while it is small, is as new as the last event that it is written for: whoever is called next
+// may look at it.
+func (w *Writer) Settle() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.later != nil && w.size < smallFile {
+		w.failed = w.write()
+	}
 }
 
 // Flush writes the file for a state at which the session rests.
@@ -158,8 +180,19 @@ func (w *Writer) write() error {
 		return fmt.Errorf("render %s: %w", rundir.StateFile, err)
 	}
 	crash.Point("view.state.before-write")
-	w.size = len(before) + w.history.text.Len() + len(after)
-	return w.dir.Replace(rundir.StateFile, before, w.history.text.Bytes(), after)
+	w.size = len(before) + w.history.size + len(after)
+	began := time.Now()
+	defer func() { w.took = time.Since(began) }()
+	return w.dir.ReplaceWith(rundir.StateFile, func(to io.Writer) error {
+		if _, err := to.Write(before); err != nil {
+			return err
+		}
+		if err := w.history.write(to); err != nil {
+			return err
+		}
+		_, err := to.Write(after)
+		return err
+	})
 }
 
 // render is the document up to the entries of the history, and from their end on.

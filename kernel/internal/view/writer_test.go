@@ -93,7 +93,7 @@ func TestStateFile(t *testing.T) {
 			if diff := cmp.Diff(&s.st, got.Scheduler); diff != "" {
 				t.Error("the state does not come back:", diff)
 			}
-			again := view.New(d, s.plan, s.events)
+			again := continued(d, s.plan, s.events)
 			if err := again.Flush(s.st); err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestHistoryOfBashEvents(t *testing.T) {
 
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
-	if err := view.New(d, s.plan, past).Flush(s.st); err != nil {
+	if err := continued(d, s.plan, past).Flush(s.st); err != nil {
 		t.Fatal(err)
 	}
 	got, err := view.Read(d)
@@ -282,6 +282,35 @@ func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
 	}
 }
 
+// TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, and who settles does.
+func TestNobodyWaitsForTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := openDir(t, "p2")
+		s := newStory(t, d, twoStages())
+		s.begin("pipeline")
+		s.enter("0")
+		before := seen(t, d)
+		e := event.New(event.IterationStart, nil, "", nil)
+		next := s.st
+		next.Seq++
+		if err := s.writer.Update(e, next); err != nil {
+			t.Fatal(err)
+		}
+		s.writer.Settle()
+		if got := seen(t, d); got != before+1 {
+			t.Errorf("settled: event %d seen, want %d", got, before+1)
+		}
+		next.Seq++
+		if err := s.writer.Update(e, next); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := seen(t, d); got != before+2 {
+			t.Errorf("left alone: event %d seen, want %d", got, before+2)
+		}
+	})
+}
+
 func TestFailedWriteIsTold(t *testing.T) {
 	_, d := openDir(t, "p2")
 	s := newStory(t, d, twoStages())
@@ -291,5 +320,33 @@ func TestFailedWriteIsTold(t *testing.T) {
 	}
 	if err := s.writer.Flush(s.st); err == nil {
 		t.Error("the write into a directory that is gone succeeded")
+	}
+}
+
+// A history that is too long to be kept as text is written whole all the same, also by a writer that continues it.
+func TestLongHistory(t *testing.T) {
+	_, d := openDir(t, "p1")
+	const iterations = 2500
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	summary := strings.Repeat("did it ", 150)
+	w := view.New(d, s.plan)
+	for i := range iterations {
+		w.Past(event.New(event.IterationComplete, event.Place{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
+	}
+	if err := w.Flush(s.st); err != nil {
+		t.Fatal(err)
+	}
+	got, err := view.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.History) != iterations {
+		t.Fatalf("%d of %d iterations", len(got.History), iterations)
+	}
+	for i, it := range got.History {
+		if it.Iteration != i+1 || it.Summary != summary {
+			t.Fatalf("at %d: iteration %d, %q", i, it.Iteration, it.Summary)
+		}
 	}
 }
