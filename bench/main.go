@@ -1,7 +1,7 @@
 // Command bench measures what agent-pipelines adds to the work of agents and prints one table: each
-// figure beside its floor, its peer or its target, measured in the same run. It judges nothing; a table
-// is compared with an older one by a person (docs/performance.md). It is run in the workspace, as
-// make bench does.
+// figure beside its floor, its peer or its target, measured in the same run. It judges no time; a table
+// is compared with an older one by a person (docs/performance.md). With -gate it measures some rows and fails where a
+// ratio has become worse than a record allows. It is run in the workspace, as make bench and make bench-gate do.
 package main
 
 import (
@@ -33,15 +33,31 @@ func main() {
 func start() error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	nothing, err := os.Open(os.DevNull)
+	if err != nil {
+		return err
+	}
+	defer nothing.Close()
+	os.Stdin = nothing // go-plugin hands it on, and a plugin takes the end of a pipe for the end of its host
 	var o options
 	flag.StringVar(&o.root, "root", ".", "the `directory` of the workspace")
 	flag.StringVar(&o.update, "update", "", "also put the table into this `document`, between its marks")
 	flag.StringVar(&o.bash, "bash", "", "also put whole runs beside the Bash engine's, as recorded in this JSON `file`")
+	flag.Func("only", "measure these `parts` alone, by the names in the table, with commas between them", func(text string) error {
+		o.only = strings.Split(text, ",")
+		return nil
+	})
+	flag.StringVar(&o.gate, "gate", "", "print no table, but compare ratios with those recorded in this JSON `file`, and fail where one is worse")
+	flag.BoolVar(&o.record, "record", false, "with -gate: record the ratios anew instead")
 	smoke := flag.Bool("smoke", false, "measure too little to learn anything, to see that everything runs")
 	flag.Parse()
-	o.effort = measure.Full()
-	if *smoke {
+	switch {
+	case *smoke:
 		o.effort = measure.Smoke()
+	case o.record:
+		o.effort = measure.Gate(true)
+	default:
+		o.effort = measure.Full()
 	}
 	return run(ctx, o, os.Stdout, os.Stderr)
 }
@@ -49,7 +65,10 @@ func start() error {
 type options struct {
 	root   string
 	update string
-	bash   string // "": no rows beside the Bash engine
+	bash   string   // "": no rows beside the Bash engine
+	only   []string // none: all parts
+	gate   string   // "": print the table
+	record bool
 	effort measure.Effort
 }
 
@@ -62,9 +81,22 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	if _, err := os.Stat(filepath.Join(root, "go.work")); err != nil {
 		return fmt.Errorf("%s is not the workspace: %w; run it there, or say where with -root", root, err)
 	}
+	switch {
+	case len(o.only) > 0 && o.update != "":
+		return errors.New("-update puts the whole table into a document: leave -only out")
+	case o.gate != "" && (len(o.only) > 0 || o.update != "" || o.bash != ""):
+		return errors.New("-gate takes what to measure from its file: leave -only, -update and -bash out")
+	case o.gate == "" && o.record:
+		return errors.New("-record needs -gate, the file to record in")
+	}
 	var bash *measure.Recorded
 	if o.bash != "" {
 		if bash, err = measure.ReadRecorded(o.bash); err != nil {
+			return err
+		}
+	}
+	if o.gate != "" {
+		if _, err := os.Stat(o.gate); err != nil { // before anything is built
 			return err
 		}
 	}
@@ -80,24 +112,37 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	measuring := func(part string) { fmt.Fprintln(tell, "measuring", part) }
 	begun := time.Now()
-	rows, err := measure.All(ctx, g, o.effort, bash, func(part string) { fmt.Fprintln(tell, "measuring", part) })
+	defer func() { fmt.Fprintln(tell, "measured for", time.Since(begun).Round(time.Second)) }()
+	if o.gate != "" {
+		return compare(ctx, o, g, machine, out, measuring)
+	}
+	rows, err := measure.All(ctx, g, o.effort, bash, o.only, measuring)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(tell, "measured for", time.Since(begun).Round(time.Second))
-	var text strings.Builder
-	if err := table.Write(&text, rows); err != nil {
+	text, err := document(rows, machine, bash)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "\n%s\n", machine)
+	if _, err := io.WriteString(out, text); err != nil || o.update == "" {
+		return err
+	}
+	return update(o.update, text)
+}
+
+// document is the table with what is to be said of all its rows.
+func document(rows []table.Row, machine table.Machine, bash *measure.Recorded) (string, error) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\nMade by `make bench`; one part alone, by its name in the first column: `go run ./bench -only PART`.\n\n", machine)
+	if err := table.Write(&text, rows); err != nil {
+		return "", err
+	}
 	if bash != nil {
 		fmt.Fprintf(&text, "\n%s", bash.Parity())
 	}
-	if _, err := io.WriteString(out, text.String()); err != nil || o.update == "" {
-		return err
-	}
-	return update(o.update, text.String())
+	return text.String(), nil
 }
 
 func update(name, text string) error {

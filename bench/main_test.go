@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/dodo-digital/agent-pipelines/bench/internal/gate"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/measure"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
@@ -28,10 +29,14 @@ func TestSmoke(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &told)
 	}
 	for _, part := range []string{
-		table.Header, "iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",
+		table.Header, "| iterations | iteration, agent in the engine's process, processor time |", "at most 1.5×",
+		"| events | status of a session of 10 events | ", "resume of a session of 30 events, command's start to the agent's call", "resume of a session of 30 events, processor time of the kernel",
+		"a block of 3 providers whose agents take no time", "calls beyond a ceiling that 3 providers share, nothing said", "size of agent-plugin-mock", "in a second of 16 appenders",
+		"of 2 live sessions in one engine", "goroutines for a session of 100", "-only PART",
+		"iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",
 		"(U109)", "(U056)", "with strategy full", "reading the same files", "start of a plugin in sandbox workspace, network off", "start of a plugin by mutual TLS in sandbox strict |",
-		"call of a plugin", "journal, append of a line", "start of the command", "; commit ",
-		"| a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers", "a tool call, from a model's reply to its next request", "a step, from the last reply", "process after 6 turns of one attempt",
+		"call of a plugin", "| journal | journal, append of a line", "start of the command", "; commit ",
+		"| bash | a loop of 10 iterations, command's start to end |", "| the Bash engine, recorded | 9.50 s |", "a block of 2 providers", "a tool call, from a model's reply to its next request", "a step, from the last reply", "process after 6 turns of one attempt",
 		"an iteration, mean of a loop of 25", "(99 programs started)", "| 9.00 s |", "a pipeline's (3 stages) command", "status of a loop of 25", "recorded, 54 events | 2.00 s |",
 		"resume of a loop killed in iteration 26", "replay of the 53 events alone | 26.5 s |", "theirs starts 99 programs",
 	} {
@@ -66,6 +71,33 @@ func shortDir(t *testing.T) string {
 	return dir
 }
 
+// TestBaseline: what is recorded in the repository can be measured, row for row. How the ratios stand is for make bench-gate.
+func TestBaseline(t *testing.T) {
+	record, err := gate.Read("baseline.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", shortDir(t))
+	file := filepath.Join(t.TempDir(), "baseline.json")
+	if err := record.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	effort := measure.Smoke()
+	effort.Events = []measure.EventRounds{{Events: 100, Rounds: 1}, {Events: 10_000, Rounds: 1}} // which name their rows
+	effort.GrowthRounds = 0
+	var told strings.Builder
+	if err := run(t.Context(), options{root: "..", gate: file, record: true, effort: effort}, &strings.Builder{}, &told); err != nil {
+		t.Fatalf("%v\n%s", err, &told)
+	}
+	renewed, err := gate.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(renewed.Rows) != len(record.Rows) || renewed.Made == record.Made {
+		t.Errorf("recorded anew: %+v", renewed)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	if err := run(t.Context(), options{root: t.TempDir()}, &strings.Builder{}, &strings.Builder{}); err == nil ||
 		!strings.Contains(err.Error(), "-root") {
@@ -78,6 +110,15 @@ func TestRefusals(t *testing.T) {
 	for file, want := range map[string]string{incomplete: "is missing", "nowhere.json": "nowhere.json"} {
 		if err := run(t.Context(), options{root: "..", bash: file}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("figures of the Bash engine in %s: %v", file, err)
+		}
+	}
+	for flags, o := range map[string]options{
+		"-gate with -only": {gate: "x", only: []string{"calls"}}, "-gate with -update": {gate: "x", update: "y"}, "-record alone": {record: true},
+		"-only with -update": {only: []string{"calls"}, update: "y"}, "-gate of no file": {gate: "nowhere.json"},
+	} {
+		o.root = ".."
+		if err := run(t.Context(), o, &strings.Builder{}, &strings.Builder{}); err == nil {
+			t.Errorf("%s: no error", flags)
 		}
 	}
 	unmarked := filepath.Join(t.TempDir(), "x.md")

@@ -60,6 +60,7 @@ func (r *Repetition) Iterate(call func(request []byte) error) error {
 		},
 		func() error { return os.WriteFile(result, it.Result, 0o600) }, // the agent
 		func() error { return replace(output, it.Output, true) },
+		func() error { return syncDir(filepath.Dir(dir)) }, // its entry for the iteration is new
 		func() error { return replace(outputCopy, it.Copy, false) },
 		func() error { return replace(result, it.Result, true) },
 		func() error { return appendTo(attempts, it.Attempts[1:]...) },
@@ -111,7 +112,11 @@ func replace(name string, content []byte, durable bool) error {
 	if err := os.Rename(temp, name); err != nil || !durable {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(name))
+	return syncDir(filepath.Dir(name))
+}
+
+func syncDir(name string) error {
+	d, err := os.Open(name)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ type Ground struct {
 	Command, Plugins string
 	// Instant is a plugin that is done at once, BareServer a gRPC server without anything.
 	Instant, BareServer string
+	// Account runs a program and tells what that took, Lines reads a file, Crowd holds many sessions in one process.
+	Account, Lines, Crowd string
 	// Hello is the smallest program in Go, Static the smallest at all.
 	Hello, Static string
 	// StaticName says what Static is.
@@ -32,6 +34,7 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 		Root: root, dir: dir, home: filepath.Join(dir, "home"), temp: filepath.Join(dir, "tmp"),
 		Command: filepath.Join(bin, "agent-pipelines"), Plugins: filepath.Join(bin, "plugins"),
 		Instant: filepath.Join(bin, "agent-plugin-instant"), BareServer: filepath.Join(bin, "bareserver"),
+		Account: filepath.Join(bin, "account"), Lines: filepath.Join(bin, "lines"), Crowd: filepath.Join(bin, "crowd"),
 		Hello: filepath.Join(bin, "hello"),
 	}
 	for _, d := range []string{g.home, g.temp} {
@@ -43,8 +46,9 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 		g.Command: "./cmd/agent-pipelines", filepath.Join(g.Plugins, "agent-plugin-mock"): "./plugins/mock",
 		filepath.Join(g.Plugins, "agent-plugin-agent"): "./plugins/agent",
 		g.Instant: "./bench/program/instant", g.BareServer: "./bench/program/bareserver", g.Hello: "./bench/program/hello",
+		g.Account: "./bench/program/account", g.Lines: "./bench/program/lines", g.Crowd: "./bench/program/crowd",
 	} {
-		if err := g.build(ctx, out, pkg); err != nil {
+		if err := g.Build(ctx, out, pkg); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +58,8 @@ func Prepare(ctx context.Context, root, dir string) (*Ground, error) {
 	return g, nil
 }
 
-// build builds as make build does.
-func (g *Ground) build(ctx context.Context, out, pkg string) error {
+// Build builds a program of the workspace as make build does.
+func (g *Ground) Build(ctx context.Context, out, pkg string) error {
 	c := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 	c.Dir, c.Env = g.Root, append(os.Environ(), "CGO_ENABLED=0")
 	if text, err := c.CombinedOutput(); err != nil {

@@ -78,12 +78,26 @@ nodes:
 
 // Block is the text of a pipeline of one block, in which so many providers run one iteration side by side.
 func Block(provider string, providers int) string {
+	return "name: bench\n" + block(provider, providers, 1)
+}
+
+// Ceiling is the text of a pipeline of one block, in which so many providers run four iterations each under one ceiling of
+// dollars. reserve is what an attempt is said to take, 0 where nothing is said.
+func Ceiling(provider string, providers int, dollars, reserve float64) string {
+	said := ""
+	if reserve > 0 {
+		said = fmt.Sprintf(", reserve_usd: %g", reserve)
+	}
+	return fmt.Sprintf("name: bench\npolicy: {cost: {max_usd: %g%s}}\n", dollars, said) + block(provider, providers, 4)
+}
+
+func block(provider string, providers, runs int) string {
 	var b strings.Builder
-	b.WriteString("name: bench\nnodes:\n  - id: both\n    parallel:\n      providers:\n")
+	b.WriteString("nodes:\n  - id: both\n    parallel:\n      providers:\n")
 	for i := range providers {
 		fmt.Fprintf(&b, "        - {name: %s, as: p%d}\n", provider, i+1)
 	}
-	b.WriteString("      stages: [{id: work, prompt: \"Do it, see ${CTX}.\"}]\n")
+	fmt.Fprintf(&b, "      stages: [{id: work, prompt: \"Do it, see ${CTX}.\", runs: %d}]\n", runs)
 	return b.String()
 }
 
@@ -124,15 +138,6 @@ func (p *Project) Start(ctx context.Context, session string, environment ...stri
 // Resume lets the real command go on with a session.
 func (p *Project) Resume(ctx context.Context, session string, environment ...string) (*Run, error) {
 	return p.launch(ctx, environment, "resume", session)
-}
-
-// Status lets the real command say how a session stands.
-func (p *Project) Status(ctx context.Context, session string) error {
-	r, err := p.launch(ctx, nil, "status", session)
-	if err != nil {
-		return err
-	}
-	return r.Wait()
 }
 
 func (p *Project) launch(ctx context.Context, environment []string, args ...string) (*Run, error) {

@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 
 	"github.com/hashicorp/go-hclog"
@@ -55,7 +56,7 @@ func (b *bench) calls(ctx context.Context) (_ []table.Row, err error) {
 	const what = "call of a plugin"
 	return []table.Row{
 		{What: what, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, unary", Theirs: s[3]},
-		{What: what, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2]},
+		{What: what, Ours: s[0], Each: b.Calls, Peer: "bare gRPC, bidirectional stream of the same messages", Theirs: s[2], Key: "call"},
 		{What: what + " that cannot do TLS", Ours: s[1], Each: b.Calls, Peer: "the same stream", Theirs: s[2]},
 	}, nil
 }
@@ -69,6 +70,7 @@ func (b *bench) startInstant(ctx context.Context, secure bool) (_ sdk.Provider, 
 		GRPCDialOptions:  client.DialOptions(),
 		AutoMTLS:         secure,
 		Cmd:              exec.Command(b.Instant),
+		Stderr:           os.Stderr, // should it not start
 		Logger:           hclog.NewNullLogger(),
 	})
 	defer func() {

@@ -17,6 +17,12 @@ const (
 	memoryTarget     = 100e6 // bytes
 )
 
+// What the processes may have resident, in bytes: a kernel with a crowd of live sessions, and the mock plugin.
+const (
+	crowdTarget = 60e6
+	mockTarget  = 25e6
+)
+
 // listBudget is what a list of 1,000 earlier outputs may add to an iteration, in seconds.
 const listBudget = 0.001
 

@@ -17,26 +17,31 @@ import (
 // inside is an agent of this process, which notes when it is called and does the least that an agent
 // does: it says a line and writes its result. It is safe for concurrent use.
 type inside struct {
+	works time.Duration // how long a call takes
+
 	mu      sync.Mutex
-	entered []time.Time // one for each call, in order
+	entered []moment // one for each call, in order
 }
 
 func (*inside) Describe() sdk.Component {
 	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Provider: &sdk.ProviderTraits{}}
 }
 
-func (a *inside) Execute(_ context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
-	now := time.Now()
+func (a *inside) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	came := now()
 	a.mu.Lock()
-	a.entered = append(a.entered, now)
+	a.entered = append(a.entered, came)
 	a.mu.Unlock()
+	if err := pass(ctx, a.works); err != nil {
+		return sdk.ExecuteResult{}, err
+	}
 	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "Did it.\n"})
 	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
 }
 
 // visit is a run of a session in an engine of this process.
 type visit struct {
-	entered []time.Time // when the agent was called, for each iteration
+	entered []moment    // when the agent was called, for each iteration
 	started []time.Time // when iteration_start had been committed, for each iteration
 }
 
@@ -44,7 +49,16 @@ type visit struct {
 func (v visit) iterations() []float64 {
 	times := make([]float64, 0, len(v.entered))
 	for i := 1; i < len(v.entered); i++ {
-		times = append(times, v.entered[i].Sub(v.entered[i-1]).Seconds())
+		times = append(times, v.entered[i].wall.Sub(v.entered[i-1].wall).Seconds())
+	}
+	return times
+}
+
+// computed are the seconds of processor time that this process took from one call of the agent to the next.
+func (v visit) computed() []float64 {
+	times := make([]float64, 0, len(v.entered))
+	for i := 1; i < len(v.entered); i++ {
+		times = append(times, (v.entered[i].cpu - v.entered[i-1].cpu).Seconds())
 	}
 	return times
 }
@@ -54,20 +68,28 @@ func (v visit) iterations() []float64 {
 func (v visit) preparations() []float64 {
 	times := make([]float64, min(len(v.entered), len(v.started)))
 	for i := range times {
-		times[i] = v.entered[i].Sub(v.started[i]).Seconds()
+		times[i] = v.entered[i].wall.Sub(v.started[i]).Seconds()
 	}
 	return times
 }
 
-// runInside runs the project's pipeline in a new engine of this process.
-func (b *bench) runInside(ctx context.Context, p *ground.Project, session string) (_ visit, err error) {
-	agent := &inside{}
+// engine makes an engine of this process in the project's directory, where one agent works. The caller closes it.
+func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*kernel.Engine, error) {
 	config, err := b.Dir("config")
 	if err != nil {
-		return visit{}, err
+		return nil, err
 	}
-	engine, err := kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
+	return kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
 		kernel.WithExecutable("-"), kernel.WithStandIn("inside"), kernel.WithProvider(agent))
+}
+
+// runInside runs the project's pipeline to its end in a new engine of this process, with an agent that takes no time.
+func (b *bench) runInside(ctx context.Context, p *ground.Project, session string) (visit, error) {
+	return b.runWith(ctx, p, session, &inside{})
+}
+
+func (b *bench) runWith(ctx context.Context, p *ground.Project, session string, agent *inside) (_ visit, err error) {
+	engine, err := b.engine(p, agent)
 	if err != nil {
 		return visit{}, err
 	}

@@ -46,18 +46,21 @@ func (b *bench) iterations(ctx context.Context) (_ []table.Row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := sample.InTurn(ctx, b.Rounds, b.outside(outside), floorOutside, b.within(within), floorWithin)
+	var computed, floorComputed sample.Series // of the agent in this process
+	s, err := sample.InTurn(ctx, b.Rounds, b.outside(outside), floorOutside.wall(nil), b.within(within, &computed), floorWithin.wall(&floorComputed))
 	if err != nil {
 		return nil, err
 	}
+	const what, peer = "iteration, agent in the engine's process", "loop with the same files, lines and syncs"
 	return []table.Row{
 		{
-			What: "iteration, mock plugin in its process", Ours: s[0], Each: b.Iterations,
+			What: "iteration, mock plugin in its process", Ours: s[0], Each: b.Iterations, Target: "at most 1.5×", Key: "iteration",
 			Peer: "loop with the same files, lines, syncs and a bare unary call", Theirs: s[1],
 		},
+		{What: what, Ours: s[2], Each: b.Iterations, Peer: peer, Theirs: s[3], Target: "at most 1.5×"},
 		{
-			What: "iteration, agent in the engine's process", Ours: s[2], Each: b.Iterations,
-			Peer: "loop with the same files, lines and syncs", Theirs: s[3],
+			What: what + ", processor time", Ours: computed[1:], Each: b.Iterations, Key: "iteration-cpu", // the first round warms up
+			Peer: peer + ", processor time", Theirs: floorComputed[1:],
 		},
 	}, nil
 }
@@ -79,42 +82,64 @@ func (b *bench) outside(p *ground.Project) sample.Subject {
 	}
 }
 
-// within is the median iteration of a session in this process.
-func (b *bench) within(p *ground.Project) sample.Subject {
+// within is the median iteration of a session in this process. The processor time of each round's iterations, their mean, is
+// put into computed: its resolution is too coarse for one.
+func (b *bench) within(p *ground.Project, computed *sample.Series) sample.Subject {
 	n := 0
 	return func(ctx context.Context) (float64, error) {
 		n++
 		v, err := b.runInside(ctx, p, fmt.Sprintf("s%d", n))
+		*computed = append(*computed, warmMean(v.computed()))
 		return warm(v.iterations()), err
 	}
 }
 
-// floorOf is the median iteration of a loop that repeats a session. call is nil for none.
-func (b *bench) floorOf(session string, call func([]byte) error) (sample.Subject, error) {
+// repetition makes the rounds of a loop that repeats a session.
+type repetition struct {
+	trace *floor.Trace
+	dir   string
+	call  func([]byte) error // nil for none
+}
+
+// floorOf prepares a loop that repeats a session. call is nil for none.
+func (b *bench) floorOf(session string, call func([]byte) error) (*repetition, error) {
 	trace, err := floor.Load(session)
 	if err != nil {
 		return nil, err
 	}
 	dir, err := b.Dir("floor")
-	if err != nil {
-		return nil, err
-	}
+	return &repetition{trace, dir, call}, err
+}
+
+// wall is the median iteration of the loop. The mean of its processor time is put into computed, unless that is nil.
+func (r *repetition) wall(computed *sample.Series) sample.Subject {
 	n := 0
-	return func(context.Context) (_ float64, err error) {
+	return func(context.Context) (float64, error) {
 		n++
-		r, err := floor.Start(trace, filepath.Join(dir, fmt.Sprintf("s%d", n)))
-		if err != nil {
-			return 0, err
+		walls, cpus, err := r.round(filepath.Join(r.dir, fmt.Sprintf("s%d", n)))
+		if computed != nil {
+			*computed = append(*computed, warmMean(cpus))
 		}
-		defer func() { err = errors.Join(err, r.Close()) }()
-		times := make([]float64, len(trace.Iterations)-1) // the last one ends the session as well
-		for i := range times {
-			if times[i], err = timed(func() error { return r.Iterate(call) }); err != nil {
-				return 0, err
-			}
+		return warm(walls), err
+	}
+}
+
+// round repeats the session once in a directory and returns the seconds of its iterations and those that were computed.
+func (r *repetition) round(dir string) (walls, cpus []float64, err error) {
+	loop, err := floor.Start(r.trace, dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, loop.Close()) }()
+	for range len(r.trace.Iterations) - 1 { // the last one ends the session as well
+		began := now()
+		if err := loop.Iterate(r.call); err != nil {
+			return nil, nil, err
 		}
-		return warm(times), nil
-	}, nil
+		ended := now()
+		walls, cpus = append(walls, ended.wall.Sub(began.wall).Seconds()), append(cpus, (ended.cpu-began.cpu).Seconds())
+	}
+	return walls, cpus, nil
 }
 
 // warm is the median without the first iteration.
@@ -123,4 +148,16 @@ func warm(times []float64) float64 {
 		return 0 // which no table shows
 	}
 	return sample.Series(times[1:]).Median()
+}
+
+// warmMean is the mean without the first iteration.
+func warmMean(times []float64) float64 {
+	if len(times) < 2 {
+		return 0
+	}
+	sum := 0.0
+	for _, t := range times[1:] {
+		sum += t
+	}
+	return sum / float64(len(times)-1)
 }

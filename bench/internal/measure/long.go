@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
@@ -20,27 +19,25 @@ type aged struct {
 // that say nothing, so that there is no list of earlier outputs, and for such that do. All sessions wait while one of
 // them makes an iteration; before each round all wait for a while, as they do for real agents.
 func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
-	silent, err := b.atAges(ctx, "", b.Young, b.Middle, b.Old, b.Young)
+	silent, err := b.atAges(ctx, "", made(b.Young), made(b.Middle), given(b.Old), made(b.Young), given(b.Middle))
 	defer silent.close()
 	if err != nil {
 		return nil, err
 	}
-	talking, err := b.atAges(ctx, "Did it.\n", b.Young, b.Old)
+	talking, err := b.atAges(ctx, "Did it.\n", made(b.Young), given(b.Old))
 	defer talking.close()
 	if err != nil {
 		return nil, err
 	}
-	warm, err := b.atAges(ctx, "", 1)
+	warm, err := b.atAges(ctx, "", made(1))
 	defer warm.close()
 	if err != nil {
 		return nil, err
 	}
 	all := slices.Concat(silent, talking)
 	for round := range b.LongRounds {
-		select {
-		case <-time.After(b.LongPause):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := pass(ctx, b.LongPause); err != nil {
+			return nil, err
 		}
 		if _, _, err := warm[0].iterate(); err != nil { // whoever comes first after the pause is slower
 			return nil, err
@@ -55,50 +52,61 @@ func (b *bench) long(ctx context.Context) (_ []table.Row, err error) {
 	return b.ofAges(ctx, silent, talking)
 }
 
-// ofAges are the rows about sessions that say nothing, of three ages and a second one of the first, and of such that
+// ofAges are the rows about sessions that say nothing, of three ages and two more of the same ages, and of such that
 // talk, of two ages.
 func (b *bench) ofAges(ctx context.Context, silent, talking sessions) ([]table.Row, error) {
-	later, err := b.history(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := b.list(ctx)
-	if err != nil {
-		return nil, err
-	}
-	young, middle, old, control := silent[0], silent[1], silent[2], silent[3]
+	young, middle, old, control, givenMiddle := silent[0], silent[1], silent[2], silent[3], silent[4]
 	row := func(how string, s *aged, ours sample.Series, peer *aged, theirs sample.Series) table.Row {
 		return table.Row{
 			What: fmt.Sprintf("kernel's work for iteration %d, %s", s.from, how), Ours: ours,
 			Peer: fmt.Sprintf("for iteration %d of another session", peer.from), Theirs: theirs,
 		}
 	}
-	return []table.Row{
-		row("without the list, processor time in all (budget 1.2×)", old, plus(old.cpu, later), young, young.cpu),
-		row("without the list, processor time until its agent is called", old, old.cpu, young, young.cpu),
+	const computed = "without the list, processor time until its agent is called"
+	rows := []table.Row{
+		row(computed, old, old.cpu, young, young.cpu),
 		row("without the list, by the clock", old, old.wall, young, young.wall),
-		row("without the list, processor time until its agent is called", middle, middle.cpu, young, young.cpu),
-		row("without the list, processor time until its agent is called (a control: the same age)", control, control.cpu, young, young.cpu),
+		row(computed, middle, middle.cpu, young, young.cpu),
+		row(computed+" (a control: the same age)", control, control.cpu, young, young.cpu),
+		row(computed+" (a control: the same age, without having made the earlier ones)", givenMiddle, givenMiddle.cpu, middle, middle.cpu),
 		row("with the list, processor time until its agent is called", talking[1], talking[1].cpu, talking[0], talking[0].cpu),
 		row("with the list, by the clock", talking[1], talking[1].wall, talking[0], talking[0].wall),
-		{
-			What: "state.json with 1,000 iterations, processor time of a write while the agent works", Ours: later, Each: 21,
-			Peer: fmt.Sprintf("kernel's work for iteration %d, processor time", young.from), Theirs: young.cpu,
-		},
-		{
-			What: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,
-			Peer: "budget", Theirs: sample.Constant(listBudget, len(list)),
-		},
-	}, nil
+	}
+	rows[0].Target, rows[0].Key = flatTarget, "age"
+	rows[1].Target = flatTarget
+	if b.GrowthRounds == 0 {
+		return rows, nil
+	}
+	growth, err := b.growth(ctx, young, old)
+	return append(rows, growth...), err
 }
 
-// plus adds two series round by round.
-func plus(a, b sample.Series) sample.Series {
-	sum := slices.Clone(a)
-	for i := range sum {
-		sum[i] += b[i]
+// flatTarget is what an iteration may cost more than an early one, the list of earlier outputs apart.
+const flatTarget = "at most 1.2×"
+
+// growth is what grows with the number of iterations, measured by benchmarks of the rooms that do it.
+func (b *bench) growth(ctx context.Context, young, old *aged) ([]table.Row, error) {
+	var rows []table.Row
+	var write float64 // of the largest state.json
+	for _, iterations := range []string{"1000", "10000"} {
+		computed, err := b.history(ctx, iterations)
+		if err != nil {
+			return nil, err
+		}
+		write = computed.Median()
+		rows = append(rows, table.Row{
+			What: fmt.Sprintf("state.json with %s iterations, processor time of a write while the agent works", iterations), Ours: computed, Each: 21,
+			Peer: fmt.Sprintf("kernel's work for iteration %d, processor time", young.from), Theirs: sample.Constant(young.cpu.Median(), len(computed)),
+		})
 	}
-	return sum
+	list, err := b.list(ctx)
+	return append(rows, table.Row{
+		What: fmt.Sprintf("kernel's work for iteration %d and a write of state.json with 10000, processor time", old.from), Ours: old.cpu.Plus(write),
+		Peer: fmt.Sprintf("for iteration %d of another session", young.from), Theirs: young.cpu, Target: flatTarget,
+	}, table.Row{
+		What: "list of 1,000 earlier outputs in context.json", Ours: list, Each: 51,
+		Peer: "target", Theirs: sample.Constant(listBudget, len(list)),
+	}), err
 }
 
 // sessions wait.
@@ -110,11 +118,24 @@ func (s sessions) close() {
 	}
 }
 
+// age is the iteration that a session waits at, and whether it has made the ones before or was given them.
+type age struct {
+	at    int
+	given bool
+}
+
+func made(at int) age  { return age{at, false} }
+func given(at int) age { return age{at, true} }
+
 // atAges starts sessions that wait at these iterations.
-func (b *bench) atAges(ctx context.Context, says string, ages ...int) (sessions, error) {
+func (b *bench) atAges(ctx context.Context, says string, ages ...age) (sessions, error) {
 	var all sessions
-	for _, age := range ages {
-		s, err := b.pace(ctx, age, age+b.LongRounds+1, says)
+	for _, a := range ages {
+		pace := b.pace
+		if a.given {
+			pace = b.pacePast
+		}
+		s, err := pace(ctx, a.at, a.at+b.LongRounds+1, says)
 		if err != nil {
 			return all, err
 		}
@@ -133,13 +154,13 @@ func (s *aged) measure() error {
 // list is what a list of 1,000 earlier outputs adds to an iteration's context.json, in seconds. A private room writes
 // it, so a benchmark of that room measures, once for each round.
 func (b *bench) list(ctx context.Context) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/inputs", "^BenchmarkList$", b.LongRounds)
+	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
 	return nanoseconds(metrics["list-ns"]), err
 }
 
-// history is what is computed for a write of state.json after 1,000 iterations, in seconds. A file of that size is
+// history is what is computed for a write of state.json after so many iterations, in seconds. A file of that size is
 // not written in the way of an iteration, so no session's work shows it.
-func (b *bench) history(ctx context.Context) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/view", "^BenchmarkHistory$", b.LongRounds)
+func (b *bench) history(ctx context.Context, iterations string) (sample.Series, error) {
+	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/view", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
 	return nanoseconds(metrics["cpu-ns"]), err
 }

@@ -3,6 +3,8 @@ package measure
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
@@ -10,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
 )
 
-// Effort is how much is measured. All numbers are at least 1.
+// Effort is how much is measured. All numbers are at least 1 where nothing else is said.
 type Effort struct {
 	// Rounds of the rows about iterations, with so many Iterations in each; at least 3.
 	Rounds, Iterations int
@@ -30,22 +32,51 @@ type Effort struct {
 	// LongRounds of an iteration each, with a pause of LongPause before each round.
 	Young, Middle, Old, LongRounds int
 	LongPause                      time.Duration
+	// GrowthRounds of the benchmarks of what grows with a session; 0: they are left out.
+	GrowthRounds int
+	// Events are the sizes of the sessions that are looked at and resumed, the smallest one first. An agent works for Settle
+	// before its kernel is killed, where state.json is too large to be written before.
+	Events []EventRounds
+	Settle time.Duration
 	// TurnRounds of an attempt with so many Turns, and of a node with so many Steps.
 	TurnRounds, Turns, Steps int
 	// Night is the number of turns of an attempt whose memory is looked at, Evening that of the one beside it.
 	Night, Evening int
+	// Live is the number of live sessions with a plugin in one engine, Horde that of sessions without one, or 0: there are no
+	// rows about those. A hundred are enough to tell their memory from the few pages by which any two processes differ. Both are
+	// started CrowdRuns times.
+	Live, Horde, CrowdRuns int
+	// Branches of a parallel block, which runs in so many BlockRounds and CeilingRuns.
+	Branches, BlockRounds, CeilingRuns int
 	// BashRuns of each row beside the Bash engine.
 	BashRuns int
 }
 
-// Full takes about three minutes on a machine that has nothing else to do.
+// Full takes about ten minutes on a machine that has nothing else to do.
 func Full() Effort {
 	return Effort{
 		Rounds: 15, Iterations: 40, CallRounds: 30, Calls: 200, Starts: 30, MemoryRuns: 5, MemoryIterations: 200,
 		History: 200, HistoryRuns: 5, Told: 40, JournalRounds: 30, BashRuns: 10,
 		TurnRounds: 10, Turns: 40, Steps: 20, Night: 500, Evening: 50,
-		Young: 10, Middle: 450, Old: 1000, LongRounds: 30, LongPause: 1100 * time.Millisecond,
+		Young: 10, Middle: 450, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
+		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, Settle: 2 * time.Second,
+		Live: 100, Horde: 1000, CrowdRuns: 3, Branches: 16, BlockRounds: 10, CeilingRuns: 5,
 	}
+}
+
+// Gate is enough for the rows that the gate looks at, and takes about a minute; again is what it takes a second look with.
+func Gate(again bool) Effort {
+	e := Effort{
+		Rounds: 5, Iterations: 20, CallRounds: 10, Calls: 200, MemoryRuns: 2, MemoryIterations: 100, JournalRounds: 10,
+		Young: 10, Middle: 60, Old: 10_000, LongRounds: 10, LongPause: 300 * time.Millisecond,
+		Events: []EventRounds{{100, 3}, {10_000, 3}}, Settle: 500 * time.Millisecond,
+		Branches: 16, BlockRounds: 3,
+	}
+	if again {
+		e.Rounds, e.CallRounds, e.MemoryRuns, e.JournalRounds, e.LongRounds, e.BlockRounds = 15, 30, 5, 30, 30, 9
+		e.Events = []EventRounds{{100, 9}, {10_000, 9}}
+	}
+	return e
 }
 
 // Smoke is enough to see that everything still runs, and too little to learn anything.
@@ -54,7 +85,8 @@ func Smoke() Effort {
 		Rounds: 1, Iterations: 3, CallRounds: 1, Calls: 3, Starts: 1, MemoryRuns: 1, MemoryIterations: 2,
 		History: 3, HistoryRuns: 1, Told: 4, JournalRounds: 1, BashRuns: 1,
 		TurnRounds: 1, Turns: 3, Steps: 2, Night: 6, Evening: 3,
-		Young: 1, Middle: 3, Old: 6, LongRounds: 2,
+		Young: 1, Middle: 4, Old: 6, LongRounds: 2, GrowthRounds: 1,
+		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, Horde: 100, CrowdRuns: 1, Branches: 3, BlockRounds: 1, CeilingRuns: 1,
 	}
 }
 
@@ -66,37 +98,84 @@ type bench struct {
 }
 
 // All measures everything, tells before each part which one it is, and returns the rows of the table
-// in their order. Without figures of the Bash engine there are no rows beside it.
-func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, tell func(part string)) ([]table.Row, error) {
+// in their order. Without figures of the Bash engine there are no rows beside it. only, unless it is
+// empty, are the names of the parts that are measured.
+func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, only []string, tell func(part string)) ([]table.Row, error) {
 	b := &bench{g, effort, bash}
+	parts := b.parts()
+	for _, name := range only {
+		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
+			return nil, fmt.Errorf("there is no part %q; the parts are %s", name, names(parts))
+		}
+	}
 	var rows []table.Row
-	for _, part := range []struct {
-		name string
-		make func(context.Context) ([]table.Row, error)
-	}{
+	for _, p := range parts {
+		if len(only) > 0 && !slices.Contains(only, p.name) {
+			continue
+		}
+		tell(p.name)
+		more, err := p.make(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("measure %s: %w", p.name, err)
+		}
+		for _, r := range more {
+			r.Part = p.name
+			rows = append(rows, r)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s has no rows here", strings.Join(only, ", "))
+	}
+	return rows, nil
+}
+
+// part makes some rows of the table.
+type part struct {
+	name string
+	make func(context.Context) ([]table.Row, error)
+}
+
+// parts are all of them, in the order of the table.
+func (b *bench) parts() []part {
+	return []part{
 		{"iterations", b.iterations},
-		{"a long session", b.long},
+		{"age", b.long},
 		{"context", b.contexts},
 		{"briefs", b.briefs},
 		{"calls", b.calls},
 		{"journal", b.journal},
+		{"events", b.events},
 		{"starts", b.starts},
 		{"isolation", b.isolation},
 		{"pipelines", b.pipelines},
 		{"cycles", b.cycles},
+		{"blocks", b.blocks},
+		{"ceilings", b.ceilings},
 		{"tools", b.tools},
-		{"a night of turns", b.night},
+		{"night", b.night},
 		{"memory", b.memory},
-		{"whole runs, beside the Bash engine", b.besideBash},
-	} {
-		tell(part.name)
-		more, err := part.make(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("measure %s: %w", part.name, err)
-		}
-		rows = append(rows, more...)
+		{"sessions", b.sessions},
+		{"binaries", b.binaries},
+		{"bash", b.besideBash},
 	}
-	return rows, nil
+}
+
+func names(parts []part) string {
+	var all []string
+	for _, p := range parts {
+		all = append(all, p.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// pass lets time pass; the error says that ctx ended before.
+func pass(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // timed is how long f took, in seconds.

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -43,25 +45,56 @@ func now() moment {
 	return moment{time.Now(), time.Duration(u.Utime.Nano() + u.Stime.Nano())}
 }
 
+// pacedSession is the name of all these sessions, each in a project of its own.
+const pacedSession = "paced"
+
 // pace starts a session of so many iterations and returns when its agent has the call of iteration from.
 func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*paced, error) {
 	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
 	}
-	config, err := b.Dir("config")
+	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
+		return e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: pacedSession})
+	})
+}
+
+// pacePast does the same with a session that has not made the iterations before: it is given them, and resumed.
+func (b *bench) pacePast(ctx context.Context, from, iterations int, says string) (*paced, error) {
+	p, err := b.Project(ground.Loop("inside", iterations))
 	if err != nil {
 		return nil, err
 	}
+	start := func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
+		return e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: pacedSession})
+	}
+	cut, err := b.pacedFrom(ctx, p, past.Cut, says, start)
+	if err != nil {
+		return nil, err
+	}
+	cut.close()
+	session := p.Session(pacedSession)
+	if _, err := past.Give(session, from-1); err != nil {
+		return nil, err
+	}
+	if err := past.Outputs(filepath.Join(session, "stage-00-work"), from-1); err != nil {
+		return nil, err
+	}
+	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
+		return e.Resume(ctx, kernel.ResumeOptions{Session: pacedSession})
+	})
+}
+
+// pacedFrom lets an engine run or resume a session, and returns when its agent has the call of iteration from.
+func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *kernel.Engine) (*kernel.Result, error)) (*paced, error) {
 	s := &paced{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
-	engine, err := kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
-		kernel.WithExecutable("-"), kernel.WithStandIn("inside"), kernel.WithProvider(s))
+	engine, err := b.engine(p, s)
 	if err != nil {
 		return nil, err
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	s.running.Go(func() {
-		_, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: "paced"})
+		_, err := run(ctx, engine)
 		s.ended <- errors.Join(err, engine.Close(context.WithoutCancel(ctx)))
 	})
 	if _, err := s.called(); err != nil {

@@ -48,6 +48,16 @@ func TestOver(t *testing.T) {
 	}
 }
 
+func TestPlus(t *testing.T) {
+	series := sample.Series{1, 2}
+	if diff := cmp.Diff(sample.Series{1.5, 2.5}, series.Plus(0.5)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(sample.Series{1, 2}, series); diff != "" {
+		t.Errorf("the series itself changed:\n%s", diff)
+	}
+}
+
 func TestInTurn(t *testing.T) {
 	var order strings.Builder
 	calls := map[string]int{}

@@ -35,5 +35,14 @@ func (s Series) Over(other Series) Series {
 	return ratios
 }
 
+// Plus is the series with the same added to each value.
+func (s Series) Plus(more float64) Series {
+	sums := slices.Clone(s)
+	for i := range sums {
+		sums[i] += more
+	}
+	return sums
+}
+
 // Constant is a series of n equal values, such as a target.
 func Constant(value float64, n int) Series { return slices.Repeat(Series{value}, n) }

@@ -1,0 +1,140 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// ErrWorse says that a ratio is higher than its room allows, ErrNoRatios that none was recorded yet.
+var (
+	ErrWorse    = errors.New("ratios have become worse than the record allows")
+	ErrNoRatios = errors.New("no ratios were recorded yet: make bench-baseline does that, on a quiet machine")
+)
+
+// Measure makes the rows of parts of the measurement. again asks for more rounds.
+type Measure func(ctx context.Context, parts []string, again bool) ([]table.Row, error)
+
+// Run measures the rows of a record and tells how they stand. What is worse than its room allows is measured once more, with more
+// rounds, before it is believed; the error is then [ErrWorse]. [ErrNoRatios] and other errors say that there is nothing to compare.
+func Run(ctx context.Context, r Record, measure Measure, out io.Writer) error {
+	if r.Made == "" {
+		return ErrNoRatios
+	}
+	rows, err := measure(ctx, r.Parts(), false)
+	if err != nil {
+		return err
+	}
+	found, err := r.judge(rows)
+	if err != nil {
+		return err
+	}
+	if suspects := worse(found); len(suspects) > 0 {
+		if err := tell(out, suspects); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "measuring these once more, with more rounds")
+		if found, err = again(ctx, found, measure); err != nil {
+			return err
+		}
+	}
+	if err := tell(out, found); err != nil {
+		return err
+	}
+	failed := worse(found)
+	if len(failed) == 0 {
+		return nil
+	}
+	for _, f := range failed {
+		fmt.Fprintf(out, "%s: %s\n  room: %s\n  look closer: go run ./bench -only %s\n", f.Key, f.what, f.Why, f.Part)
+	}
+	return fmt.Errorf("%w: %d of %d; if that is meant, make bench-baseline records them anew. They were recorded on: %s", ErrWorse, len(failed), len(found), r.Made)
+}
+
+// again measures the parts of suspects once more and returns all findings with the new ones in their places.
+func again(ctx context.Context, found []finding, measure Measure) ([]finding, error) {
+	second := Record{}
+	for _, f := range worse(found) {
+		second.Rows = append(second.Rows, f.Row)
+	}
+	rows, err := measure(ctx, second.Parts(), true)
+	if err != nil {
+		return nil, err
+	}
+	renewed, err := second.judge(rows)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(found)
+	for i, f := range all {
+		if j := slices.IndexFunc(renewed, func(n finding) bool { return n.Key == f.Key }); j >= 0 {
+			all[i] = renewed[j]
+		}
+	}
+	return all, nil
+}
+
+// Renew returns the record with the ratios of measured rows in the place of its own. Room and reason stay.
+func (r Record) Renew(rows []table.Row, made string) (Record, error) {
+	found, err := r.judge(rows)
+	if err != nil {
+		return r, err
+	}
+	renewed := Record{Made: made}
+	for _, f := range found {
+		f.Ratio = f.now
+		renewed.Rows = append(renewed.Rows, f.Row)
+	}
+	return renewed, nil
+}
+
+// finding is how a row stands now.
+type finding struct {
+	Row
+	now  float64
+	what string // in the words of the table
+}
+
+func worse(found []finding) []finding {
+	var failed []finding
+	for _, f := range found {
+		if f.now > f.Most() {
+			failed = append(failed, f)
+		}
+	}
+	return failed
+}
+
+// judge finds the rows of the record among those of the table.
+func (r Record) judge(rows []table.Row) ([]finding, error) {
+	var found []finding
+	for _, row := range r.Rows {
+		i := slices.IndexFunc(rows, func(t table.Row) bool { return t.Key == row.Key })
+		if i < 0 {
+			return nil, fmt.Errorf("part %s made no row %q: the record names one that is not measured here", row.Part, row.Key)
+		}
+		if err := rows[i].Check(); err != nil {
+			return nil, err
+		}
+		found = append(found, finding{row, rows[i].Ratio().Median(), rows[i].What + ", beside: " + rows[i].Peer})
+	}
+	return found, nil
+}
+
+func tell(out io.Writer, found []finding) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "row\trecorded\tat most\tnow\t")
+	for _, f := range found {
+		verdict := "ok"
+		if f.now > f.Most() {
+			verdict = "WORSE"
+		}
+		fmt.Fprintf(w, "%s\t%.2f×\t%.2f×\t%.2f×\t%s\n", f.Key, f.Ratio, f.Most(), f.now, verdict)
+	}
+	return w.Flush()
+}

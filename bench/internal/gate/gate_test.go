@@ -1,0 +1,185 @@
+package gate_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/gate"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func recorded() gate.Record {
+	return gate.Record{Made: "a machine", Rows: []gate.Row{
+		{Key: "iteration", Part: "iterations", Ratio: 2, Room: 1.35, Why: "disks differ"},
+		{Key: "call", Part: "calls", Ratio: 1.4, Room: 1.25, Why: "schedulers differ"},
+		{Key: "call-tls", Part: "calls", Ratio: 3, Room: 1.25, Why: "processors differ"},
+	}}
+}
+
+// product is one of which a part is so many times slower than it was recorded, in the first look and in the second one.
+type product struct {
+	slower map[string][2]float64 // by key
+	asked  []string              // the parts of each look
+}
+
+func (p *product) measure(_ context.Context, parts []string, again bool) ([]table.Row, error) {
+	p.asked = append(p.asked, strings.Join(parts, " "))
+	var rows []table.Row
+	for _, r := range recorded().Rows {
+		factor := 1.0
+		if by, is := p.slower[r.Key]; is && again {
+			factor = by[1]
+		} else if is {
+			factor = by[0]
+		}
+		floor := sample.Series{1, 1.5, 0.8} // rounds of different speed, which meets both sides
+		ours := make(sample.Series, len(floor))
+		for i := range floor {
+			ours[i] = floor[i] * r.Ratio * factor
+		}
+		ours[2] *= 5 // something else was at work
+		rows = append(rows, table.Row{What: "what " + r.Key + " is", Peer: "floor", Key: r.Key, Part: r.Part, Ours: ours, Theirs: floor})
+	}
+	return rows, nil
+}
+
+func TestRun(t *testing.T) {
+	tests := map[string]struct {
+		slower map[string][2]float64
+		fails  bool
+		asked  []string
+		says   []string
+	}{
+		"as recorded":        {asked: []string{"iterations calls"}, says: []string{"iteration  2.00×     2.70×    2.00×  ok"}},
+		"faster":             {slower: map[string][2]float64{"call": {0.5}}, asked: []string{"iterations calls"}, says: []string{"0.70×"}},
+		"slower within room": {slower: map[string][2]float64{"iteration": {1.3}}, asked: []string{"iterations calls"}, says: []string{"2.60×  ok"}},
+		"slower": {
+			slower: map[string][2]float64{"iteration": {1.4, 1.4}}, fails: true, asked: []string{"iterations calls", "iterations"},
+			says: []string{"iteration  2.00×     2.70×    2.80×  WORSE", "what iteration is, beside: floor", "disks differ", "go run ./bench -only iterations"},
+		},
+		"slower for a moment": {
+			slower: map[string][2]float64{"call": {2, 1.1}}, asked: []string{"iterations calls", "calls"}, says: []string{"2.80×  WORSE", "1.54×  ok"},
+		},
+		"two of one part": {
+			slower: map[string][2]float64{"call": {2, 2}, "call-tls": {2, 1}}, fails: true, asked: []string{"iterations calls", "calls"}, says: []string{"6.00×  WORSE", "3.00×  ok"},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &product{slower: tt.slower}
+			var out strings.Builder
+			err := gate.Run(t.Context(), recorded(), p.measure, &out)
+			if errors.Is(err, gate.ErrWorse) != tt.fails || err != nil && !tt.fails {
+				t.Errorf("got %v", err)
+			}
+			if diff := cmp.Diff(tt.asked, p.asked); diff != "" {
+				t.Errorf("measured (-want +got):\n%s", diff)
+			}
+			for _, part := range tt.says {
+				if !strings.Contains(out.String(), part) {
+					t.Errorf("it does not say %q:\n%s", part, &out)
+				}
+			}
+		})
+	}
+}
+
+func TestRunRefusesWhatWasNotMeasured(t *testing.T) {
+	broken := errors.New("broken")
+	tests := map[string]gate.Measure{
+		"a row less": func(context.Context, []string, bool) ([]table.Row, error) { return nil, nil },
+		"no measurement": func(ctx context.Context, _ []string, _ bool) ([]table.Row, error) {
+			rows, err := (&product{}).measure(ctx, nil, false)
+			rows[0].Theirs = sample.Series{0, 0, 0}
+			return rows, err
+		},
+		"an error": func(context.Context, []string, bool) ([]table.Row, error) { return nil, broken },
+	}
+	for name, measure := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := gate.Run(t.Context(), recorded(), measure, &strings.Builder{}); err == nil || errors.Is(err, gate.ErrWorse) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+// TestNoRatiosYet: a record of room and reasons alone is read and renewed, and passes nothing.
+func TestNoRatiosYet(t *testing.T) {
+	r := recorded()
+	r.Made = ""
+	for i := range r.Rows {
+		r.Rows[i].Ratio = 0
+	}
+	file := filepath.Join(t.TempDir(), "baseline.json")
+	if err := r.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	r, err := gate.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &product{}
+	if err := gate.Run(t.Context(), r, p.measure, &strings.Builder{}); !errors.Is(err, gate.ErrNoRatios) || len(p.asked) > 0 {
+		t.Errorf("got %v after measuring %v", err, p.asked)
+	}
+}
+
+// TestRenew: the ratios are new, room and reason stay, and the file reads back.
+func TestRenew(t *testing.T) {
+	p := &product{slower: map[string][2]float64{"iteration": {1.5}}}
+	rows, err := p.measure(t.Context(), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renewed, err := recorded().Renew(rows, "another machine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := recorded()
+	want.Made, want.Rows[0].Ratio = "another machine", 3
+	file := filepath.Join(t.TempDir(), "baseline.json")
+	if err := renewed.Write(file); err != nil {
+		t.Fatal(err)
+	}
+	got, err := gate.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round := cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })
+	if diff := cmp.Diff(want, got, round); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	row := `{"key":"a","part":"b","ratio":1,"room":1.2,"why":"c"}`
+	for name, text := range map[string]string{
+		"no JSON": "x", "none": `{"rows":[]}`, "unknown": `{"rows":[` + row + `],"more":1}`, "twice": `{"rows":[` + row + "," + row + `]}`,
+		"no ratio": strings.Replace(`{"made":"x","rows":[`+row+`]}`, `"ratio":1`, `"ratio":0`, 1),
+		"no room":  strings.Replace(`{"rows":[`+row+`]}`, "1.2", "1", 1), "no reason": strings.Replace(`{"rows":[`+row+`]}`, `"c"`, `""`, 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "baseline.json")
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := gate.Read(file); err == nil {
+				t.Error("it is read")
+			}
+		})
+	}
+	if _, err := gate.Read("nowhere.json"); err == nil {
+		t.Error("a file that does not exist is read")
+	}
+}

@@ -1,0 +1,82 @@
+package ground
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// CrowdProcess is a process with many sessions in one engine, none of which has anything to do. The caller closes it.
+type CrowdProcess struct {
+	*held
+	// Goroutines are those of the process.
+	Goroutines int
+}
+
+// StartCrowd starts so many sessions of the pipeline in one process, whose agents are of the process itself, and waits
+// until all are in their second iteration, which no agent ends, and the process has given back what it does not use: what
+// garbage happens to be there would otherwise be more than a few sessions hold.
+func (p *Project) StartCrowd(ctx context.Context, sessions int) (*CrowdProcess, error) {
+	return p.startCrowd(ctx, sessions, nil, nil, "-settle")
+}
+
+// StartWatchedCrowd does the same with the mock plugin, which w lets hang in that iteration. It returns the processes of
+// the mock.
+func (p *Project) StartWatchedCrowd(ctx context.Context, sessions int, w *Watch) (c *CrowdProcess, plugins []int, err error) {
+	found := map[int]bool{}
+	c, err = p.startCrowd(ctx, sessions, w.Environment, func() error {
+		for hanging := 0; hanging < sessions; {
+			call, err := w.Next()
+			if err != nil {
+				return err
+			}
+			if call.Iteration == crowdIteration {
+				hanging++
+			}
+			if !found[call.PID] {
+				found[call.PID] = true
+				plugins = append(plugins, call.PID)
+			}
+		}
+		return nil
+	}, "-plugins", p.ground.Plugins)
+	return c, plugins, err
+}
+
+// StartFloor starts what stands beside them: a goroutine for each session that holds an open file and a small state.
+func (p *Project) StartFloor(ctx context.Context, sessions int) (*CrowdProcess, error) {
+	return p.startCrowd(ctx, sessions, nil, nil, "-settle", "-floor")
+}
+
+// crowdIteration is the one in which a crowd waits.
+const crowdIteration = 2
+
+// WatchCrowd makes a watch for [Project.StartWatchedCrowd].
+func (g *Ground) WatchCrowd() (*Watch, error) { return g.Watch(crowdIteration) }
+
+// startCrowd starts the program, calls meanwhile, and waits until it is ready.
+func (p *Project) startCrowd(ctx context.Context, sessions int, environment []string, meanwhile func() error, args ...string) (*CrowdProcess, error) {
+	args = append([]string{p.ground.Crowd, "-dir", p.Dir, "-sessions", strconv.Itoa(sessions)}, args...)
+	h, err := p.ground.hold(ctx, environment, args...)
+	if err != nil {
+		return nil, err
+	}
+	var said string
+	if meanwhile != nil {
+		err = meanwhile()
+	}
+	if err == nil {
+		said, err = h.ready()
+	}
+	var ready struct {
+		Goroutines int `json:"goroutines"`
+	}
+	if err == nil {
+		err = json.Unmarshal([]byte(said), &ready)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start %d sessions: %w", sessions, h.kill(err))
+	}
+	return &CrowdProcess{h, ready.Goroutines}, nil
+}

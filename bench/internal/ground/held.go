@@ -1,0 +1,57 @@
+package ground
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+)
+
+// held is a program that says one line when it is ready, and lives until its standard input is closed.
+type held struct {
+	PID int
+
+	command *exec.Cmd
+	hold    io.Closer
+	said    *bufio.Reader
+}
+
+// hold starts a program.
+func (g *Ground) hold(ctx context.Context, environment []string, args ...string) (*held, error) {
+	h := &held{command: exec.CommandContext(ctx, args[0], args[1:]...)}
+	h.command.Env, h.command.Stderr = append(g.environment(), environment...), os.Stderr
+	var err error
+	if h.hold, err = h.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	said, err := h.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	h.said = bufio.NewReader(said)
+	if err := h.command.Start(); err != nil {
+		return nil, err
+	}
+	h.PID = h.command.Process.Pid
+	return h, nil
+}
+
+// ready waits for the line.
+func (h *held) ready() (string, error) {
+	line, err := h.said.ReadString('\n')
+	if err != nil {
+		err = fmt.Errorf("%s did not get ready: %w", h.command.Path, err)
+	}
+	return line, err
+}
+
+// Close lets the program end and waits for it.
+func (h *held) Close() error { return errors.Join(h.hold.Close(), h.command.Wait()) }
+
+// kill ends it, whatever it is doing, and adds how that went to err.
+func (h *held) kill(err error) error {
+	return errors.Join(err, h.command.Process.Kill(), h.command.Wait())
+}

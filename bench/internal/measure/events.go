@@ -1,0 +1,214 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/cost"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// EventRounds is how often a session of so many events is looked at and resumed.
+type EventRounds struct{ Events, Rounds int }
+
+// eventsEach is what an iteration without tools leaves in the journal.
+const eventsEach = 3
+
+// events is what a session's size costs: status and resume of sessions that were cut off with so many events in their
+// journals, in turn with the smallest one and with reading the same journal line by line.
+func (b *bench) events(ctx context.Context) (_ []table.Row, err error) {
+	small, err := b.bulky(ctx, b.Events[0].Events)
+	defer func() { err = errors.Join(err, small.close()) }()
+	if err != nil {
+		return nil, err
+	}
+	var rows []table.Row
+	for _, size := range b.Events {
+		more, err := b.eventsOf(ctx, small, size)
+		if err != nil {
+			return nil, fmt.Errorf("%d events: %w", size.Events, err)
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+func (b *bench) eventsOf(ctx context.Context, small *bulky, size EventRounds) (_ []table.Row, err error) {
+	s := small
+	if size.Events != small.events {
+		s, err = b.bulky(ctx, size.Events)
+		defer func() { err = errors.Join(err, s.close(), os.RemoveAll(s.project.Dir)) }()
+		if err != nil {
+			return nil, err
+		}
+	}
+	var status, resume, read, smallStatus, smallResume costs
+	if _, err = sample.InTurn(ctx, size.Rounds,
+		smallStatus.of(small.status), smallResume.of(small.resume), read.of(s.read), status.of(s.status), resume.of(s.resume)); err != nil {
+		return nil, err
+	}
+	rows := besideReading(size.Events, &status, &resume, &read)
+	if s != small {
+		rows = append(rows, besideSmall(size.Events, small.events, [2]*costs{&status, &smallStatus}, [2]*costs{&resume, &smallResume})...)
+	}
+	return slices.DeleteFunc(rows, func(r table.Row) bool { return r.Unit == table.Bytes && r.Ours.Median() == 0 }), nil // the system does not tell
+}
+
+func besideReading(events int, status, resume, read *costs) []table.Row {
+	const peer = "a program that reads its journal line by line"
+	session := fmt.Sprintf("a session of %d events", events)
+	return []table.Row{
+		{What: "status of " + session, Ours: status.seconds(), Peer: peer, Theirs: read.seconds()},
+		{What: "resume of " + session + ", command's start to the agent's call", Ours: resume.seconds(), Peer: peer, Theirs: read.seconds()},
+		{What: "peak memory of status of " + session, Unit: table.Bytes, Ours: status.peaks(), Peer: peer, Theirs: read.peaks()},
+		{What: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume.peaks(), Peer: peer, Theirs: read.peaks()},
+	}
+}
+
+// besideSmall has each beside that of the smallest session.
+func besideSmall(events, least int, status, resume [2]*costs) []table.Row {
+	session, peer := fmt.Sprintf("a session of %d events", events), fmt.Sprintf("of %d events", least)
+	return []table.Row{
+		{
+			What: "status of " + session + ", processor time", Ours: status[0].computed(), Peer: peer, Theirs: status[1].computed(),
+			Key: fmt.Sprintf("status-%d", events),
+		},
+		{
+			What: "resume of " + session + ", processor time of the kernel", Ours: resume[0].computed(), Peer: peer, Theirs: resume[1].computed(),
+			Key: fmt.Sprintf("resume-%d", events),
+		},
+		{
+			What: "peak memory of the kernel resuming " + session, Unit: table.Bytes, Ours: resume[0].peaks(), Peer: peer, Theirs: resume[1].peaks(),
+			Key: fmt.Sprintf("resume-memory-%d", events),
+		},
+	}
+}
+
+// costs collects what runs took, without the first, which warms up.
+type costs []cost.Cost
+
+func (c *costs) of(subject func(context.Context) (cost.Cost, error)) sample.Subject {
+	return func(ctx context.Context) (float64, error) {
+		took, err := subject(ctx)
+		*c = append(*c, took)
+		return took.Seconds, err
+	}
+}
+
+func (c *costs) series(value func(cost.Cost) float64) sample.Series {
+	var s sample.Series
+	for _, one := range (*c)[1:] {
+		s = append(s, value(one))
+	}
+	return s
+}
+
+func (c *costs) seconds() sample.Series {
+	return c.series(func(c cost.Cost) float64 { return c.Seconds })
+}
+
+func (c *costs) computed() sample.Series {
+	return c.series(func(c cost.Cost) float64 { return c.CPU })
+}
+
+func (c *costs) peaks() sample.Series {
+	return c.series(func(c cost.Cost) float64 { return c.Peak })
+}
+
+// bulky is a session with a long journal whose kernel was killed at work; and so it is again after each resume. The caller
+// closes it, also after an error.
+type bulky struct {
+	*bench
+	events  int // in its journal at first; each resume adds a few
+	project *ground.Project
+	watch   *ground.Watch
+	settle  time.Duration // that the agent works before the kernel is killed, so that state.json is written
+}
+
+const bulkySession = "bulky"
+
+// bulky makes a session of so many events.
+func (b *bench) bulky(ctx context.Context, events int) (*bulky, error) {
+	iterations := max(past.Cut, events/eventsEach)
+	s := &bulky{bench: b, events: events, settle: b.Settle}
+	if events == b.Events[0].Events {
+		s.settle = 0 // a small file is written before the agent is called
+	}
+	var err error
+	if s.project, err = b.Project(ground.Loop("mock", iterations+2)); err != nil {
+		return s, err
+	}
+	if err := b.cutOff(ctx, s.project); err != nil {
+		return s, err
+	}
+	if _, err := past.Give(s.project.Session(bulkySession), iterations); err != nil {
+		return s, err
+	}
+	s.watch, err = b.Watch(iterations + 1)
+	return s, err
+}
+
+// cutOff starts the session and kills its kernel at work.
+func (b *bench) cutOff(ctx context.Context, p *ground.Project) (err error) {
+	w, err := b.Watch(past.Cut)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	r, err := p.Start(ctx, bulkySession, w.Environment...)
+	if err != nil {
+		return err
+	}
+	defer r.Kill()
+	_, err = w.Until(past.Cut)
+	return err
+}
+
+func (s *bulky) close() error {
+	if s == nil || s.watch == nil {
+		return nil
+	}
+	return s.watch.Close()
+}
+
+func (s *bulky) status(ctx context.Context) (cost.Cost, error) {
+	return s.project.Status(ctx, bulkySession)
+}
+
+func (s *bulky) read(ctx context.Context) (cost.Cost, error) {
+	return s.ReadLines(ctx, filepath.Join(s.project.Session(bulkySession), "events.jsonl"))
+}
+
+// resume is from the command's start to the agent's call, and then its kernel is killed. The processor time is that of the
+// kernel alone, the peak what it has had until then; where the system does not tell, it is that of nobody.
+func (s *bulky) resume(ctx context.Context) (cost.Cost, error) {
+	var took cost.Cost
+	r, err := s.project.Resume(ctx, bulkySession, s.watch.Environment...)
+	if err != nil {
+		return took, err
+	}
+	defer r.Kill()
+	call, err := s.watch.Next()
+	if err != nil {
+		return took, err
+	}
+	took.Seconds = call.At.Sub(r.Started).Seconds()
+	if err := pass(ctx, s.settle); err != nil {
+		return took, err
+	}
+	took.Peak, err = ground.PeakMemory(r.PID)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return took, err
+	}
+	r.Kill()
+	took.CPU = r.CPU()
+	return took, nil
+}

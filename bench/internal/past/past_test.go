@@ -1,0 +1,189 @@
+package past_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// agent says a line and writes a result; in one iteration it does nothing until it is called off.
+type agent struct {
+	cut  int
+	came chan struct{} // closed in that iteration
+}
+
+func (*agent) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindProvider, Name: "agent", Provider: &sdk.ProviderTraits{}}
+}
+
+func (a *agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Iteration == a.cut {
+		close(a.came)
+		<-ctx.Done()
+		return sdk.ExecuteResult{}, context.Cause(ctx)
+	}
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "Did it.\n"})
+	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
+}
+
+// run runs or resumes a session of so many iterations in the project until it ends or, in iteration cut, is called off.
+func run(t *testing.T, dir string, cut int, resume bool) *kernel.Result {
+	t.Helper()
+	a := &agent{cut: cut, came: make(chan struct{})}
+	e, err := kernel.NewEngine(kernel.WithWorkDir(dir), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir("-"),
+		kernel.WithExecutable("-"), kernel.WithStandIn("agent"), kernel.WithProvider(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() { // ends with the run
+		select {
+		case <-a.came:
+			cancel()
+		case <-ended:
+		}
+	}()
+	var result *kernel.Result
+	if resume {
+		result, err = e.Resume(ctx, kernel.ResumeOptions{Session: "s"})
+	} else {
+		result, err = e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: "s"})
+	}
+	close(ended)
+	if err := errors.Join(err, e.Close(context.Background())); err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func project(t *testing.T, iterations int) string {
+	t.Helper()
+	dir := t.TempDir()
+	pipelines := filepath.Join(dir, ".claude", "pipelines")
+	if err := os.MkdirAll(pipelines, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+var (
+	varies = regexp.MustCompile(`"(result_file|duration_ms|sha256|plan_sha256|run_id|pid|start_time|pipeline_file)":("[^"]*"|\d+)`)
+	folder = regexp.MustCompile(`iterations/\d+/result\.json`)
+)
+
+// story is what a journal tells, without what differs between two runs of the same, and the folders of all results in order.
+func story(t *testing.T, session string) (lines, results []string) {
+	t.Helper()
+	all, err := ground.Lines(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last event.Event
+	for i, line := range all {
+		e, err := event.ParseLine(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Seq != int64(i+1) || e.Time.Before(last.Time) {
+			t.Errorf("line %d has number %d and time %s after %s", i+1, e.Seq, e.Time, last.Time)
+		}
+		last = e
+		lines = append(lines, fmt.Sprintf("%d %s %+v %s %d %s", e.Seq, e.Type, e.Cursor, e.Key, e.Attempt, varies.ReplaceAll(e.Data, nil)))
+		if e.Cursor != nil {
+			lines = append(lines, fmt.Sprintf("%+v", *e.Cursor))
+		}
+		results = append(results, folder.FindAllString(string(e.Data), -1)...)
+	}
+	for i, l := range lines {
+		lines[i] = regexp.MustCompile(`0x[0-9a-f]+`).ReplaceAllString(l, "")
+	}
+	return lines, results
+}
+
+// TestGive: a session that was given its past has the journal of one that made it, and goes on as that does.
+func TestGive(t *testing.T) {
+	const earlier = 12
+	madeDir, givenDir := project(t, earlier+3), project(t, earlier+3)
+	made, given := run(t, madeDir, earlier+1, false).Dir, run(t, givenDir, past.Cut, false).Dir
+	events, err := past.Give(given, earlier)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := past.Outputs(filepath.Join(given, "stage-00-work"), earlier); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := ground.Lines(given); err != nil || len(lines) != events {
+		t.Errorf("%d events are said, %d are there: %v", events, len(lines), err)
+	}
+	same := func() {
+		t.Helper()
+		wantLines, wantResults := story(t, made)
+		gotLines, gotResults := story(t, given)
+		if diff := cmp.Diff(wantLines, gotLines); diff != "" {
+			t.Errorf("journal (-made +given):\n%s", diff)
+		}
+		if diff := cmp.Diff(wantResults, gotResults); diff != "" {
+			t.Errorf("results (-made +given):\n%s", diff)
+		}
+	}
+	same()
+	for _, dir := range []string{madeDir, givenDir} {
+		if result := run(t, dir, 0, true); result.Status != "completed" {
+			t.Errorf("resumed: %+v", result)
+		}
+	}
+	same()
+	var contexts [2][]string
+	for i, session := range []string{made, given} {
+		text, err := os.ReadFile(filepath.Join(session, fmt.Sprintf("stage-00-work/iterations/%03d/context.json", earlier+2)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		contexts[i] = regexp.MustCompile(`run-\d+\.md|iterations/\d+/output\.md`).FindAllString(string(text), -1)
+	}
+	if diff := cmp.Diff(contexts[0], contexts[1]); diff != "" || len(contexts[0]) < earlier {
+		t.Errorf("earlier outputs (-made +given):\n%s", diff)
+	}
+}
+
+func TestGiveRefuses(t *testing.T) {
+	dir := run(t, project(t, 4), past.Cut, false).Dir
+	if _, err := past.Give(dir, 1); err == nil {
+		t.Error("iterations are taken away")
+	}
+	if _, err := past.Give(t.TempDir(), 5); err == nil {
+		t.Error("a session that does not exist has a past")
+	}
+	lines, err := ground.Lines(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early := slices.Concat(lines[0], []byte{'\n'}, lines[1], []byte{'\n'})
+	if err := os.WriteFile(filepath.Join(dir, "events.jsonl"), early, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := past.Give(dir, 5); err == nil {
+		t.Error("a session that was not cut off in its third iteration has a past")
+	}
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// second is the iteration that nobody ends.
+const second = 2
+
+// crowd runs sessions until ctx ends, and calls hold when all of them are at work. The others begin when the first one is at
+// work: what plugins say of themselves is then remembered, as it usually is.
+func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) (err error) {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	count := gather(sessions, &waiting, hold)
+	first, begun := context.WithCancel(context.WithoutCancel(ctx))
+	defer begun()
+	arrived := func() { begun(); count() }
+	cache := filepath.Join(dir, "cache")
+	options := []kernel.Option{kernel.WithWorkDir(dir), kernel.WithConfigDir(os.Getenv("HOME")), kernel.WithCacheDir(cache), kernel.WithExecutable("-"), kernel.WithoutDelays()}
+	observe := func(kernel.Update) {}
+	if plugins == "" {
+		options = append(options, kernel.WithProvider(agent{arrived}))
+	} else {
+		options = append(options, kernel.WithPluginDirs(plugins))
+		observe = func(u kernel.Update) {
+			if u.Event != nil && u.Event.Type == event.IterationStart && u.Event.Cursor.Iteration == second {
+				arrived()
+			}
+		}
+	}
+	engine, err := kernel.NewEngine(options...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	return all(sessions, func(i int) error {
+		if i == 0 {
+			defer begun() // also if it cannot begin
+		} else {
+			<-first.Done()
+		}
+		result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: fmt.Sprintf("s%04d", i), Observe: observe})
+		if err == nil && result.Status != "paused" {
+			err = fmt.Errorf("session %s ended as %s: %s", result.Session, result.Status, result.Reason)
+		}
+		return err
+	})
+}
+
+// agent does the least that an agent does, and in its second iteration nothing until it is called off.
+type agent struct{ arrived func() }
+
+func (agent) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindProvider, Name: "inside", Concurrency: sdk.ConcurrencySafe, Provider: &sdk.ProviderTraits{}}
+}
+
+func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Iteration >= second {
+		a.arrived()
+		<-ctx.Done()
+		return sdk.ExecuteResult{}, context.Cause(ctx)
+	}
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "Did it.\n"})
+	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"did it"}`), 0o600)
+}

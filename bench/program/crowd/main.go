@@ -1,0 +1,75 @@
+// Command crowd holds many sessions in one engine, each at work on its second iteration, and prints a line when all are;
+// or, with -floor, as many goroutines that each hold an open file and a small state. It holds them until its standard input is
+// closed, so that somebody can look at the process.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// ready is the line.
+type ready struct {
+	Goroutines int `json:"goroutines"`
+}
+
+func main() {
+	if err := start(); err != nil {
+		fmt.Fprintln(os.Stderr, "crowd:", err)
+		os.Exit(1)
+	}
+}
+
+func start() error {
+	dir := flag.String("dir", ".", "the project's `directory`, with the pipeline bench")
+	plugins := flag.String("plugins", "", "the `directory` of plugins; without one an agent of this process works")
+	sessions := flag.Int("sessions", 1, "how many there are")
+	floor := flag.Bool("floor", false, "hold goroutines with a file each, and no engine")
+	settle := flag.Bool("settle", false, "give back the memory that is not in use before the line")
+	flag.Parse()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	hold := func() { // once all are at work
+		if *settle {
+			debug.FreeOSMemory() // collects garbage first
+		}
+		_ = json.NewEncoder(os.Stdout).Encode(ready{runtime.NumGoroutine()})
+		_, _ = io.Copy(io.Discard, os.Stdin) // whatever ends it, nobody is there any more
+		stop()
+	}
+	if *floor {
+		return files(ctx, *dir, *sessions, hold)
+	}
+	return crowd(ctx, *dir, *plugins, *sessions, hold)
+}
+
+// gather returns a function that calls hold in a goroutine of waiting when it was called n times.
+func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
+	var mu sync.Mutex
+	return func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if n--; n == 0 {
+			waiting.Go(hold)
+		}
+	}
+}
+
+// all runs n of them side by side.
+func all(n int, one func(i int) error) error {
+	var running sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		running.Go(func() { errs[i] = one(i) })
+	}
+	running.Wait()
+	return errors.Join(errs...)
+}
