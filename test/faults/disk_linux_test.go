@@ -1,0 +1,165 @@
+package faults
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// fill leaves so many bytes of the mounted file system of 1 MiB.
+func (w world) fill(left int) {
+	w.t.Helper()
+	w.check(os.WriteFile(w.path(runs+"/fill"), make([]byte, 1<<20-left), 0o644))
+}
+
+func (w world) free() { w.check(os.Remove(w.path(runs + "/fill"))) }
+
+// D10, U223: the disk is full at whatever moment: the run stops with what, where and what to do; once there is space one
+// resume ends it as if nothing had been.
+func TestFullDisk(t *testing.T) {
+	pages := []int{0, 2, 5, 8, 10, 14, 19, 30}
+	if *every {
+		pages = nil
+		for n := range 45 {
+			pages = append(pages, n)
+		}
+	}
+	stopped := 0
+	for _, n := range pages {
+		t.Run(fmt.Sprint(n*4, " KiB left"), func(t *testing.T) {
+			w := newWorld(t, calm)
+			w.mount(runs, "1m")
+			w.fill(n * 4096)
+			code, said := w.run(start()...)
+			w.nothingLeft()
+			if code == 0 {
+				w.free()
+				w.complete()
+				return
+			}
+			stopped++
+			w.says(code, said, 1, "no space left on device", w.path(session), "free some space", "(state_corrupt)")
+			w.free()
+			if code, said = w.run("resume", "s", "--quiet"); code == 14 { // it never began
+				code, said = w.run(start()...)
+			}
+			w.says(code, said, 0)
+			w.complete()
+		})
+	}
+	if stopped < len(pages)/2 {
+		t.Errorf("the disk was full in %d of %d runs", stopped, len(pages))
+	}
+}
+
+// The agent itself fills the disk in the middle of its work: what was done stays, status says why the run waits.
+func TestAgentFillsTheDisk(t *testing.T) {
+	w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "times": 1, "output": "0123456789abcdef", "output_repeat": 100000}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`)
+	w.mount(runs, "1m")
+	w.must(1, []string{"no space left on device", "To resume: agent-pipelines resume s"}, start()...)
+	w.must(0, []string{"paused (error)", "no space left on device", "agent-pipelines resume s"}, "status", "s")
+	w.write("mock.json", calm)
+	w.must(0, nil, "resume", "s", "--quiet")
+	w.complete()
+}
+
+// Directories that can only be read are named before any work, and nothing is made.
+func TestReadOnly(t *testing.T) {
+	for _, tt := range []struct{ name, dir string }{
+		{"the project", "."}, {"its .claude", ".claude"}, {"the sessions", runs}, {"the locks", ".claude/locks"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, calm)
+			w.mkdir(tt.dir)
+			w.readOnly(tt.dir)
+			w.must(1, []string{"read-only file system", w.path(".claude"), "can be written", "(state_corrupt)"}, start()...)
+			w.must(0, nil, "list")
+			if _, err := os.Stat(w.path(session)); err == nil {
+				t.Error("a session was made")
+			}
+			w.nothingLeft()
+		})
+	}
+	t.Run("the home", func(t *testing.T) {
+		w := newWorld(t, calm)
+		w.readOnly("home")
+		w.must(0, nil, start()...)
+		w.complete()
+	})
+}
+
+// Sockets need no space, and directories for them are looked for in turn: a full or read-only TMPDIR hinders nobody.
+func TestTemporaryDirectory(t *testing.T) {
+	for _, name := range []string{"full", "read-only", "missing"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, calm)
+			switch name {
+			case "full":
+				w.mount("tmp", "64k")
+				_ = os.WriteFile(w.path("tmp/fill"), make([]byte, 1<<17), 0o644) // as much as there is room for
+			case "read-only":
+				w.mkdir("tmp")
+				w.readOnly("tmp")
+			}
+			cmd := w.command(start()...)
+			cmd.Env = append(cmd.Env, "TMPDIR="+w.path("tmp"), "XDG_RUNTIME_DIR="+w.path("tmp"))
+			code, said := w.finish(cmd)
+			w.says(code, said, 0)
+			w.complete()
+		})
+	}
+}
+
+// The session's directory, or a file of it, goes away under a running kernel.
+func TestFilesGoAway(t *testing.T) {
+	gone := []string{"was removed or replaced while in use", "(state_corrupt)"}
+	for _, tt := range []struct {
+		name string
+		do   func(w world) error
+		says []string // of the kernel, none where it goes on
+		back func(w world) error
+		then int // the exit code of the resume
+	}{
+		{"removed", func(w world) error { return os.RemoveAll(w.path(session)) }, gone, nil, 14},
+		{
+			"renamed", func(w world) error { return os.Rename(w.path(session), w.path(runs+"/moved")) }, gone,
+			func(w world) error { return os.Rename(w.path(runs+"/moved"), w.path(session)) }, 0,
+		},
+		{"all of .claude removed", func(w world) error { return os.RemoveAll(w.path(".claude")) }, gone, nil, 14},
+		{"the journal removed", func(w world) error { return os.Remove(w.path(journal)) }, []string{"removed or replaced", "(state_corrupt)", "resume the session"}, nil, 0},
+		{"the journal emptied", func(w world) error { return os.Truncate(w.path(journal), 0) }, []string{"it shrank", "(state_corrupt)"}, nil, 0},
+		{"state.json removed", func(w world) error { return os.Remove(w.path(session + "/state.json")) }, nil, nil, 0},
+		{"the lock removed", func(w world) error { return os.Remove(w.path(".claude/locks/s.lock")) }, nil, nil, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, slow)
+			u := w.begin(start()...)
+			w.check(tt.do(w))
+			if tt.says == nil { // nobody has to notice: a signal pauses it as ever
+				stop := u.interrupt()
+				code, said := u.end()
+				stop()
+				w.says(code, said, 130)
+			} else {
+				code, said := u.end()
+				w.says(code, said, 1, tt.says...)
+			}
+			w.nothingLeft()
+			if tt.back != nil {
+				if _, err := os.Stat(w.path(session)); err == nil {
+					t.Error("something was made in its place")
+				}
+				w.check(tt.back(w))
+			}
+			w.write("mock.json", calm)
+			w.must(tt.then, nil, "resume", "s", "--quiet")
+			if tt.then == 0 {
+				w.files()
+			} else if matches, _ := filepath.Glob(w.path(session)); len(matches) > 0 {
+				t.Errorf("made in its place: %v", matches)
+			}
+			w.nothingLeft()
+		})
+	}
+}

@@ -1,0 +1,328 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var times = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+
+// shift moves all times of a file, which is as if the clock were set the other way.
+func (w world) shift(name string, by time.Duration) {
+	w.t.Helper()
+	w.write(name, times.ReplaceAllStringFunc(w.read(name), func(text string) string {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		w.check(err)
+		return at.Add(by).Format(time.RFC3339Nano)
+	}))
+}
+
+// The clock was set between a kill and the resume: pauses between iterations take as long as they should, the journal's
+// times do not go back, no duration is negative. Within a run: TestClockIsSet of kernel/internal/run.
+func TestClockBetweenKillAndResume(t *testing.T) {
+	for name, by := range map[string]time.Duration{"back by hours": 5 * time.Hour, "back by days": 72 * time.Hour, "forward by days": -72 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, calm)
+			w.write(".claude/pipelines/p.yaml", fmt.Sprintf(pipeline, 1.0))
+			cmd := w.command(start()...)
+			w.check(cmd.Start())
+			w.await("a pause", func() bool {
+				text, err := os.ReadFile(w.path(journal))
+				return err == nil && strings.Contains(string(text), `"timer_set"`)
+			})
+			w.check(cmd.Process.Kill())
+			_ = cmd.Wait() // it was killed
+			w.nothingLeft()
+			w.shift(journal, by)
+			w.shift(session+"/state.json", by)
+			for _, verb := range []string{"list", "status"} {
+				args := []string{verb}
+				if verb == "status" {
+					args = append(args, "s")
+				}
+				if said := w.must(0, nil, args...); regexp.MustCompile(`-\d+[smhd]\b`).MatchString(said) {
+					t.Errorf("a negative time in\n%s", said)
+				}
+			}
+			w.must(0, nil, "resume", "s", "--quiet") // in patience, not in days
+			w.complete()
+			lines := w.lines()
+			if !slices.IsSortedFunc(lines, func(a, b line) int { return a.Timestamp.Compare(b.Timestamp) }) ||
+				!slices.IsSortedFunc(lines, func(a, b line) int { return int(a.Seq - b.Seq) }) {
+				t.Error("the journal's times or numbers go back")
+			}
+			for _, name := range []string{journal, session + "/metrics.json", session + "/state.json"} {
+				if found := regexp.MustCompile(`"duration[a-z_]*": ?-\d`).FindString(w.read(name)); found != "" {
+					t.Errorf("%s: %s", name, found)
+				}
+			}
+		})
+	}
+}
+
+// Damage at a line of a journal of a run that was cut off: a session goes on or says where and what to do, and what is
+// shown never breaks. All lines in one process: TestAnyDamage.
+func TestDamagedLines(t *testing.T) {
+	w := newWorld(t, slow)
+	u := w.begin(start()...)
+	w.check(u.cmd.Process.Kill())
+	u.end()
+	w.nothingLeft()
+	whole := strings.SplitAfter(strings.TrimSuffix(w.read(journal), "\n"), "\n")
+	whole[len(whole)-1] += "\n"
+	kept := t.TempDir()
+	w.check(os.CopyFS(kept, os.DirFS(w.path(session))))
+	w.write("mock.json", calm)
+	kinds := map[string]func(i int) []string{
+		"garbage":     func(i int) []string { return insert(whole, i, "garbage {\n") },
+		"zeros":       func(i int) []string { return replace(whole, i, strings.Repeat("\x00", len(whole[i])-1)+"\n") },
+		"a huge line": func(i int) []string { return insert(whole, i, `{"type":"`+strings.Repeat("x", 3<<20)+"\"}\n") },
+		"invalid UTF-8": func(i int) []string {
+			return replace(whole, i, strings.Replace(whole[i], `"type"`, "\"t\xff\xfe\"", 1))
+		},
+		"said twice":    func(i int) []string { return insert(whole, i, whole[i]) },
+		"out of order":  func(i int) []string { j := max(i, 1); return replace(replace(whole, j, whole[j-1]), j-1, whole[j]) },
+		"lost":          func(i int) []string { return slices.Delete(slices.Clone(whole), i, i+1) },
+		"cut off there": func(i int) []string { return append(slices.Clone(whole[:i]), whole[i][:len(whole[i])/2]) },
+	}
+	n := 0
+	for kind, damage := range kinds {
+		for i := range whole {
+			n++
+			if !*every && (i+len(kind))%(len(whole)/2) != 0 {
+				continue
+			}
+			t.Run(fmt.Sprint(kind, " at ", i+1), func(t *testing.T) {
+				w := world{t, w.root}
+				w.check(os.RemoveAll(w.path(session)))
+				w.check(os.CopyFS(w.path(session), os.DirFS(kept)))
+				w.write(journal, strings.Join(damage(i), ""))
+				if code, said := w.run("status", "s"); code != 0 {
+					t.Errorf("status: exit %d\n%s", code, said)
+				}
+				if code, said := w.run("repair", "s", "--dry-run"); code != 0 && !strings.Contains(said, "agent-pipelines") {
+					t.Errorf("repair: exit %d\n%s", code, said)
+				}
+				switch code, said := w.run("resume", "s", "--quiet"); code {
+				case 0:
+					w.files()
+				case 14: // nothing of the beginning is left
+				default:
+					if !regexp.MustCompile(`line \d+|events \d+|beginning`).MatchString(said) || !strings.Contains(said, "repair s") || !strings.Contains(said, "(state_corrupt)") {
+						t.Errorf("resume: exit %d\n%s", code, said)
+					}
+				}
+			})
+		}
+	}
+	if n < 50 {
+		t.Errorf("%d places", n)
+	}
+}
+
+func insert(lines []string, i int, text string) []string {
+	return slices.Insert(slices.Clone(lines), i, text)
+}
+
+func replace(lines []string, i int, text string) []string {
+	lines = slices.Clone(lines)
+	lines[i] = text
+	return lines
+}
+
+// Views and plan: state.json is made again whatever it says, half a plan is told with what to do.
+func TestDamagedViews(t *testing.T) {
+	for _, tt := range []struct {
+		name, file, text string
+		code             int
+		says             []string
+	}{
+		{"state.json of garbage", "state.json", "\x00{garbage", 0, nil},
+		{"an empty state.json", "state.json", "", 0, nil},
+		{"half a plan", "plan.json", `{"version": 1, "nodes": [`, 1, []string{"plan.json", "put the file back", "(state_corrupt)"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t, slow)
+			u := w.begin(start()...)
+			w.check(u.cmd.Process.Kill())
+			u.end()
+			w.nothingLeft()
+			w.write("mock.json", calm)
+			w.write(session+"/"+tt.file, tt.text)
+			w.must(0, nil, "list")
+			w.must(tt.code, tt.says, "resume", "s", "--quiet")
+			if tt.code == 0 {
+				w.complete()
+			}
+		})
+	}
+}
+
+// U061, U063: of two kernels at once one has the session, and the other is told so; the work is done once.
+func TestTwoKernels(t *testing.T) {
+	rounds := 4
+	if *every {
+		rounds = 50
+	}
+	const brief = `{"replies": [{"delay_ms": 300, "output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
+	for _, what := range []string{"start", "resume"} {
+		t.Run(what, func(t *testing.T) {
+			for range rounds {
+				w := newWorld(t, brief)
+				args := start()
+				if what == "resume" {
+					w.write("mock.json", slow)
+					u := w.begin(args...)
+					w.check(u.cmd.Process.Kill())
+					u.end()
+					w.nothingLeft()
+					w.write("mock.json", brief)
+					args = []string{"resume", "s", "--quiet"}
+				}
+				var codes [2]int
+				var said [2]string
+				var wg sync.WaitGroup
+				for i := range codes {
+					wg.Go(func() { codes[i], said[i] = w.finish(w.command(args...)) })
+				}
+				wg.Wait()
+				loser := slices.Index(codes[:], 16)
+				if loser < 0 || codes[1-loser] != 0 || !strings.Contains(said[loser], "(lock_contention)") || !strings.Contains(said[loser], "--force") {
+					t.Fatalf("exits %v\n%s\n%s", codes, said[0], said[1])
+				}
+				w.complete()
+			}
+		})
+	}
+}
+
+// Too few descriptors: it says so and how to have more, or works; with enough of them it then goes on.
+func TestFewDescriptors(t *testing.T) {
+	program, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := 0
+	for _, n := range []int{10, 14, 20, 22, 24, 28, 64} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			w := newWorld(t, calm)
+			cmd := w.command(start()...)
+			cmd.Args = append([]string{program, cmd.Path}, cmd.Args[1:]...)
+			cmd.Path = program
+			cmd.Env = append(cmd.Env, fmt.Sprintf("%s=%d", limit, n))
+			code, said := w.finish(cmd)
+			w.nothingLeft()
+			if code == 0 {
+				w.complete()
+				return
+			}
+			refused++
+			w.says(code, said, code, "too many open files", "ulimit -n")
+			if code, said = w.run("resume", "s", "--quiet"); code == 14 {
+				code, said = w.run(start()...)
+			}
+			w.says(code, said, 0)
+			w.complete()
+		})
+	}
+	if refused == 0 || refused == 7 {
+		t.Errorf("%d of 7 were refused", refused)
+	}
+}
+
+// A plugin that ends in the middle of a call, however it does: a fresh one makes it again.
+func TestPluginEnds(t *testing.T) {
+	for _, how := range []string{"exit", "panic", "kill"} {
+		t.Run(how, func(t *testing.T) {
+			w := newWorld(t, fmt.Sprintf(`{"replies": [{"node": "a", "iteration": 2, "attempt": 1, "crash": %q, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"}}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`, how))
+			code, said := w.finish(w.command(start()...))
+			w.says(code, said, 0)
+			w.complete()
+			var ended struct{ Error, Type string }
+			for _, raw := range strings.Split(strings.TrimSpace(w.read(session+"/stage-00-a/iterations/002/attempts.jsonl")), "\n") {
+				var d struct {
+					Error string `json:"error"`
+					Type  string `json:"error_type"`
+				}
+				w.check(json.Unmarshal([]byte(raw), &d))
+				if d.Type != "" {
+					ended.Error, ended.Type = d.Error, d.Type
+				}
+			}
+			if ended.Type != "provider_crashed" || ended.Error == "" {
+				t.Errorf("attempts.jsonl: %+v", ended)
+			}
+		})
+	}
+}
+
+// An agent's flood goes through the kernel and is not held by it: of what is legal a part is kept and said to be cut, and
+// an answer over the protocol's limit fails with what to do.
+func TestFlood(t *testing.T) {
+	const megabyte = 1 << 20
+	for _, tt := range []struct {
+		size, code int
+		says       string
+		file       string
+	}{
+		{32 * megabyte, 0, "output was cut", "output.md"},
+		{160 * megabyte, 1, "over the protocol's limit of 64 MiB", "attempts/01/output.md"},
+	} {
+		t.Run(fmt.Sprint(tt.size/megabyte, " MiB"), func(t *testing.T) {
+			w := newWorld(t, fmt.Sprintf(`{"replies": [{"node": "a", "iteration": 1, "output": %q, "output_repeat": %d}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`,
+				strings.Repeat("0123456789abcdef", 64), tt.size/1024))
+			var said bytes.Buffer
+			cmd := w.command(start()...)
+			cmd.Stdout, cmd.Stderr = &said, &said
+			w.check(cmd.Start())
+			peak := watchMemory(cmd.Process.Pid)
+			_ = cmd.Wait() // its code is looked at
+			most := peak()
+			t.Logf("the kernel's peak was %d MiB", most/megabyte)
+			w.says(cmd.ProcessState.ExitCode(), said.String(), tt.code, tt.says)
+			if most == 0 || tt.size > 64*megabyte && most >= tt.size {
+				t.Errorf("the kernel took %d MiB", most/megabyte)
+			}
+			info, err := os.Stat(w.path(session + "/stage-00-a/iterations/001/" + tt.file))
+			if err != nil || info.Size() > megabyte+100 {
+				t.Errorf("%s: %+v, %v", tt.file, info, err)
+			}
+			w.nothingLeft()
+		})
+	}
+}
+
+// watchMemory follows the peak of a process's own memory, in bytes. (What a parent is told when it waits has those of
+// the process's children in it, which here are plugins.) The result ends it and returns the peak.
+func watchMemory(pid int) (peak func() int) {
+	var wg sync.WaitGroup
+	ended, most := make(chan struct{}), 0
+	wg.Go(func() {
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // empty once it has ended
+			if _, rest, ok := strings.Cut(string(status), "VmHWM:"); ok {
+				var kib int
+				if n, _ := fmt.Sscan(rest, &kib); n == 1 {
+					most = max(most, kib<<10)
+				}
+			}
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() int { close(ended); wg.Wait(); return most }
+}

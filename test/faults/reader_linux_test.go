@@ -1,0 +1,115 @@
+package faults
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// talks are the replies of an agent that says more than a pipe and what waits for its reader have room for.
+const talks = `{"replies": [{"node": "a", "iteration": 1, "output": "0123456789abcdef\n", "output_repeat": 60000},
+ {"node": "a", "iteration": 2, "output": "0123456789abcdef\n", "output_repeat": 60000}, ` + `{"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
+
+// talk starts a run whose agents say much.
+func talk() []string { return []string{"pipeline", "p", "s", "--foreground", "--verbose"} }
+
+// unread is a pipe that nobody reads for now. The end that is written to is to be closed once a process has it.
+func (w world) unread() (reader, writer *os.File) {
+	w.t.Helper()
+	reader, writer, err := os.Pipe()
+	w.check(err)
+	w.t.Cleanup(func() { reader.Close(); writer.Close() })
+	return reader, writer
+}
+
+// done says that the session has come to its end: it is complete, nobody holds it, and its plugins are gone.
+func (w world) done() {
+	w.t.Helper()
+	w.await("the session's end", func() bool {
+		text, err := os.ReadFile(w.path(journal))
+		_, held := os.Stat(w.path(".claude/locks/s.lock"))
+		return err == nil && strings.Contains(string(text), `"session_complete"`) && os.IsNotExist(held)
+	})
+}
+
+// A run does not depend on whoever takes what it says. Nobody reads standard error: the run comes to its end, and
+// the result is on standard output.
+func TestNobodyReadsWhatIsSaid(t *testing.T) {
+	w := newWorld(t, talks)
+	_, writer := w.unread()
+	result, err := os.Create(w.path("result"))
+	w.check(err)
+	defer result.Close()
+	cmd := w.command(talk()...)
+	cmd.Stdout, cmd.Stderr = result, writer
+	w.check(cmd.Run())
+	w.done()
+	if said := w.read("result"); !strings.Contains(said, "PIPELINE COMPLETE") {
+		t.Errorf("the result is %q", said)
+	}
+	w.nothingLeft()
+}
+
+// One pipe for everything, read at last: the work is done by then, the lines that were left out are counted, and what
+// was said last and the result are whole.
+func TestReadTooLate(t *testing.T) {
+	w := newWorld(t, talks)
+	reader, writer := w.unread()
+	cmd := w.command(talk()...)
+	cmd.Stdout, cmd.Stderr = writer, writer
+	w.check(cmd.Start())
+	w.check(writer.Close())
+	w.done()
+	text, err := io.ReadAll(reader)
+	w.check(err)
+	w.check(cmd.Wait())
+	said := string(text)
+	if !regexp.MustCompile(`(?m)^  … \d+ lines are left out here, since nobody read them; events.jsonl of the session has all events$`).MatchString(said) {
+		t.Errorf("it says nothing of lines that are left out: …%s", said[max(0, len(said)-2000):])
+	}
+	result := strings.Index(said, "PIPELINE COMPLETE")
+	if result < 0 || strings.Contains(said[result:], "0123456789abcdef") || !strings.Contains(said[result:], "Output:") {
+		t.Errorf("the result is not the last, or not whole: …%s", said[max(0, len(said)-2000):])
+	}
+	w.nothingLeft()
+}
+
+// The reader goes away: nobody is told any more, and the run comes to its end.
+func TestReaderGoesAway(t *testing.T) {
+	w := newWorld(t, talks)
+	reader, writer := w.unread()
+	cmd := w.command(talk()...)
+	cmd.Stdout, cmd.Stderr = writer, writer
+	w.check(cmd.Start())
+	w.check(writer.Close())
+	_, err := reader.Read(make([]byte, 1))
+	w.check(err)
+	w.check(reader.Close())
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
+	}
+	w.done()
+	w.nothingLeft()
+}
+
+// Signals are heeded while nobody reads: the first pauses the session, and one more ends a process whose last words wait.
+func TestSignalWhileNobodyReads(t *testing.T) {
+	w := newWorld(t, strings.Replace(talks, `"node": "a", "iteration": 2,`, `"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"},`, 1))
+	reader, writer := w.unread()
+	u := w.beginTo(writer, talk()...)
+	w.check(writer.Close())
+	stop := u.interrupt()
+	_ = u.cmd.Wait() // how it ended is looked at
+	stop()
+	if said := fmt.Sprint(u.cmd.ProcessState); said != "exit status 130" && said != "signal: interrupt" {
+		t.Errorf("it ended with %s", said)
+	}
+	w.nothingLeft()
+	w.must(0, []string{"paused (signal)", "agent-pipelines resume s"}, "status", "s")
+	w.write("mock.json", calm)
+	w.check(reader.Close())
+	w.must(0, nil, "resume", "s", "--quiet")
+}

@@ -1,0 +1,394 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/test/e2ereal"
+)
+
+var every = flag.Bool("faults.every", false, "try every place of each kind, not a few")
+
+const (
+	inside   = "FAULTS_INSIDE" // set in the namespaces
+	limit    = "FAULTS_NOFILE" // this program is to limit its descriptors and become another one
+	patience = 2 * time.Minute // ends a broken test, no test depends on it
+)
+
+// bin is where the programs are.
+var bin string
+
+// TestMain goes into a user and a mount namespace, so that tests can mount what they need.
+func TestMain(m *testing.M) {
+	if n := os.Getenv(limit); n != "" {
+		os.Exit(limited(n))
+	}
+	if os.Getenv(inside) == "" {
+		os.Exit(enter())
+	}
+	flag.Parse()
+	os.Exit(testMain(m))
+}
+
+func enter() int {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), inside+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+		Pdeathsig:   syscall.SIGKILL,
+	}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return max(exit.ExitCode(), 1)
+	default:
+		fmt.Fprintf(os.Stderr, "these tests mount file systems and need user namespaces (root, or sysctl kernel.unprivileged_userns_clone=1): %v\n", err)
+		return 1
+	}
+}
+
+// limited becomes the program that its arguments name, with so many descriptors.
+func limited(n string) int {
+	most, err := strconv.ParseUint(n, 10, 32)
+	if err == nil {
+		err = syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: most, Max: most})
+	}
+	if err == nil {
+		err = syscall.Exec(os.Args[1], os.Args[1:], slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, limit+"=") }))
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 125
+}
+
+func testMain(m *testing.M) int {
+	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+		fmt.Fprintln(os.Stderr, "make mounts private:", err)
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "ap-faults-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	for out, pkg := range map[string]string{"agent-pipelines": "./cmd/agent-pipelines", "plugins/agent-plugin-mock": "./plugins/mock"} {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir, cmd.Stderr = filepath.Join("..", ".."), os.Stderr
+		if err := cmd.Run(); err != nil {
+			fmt.Fprintf(os.Stderr, "build %s: %v\n", pkg, err)
+			return 1
+		}
+	}
+	return m.Run()
+}
+
+// world is a project with its own HOME.
+type world struct {
+	t    *testing.T
+	root string
+}
+
+// pipeline has five iterations in two nodes.
+const pipeline = `name: p
+defaults: {provider: mock}
+nodes:
+  - {id: a, prompt: "a ${RESULT}", delay: %g, termination: {type: fixed, max: 3}}
+  - {id: b, prompt: "b ${RESULT}", delay: 0, inputs: {from: a}, termination: {type: fixed, max: 2}}
+`
+
+// calm are the replies of an agent that nothing happens to.
+const calm = `{"replies": [{"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
+
+// slow are those of one that works for long in its second iteration, with a child.
+const slow = `{"replies": [{"node": "a", "iteration": 2, "hang": true, "spawn": {"kind": "plain", "seconds": 600, "pid_file": "child"}},
+ {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`
+
+func newWorld(t *testing.T, replies string) world {
+	t.Helper()
+	w := world{t, t.TempDir()}
+	w.write(".claude/pipelines/p.yaml", fmt.Sprintf(pipeline, 0.0))
+	w.write("mock.json", replies)
+	w.mkdir(runs)
+	w.mkdir("home")
+	t.Cleanup(w.endAll)
+	return w
+}
+
+const (
+	runs    = ".claude/pipeline-runs"
+	session = runs + "/s"
+	journal = session + "/events.jsonl"
+)
+
+func (w world) path(name string) string { return filepath.Join(w.root, name) }
+
+func (w world) write(name, text string) {
+	w.t.Helper()
+	w.mkdir(filepath.Dir(name))
+	w.check(os.WriteFile(w.path(name), []byte(text), 0o644))
+}
+
+func (w world) mkdir(name string) {
+	w.t.Helper()
+	w.check(os.MkdirAll(w.path(name), 0o755))
+}
+
+func (w world) read(name string) string {
+	w.t.Helper()
+	b, err := os.ReadFile(w.path(name))
+	w.check(err)
+	return string(b)
+}
+
+func (w world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// mount mounts a file system of memory with a size until the end of the test.
+func (w world) mount(name, size string) {
+	w.t.Helper()
+	w.mkdir(name)
+	w.check(syscall.Mount("tmpfs", w.path(name), "tmpfs", 0, "size="+size))
+	w.t.Cleanup(func() { _ = syscall.Unmount(w.path(name), syscall.MNT_DETACH) })
+}
+
+// readOnly lets a directory only be read until the end of the test.
+func (w world) readOnly(name string) {
+	w.t.Helper()
+	dir := w.path(name)
+	w.check(syscall.Mount(dir, dir, "", syscall.MS_BIND, ""))
+	w.t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	w.check(syscall.Mount("", dir, "", syscall.MS_BIND|syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+}
+
+func (w world) command(args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	w.t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "agent-pipelines"), args...)
+	cmd.Dir = w.root
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.path("home"), "LANG=C.UTF-8", "TERM=dumb", "TZ=UTC", "MOCK_CONFIG=mock.json"}
+	cmd.WaitDelay = 10 * time.Second
+	return cmd
+}
+
+// run runs the command and returns its exit code and what it said.
+func (w world) run(args ...string) (int, string) {
+	w.t.Helper()
+	return w.finish(w.command(args...))
+}
+
+func (w world) finish(cmd *exec.Cmd) (int, string) {
+	w.t.Helper()
+	text, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		w.t.Fatalf("%s: %v\n%s", cmd, err, text)
+	}
+	for _, bad := range []string{"\npanic: ", "\ngoroutine ", "\nfatal error: "} { // of the kernel: lines of plugins begin with the time
+		if bytes.Contains(append([]byte("\n"), text...), []byte(bad)) {
+			w.t.Errorf("%s:\n%s", cmd, text)
+		}
+	}
+	return cmd.ProcessState.ExitCode(), string(text)
+}
+
+func start() []string { return []string{"pipeline", "p", "s", "--foreground", "--quiet"} }
+
+// must runs the command, which has to end with a code and say all the texts.
+func (w world) must(code int, texts []string, args ...string) string {
+	w.t.Helper()
+	got, said := w.run(args...)
+	w.says(got, said, code, texts...)
+	return said
+}
+
+func (w world) says(got int, said string, code int, texts ...string) {
+	w.t.Helper()
+	if got != code {
+		w.t.Errorf("exit %d, want %d:\n%s", got, code, said)
+	}
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			w.t.Errorf("%q is not in:\n%s", text, said)
+		}
+	}
+}
+
+// under is a command at work.
+type under struct {
+	cmd  *exec.Cmd
+	said *bytes.Buffer
+}
+
+// begin starts the command and waits until the agent has a child.
+func (w world) begin(args ...string) under {
+	w.t.Helper()
+	said := &bytes.Buffer{}
+	u := w.beginTo(said, args...)
+	u.said = said
+	return u
+}
+
+// beginTo is begin with another place for what the command says.
+func (w world) beginTo(to io.Writer, args ...string) under {
+	w.t.Helper()
+	u := under{cmd: w.command(args...)}
+	u.cmd.Stdout, u.cmd.Stderr = to, to
+	w.check(u.cmd.Start())
+	w.await("the agent's child", func() bool {
+		info, err := os.Stat(w.path("child"))
+		return err == nil && info.Size() > 0
+	})
+	return u
+}
+
+// interrupt asks the command to stop, and again until stop is called: the second time it does not let the agent finish.
+func (u under) interrupt() (stop func()) {
+	var wg sync.WaitGroup
+	ended := make(chan struct{})
+	wg.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			_ = u.cmd.Process.Signal(os.Interrupt) // unless it has ended
+			select {
+			case <-ended:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() { close(ended); wg.Wait() }
+}
+
+func (u under) end() (int, string) {
+	_ = u.cmd.Wait() // the code is asked for
+	return u.cmd.ProcessState.ExitCode(), u.said.String()
+}
+
+func (w world) await(what string, holds func() bool) {
+	w.t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			w.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// nothingLeft waits until no process of the project is left: those that a kill orphaned end by themselves.
+func (w world) nothingLeft() {
+	w.t.Helper()
+	w.await("the end of all processes", func() bool {
+		left, err := e2ereal.Processes(w.root)
+		return err == nil && len(left) == 0
+	})
+}
+
+// endAll ends what a failed test has left.
+func (w world) endAll() {
+	left, _ := e2ereal.Processes(w.root)
+	for _, line := range left {
+		pid, _, _ := strings.Cut(line, " ")
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
+}
+
+// line is one of a journal, as far as tests look at it.
+type line struct {
+	Seq       int64
+	Type, Key string
+	Timestamp time.Time
+}
+
+func (w world) lines() []line {
+	w.t.Helper()
+	text := w.read(journal)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		w.t.Errorf("the journal ends in a torn line: %q", text[max(0, len(text)-80):])
+	}
+	var all []line
+	for _, raw := range strings.Split(text, "\n") {
+		var l line
+		if json.Unmarshal([]byte(raw), &l) == nil && l.Type != "" {
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// complete fails unless the session is complete, with each iteration once and the files of an undisturbed run.
+func (w world) complete() {
+	w.t.Helper()
+	done := map[string]int{}
+	for _, l := range w.lines() {
+		switch l.Type {
+		case "iteration_complete":
+			key, _, _ := strings.Cut(l.Key, "#")
+			done[key]++
+		case "session_complete":
+			done["session"]++
+		}
+	}
+	for key, n := range done {
+		if n != 1 {
+			w.t.Errorf("%s is complete %d times", key, n)
+		}
+	}
+	if len(done) != 6 {
+		w.t.Errorf("complete: %v, want 5 iterations and the session", done)
+	}
+	w.files()
+	w.nothingLeft()
+}
+
+// files fails unless the files of all iterations are those of an undisturbed run, and nothing unfinished lies beside them.
+func (w world) files() {
+	w.t.Helper()
+	for node, n := range map[string]int{"a": 3, "b": 2} {
+		for i := 1; i <= n; i++ {
+			dir := fmt.Sprintf("%s/stage-%02d-%s/iterations/%03d/", session, node[0]-'a', node, i)
+			want := fmt.Sprintf("%s %d", node, i)
+			if got := strings.TrimSpace(w.read(dir + "output.md")); got != want {
+				w.t.Errorf("%s: output %q, want %q", dir, got, want)
+			}
+			if got := w.read(dir + "result.json"); !strings.Contains(got, `"`+want+`"`) {
+				w.t.Errorf("%s: result %s", dir, got)
+			}
+		}
+	}
+	w.check(filepath.WalkDir(w.path(session), func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasPrefix(filepath.Base(path), ".tmp-") {
+			w.t.Errorf("left: %s", path)
+		}
+		return err
+	}))
+}

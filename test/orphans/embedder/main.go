@@ -1,0 +1,56 @@
+// Command embedder is a program that embeds the engine: it runs the pipeline that its first argument names in as many
+// sessions at once as the second one says, until its standard input ends. Then it cancels them, closes the engine, and says
+// so before it ends. What is left by then would stay for as long as such a program lives.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "__sandbox" {
+		os.Exit(kernel.Confine(os.Args[2:]))
+	}
+	if err := run(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, "embedder:", err)
+		os.Exit(1)
+	}
+	select {} // it lives on, as a service does
+}
+
+func run(pipeline, sessions string) error {
+	n, err := strconv.Atoi(sessions)
+	if err != nil {
+		return err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	engine, err := kernel.NewEngine(kernel.WithSandboxHelper(self, "__sandbox"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	faults := make([]error, n)
+	for i := range n {
+		running.Go(func() {
+			_, faults[i] = engine.Run(ctx, kernel.RunOptions{Pipeline: pipeline, Session: "s" + strconv.Itoa(i)})
+		})
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	cancel()
+	running.Wait()
+	err = errors.Join(errors.Join(faults...), engine.Close(context.Background()))
+	fmt.Println("closed")
+	return err
+}

@@ -1,0 +1,61 @@
+package orphans
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// found is a process that has the word of a trial, in its arguments or in its environment.
+type found struct {
+	pid  int
+	kind string // of a process of the tree; else the name of the program: a shell between, a plugin, the kernel
+}
+
+// away reports whether the process was told to leave the group of its root.
+func (f found) away() bool {
+	return slices.Contains([]string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper", "away", "daemon", "storm-member"}, f.kind)
+}
+
+// hops reports whether it is another process every moment.
+func (f found) hops() bool { return strings.HasSuffix(f.kind, "hopper") }
+
+// scan looks through all processes, of every PID namespace below this one. Zombies are none any more.
+func scan(word string) []found {
+	dirs, _ := filepath.Glob("/proc/[0-9]*")
+	var all []found
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if pid == os.Getpid() {
+			continue
+		}
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		args := strings.Split(string(line), "\x00")
+		switch {
+		case len(args) > 3 && args[1] == word:
+			all = append(all, found{pid, args[3]})
+		case has(dir, word):
+			all = append(all, found{pid, filepath.Base(args[0])})
+		}
+	}
+	return slices.DeleteFunc(all, func(f found) bool { return dead(f.pid) })
+}
+
+func has(dir, word string) bool {
+	env, err := os.ReadFile(filepath.Join(dir, "environ"))
+	return err == nil && bytes.Contains(env, []byte("TREE_WORD="+word+"\x00"))
+}
+
+func dead(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	i := bytes.LastIndexByte(stat, ')')
+	return err != nil || i < 0 || bytes.HasPrefix(stat[i+1:], []byte(" Z")) || bytes.HasPrefix(stat[i+1:], []byte(" X"))
+}
+
+// insiders are those that stayed in the group of their root, with all that is no process of the tree.
+func insiders(all []found) []found {
+	return slices.DeleteFunc(slices.Clone(all), found.away)
+}

@@ -1,0 +1,220 @@
+// Command tree is an agent that leaves processes behind in every way that a program can. All of them have the word that
+// it is told as their first argument, by which a test finds them.
+//
+//	tree <word> <dir> root <kind>,<kind>...   start these, say so in <dir>/ready, and stay
+//
+// Under the name of an agent's command line, claude, it is told the same by the variables TREE_WORD, TREE_DIR and
+// TREE_KINDS. Each process that is to stay says so by a line in <dir>/tally. Where <dir>/quiet exists it starts nothing
+// and ends well.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// stay is how long a process lives that nobody ends.
+	stay = time.Hour
+	// storm is how many processes a storm comes to, one each stormPause.
+	storm      = 40
+	stormPause = 3 * time.Millisecond
+	// hop is how long a hopper lives before its successor does.
+	hop = 200 * time.Millisecond
+)
+
+// node is one process of the tree.
+type node struct{ word, dir, kind, rest string }
+
+// kinds are what a root can be told to start. A name that begins with "in-" is of processes that stay in the group of the
+// root, the others leave it.
+var kinds = map[string]func(node) error{
+	"root":         node.root,
+	"in-child":     node.last,
+	"in-parent":    func(n node) error { return errors.Join(n.start("in-child", way{}), n.last()) },
+	"in-deaf":      func(n node) error { deaf(); return n.last() },
+	"in-orphan":    func(n node) error { return n.start("in-child", way{}) }, // its parent ends
+	"in-storm":     node.storms,
+	"session":      node.last,
+	"group":        node.last,
+	"double":       func(n node) error { return n.start("away", way{attr: syscall.SysProcAttr{Setsid: true}}) },
+	"bare":         func(n node) error { return n.start("daemon", way{attr: syscall.SysProcAttr{Setsid: true}, bare: true}) },
+	"bare-group":   func(n node) error { deaf(); return n.last() },
+	"away-storm":   node.storms,
+	"hopper":       node.hops,
+	"bare-hopper":  node.hops,
+	"away":         node.last,
+	"daemon":       func(n node) error { closeAll(); deaf(); return n.last() },
+	"storm-member": node.last,
+}
+
+// ways are how the kinds are started that do not stay with the root.
+var ways = map[string]way{
+	"session":     {attr: syscall.SysProcAttr{Setsid: true}},
+	"group":       {attr: syscall.SysProcAttr{Setpgid: true}},
+	"bare-group":  {attr: syscall.SysProcAttr{Setpgid: true}, bare: true},
+	"away-storm":  {attr: syscall.SysProcAttr{Setsid: true}},
+	"hopper":      {attr: syscall.SysProcAttr{Setsid: true}},
+	"bare-hopper": {attr: syscall.SysProcAttr{Setsid: true}, bare: true},
+}
+
+// way is how a process is started.
+type way struct {
+	attr syscall.SysProcAttr
+	// bare: without any environment, in the root directory.
+	bare bool
+}
+
+func main() {
+	if err := run(os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "tree:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if filepath.Base(args[0]) == "claude" {
+		return agent()
+	}
+	if len(args) < 4 || kinds[args[3]] == nil {
+		return fmt.Errorf("usage: %s <word> <dir> <kind> [<more>]", args[0])
+	}
+	return kinds[args[3]](node{word: args[1], dir: args[2], kind: args[3], rest: strings.Join(args[4:], " ")})
+}
+
+// agent becomes the root, or says what Claude Code says when all went well.
+func agent() error {
+	dir := os.Getenv("TREE_DIR")
+	prompt, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		return err
+	}
+	if quiet(dir) {
+		for _, word := range strings.Fields(string(prompt)) {
+			if filepath.Base(word) == "result.json" {
+				err = os.WriteFile(word, []byte(`{"summary": "done"}`), 0o644)
+			}
+		}
+		fmt.Println(`{"type":"result","subtype":"success","is_error":false,"result":"done","num_turns":1,"session_id":"s"}`)
+		return err
+	}
+	return syscall.Exec("/proc/self/exe", []string{"tree", os.Getenv("TREE_WORD"), dir, "root", os.Getenv("TREE_KINDS")}, os.Environ())
+}
+
+func quiet(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "quiet"))
+	return err == nil
+}
+
+// start starts a process and forgets it.
+func (n node) start(kind string, w way, rest ...string) error {
+	cmd := exec.Command("/proc/self/exe", append([]string{n.word, n.dir, kind}, rest...)...)
+	cmd.Args[0] = "tree"
+	cmd.SysProcAttr = &w.attr
+	if w.bare {
+		cmd.Env, cmd.Dir = []string{}, "/"
+	}
+	return cmd.Start()
+}
+
+// root starts the kinds, waits until as many as that have said that they stay, and stays itself.
+func (n node) root() error {
+	if quiet(n.dir) {
+		return nil
+	}
+	wanted := strings.Split(n.rest, ",")
+	for _, kind := range wanted {
+		if err := n.start(kind, ways[kind]); err != nil {
+			return err
+		}
+	}
+	for {
+		text, _ := os.ReadFile(filepath.Join(n.dir, "tally"))
+		if bytes.Count(text, []byte("\n")) >= len(wanted) {
+			break
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	if err := os.WriteFile(filepath.Join(n.dir, "ready"), []byte("ready\n"), 0o644); err != nil {
+		return err
+	}
+	return n.last()
+}
+
+// last stays.
+func (n node) last() error {
+	if err := n.tell(); err != nil {
+		return err
+	}
+	<-time.After(stay)
+	return nil
+}
+
+// tell adds a line to the tally.
+func (n node) tell() error {
+	f, err := os.OpenFile(filepath.Join(n.dir, "tally"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = fmt.Fprintf(f, "%d %s\n", os.Getpid(), n.kind)
+	return err
+}
+
+// storms starts one process after the other.
+func (n node) storms() error {
+	kind := "storm-member"
+	if strings.HasPrefix(n.kind, "in-") {
+		kind = "in-child"
+	}
+	for range storm {
+		if err := n.start(kind, way{}); err != nil {
+			return err
+		}
+		<-time.After(stormPause)
+	}
+	return n.last()
+}
+
+// hops is gone before it is found: its successor goes on, in a session of its own.
+func (n node) hops() error {
+	count, _ := strconv.Atoi(n.rest)
+	if count == 0 {
+		if err := n.tell(); err != nil {
+			return err
+		}
+	}
+	<-time.After(hop)
+	if time.Duration(count)*hop > stay {
+		return nil
+	}
+	return n.start(n.kind, ways[n.kind], strconv.Itoa(count+1))
+}
+
+// deaf ends by nothing but SIGKILL.
+func deaf() { signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT) }
+
+// closeAll closes every descriptor that it was given.
+func closeAll() {
+	for fd := range 3 {
+		_ = syscall.Close(fd)
+	}
+	entries, _ := os.ReadDir("/proc/self/fd")
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil {
+			if target, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && strings.HasPrefix(target, "/") {
+				_ = syscall.Close(fd)
+			}
+		}
+	}
+}

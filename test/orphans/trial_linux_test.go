@@ -1,0 +1,275 @@
+package orphans
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/test/stubmodel"
+)
+
+// agentOf is a way in which the product starts the tree: the pipeline, and the plugin whose process it descends from.
+type agentOf struct{ name, plugin, pipeline string }
+
+// TIMEOUT and SANDBOX are put in by a trial.
+var (
+	careless = agentOf{"plugin that forks", "forker", `
+name: one
+defaults: {provider: forker}
+nodes:
+  - {id: a, prompt: "work ${RESULT}", runs: 1, policy: {retry: {attempts: 1}, TIMEOUTSANDBOX}}
+`}
+	claude = agentOf{"agent's command line", "claude", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: claude")}
+	model  = agentOf{"tool of a model", "agent", strings.ReplaceAll(careless.pipeline, "provider: forker", "provider: agent")}
+	script = agentOf{"script of a hook", "hooks", `
+name: one
+defaults: {provider: mock}
+hooks:
+  iteration_end:
+    - {action: script, timeout: SECONDS, on_timeout: continue, command: 'exec "$TREE" "$TREE_WORD" "$TREE_DIR" root "$TREE_KINDS"'}
+nodes:
+  - {id: a, prompt: work, runs: 1}
+`}
+	wrapped = agentOf{"wrapped command", "hooks", `
+name: one
+nodes:
+  - id: a
+    policy: {retry: {attempts: 1}, TIMEOUTSANDBOX}
+    wraps: {run: '"$TREE" "$TREE_WORD" "$TREE_DIR" root "$TREE_KINDS" && echo {}'}
+`}
+	queue = agentOf{"command of a queue", "queue", `
+name: one
+defaults: {provider: mock}
+nodes:
+  - id: a
+    prompt: work
+    delay: 0
+    termination: {type: queue, max: 1, timeout: SECONDS, command: '"$TREE" "$TREE_WORD" "$TREE_DIR" root "$TREE_KINDS"'}
+`}
+	siblings = agentOf{"plugin that falls beside", "forker", `
+name: one
+defaults: {provider: forker}
+policy: {retry: {attempts: 1}}
+nodes:
+  - id: both
+    parallel:
+      providers: [{name: forker, as: left}, {name: forker, as: right}]
+      stages: [{id: a, prompt: work, termination: {max: 1}}]
+`}
+)
+
+// way is how the work ends. It returns when what it promises has come about: the command has ended, or is about to be
+// looked at while it goes on.
+type way struct {
+	name string
+	// seconds limit the attempt, the hook or the strategy; 0: they may take as long as they like.
+	seconds string
+	program string // the command, unless it says embedder
+	end     func(w *world, k *kernel, a agentOf)
+	// killed: the kernel could not clean up. What left the group may stay until the next start.
+	killed bool
+	// lives: the program goes on.
+	lives bool
+}
+
+var (
+	timeout = way{name: "timeout", seconds: "2", end: func(_ *world, k *kernel, _ agentOf) { k.end() }}
+	abort   = way{name: "abort", end: func(w *world, k *kernel, _ agentOf) {
+		w.ready(k)
+		if code, text := w.run("abort", "s"); code != 0 {
+			w.t.Errorf("abort: exit %d\n%s", code, text)
+		}
+		k.end()
+	}}
+	interrupt = way{name: "one SIGINT", end: func(w *world, k *kernel, _ agentOf) {
+		w.ready(k)
+		k.signal(os.Interrupt)
+		k.end()
+	}}
+	interrupts = way{name: "two SIGINT", end: func(w *world, k *kernel, _ agentOf) { w.twice(k, os.Interrupt) }}
+	terminate  = way{name: "two SIGTERM", end: func(w *world, k *kernel, _ agentOf) { w.twice(k, syscall.SIGTERM) }}
+	killKernel = way{name: "SIGKILL of the kernel", killed: true, end: func(w *world, k *kernel, _ agentOf) {
+		w.ready(k)
+		k.signal(os.Kill)
+		k.end()
+	}}
+	killEarly = way{name: "SIGKILL of the kernel in a storm", killed: true, end: func(w *world, k *kernel, _ agentOf) {
+		w.await("a process of the tree", k, func() bool { return w.started() > 0 })
+		k.signal(os.Kill)
+		k.end()
+	}}
+	killPlugin = way{name: "SIGKILL of the plugin", end: func(w *world, k *kernel, a agentOf) {
+		w.ready(k)
+		if err := syscall.Kill(w.plugin(k, a.plugin), syscall.SIGKILL); err != nil {
+			w.t.Fatal(err)
+		}
+		w.quiet() // the work may be tried again
+		k.end()
+	}}
+	fall = way{name: "fall of a sibling", end: func(w *world, k *kernel, _ agentOf) {
+		w.await("the fall", k, func() bool { return strings.Contains(strings.Join(w.events(), "\n"), `"type":"plugin_crashed"`) })
+		w.quiet()
+		k.end()
+	}}
+	embedded = way{name: "Engine.Close", program: "embedder", lives: true, end: func(w *world, k *kernel, _ agentOf) {
+		w.ready(k)
+		_ = k.stdin.Close()
+		w.await("the engine's end", k, func() bool { return strings.Contains(k.text.String(), "closed\n") })
+	}}
+)
+
+// twice sends a signal, and once more when it was heard.
+func (w *world) twice(k *kernel, s os.Signal) {
+	w.t.Helper()
+	w.ready(k)
+	k.signal(s)
+	w.await("the stop", k, func() bool { return strings.Contains(strings.Join(w.events(), "\n"), `"type":"control"`) })
+	k.signal(s)
+	k.end()
+}
+
+// quiet lets later attempts end at once.
+func (w *world) quiet() { w.write("tree/quiet", "") }
+
+// scene is one kind of trial.
+type scene struct {
+	agent   agentOf
+	way     way
+	sandbox string
+}
+
+func (s scene) name() string {
+	return strings.Join(strings.Fields(fmt.Sprintf("%s, %s %s", s.agent.name, s.way.name, s.sandbox)), " ")
+}
+
+// scenes are all that there are; a run of n trials takes them one after the other, again and again.
+func scenes() []scene {
+	var all []scene
+	for _, w := range []way{timeout, killKernel, abort, killPlugin, interrupts, terminate, killEarly} {
+		for _, a := range []agentOf{careless, claude, model, script, wrapped, queue} {
+			all = append(all, scene{a, w, ""})
+		}
+	}
+	for _, w := range []way{timeout, killKernel, killPlugin, abort, killEarly} {
+		for _, a := range []agentOf{careless, claude, wrapped} {
+			all = append(all, scene{a, w, "strict"})
+		}
+		all = append(all, scene{careless, w, "workspace"})
+	}
+	all = append(all, scene{careless, embedded, ""}, scene{claude, embedded, ""}, scene{siblings, fall, ""}, scene{claude, interrupt, ""})
+	// Short runs shall have some of everything.
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// pipeline is the agent's, with what the scene demands.
+func (s scene) pipeline(p programs) string {
+	limit, seconds := "", "600"
+	if s.way.seconds != "" {
+		seconds = s.way.seconds
+		limit = "timeout: " + seconds + ", "
+	}
+	box := "sandbox: none"
+	if s.sandbox != "" {
+		box = "sandbox: {mode: " + s.sandbox + ", read: [" + string(p) + "]}"
+	}
+	return strings.NewReplacer("TIMEOUT", limit, "SANDBOX", box, "SECONDS", seconds).Replace(s.agent.pipeline)
+}
+
+// kindsOf draws what the tree of a trial consists of: some that stay in the group, and some that leave it.
+func kindsOf(r *rand.Rand) []string {
+	inside := []string{"in-child", "in-parent", "in-deaf", "in-orphan", "in-storm"}
+	away := []string{"session", "group", "double", "bare", "bare-group", "away-storm", "hopper", "bare-hopper"}
+	r.Shuffle(len(inside), func(i, j int) { inside[i], inside[j] = inside[j], inside[i] })
+	r.Shuffle(len(away), func(i, j int) { away[i], away[j] = away[j], away[i] })
+	return append(inside[:2+r.IntN(2)], away[:2+r.IntN(3)]...)
+}
+
+// count is what came of trials.
+type count struct{ cancels, started, group, elsewhere, ended int }
+
+func (c count) String() string {
+	return fmt.Sprintf("%d cancels, %d processes started, %d left in the group, %d left elsewhere, %d of killed kernels ended by marker",
+		c.cancels, c.started, c.group, c.elsewhere, c.ended)
+}
+
+func (c *count) add(d count) {
+	c.cancels += d.cancels
+	c.started += d.started
+	c.group += d.group
+	c.elsewhere += d.elsewhere
+	c.ended += d.ended
+}
+
+// play makes the i-th trial.
+func (s scene) play(t *testing.T, p programs, stub *stubmodel.Server, i int) count {
+	t.Helper()
+	kinds := kindsOf(rand.New(rand.NewPCG(uint64(i), 7)))
+	w := newWorld(t, p, stub, fmt.Sprintf("orphan-%d-%d", os.Getpid(), i), kinds, s.pipeline(p))
+	program, args := "agent-pipelines", []string{"pipeline", "one", "s", "--foreground"}
+	if s.way.program != "" {
+		program, args = s.way.program, []string{"one", "1"}
+	}
+	k := w.start(program, args...)
+	s.way.end(w, k, s.agent)
+	c := count{cancels: 1}
+	if c.started = w.started(); c.started == 0 {
+		t.Fatalf("no process was started (%v)\n%s", kinds, k.text.String())
+	}
+	own := func(f []found) []found { return without(f, k) }
+	inGroup := w.settled(func(f []found) []found { return insiders(own(f)) })
+	survivors := own(scan(w.word))
+	if s.sandbox == "strict" {
+		inGroup = w.settled(own)
+		survivors = nil
+	}
+	if s.way.killed {
+		c.ended = w.recover(survivors)
+	}
+	left := w.settled(own)
+	c.group, c.elsewhere = len(inGroup), len(left)
+	if c.group+c.elsewhere > 0 {
+		t.Errorf("trial %d (%v): left in the group: %s; left elsewhere: %s\n%s", i, kinds, describe(inGroup), describe(left), k.text.String())
+	}
+	if s.way.lives {
+		k.signal(os.Kill)
+		k.end()
+	}
+	return c
+}
+
+// without leaves out a program that goes on.
+func without(f []found, k *kernel) []found {
+	var others []found
+	for _, x := range f {
+		if x.pid != k.cmd.Process.Pid {
+			others = append(others, x)
+		}
+	}
+	return others
+}
+
+// recover goes on with a session whose kernel was killed: what it left is ended, and said, by its process ids. It returns
+// how many were.
+func (w *world) recover(survivors []found) int {
+	w.t.Helper()
+	w.quiet()
+	code, text := w.run("resume", "s")
+	if code != 0 {
+		w.t.Errorf("resume: exit %d\n%s", code, text)
+	}
+	reported, ended := w.reported(), 0
+	for _, f := range survivors {
+		switch {
+		case f.hops():
+		case reported[f.pid]:
+			ended++
+		default:
+			w.t.Errorf("%s (%d) was left by the killed kernel, and no event survivor_ended tells of it", f.kind, f.pid)
+		}
+	}
+	return ended
+}

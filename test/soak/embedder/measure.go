@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/test/soak/sample"
+)
+
+// measure says what this process holds now that nothing runs.
+func measure() sample.Sample {
+	runtime.GC()
+	runtime.GC() // what finalizers let go of
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	s := sample.Sample{HeapKB: int(m.HeapAlloc >> 10), Goroutines: runtime.NumGoroutine(), RSSKB: residentKB()}
+	fds, _ := os.ReadDir("/proc/self/fd")
+	s.Descriptors = len(fds) - 1 // without the one that lists them
+	lists, _ := filepath.Glob("/proc/self/task/*/children")
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		s.Children += len(bytes.Fields(text))
+	}
+	temps, _ := os.ReadDir(os.TempDir())
+	s.Temps = len(temps)
+	return s
+}
+
+// residentKB is VmRSS of proc_pid_status(5).
+func residentKB() int {
+	text, _ := os.ReadFile("/proc/self/status")
+	_, after, _ := strings.Cut(string(text), "VmRSS:")
+	n := 0
+	for _, c := range strings.TrimSpace(after) {
+		if c < '0' || c > '9' {
+			break
+		}
+		n = n*10 + int(c-'0')
+	}
+	return n
+}
+
+// replace puts the provider into the pipeline.
+func replace(text, provider string) string { return strings.ReplaceAll(text, "PROVIDER", provider) }

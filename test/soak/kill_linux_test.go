@@ -1,0 +1,211 @@
+package soak
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// toll is what came of the killed commands.
+type toll struct{ sessions, kills, plugins, resumes, events int }
+
+func (k toll) String() string {
+	return fmt.Sprintf("%d sessions, %d kernels and %d plugins killed, %d resumed, %d events, none lost", k.sessions, k.kills, k.plugins, k.resumes, k.events)
+}
+
+const pipeline = `
+name: soak
+defaults: {provider: mock}
+nodes:
+  - {id: draft, prompt: draft, runs: 4, delay: 0}
+  - {id: polish, prompt: polish, runs: 3, delay: 0, inputs: {from: draft}}
+`
+
+// kills runs one session after the other by the command until the end. Kernels and plugins are killed at random moments, and
+// the session is resumed until it is complete.
+func kills(t *testing.T, programs string, end time.Time) toll {
+	h := newHome(t, programs)
+	var k toll
+	file := filepath.Join(h.project, ".claude/pipelines/soak.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(pipeline), 0o644)); err != nil {
+		t.Error(err)
+		return k
+	}
+	r := rand.New(rand.NewPCG(uint64(end.UnixNano()), 1))
+	usual := 300 * time.Millisecond // how long a session takes
+	for k.kills == 0 || time.Now().Before(end) {
+		begun := time.Now()
+		if err := h.session(&k, r, usual); err != nil {
+			t.Error(err)
+			return k
+		}
+		usual = (usual + time.Since(begun)) / 2
+	}
+	return k
+}
+
+// alreadyComplete is the exit code of resume for a session that has come to its end.
+const alreadyComplete = 15
+
+// session is one that comes to its end in spite of all.
+func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
+	k.sessions++
+	name := "s" + strconv.Itoa(k.sessions)
+	dir := filepath.Join(h.project, ".claude/pipeline-runs", name)
+	args := []string{"pipeline", "soak", name, "--foreground"}
+	for try := 0; ; try++ {
+		c, text := h.command(args...)
+		if err := c.Start(); err != nil {
+			return err
+		}
+		if try < 2 {
+			time.Sleep(time.Duration(r.Int64N(int64(usual))))
+			if r.IntN(2) == 0 {
+				k.kills++
+				_ = c.Process.Kill()
+			} else if pid := plugin(dir); pid != 0 && syscall.Kill(pid, syscall.SIGKILL) == nil {
+				k.plugins++
+			}
+		}
+		err := c.Wait()
+		if err == nil || try > 0 && c.ProcessState.ExitCode() == alreadyComplete {
+			break // in the latter case the kernel was killed behind its last line
+		}
+		if try > 8 {
+			return fmt.Errorf("session %s does not end: %w\n%s", name, err, text)
+		}
+		k.resumes++
+		if args = []string{"resume", name}; !began(dir) {
+			args = []string{"pipeline", "soak", name, "--foreground"} // nothing was begun
+		}
+	}
+	n, err := whole(dir)
+	k.events += n
+	return errors.Join(err, h.left(name), h.remove(name))
+}
+
+func (h home) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	text := &bytes.Buffer{}
+	c := exec.Command(filepath.Join(h.programs, "agent-pipelines"), args...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = h.project, h.env, text, text
+	c.WaitDelay = 10 * time.Second
+	return c, text
+}
+
+func (h home) remove(name string) error {
+	c, text := h.command("session", "rm", name, "--yes")
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("remove %s: %w\n%s", name, err, text)
+	}
+	return nil
+}
+
+var started = regexp.MustCompile(`"type":"plugin_started".*?"pid":(\d+)`)
+
+// plugin is the process id of the last plugin of a session, 0 for none yet.
+func plugin(dir string) int {
+	text, _ := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	all := started.FindAllSubmatch(text, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	pid, _ := strconv.Atoi(string(all[len(all)-1][1]))
+	comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if !bytes.Contains(comm, []byte("agent-plugin-mock")) { // an earlier one, whose number somebody else has
+		return 0
+	}
+	return pid
+}
+
+func began(dir string) bool {
+	text, _ := os.ReadFile(filepath.Join(dir, "events.jsonl"))
+	return bytes.Contains(text, []byte(`"type":"session_start"`))
+}
+
+// whole reads the journal of a completed session: every line is JSON, no number is missing, every iteration is complete.
+func whole(dir string) (int, error) {
+	f, err := os.Open(filepath.Join(dir, "events.jsonl"))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	lines, last := 0, ""
+	done := map[string]bool{}
+	for scan := bufio.NewScanner(f); scan.Scan(); {
+		if len(bytes.TrimSpace(scan.Bytes())) == 0 {
+			continue // what a killed kernel had begun to write was cut off
+		}
+		var e struct {
+			Seq    int
+			Type   string
+			Cursor *struct {
+				NodePath  string `json:"node_path"`
+				Iteration int
+			}
+		}
+		if err := json.Unmarshal(scan.Bytes(), &e); err != nil {
+			return lines, fmt.Errorf("%s, line %d: %w", dir, lines+1, err)
+		}
+		if lines++; e.Seq != lines {
+			return lines, fmt.Errorf("%s: line %d has the number %d", dir, lines, e.Seq)
+		}
+		if e.Type == "iteration_complete" && e.Cursor != nil {
+			key := fmt.Sprint(e.Cursor.NodePath, "/", e.Cursor.Iteration)
+			if done[key] {
+				return lines, fmt.Errorf("%s: iteration %s was completed twice", dir, key)
+			}
+			done[key] = true
+		}
+		if strings.HasPrefix(e.Type, "session_") {
+			last = e.Type
+		}
+	}
+	if last != "session_complete" || len(done) != 7 {
+		return lines, fmt.Errorf("%s: the journal ends with %s after %d iterations, not session_complete after 7", dir, last, len(done))
+	}
+	return lines, nil
+}
+
+// left are processes, locks and temporary files that are there though no session runs.
+func (h home) left(session string) error {
+	var found []string
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if found = h.stray(); len(found) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after session %s there is still: %s", session, strings.Join(found, ", "))
+		}
+	}
+}
+
+func (h home) stray() []string {
+	var found []string
+	for _, pattern := range []string{
+		filepath.Join(h.temp, "*"), filepath.Join(h.project, ".claude/locks/*.lock"), filepath.Join(h.project, ".claude/pipeline-runs/*/inbox/*"),
+	} {
+		names, _ := filepath.Glob(pattern)
+		found = append(found, names...)
+	}
+	processes, _ := filepath.Glob("/proc/[0-9]*")
+	for _, p := range processes {
+		env, _ := os.ReadFile(filepath.Join(p, "environ"))
+		if bytes.Contains(env, []byte("SOAK="+filepath.Dir(h.project)+"\x00")) {
+			line, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+			found = append(found, p+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
+}

@@ -1,0 +1,83 @@
+package sample
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Sample is what a process holds between two rounds, when no session runs.
+type Sample struct {
+	Sessions int     `json:"sessions"` // of the round before
+	Events   int     `json:"events"`
+	Seconds  float64 `json:"seconds"`
+
+	HeapKB      int `json:"heap_kb"` // after a garbage collection
+	RSSKB       int `json:"rss_kb"`
+	Goroutines  int `json:"goroutines"`
+	Descriptors int `json:"descriptors"`
+	Children    int `json:"children"` // processes that it has not waited for
+	Temps       int `json:"temps"`    // entries of its temporary directory
+}
+
+// figure is one column with its tolerance: over the first median by a share of it and a number.
+type figure struct {
+	name  string
+	of    func(Sample) int
+	share float64
+	plus  int
+}
+
+// figures are those that must not grow. Memory has room, because an allocator keeps some; nothing else may be more at the
+// end than at the beginning, but for the moment that a connection takes to close.
+var figures = []figure{
+	{"heap KB", func(s Sample) int { return s.HeapKB }, 0.10, 1024},
+	{"RSS KB", func(s Sample) int { return s.RSSKB }, 0.15, 8192},
+	{"goroutines", func(s Sample) int { return s.Goroutines }, 0, 2},
+	{"descriptors", func(s Sample) int { return s.Descriptors }, 0, 2},
+	{"children", func(s Sample) int { return s.Children }, 0, 1},
+	{"temporary files", func(s Sample) int { return s.Temps }, 0, 1},
+}
+
+// Row is one figure of the table at the end: medians of the first and the last quarter after the warm-up, and what the last
+// one may be.
+type Row struct {
+	Name               string
+	First, Last, Limit int
+}
+
+// Grown reports whether the figure is over its limit.
+func (r Row) Grown() bool { return r.Last > r.Limit }
+
+// String is the row as people read it.
+func (r Row) String() string {
+	verdict := "flat"
+	if r.Grown() {
+		verdict = "GROWS"
+	}
+	return fmt.Sprintf("%-16s first quarter %8d, last quarter %8d, at most %8d: %s", r.Name, r.First, r.Last, r.Limit, verdict)
+}
+
+// Judge compares the quarters of what is left after the warm-up, which is the first tenth and at least the first sample.
+// Fewer than eight samples after it say nothing: that is an error.
+func Judge(all []Sample) ([]Row, error) {
+	rest := all[min(len(all), max(1, len(all)/10)):]
+	quarter := len(rest) / 4
+	if quarter < 2 {
+		return nil, fmt.Errorf("%d samples are too few to see whether anything grows: run longer", len(all))
+	}
+	var rows []Row
+	for _, f := range figures {
+		first, last := median(rest[:quarter], f.of), median(rest[len(rest)-quarter:], f.of)
+		rows = append(rows, Row{f.name, first, last, first + int(float64(first)*f.share) + f.plus})
+	}
+	return rows, nil
+}
+
+func median(s []Sample, of func(Sample) int) int {
+	values := make([]int, len(s))
+	for i := range s {
+		values[i] = of(s[i])
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

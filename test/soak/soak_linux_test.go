@@ -1,0 +1,149 @@
+package soak
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/test/soak/sample"
+)
+
+// duration is how long the soak takes. The default is for every day; make soak takes an hour.
+var duration = flag.Duration("soak.time", 20*time.Second, "how long TestSoak runs sessions")
+
+// TestSoak runs sessions in one process for a long time, beside others by the command that are killed at random, and fails
+// where something is lost, left or grows (U047, U072, D2).
+func TestSoak(t *testing.T) {
+	programs := build(t)
+	end := time.Now().Add(*duration)
+	killed := make(chan toll, 1)
+	go func() { killed <- kills(t, programs, end) }()
+	samples := embed(t, programs, end)
+	k := <-killed
+	t.Logf("command: %s", k)
+	sessions, events := 0, 0
+	for _, s := range samples {
+		sessions, events = sessions+s.Sessions, events+s.Events
+	}
+	t.Logf("embedding: %d rounds, %d sessions, %d events", len(samples), sessions, events)
+	rows, err := sample.Judge(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		t.Log(r)
+		if r.Grown() {
+			t.Errorf("%s grows", r.Name)
+		}
+	}
+	if k.sessions == 0 || k.kills == 0 {
+		t.Error("nothing was killed")
+	}
+}
+
+// build makes the command, the mock plugin and the embedding program.
+func build(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for out, pkg := range map[string]string{
+		"agent-pipelines": "./cmd/agent-pipelines", "embedder": "./test/soak/embedder", "plugins/agent-plugin-mock": "./plugins/mock",
+	} {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
+		cmd.Dir = root
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("build %s: %v\n%s", pkg, err, text)
+		}
+	}
+	return dir
+}
+
+// home is a project with all that its programs are told.
+type home struct {
+	programs, project, temp string
+	env                     []string
+}
+
+func newHome(t *testing.T, programs string) home {
+	t.Helper()
+	base := t.TempDir()
+	temp, err := os.MkdirTemp("", "soak-") //nolint:usetesting // short, for the names of sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	h := home{programs: programs, project: filepath.Join(base, "project"), temp: temp}
+	h.env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + base, "TMPDIR=" + temp, "LANG=C.UTF-8", "TERM=dumb", "SOAK=" + base,
+		"AGENT_PIPELINES_PLUGIN_DIR=" + filepath.Join(programs, "plugins"), "AGENT_PIPELINES_EVENT_FLUSH_MS=20", "MOCK_CONFIG=mock.json",
+	}
+	err = errors.Join(os.MkdirAll(h.project, 0o755), os.WriteFile(filepath.Join(h.project, "mock.json"), []byte(`{"delay_ms": 5}`), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// embed runs the embedding program until the end, and returns its samples.
+func embed(t *testing.T, programs string, end time.Time) []sample.Sample {
+	t.Helper()
+	h := newHome(t, programs)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "embedder"))
+	cmd.Dir, cmd.Env, cmd.Stderr = h.project, h.env, os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	samples, err := read(t, stdout, stdin, end)
+	if err := errors.Join(err, cmd.Wait()); err != nil {
+		t.Error(err)
+	}
+	return samples
+}
+
+// read takes the samples and ends the program when it is time, and there are enough of them. A line a minute tells how it goes.
+func read(t *testing.T, from io.Reader, stdin io.Closer, end time.Time) ([]sample.Sample, error) {
+	t.Helper()
+	const least = 12
+	var all []sample.Sample
+	minute, told := time.Now(), 0
+	scan := bufio.NewScanner(from)
+	for scan.Scan() {
+		var s sample.Sample
+		if err := json.Unmarshal(scan.Bytes(), &s); err != nil {
+			return all, err
+		}
+		all = append(all, s)
+		if time.Since(minute) >= time.Minute {
+			sessions := 0
+			for _, s := range all[told:] {
+				sessions += s.Sessions
+			}
+			t.Logf("%d sessions in the last minute: heap %d KB, RSS %d KB, %d goroutines, %d descriptors, %d children, %d temporary files",
+				sessions, s.HeapKB, s.RSSKB, s.Goroutines, s.Descriptors, s.Children, s.Temps)
+			minute, told = time.Now(), len(all)
+		}
+		if !time.Now().Before(end) && len(all) >= least {
+			_ = stdin.Close()
+		}
+	}
+	return slices.Clip(all), scan.Err()
+}
