@@ -1,0 +1,57 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// U299: a package counts what the tests of all packages cover of it, and one that has too little fails.
+func TestReport(t *testing.T) {
+	const profile = `mode: set
+m/a/x.go:1.1,2.1 8 1
+m/a/x.go:3.1,4.1 1 0
+m/b/y.go:1.1,2.1 9 0
+m/a/x.go:3.1,4.1 1 1
+m/b/y.go:1.1,2.1 9 1
+m/b/y.go:5.1,6.1 1 0
+m/a/z.go:1.1,2.1 1 1
+`
+	for name, tt := range map[string]struct {
+		profile string
+		least   float64
+		want    string
+		fault   string
+	}{
+		"all have enough": {profile, 90, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b\n", ""},
+		"one has not": {
+			profile, 95, " 100.0 %     10 of    10  m/a\n  90.0 %      9 of    10  m/b  less than 95 %\n",
+			"1 of 2 packages have less than 95 %",
+		},
+		"nothing": {"mode: set\n", 0, "", "no package"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := blocks{}
+			for _, part := range strings.SplitAfter(tt.profile, "m/a/x.go:3.1,4.1 1 0\n") { // in one file or in two
+				if err := all.add(strings.NewReader(part)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var out strings.Builder
+			err := report(&out, all.packages(), tt.least)
+			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+			if (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Errorf("error %v, want %q", err, tt.fault)
+			}
+		})
+	}
+}
+
+func TestNoProfile(t *testing.T) {
+	if err := (blocks{}).add(strings.NewReader("mode: set\nm/a/x.go:1.1,2.1 one 1\n")); err == nil || !strings.Contains(err.Error(), "is no block") {
+		t.Error(err)
+	}
+}
