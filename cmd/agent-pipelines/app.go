@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -144,10 +145,21 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 		kernel.WithLibrary(library.Files()),
 	)
 	options = append(options, confining()...)
+	options = append(options, a.skipped()...)
 	if a.mocked() {
 		options = append(options, kernel.WithStandIn("mock"))
 	}
 	return kernel.NewEngine(options...)
+}
+
+// skipped are the effects elsewhere that AGENT_PIPELINES_SKIP_HOOKS leaves out: names of hooks' actions, all, and notify.
+func (a *app) skipped() []kernel.Option {
+	names := strings.FieldsFunc(a.getenv("AGENT_PIPELINES_SKIP_HOOKS"), func(r rune) bool { return r == ',' || r == ' ' })
+	options := []kernel.Option{kernel.WithoutHooks(names...)}
+	if slices.Contains(names, "notify") {
+		options = append(options, kernel.WithoutNotify())
+	}
+	return options
 }
 
 // mocked says whether the mock answers in the place of every provider.

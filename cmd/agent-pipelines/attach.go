@@ -86,11 +86,12 @@ func (v *attachVerb) follow(ctx context.Context, a *app, e *kernel.Engine) error
 	waiting.Go(func() {
 		select {
 		case s := <-signals:
+			signal.Stop(signals) // a second one ends the process, though nobody reads what it prints
 			cancel(&interrupted{signal: s})
 		case <-done:
 		}
 	})
-	view := a.view()
+	view := a.view(a.stderr)
 	defer view.Close()
 	err := e.Follow(ctx, v.Session, v.Lines, func(u kernel.Update) error {
 		if a.JSON {

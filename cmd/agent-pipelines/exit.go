@@ -35,6 +35,7 @@ const (
 	exitSandbox    exit = 32
 	exitDenied     exit = 33
 	exitStepTime   exit = 34
+	exitDiffers    exit = 40
 	exitHangup     exit = 129
 	exitInterrupt  exit = 130
 	exitTerminate  exit = 143
@@ -63,6 +64,7 @@ var exits = []struct {
 	{exitSandbox, "an agent insisted on a path or a command that it may not have"},
 	{exitDenied, "a tool call was denied, and the agent could not go on without it"},
 	{exitStepTime, "a step of a stage passed its time limit"},
+	{exitDiffers, "crashtest: a session that was killed came to something else, or left a process"},
 	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
 	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
 	{exitTerminate, "paused by SIGTERM; resume goes on"},

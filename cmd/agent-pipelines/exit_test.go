@@ -108,7 +108,7 @@ func TestExitTable(t *testing.T) {
 	for _, row := range exits {
 		got = append(got, row.code)
 	}
-	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 32, 33, 34, 129, 130, 143}
+	want := []exit{0, 1, 2, 3, 12, 13, 14, 15, 16, 20, 21, 22, 23, 30, 31, 32, 33, 34, 40, 129, 130, 143}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -126,7 +126,7 @@ func TestPrintError(t *testing.T) {
 		{
 			"failure", fmt.Errorf("%w", locked),
 			"Error: session 'auth' is already running (PID 412): session is locked\n  wait for it, or pass --force\n  first\n  second\n" +
-				"  code: AP-LOCK-001 (lock_contention)\n",
+				"  code: AP-LOCK-001 (lock_contention); more: agent-pipelines explain lock_contention\n",
 			`{
   "error": {
     "code": "AP-LOCK-001",

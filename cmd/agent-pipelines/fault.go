@@ -8,7 +8,9 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -70,6 +72,9 @@ func faultOf(err error) fault {
 		f.Code, f.Hint, f.Detail = known.Code(), known.Hint, known.Detail
 	case errors.As(err, &signal):
 		f.ErrorType, f.Message = string(failure.SignalInterrupt), "stopped by "+signalName(signal.signal)
+	}
+	if hint, system := failure.OfSystem(err); system && !strings.Contains(f.Hint, hint) && !errors.Is(err, syscall.EROFS) && !errors.Is(err, syscall.ENOSPC) {
+		f.Hint = hint // whatever could not be done for want of it
 	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {
@@ -135,8 +140,16 @@ func (f fault) print(to io.Writer) {
 		indent(to, text)
 	}
 	if f.Code != "" {
-		fmt.Fprintf(to, "  code: %s (%s)\n", f.Code, f.ErrorType)
+		fmt.Fprintf(to, "  code: %s (%s); more: %s explain %s\n", f.Code, f.ErrorType, program, f.subject())
 	}
+}
+
+// subject is what `explain` knows of a fault: its word, or its code where a plugin has a word of its own.
+func (f fault) subject() string {
+	if _, known := explain.Find(f.ErrorType); known {
+		return f.ErrorType
+	}
+	return f.Code
 }
 
 // writeDiagnostics writes faults and warnings, one a line.

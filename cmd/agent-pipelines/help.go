@@ -84,6 +84,7 @@ var environment = []struct{ name, meaning string }{
 	{"CLAUDE_PIPELINE_PROVIDER", "the provider, over the files and under --provider; so also _MODEL and _CONTEXT"},
 	{"PIPELINE_CLI_PROVIDER", "as --provider, for wrapper scripts; so also _MODEL, _CONTEXT and _INPUTS"},
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
+	{"AGENT_PIPELINES_SKIP_HOOKS", "actions of hooks that are left out, with commas, or all of them; notify: nobody is told"},
 	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
 	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where"},
 	{"NO_COLOR", "anything: no colors"},

@@ -38,11 +38,14 @@ type line struct {
 	Stages   stagesVerb    `cmd:"" help:"Show which stages there are, and what they come to; check them; write a new one."`
 	Flows    pipelinesVerb `cmd:"" name:"pipelines" help:"Show which pipelines there are, and print one."`
 	DryRun   dryRunVerb    `cmd:"" help:"Show what a run would be, without running it."`
+	Graph    graphVerb     `cmd:"" help:"Draw a pipeline: its nodes, and where they lead."`
+	Crash    crashtestVerb `cmd:"" name:"crashtest" help:"Kill runs of a pipeline with mock agents, and see whether each comes to the same end."`
 	Config   configVerb    `cmd:"" help:"Show or change the settings of config.yaml, and which file says them."`
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
 	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and all its settings may be used; or take that back."`
+	Explain  explainVerb   `cmd:"" help:"Explain the code of an error, and what to do about it."`
 	Version  versionVerb   `cmd:"" help:"Print the version."`
 	Help     helpVerb      `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"time"
 
 	"golang.org/x/term"
 
@@ -30,8 +32,12 @@ type work func(ctx context.Context, e *kernel.Engine, wait bool, observe func(ke
 // perform runs a session in the foreground: with a view, with signals, with a prompt for questions where somebody is
 // there, and with the result printed at the end. wait waits for answers whoever is there; say are lines for the view
 // before anything else.
+//
+// What is said while it runs never waits for a reader; the result does, after everything else has ended.
 func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) error {
-	v := a.view()
+	out := screen.NewRelay(a.stderr)
+	defer out.Close()
+	v := a.view(out)
 	defer v.Close()
 	engine, err := a.engine(v)
 	if err != nil {
@@ -47,7 +53,7 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
 		v.Say(line)
 	}
-	ask := a.asker(ctx, engine, v, w, wait)
+	ask := a.asker(ctx, engine, out, v, w, wait)
 	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
@@ -59,12 +65,50 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	ask.close()
 	err = errors.Join(err, shut(ctx, engine))
 	v.Close()
+	w.release()
+	limit := a.lastWords()
+	out.Flush(limit)
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	a.printResult(result)
+	ended := *a
+	ended.stderr = flushing{out, limit}
+	ended.printResult(result)
 	a.code = exitOfResult(result, w.signal())
 	return nil
+}
+
+// flushing is a relay that has passed on what was written when the write ends, if its reader takes it within the limit.
+type flushing struct {
+	*screen.Relay
+	limit time.Duration
+}
+
+func (f flushing) Write(b []byte) (int, error) {
+	n, err := f.Relay.Write(b)
+	f.Flush(f.limit)
+	return n, err
+}
+
+// lastWordsLimit is how long the end of a run waits for a reader of standard error that takes nothing.
+const lastWordsLimit = 2 * time.Second
+
+// lastWords is how long to wait for the reader of what was said: for as long as it takes where the same one reads the
+// result, which is written in full and not before the rest.
+func (a *app) lastWords() time.Duration {
+	said, result := a.stderr, a.stdout
+	if said, ok := said.(*os.File); ok {
+		if result, ok := result.(*os.File); ok && sameFile(said, result) {
+			return 0
+		}
+	}
+	return lastWordsLimit
+}
+
+func sameFile(a, b *os.File) bool {
+	of, err := a.Stat()
+	other, otherErr := b.Stat()
+	return err == nil && otherErr == nil && os.SameFile(of, other)
 }
 
 // ignoredDirs says in a line each which plugin directories are not used and why: what a repository
@@ -95,15 +139,15 @@ func stopped(ctx context.Context, err error) error {
 }
 
 // view is what fits standard error: nothing with --quiet, live lines on a terminal, else plain ones.
-func (a *app) view() view {
+func (a *app) view(out io.Writer) view {
 	if a.Quiet {
-		return silent{a.stderr}
+		return silent{out}
 	}
 	fd, terminal := a.terminal()
 	if !terminal {
-		return screen.NewPlain(a.stderr, a.Verbose)
+		return screen.NewPlain(out, a.Verbose)
 	}
-	return screen.NewLive(a.stderr, screen.LiveOptions{Color: a.colored(), Verbose: a.Verbose, Width: func() int {
+	return screen.NewLive(out, screen.LiveOptions{Color: a.colored(), Verbose: a.Verbose, Width: func() int {
 		width, _, err := term.GetSize(fd)
 		if err != nil {
 			return 0

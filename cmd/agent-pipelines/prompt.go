@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -23,6 +24,7 @@ import (
 type asker struct {
 	app    *app
 	engine *kernel.Engine
+	out    *screen.Relay
 	view   view
 	watch  *watch
 	keys   *keyboard.Reader
@@ -49,13 +51,13 @@ var (
 )
 
 // asker begins to ask, if somebody is there to be asked. The caller closes it.
-func (a *app) asker(ctx context.Context, e *kernel.Engine, v view, w *watch, wait bool) *asker {
+func (a *app) asker(ctx context.Context, e *kernel.Engine, out *screen.Relay, v view, w *watch, wait bool) *asker {
 	in := a.attended()
 	if in == nil || a.Quiet || a.unattended && !wait {
 		return nil
 	}
 	ask := &asker{
-		app: a, engine: e, view: v, watch: w, keys: keyboard.New(in),
+		app: a, engine: e, out: out, view: v, watch: w, keys: keyboard.New(in),
 		changed: make(chan struct{}, 1), done: map[posed]bool{},
 	}
 	ctx, ask.end = context.WithCancelCause(ctx)
@@ -168,17 +170,17 @@ func (k *asker) put(ctx context.Context, what posed) {
 	}
 	k.view.Hold()
 	defer k.view.Release()
-	fmt.Fprintln(k.app.stderr)
-	writeAsked(k.app.stderr, q, time.Now())
+	fmt.Fprintln(k.out)
+	writeAsked(k.out, q, time.Now())
 	for settled := false; !settled; {
-		fmt.Fprint(k.app.stderr, choices(q))
+		fmt.Fprint(k.out, choices(q))
 		line, err := k.keys.Line(ctx)
 		switch {
 		case ctx.Err() != nil:
-			fmt.Fprintf(k.app.stderr, "\n(%v)\n", context.Cause(ctx))
+			fmt.Fprintf(k.out, "\n(%v)\n", context.Cause(ctx))
 			return
 		case err != nil: // Ctrl-D, or the terminal is gone
-			fmt.Fprintln(k.app.stderr)
+			fmt.Fprintln(k.out)
 			k.skip(q)
 			return
 		}
@@ -218,7 +220,7 @@ func (k *asker) heed(ctx context.Context, q kernel.Question, line string) bool {
 	case is(word, "v", "view"):
 		k.show(ctx, q)
 	case is(word, "f", "feedback") && q.AcceptFeedback:
-		fmt.Fprint(k.app.stderr, "What shall the agent know? (empty: nothing) ")
+		fmt.Fprint(k.out, "What shall the agent know? (empty: nothing) ")
 		text, err := k.keys.Line(ctx)
 		if text = strings.TrimSpace(text); err == nil && text != "" {
 			return k.answer(ctx, q, event.AnswerReject, text)
@@ -226,7 +228,7 @@ func (k *asker) heed(ctx context.Context, q kernel.Question, line string) bool {
 	case q.AcceptFeedback && strings.ContainsAny(word, " \t"): // a sentence is feedback (REQUIREMENTS U251)
 		return k.answer(ctx, q, event.AnswerReject, word)
 	case word != "":
-		fmt.Fprintf(k.app.stderr, "%q is none of these.\n", word)
+		fmt.Fprintf(k.out, "%q is none of these.\n", word)
 	}
 	return false
 }
@@ -241,7 +243,7 @@ func is(word string, names ...string) bool {
 }
 
 func (k *asker) yes(ctx context.Context, what string) bool {
-	fmt.Fprint(k.app.stderr, what+" Sure? [y/N] ")
+	fmt.Fprint(k.out, what+" Sure? [y/N] ")
 	line, err := k.keys.Line(ctx)
 	return err == nil && is(strings.TrimSpace(line), "y", "yes")
 }
@@ -251,7 +253,7 @@ func (k *asker) answer(ctx context.Context, q kernel.Question, word, text string
 		Session: q.Session, Question: q.ID, Answer: word, Text: text, Digest: q.Digest, By: k.app.user(),
 	})
 	if err != nil {
-		faultOf(err).print(k.app.stderr)
+		faultOf(err).print(k.out)
 	}
 	return err == nil || ctx.Err() != nil
 }

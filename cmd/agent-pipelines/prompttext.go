@@ -84,7 +84,7 @@ const maxShown = 500
 // show shows the files of a question: in the user's pager, else on the terminal.
 func (k *asker) show(ctx context.Context, q kernel.Question) {
 	if len(q.Files) == 0 {
-		fmt.Fprintln(k.app.stderr, "There is no more of it than what is shown.")
+		fmt.Fprintln(k.out, "There is no more of it than what is shown.")
 		return
 	}
 	if pager := k.app.getenv("PAGER"); pager != "" {
@@ -98,12 +98,12 @@ func (k *asker) show(ctx context.Context, q kernel.Question) {
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		fmt.Fprintf(k.app.stderr, "$PAGER (%s): %v\n", pager, err)
+		fmt.Fprintf(k.out, "$PAGER (%s): %v\n", pager, err)
 	}
 	for _, name := range q.Files {
-		fmt.Fprintln(k.app.stderr, "\n"+screen.Clean(name)+":")
-		if err := printFile(k.app.stderr, name); err != nil {
-			fmt.Fprintln(k.app.stderr, err)
+		fmt.Fprintln(k.out, "\n"+screen.Clean(name)+":")
+		if err := printFile(k.out, name); err != nil {
+			fmt.Fprintln(k.out, err)
 		}
 	}
 }

@@ -36,11 +36,12 @@ Duration:       59m
 Run dir:        /p/.claude/pipeline-runs/auth
 Error: claude died
   try again
-  code: ACODE-ORCH-001 (provider_crashed)
+  code: ACODE-ORCH-001 (provider_crashed); more: agent-pipelines explain provider_crashed
 To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
-	writeStatus(&out, &s, kernel.Health{Score: 0.85, Label: kernel.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}, noon)
+	s.Health = kernel.Health{Score: 0.85, Label: kernel.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
+	writeStatus(&out, &s, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -30,8 +30,14 @@ func TestMain(m *testing.M) {
 		os.Exit(exit)
 	}
 	flag.Parse()
+	if given("test.list") != "" || given("test.fuzz") != "" && given("test.run") == "^$" {
+		os.Exit(m.Run()) // nothing of it runs a program, and every process of a fuzzer would build them all
+	}
 	os.Exit(testMain(m))
 }
+
+// given is what a flag was given.
+func given(name string) string { return flag.Lookup(name).Value.String() }
 
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets lie below it
@@ -75,7 +81,12 @@ func buildPrograms(dir string) error {
 		sources["bin/plugins/agent-plugin-"+name] = "./plugins/" + name
 	}
 	for out, pkg := range sources {
-		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", filepath.Join(dir, out), pkg)
+		args := []string{"build", "-buildvcs=false", "-o", filepath.Join(dir, out)}
+		if os.Getenv("GOCOVERDIR") != "" && out == "bin/agent-pipelines" { // somebody wants to know what is run of the kernel
+			const modules = "github.com/dodo-digital/agent-pipelines/"
+			args = append(args, "-cover", "-coverpkg="+modules+"kernel/...,"+modules+pkg[2:]) // without main nothing is written
+		}
+		cmd := exec.Command("go", append(args, pkg)...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("build %s: %w", pkg, err)

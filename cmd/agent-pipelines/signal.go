@@ -27,6 +27,7 @@ type watch struct {
 	pipes    chan os.Signal
 	done     chan struct{}
 	reader   sync.WaitGroup
+	release  func() // leaves signals to the system again: each ends the process
 
 	mu      sync.Mutex
 	session string    // "" until it is known
@@ -48,6 +49,11 @@ func watchSignals(engine stopper, say func(string), cancel context.CancelCauseFu
 		signal.Notify(w.incoming, syscall.SIGHUP)
 	}
 	signal.Notify(w.pipes, syscall.SIGPIPE) // nobody reads them: the write's own error is enough
+	w.release = sync.OnceFunc(func() {
+		signal.Stop(w.incoming)
+		close(w.done)
+		w.reader.Wait()
+	})
 	w.reader.Go(w.read)
 	return w
 }
@@ -107,10 +113,8 @@ func (w *watch) signal() os.Signal {
 
 // close stops listening.
 func (w *watch) close() {
-	signal.Stop(w.incoming)
+	w.release()
 	signal.Stop(w.pipes)
-	close(w.done)
-	w.reader.Wait()
 }
 
 func signalName(s os.Signal) string {

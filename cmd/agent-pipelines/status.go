@@ -11,6 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -25,24 +26,17 @@ func (v *statusVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		h, err := e.Health(v.Session)
-		if err != nil {
-			return err
-		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				*kernel.Status
-				Health kernel.Health `json:"health"`
-			}{s, h})
+			printJSON(a.stdout, s)
 			return nil
 		}
-		writeStatus(a.stdout, s, h, time.Now())
+		writeStatus(a.stdout, s, time.Now())
 		return nil
 	})
 }
 
 // writeStatus writes a status for people, as it is at a time.
-func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time) {
+func writeStatus(to io.Writer, s *kernel.Status, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
@@ -71,16 +65,14 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	if s.LastEvent != "" {
 		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
 	}
-	row("Health", health(s, h))
-	row("Errors", strconv.Itoa(max(h.Errors, failures(s))))
+	row("Health", health(s))
+	row("Errors", strconv.Itoa(max(s.Health.Errors, failures(s))))
 	row("Duration", duration(s, now))
 	row("Usage", screen.Usage(s.Usage))
 	for _, text := range isolation(s.Plugins) {
 		row("Sandbox", text)
 	}
-	for _, d := range s.Secrets {
-		row("Secret found", screen.Secret(d))
-	}
+	writeFound(row, s)
 	if s.Deliverable != nil {
 		row("Deliverable", delivered(s.Deliverable))
 	}
@@ -96,6 +88,31 @@ func writeStatus(to io.Writer, s *kernel.Status, h kernel.Health, now time.Time)
 	}
 	if s.RepairCommand != "" {
 		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
+	}
+}
+
+// leftBehind tells of a process that outlived what started it.
+func leftBehind(p kernel.Survivor) string {
+	end := "ended"
+	if !p.Ended {
+		end = "SIGKILL does not end it"
+	}
+	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Brief(p.Command, 80), end)
+}
+
+// writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.
+func writeFound(row func(name, text string), s *kernel.Status) {
+	for _, d := range s.Secrets {
+		row("Secret found", screen.Secret(d))
+	}
+	for _, p := range s.Survivors {
+		row("Left behind", leftBehind(p))
+	}
+	for i := range s.Superseded {
+		row("Superseded", superseded(&s.Superseded[i]))
+	}
+	for i := range s.Late {
+		row("Late", screen.Late(s.Late[i].LateDeliveryData))
 	}
 }
 
@@ -119,6 +136,11 @@ func condition(s *kernel.Status) string {
 	default:
 		return string(s.Status)
 	}
+}
+
+// superseded says which attempt was made again, and what it changed.
+func superseded(s *kernel.Superseded) string {
+	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
 // ofRuns is which run of a pipeline a session is at, "" where it runs once.
@@ -164,7 +186,8 @@ func provider(p *kernel.ProviderStatus) string {
 }
 
 // health is the Bash engine's word for it, with the score where that tells more.
-func health(s *kernel.Status, h kernel.Health) string {
+func health(s *kernel.Status) string {
+	h := s.Health
 	switch {
 	case s.Events == 0:
 		return ""

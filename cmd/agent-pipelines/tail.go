@@ -29,6 +29,7 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends the process, though nobody reads what it prints
 	err := a.use(ctx, func(e *kernel.Engine) error {
 		if v.Follow != nil { // as asked, whether anybody works on the session or not
 			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, a.printEvent)

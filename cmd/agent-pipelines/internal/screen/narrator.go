@@ -85,6 +85,8 @@ func (n *Narrator) say(at place, e event.Event) []string {
 		return hooked(at, e)
 	case event.RunStart:
 		return sessionHead(at)
+	case event.LateDelivery:
+		return cameLate(at, e)
 	case event.SecretFound:
 		return foundSecret(at, e)
 	case event.NodeStart:

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// graphVerb is `graph <pipeline>`.
+type graphVerb struct {
+	Name   string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"What it is drawn as: text, mermaid, dot or svg. Default: text."`
+}
+
+// Help is shown below the usage.
+func (*graphVerb) Help() string {
+	return `Examples:
+  agent-pipelines graph implement
+  agent-pipelines graph implement --format svg > implement.svg
+  agent-pipelines graph implement --format dot | dot -Tpng > implement.png`
+}
+
+func (v *graphVerb) run(ctx context.Context, a *app) error {
+	return a.use(ctx, func(e *kernel.Engine) error {
+		p, found, err := e.PipelinePlan(ctx, v.Name)
+		if err != nil {
+			return err
+		}
+		if found = withoutCommands(found); p == nil || found.HasErrors() {
+			return found
+		}
+		g := graph.Of(p)
+		if a.JSON {
+			printJSON(a.stdout, g)
+			return nil
+		}
+		var text strings.Builder
+		switch v.Format {
+		case "mermaid":
+			g.Mermaid(&text)
+		case "dot":
+			g.DOT(&text)
+		case "svg":
+			g.SVG(&text)
+		default:
+			g.Text(&text)
+		}
+		writePrintable(a.stdout, strings.TrimSuffix(text.String(), "\n"))
+		return nil
+	})
+}
+
+// withoutCommands are faults and warnings but for those of commands, which a project has to name before a run and a drawing
+// does not need.
+func withoutCommands(found kernel.Diagnostics) kernel.Diagnostics {
+	var others kernel.Diagnostics
+	for _, d := range found {
+		if d.Code != "AP-YAML-217" && d.Code != "AP-YAML-310" {
+			others = append(others, d)
+		}
+	}
+	return others
+}

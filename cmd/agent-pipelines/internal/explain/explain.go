@@ -1,0 +1,57 @@
+package explain
+
+import (
+	_ "embed"
+	"regexp"
+	"strings"
+)
+
+// Document is all of it, in Markdown: an entry stands under a heading of the third level, "CODE: title" or a word alone.
+//
+//go:embed codes.md
+var Document string
+
+// Entry is what is said about one code, word or exit code.
+type Entry struct {
+	Name  string `json:"name"`  // AP-YAML-105, provider_timeout, 22
+	Title string `json:"title"` // one line; "" for a word, which says it itself
+	Text  string `json:"text"`  // Markdown, some paragraphs
+}
+
+var heading = regexp.MustCompile(`(?m)^##+ .*\n`)
+
+// All are the entries as they stand in the document. A heading without a text of its own is none.
+func All() []Entry {
+	var all []Entry
+	at := heading.FindAllStringIndex(Document, -1)
+	for i, h := range at {
+		end := len(Document)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		if name, found := strings.CutPrefix(strings.TrimSpace(Document[h[0]:h[1]]), "### "); found {
+			name, title, _ := strings.Cut(name, ": ")
+			all = append(all, Entry{name, title, strings.TrimSpace(Document[h[1]:end])})
+		}
+	}
+	return all
+}
+
+// Find is the entry of a code, word or exit code, in capitals or not.
+func Find(name string) (Entry, bool) {
+	for _, e := range All() {
+		if strings.EqualFold(e.Name, name) {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Names are those of all entries, in their order.
+func Names() []string {
+	var names []string
+	for _, e := range All() {
+		names = append(names, e.Name)
+	}
+	return names
+}

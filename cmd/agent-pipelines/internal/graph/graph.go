@@ -1,0 +1,200 @@
+package graph
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Graph is a pipeline as it is drawn.
+type Graph struct {
+	Name  string `json:"name"`
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"` // in the order of their nodes, the way forward first
+}
+
+// Node is a box.
+type Node struct {
+	ID    string   `json:"id"`              // the node's id
+	Notes []string `json:"notes,omitempty"` // a few words each: what it runs, how often, by whom
+	// Inside are the boxes within: the providers of a block, the nodes of an embedded pipeline. No edges lead to them.
+	Inside []Node `json:"inside,omitempty"`
+	// Out says that the run never comes here: the command line leaves the node out.
+	Out bool `json:"left_out,omitempty"`
+}
+
+// Edge leads from a node to another one or to an end.
+type Edge struct {
+	From  int    `json:"from"`            // the number of a node, from 0
+	To    int    `json:"to"`              // the number of a node, -1 for an end
+	End   string `json:"end,omitempty"`   // the word of the end: done, pause, abort or failed; "" for a node
+	Label string `json:"label,omitempty"` // the outcomes that lead here, "" for the plain way forward
+	Limit int    `json:"limit,omitempty"` // how often it may be taken, 0 for an edge that is not counted
+}
+
+// Text is what stands beside the edge: "fail, reject (at most 3 times)", "" for the plain way forward.
+func (e Edge) Text() string {
+	switch {
+	case e.Limit == 1:
+		return e.Label + " (once)"
+	case e.Limit > 0:
+		return fmt.Sprintf("%s (at most %d times)", e.Label, e.Limit)
+	default:
+		return e.Label
+	}
+}
+
+// Of is the graph of a plan. What may happen without being written (a failure ends the run) is not drawn.
+func Of(p *plan.Plan) Graph {
+	g := Graph{Name: p.Pipeline.Name}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		node := nodeOf(n)
+		node.Out = p.Skipped(n)
+		g.Nodes = append(g.Nodes, node)
+		for _, o := range outcomes(n) {
+			g.add(edgeOf(p, i, n, o))
+		}
+	}
+	return g
+}
+
+// outcomes are those whose edges are drawn: success, then the written ones. Of a node without written ones success is no
+// word that says more than the edge itself.
+func outcomes(n *plan.Node) []plan.Outcome {
+	written := slices.Sorted(maps.Keys(n.Transitions))
+	written = slices.DeleteFunc(written, func(o plan.Outcome) bool { return o == plan.OutcomeSuccess })
+	return append([]plan.Outcome{plan.OutcomeSuccess}, written...)
+}
+
+func edgeOf(p *plan.Plan, from int, n *plan.Node, o plan.Outcome) Edge {
+	route := p.RouteOf(n, o)
+	e := Edge{From: from, To: p.Index(route.To), Label: string(o), Limit: 0}
+	switch {
+	case route.To == plan.ToRetry:
+		e.To = from
+	case e.To < 0:
+		e.End = route.To
+	}
+	if route.Name != "" {
+		e.Limit = route.Limit
+	}
+	if len(n.Transitions) == 0 {
+		e.Label = ""
+	}
+	return e
+}
+
+// add adds an edge. Outcomes that lead to the same place share one.
+func (g *Graph) add(e Edge) {
+	for i := range g.Edges {
+		old := &g.Edges[i]
+		if old.From == e.From && old.To == e.To && old.End == e.End && old.Limit == e.Limit && old.Label != "" && e.Label != "" {
+			old.Label += ", " + e.Label
+			return
+		}
+	}
+	g.Edges = append(g.Edges, e)
+}
+
+func nodeOf(n *plan.Node) Node {
+	node := Node{ID: n.ID}
+	note := func(text string) {
+		if text = strings.Join(strings.Fields(text), " "); text != "" {
+			node.Notes = append(node.Notes, text)
+		}
+	}
+	switch {
+	case n.Kind == plan.KindParallel:
+		note("side by side")
+		for i := range n.Providers {
+			node.Inside = append(node.Inside, branchOf(n, &n.Providers[i]))
+		}
+	case n.Kind == plan.KindPipeline:
+		if n.Ref != n.ID {
+			note("pipeline " + n.Ref)
+		}
+		if n.Runs > 1 {
+			note(fmt.Sprintf("%d runs", n.Runs))
+		}
+		for i := range n.Plan.Nodes {
+			node.Inside = append(node.Inside, nodeOf(&n.Plan.Nodes[i]))
+		}
+	case n.WrapsCommand():
+		note("command")
+	default:
+		if n.Ref != n.ID {
+			note(n.Ref)
+		}
+		if n.Provider != nil {
+			note(n.Provider.Said())
+		}
+		note(ending(n.Termination))
+	}
+	if n.Steps != nil {
+		note("a step for each of " + n.Steps.Path + " of " + n.Steps.From)
+	}
+	if len(n.Checks) > 0 {
+		note(counted(len(n.Checks), "check"))
+	}
+	if n.SkipWhen != "" {
+		note("skipped when " + brief(n.SkipWhen))
+	}
+	return node
+}
+
+// branchOf is what one provider of a block does: the stages of the block, one after the other.
+func branchOf(n *plan.Node, b *plan.BlockProvider) Node {
+	var stages []string
+	for i := range n.Stages {
+		stages = append(stages, n.Stages[i].ID)
+	}
+	return Node{ID: b.ID(), Notes: []string{strings.Join(stages, " → ")}}
+}
+
+// ending says how often a stage is iterated, "" for once.
+func ending(t plan.Termination) string {
+	most := t.Max()
+	switch kind := t.Type(); {
+	case kind == plan.TypeFixed && most == 1:
+		return ""
+	case kind == plan.TypeFixed && most > 1:
+		return counted(most, "iteration")
+	case most > 0:
+		return fmt.Sprintf("%s, at most %d", kind, most)
+	default:
+		return kind
+	}
+}
+
+// maxNote is the longest condition that is shown, in letters.
+const maxNote = 48
+
+func brief(text string) string {
+	letters := []rune(strings.Join(strings.Fields(text), " "))
+	if len(letters) <= maxNote {
+		return string(letters)
+	}
+	return string(letters[:maxNote-1]) + "…"
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// ends are the words of the ends that edges lead to, each once, in their order.
+func (g Graph) ends() []string {
+	var words []string
+	for _, e := range g.Edges {
+		if e.End != "" && !slices.Contains(words, e.End) {
+			words = append(words, e.End)
+		}
+	}
+	return words
+}

@@ -1,0 +1,113 @@
+package graph
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+)
+
+// Text writes the graph for a terminal: a box for each node, the way forward between them, and beside a box the edges
+// that lead elsewhere.
+func (g Graph) Text(to io.Writer) {
+	fromAbove := false
+	for i, n := range g.Nodes {
+		forward, goesOn := g.forward(i)
+		writeBox(to, n, fromAbove, goesOn)
+		margin := "   "
+		if goesOn {
+			margin = "  │"
+		}
+		for _, in := range n.Inside {
+			writeInside(to, margin, in)
+		}
+		for _, text := range g.aside(i) {
+			fmt.Fprintln(to, margin+"  "+text)
+		}
+		switch {
+		case goesOn && i == len(g.Nodes)-1:
+			fmt.Fprintf(to, "%s\n  ▼\n  %s\n", strings.TrimRight("  │  "+forward, " "), done)
+		case goesOn:
+			fmt.Fprintln(to, strings.TrimRight("  │  "+forward, " "))
+		}
+		fromAbove = goesOn
+	}
+}
+
+// done is the word of the good end.
+const done = "done"
+
+func writeBox(to io.Writer, n Node, fromAbove, goesOn bool) {
+	line := strings.Repeat("─", screen.Columns(n.ID)) // one less than between the corners
+	above, below := "─", "─"
+	if fromAbove {
+		above = "┴"
+	}
+	if goesOn {
+		below = "┬"
+	}
+	notes := n.Notes
+	if n.Out {
+		notes = slices.Concat([]string{"left out"}, notes)
+	}
+	fmt.Fprintf(to, "┌─%s%s┐\n%s\n└─%s%s┘\n", above, line, strings.TrimRight("│ "+n.ID+" │  "+strings.Join(notes, " · "), " "), below, line)
+}
+
+func writeInside(to io.Writer, margin string, n Node) {
+	fmt.Fprintln(to, strings.TrimRight(margin+"  • "+n.ID+"  "+strings.Join(n.Notes, " · "), " "))
+	for _, in := range n.Inside {
+		writeInside(to, margin+"  ", in)
+	}
+}
+
+// ahead reports whether an edge is drawn as the way forward: it leads to the next node, from the last one to done.
+func (g Graph) ahead(e Edge) bool {
+	if e.From == len(g.Nodes)-1 {
+		return e.End == done
+	}
+	return e.To == e.From+1
+}
+
+// forward is what stands beside the way forward from a node, and whether there is one.
+func (g Graph) forward(i int) (text string, ok bool) {
+	var texts []string
+	for _, e := range g.Edges {
+		if e.From != i || !g.ahead(e) {
+			continue
+		}
+		ok = true
+		if e.Label != "" {
+			texts = append(texts, e.Text())
+		}
+	}
+	return strings.Join(texts, ", "), ok
+}
+
+// aside are the other edges of a node, as "fail (at most 3 times) ◀── plan".
+func (g Graph) aside(i int) []string {
+	var texts []string
+	for _, e := range g.Edges {
+		if e.From != i || g.ahead(e) {
+			continue
+		}
+		arrow := "──▶ "
+		switch {
+		case e.To == i:
+			arrow = "↺ "
+		case e.back():
+			arrow = "──▲ "
+		}
+		texts = append(texts, strings.TrimSpace(e.Text()+" "+arrow+g.target(e)))
+	}
+	return texts
+}
+
+// target is the name of what an edge leads to.
+func (g Graph) target(e Edge) string {
+	if e.To >= 0 {
+		return g.Nodes[e.To].ID
+	}
+	return e.End
+}

@@ -1,0 +1,88 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// shownPaths is how many paths of the workspace are shown.
+const shownPaths = 5
+
+// cameLate tells of a late delivery.
+func cameLate(_ place, e event.Event) []string {
+	d, err := event.Decode[event.LateDeliveryData](e)
+	if err != nil {
+		return nil
+	}
+	return []string{"  ⚠ refused, since it came late: " + Late(d)}
+}
+
+// Late says what was delivered by an attempt that was given up: "attempt 1, given up as iteration_timeout: it reported
+// success".
+func Late(d event.LateDeliveryData) string {
+	by := "somebody"
+	if d.Of > 0 {
+		by = fmt.Sprintf("attempt %d", d.Of)
+	}
+	if d.GivenUp != "" {
+		by += ", given up as " + d.GivenUp
+	}
+	return by + ": " + delivered(d)
+}
+
+func delivered(d event.LateDeliveryData) string {
+	switch d.What {
+	case event.LateResult:
+		return "it reported success"
+	case event.LateOutput:
+		return fmt.Sprintf("%d bytes of output", d.Bytes)
+	case event.LateToolCall:
+		return fmt.Sprintf("%d tool calls (%s)", d.Count, Clean(strings.Join(d.Tools, ", ")))
+	case event.LateFile:
+		if d.Kept != nil && d.Kept.Path != d.Path {
+			return fmt.Sprintf("%s, kept as %s", Clean(d.Path), Clean(d.Kept.Path))
+		}
+		return Clean(d.Path)
+	case event.LateFiles:
+		return "changed in the workspace: " + paths(d.Files, d.More)
+	case event.LateCommit:
+		return head(d.Head)
+	default:
+		return strings.TrimSpace("the end of what was not waited for any more " + string(d.Type))
+	}
+}
+
+// Superseded says what changed since an attempt began that was made again: "provider_failed: a.go, b.go".
+func Superseded(d event.AttemptSupersededData) string {
+	what := "nothing changed in the workspace"
+	if len(d.Changed) > 0 {
+		what = paths(d.Changed, d.More)
+	}
+	if d.Partial {
+		what += " (not all was looked at)"
+	}
+	if d.Head != nil {
+		what += "; " + head(d.Head)
+	}
+	return fmt.Sprintf("(%s): %s", cmp.Or(d.GivenUp, "cut off"), what)
+}
+
+func paths(list []string, more int) string {
+	n := min(len(list), shownPaths)
+	text := Clean(strings.Join(list[:n], ", "))
+	if more += len(list) - n; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+func head(h *event.HeadData) string {
+	if h == nil {
+		return "the head moved"
+	}
+	const short = 10
+	return fmt.Sprintf("the head moved from %.*s to %.*s", short, h.From, short, h.To)
+}

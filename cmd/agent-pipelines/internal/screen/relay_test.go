@@ -1,0 +1,126 @@
+package screen
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A reader that takes nothing lets others wait a moment, once; when it reads again it is told how many lines it has
+// missed, and has all that was written since.
+func TestRelayLeavesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		r := NewRelay(out)
+		line := strings.Repeat("x", 1023) + "\n"
+		fmt.Fprint(r, line)
+		synctest.Wait() // it is stuck in the first one
+		began := time.Now()
+		for range maxWaiting/len(line) + 7 {
+			fmt.Fprint(r, line)
+		}
+		if waited := time.Since(began); waited != maxPatience {
+			t.Errorf("waited for %v", waited)
+		}
+		var got bytes.Buffer
+		read := func(n int) {
+			t.Helper()
+			if _, err := io.CopyN(&got, in, int64(n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read(len(line) + maxWaiting)
+		got.Reset()
+		notice := "  … 7 lines are left out here, since nobody read them; events.jsonl of the session has all events\n"
+		synctest.Wait() // it is stuck in the notice
+		fmt.Fprint(r, "since\n")
+		read(len(notice) + len("since\n"))
+		if got.String() != notice+"since\n" {
+			t.Errorf("after what waited: %q", got.String())
+		}
+		r.Flush(0)
+		r.Close()
+	})
+}
+
+// A reader that is slower than what is written, but reads, has all of it.
+func TestRelayWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		r := NewRelay(out)
+		var want, got bytes.Buffer
+		var reading sync.WaitGroup
+		reading.Go(func() {
+			for b := make([]byte, 16<<10); ; time.Sleep(time.Millisecond) {
+				n, err := in.Read(b)
+				got.Write(b[:n])
+				if err != nil {
+					return
+				}
+			}
+		})
+		for i := range 20 {
+			for j := range 2000 {
+				line := fmt.Sprintln("line", i, j, strings.Repeat("x", 200))
+				want.WriteString(line)
+				fmt.Fprint(r, line)
+			}
+			time.Sleep(time.Second) // for it to catch up
+		}
+		r.Flush(0)
+		r.Close()
+		out.Close()
+		reading.Wait()
+		if got.String() != want.String() {
+			t.Errorf("it has %d of %d bytes", got.Len(), want.Len())
+		}
+	})
+}
+
+// A flush waits for the reader, but not for ever; afterwards nothing is taken any more.
+func TestRelayFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		r := NewRelay(out)
+		began := time.Now()
+		fmt.Fprint(r, "one\n")
+		r.Flush(2 * time.Second)
+		if waited := time.Since(began); waited != 2*time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+		fmt.Fprint(r, "two\n")
+		r.Flush(0) // at once: there is nothing to wait for
+		in.Close()
+		synctest.Wait()
+		if waited := time.Since(began); waited != 2*time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+	})
+}
+
+// broken is a pipe whose reader is gone.
+type broken struct{ writes int }
+
+func (b *broken) Write([]byte) (int, error) { b.writes++; return 0, errors.New("broken pipe") }
+
+// Nothing is kept for a reader that is gone, and nobody waits for it.
+func TestRelayToNobody(t *testing.T) {
+	var to broken
+	r := NewRelay(&to)
+	for range 3 {
+		if n, err := fmt.Fprintln(r, "line"); n != 5 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		r.Flush(0)
+	}
+	r.Close()
+	if to.writes != 1 {
+		t.Errorf("%d writes, want one", to.writes)
+	}
+}
