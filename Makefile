@@ -4,7 +4,7 @@
 GO         ?= go
 BIN        ?= bin
 PREFIX     ?= $(HOME)/.local
-FUZZTIME   ?= 10s
+FUZZTIME   ?= 60s
 PARITY_DIR ?= ../shared/parity
 CACHE      ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-pipelines
 LINT_VERSION := v2.15.0
@@ -33,14 +33,14 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance race crash writers demo darwin fuzz e2e-smoke python
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance race crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
 TAGS = $(CRASH_TAG),e2ereal,python,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race crash writers fuzz bench golden proto parity recordings e2e-real e2e-smoke install clean \
+.PHONY: help build demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean \
 	fmt check $(CHECKS) FORCE
 
 help: ## print this list
@@ -80,23 +80,65 @@ test: walls ## run every test of every module
 race: walls ## the same with the race detector (needs a C compiler)
 	$(RACE) work
 
-crash: ## kill the kernel at every numbered crash point and compare the resumed runs
-	$(GO) test $(PATIENT) -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(call with_tests,^func TestCrash)
+# The command's file system decides what a sync costs; where there is one in memory, trials are made there.
+IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
+CRASH     = cd test/crash && $(IN_MEMORY) $(GO) test -timeout 2h -count=1 -tags $(CRASH_TAG)
+
+crash: crash-units ## kill the kernel at every numbered crash point of every shape, and compare the resumed runs (half an hour)
+	$(CRASH) -args -crash.least=2000
+
+crash-short: crash-units ## the same at each kind of point of each shape, in minutes
+	$(CRASH) -args -crash.short -crash.least=200
+
+crash-units: # what single rooms do when they are killed
+	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(filter-out ./test/crash,$(call with_tests,^func TestCrash))
 
 writers: ## let 8 processes with 4 branches each write 10000 events a branch, and look at every line
 	$(GO) test -count=1 -run '^TestManyWriters$$' ./kernel -writers.events=10000
 
-fuzz: ## run every fuzz target for FUZZTIME (default 10s)
-	@for pkg in $(call with_tests,^func Fuzz); do \
-		names=$$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
+orphans: ## cancel ORPHANS (default 1000) times work with process trees, and count what is left (Linux)
+	$(GO) test $(PATIENT) -count=1 -v -run '^TestOrphans$$' ./test/orphans -orphans.cancels=$(or $(ORPHANS),1000)
+
+orphans-short: ## the same 24 times
+	@$(MAKE) --no-print-directory orphans ORPHANS=24
+
+soak: ## run sessions for SOAKTIME (default 1h), kill some, and see that nothing is lost, left or grows (Linux)
+	$(GO) test -timeout 0 -count=1 -v -run '^TestSoak$$' ./test/soak -soak.time=$(or $(SOAKTIME),1h)
+
+soak-short: ## the same for 15 seconds
+	@$(MAKE) --no-print-directory soak SOAKTIME=15s
+
+# One build of a package serves all its targets. What they try is kept where `go test -fuzz` keeps it, too.
+fuzz: ## run every fuzz target for FUZZTIME (default 60s)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && kept="$$($(GO) env GOCACHE)/fuzz/$(MODULE_PREFIX)" && \
+	for pkg in $(call with_tests,^func Fuzz); do \
+		$(GO) test -c -vet=off -fuzz . -o "$$dir/fuzz.test" $$pkg || exit 1; \
+		names=$$("$$dir/fuzz.test" -test.list '^Fuzz' | grep '^Fuzz') || { echo "no fuzz target found in $$pkg" >&2; exit 1; }; \
 		for name in $$names; do \
 			echo "$$pkg $$name"; \
-			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg || exit 1; \
+			(cd $$pkg && "$$dir/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$kept/$$pkg") || exit 1; \
 		done; \
 	done
 
+# What all tests of the kernel cover of each of its packages, not each of itself, since a room is often shown by the room
+# above it; and what the command does of the kernel in the scripts: its tests build it with -cover where GOCOVERDIR is set.
+cover: ## check that the tests of the kernel and the command's scripts cover 90 % of each package of the kernel (twenty minutes)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \
+	{ $(GO) test $(PATIENT) -vet=off -coverpkg=./kernel/... -coverprofile="$$dir/tests" ./kernel/... >"$$dir/said" && \
+	GOCOVERDIR="$$dir/data" $(GO) test $(PATIENT) -vet=off -count=1 -run '^Test(Scripts|Golden)$$' ./cmd/agent-pipelines >"$$dir/said" || \
+		{ cat "$$dir/said"; exit 1; }; } && \
+	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...' -o="$$dir/scripts" && \
+	$(GO) run ./tools/cover -least 90 "$$dir/tests" "$$dir/scripts"
+
 bench: ## print the table of figures beside their floors; BENCH_OUT=docs/performance.md also puts it there, BENCH_BASH=FILE adds the Bash engine
 	$(GO) run ./bench $(BENCH_OUT:%=-update '%') $(BENCH_BASH:%=-bash '%')
+
+bench-gate: ## fail where a ratio of bench/baseline.json has become worse than its room allows
+	$(GO) run ./bench -gate bench/baseline.json
+
+bench-baseline: ## record the ratios of bench/baseline.json anew; on a quiet machine, and with a reason
+	$(GO) run ./bench -gate bench/baseline.json -record
 
 # Only packages that define -update have golden files; the flag is an error elsewhere.
 golden: ## rewrite the golden files; review the diff
@@ -133,7 +175,7 @@ python: build ## the plugin in Python: its own tests, and under the kernel (need
 ## Checking
 
 # A count, not a time: at the end of its time the fuzzer of Go 1.26 now and then reports its own deadline as a failure.
-check: export FUZZTIME = 3000x
+check: export FUZZTIME = 1000x
 check: ## everything that must hold before a push; stops at the first failure
 	@for step in $(CHECKS); do \
 		echo "==> $$step"; start=$$(date +%s); \
