@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -280,15 +281,9 @@ func TestFlood(t *testing.T) {
 		t.Run(fmt.Sprint(tt.size/megabyte, " MiB"), func(t *testing.T) {
 			w := newWorld(t, fmt.Sprintf(`{"replies": [{"node": "a", "iteration": 1, "output": %q, "output_repeat": %d}, {"output": "${NODE} ${ITERATION}", "result": {"summary": "${NODE} ${ITERATION}"}}]}`,
 				strings.Repeat("0123456789abcdef", 64), tt.size/1024))
-			var said bytes.Buffer
-			cmd := w.command(start()...)
-			cmd.Stdout, cmd.Stderr = &said, &said
-			w.check(cmd.Start())
-			peak := watchMemory(cmd.Process.Pid)
-			_ = cmd.Wait() // its code is looked at
-			most := peak()
+			code, said, most := w.watched(start()...)
 			t.Logf("the kernel's peak was %d MiB", most/megabyte)
-			w.says(cmd.ProcessState.ExitCode(), said.String(), tt.code, tt.says)
+			w.says(code, said, tt.code, tt.says)
 			if most == 0 || tt.size > 64*megabyte && most >= tt.size {
 				t.Errorf("the kernel took %d MiB", most/megabyte)
 			}
@@ -299,6 +294,96 @@ func TestFlood(t *testing.T) {
 			w.nothingLeft()
 		})
 	}
+}
+
+// What an agent says in passing, what it writes to its standard error and what its plugin logs holds nobody, however much it
+// is: all iterations end as ever, and the kernel keeps no more of it than it should.
+func TestFloodBeside(t *testing.T) {
+	const megabyte = 1 << 20
+	quoted := func(text any) string {
+		b, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	lines := quoted(strings.Repeat(strings.Repeat("l", 99)+"\n", 160_000))
+	for name, tt := range map[string]struct {
+		said string
+		file string // has all of it
+	}{
+		"messages":       {`"messages": ` + quoted(slices.Repeat([]string{strings.Repeat("m", 100)}, 50_000)), ""},
+		"log":            {`"log": ` + lines, ""},
+		"standard error": {`"stderr": ` + lines, "stderr.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, "output": "a 2", "result": {"summary": "a 2"}, `+tt.said+`},`+calm[len(`{"replies": [`):])
+			code, said, most := w.watched(start()...)
+			w.says(code, said, 0)
+			w.complete()
+			if most == 0 || most > 160*megabyte {
+				t.Errorf("the kernel took %d MiB", most/megabyte)
+			}
+			w.check(filepath.WalkDir(w.path(session), func(path string, d fs.DirEntry, err error) error {
+				if err != nil || !d.Type().IsRegular() {
+					return err
+				}
+				info, err := d.Info()
+				if tall := err == nil && info.Size() > megabyte; tall != (filepath.Base(path) == tt.file) {
+					t.Errorf("%s has %d bytes", path, info.Size())
+				}
+				return err
+			}))
+		})
+	}
+}
+
+// A plugin, and not the kernel, that has too little of what it needs: what fails says in few lines what was missing, and with
+// enough of it the session goes on, or begins if it had not.
+func TestPluginIsShort(t *testing.T) {
+	gigabyte := fmt.Sprintf(`"output": %q, "output_repeat": 1000000`, strings.Repeat("0123456789abcdef", 64))
+	for name, tt := range map[string]struct {
+		limit string // of the shell
+		reply string
+		code  int
+		says  string
+	}{
+		"memory from the start":      {"ulimit -d 65536", `"output": "a 2"`, 13, "ended before the handshake"},
+		"memory for an answer":       {"ulimit -d 400000", gigabyte, 1, "ended unexpectedly"},
+		"descriptors from the start": {"ulimit -n 5", `"output": "a 2"`, 13, "ended before the handshake"},
+		"descriptors for its server": {"ulimit -n 9", `"output": "a 2"`, 13, "too many open files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, `{"replies": [{"node": "a", "iteration": 2, `+tt.reply+`},`+calm[len(`{"replies": [`):])
+			w.write("short/agent-plugin-mock", "#!/bin/sh\n"+tt.limit+"\nexec "+filepath.Join(bin, "plugins/agent-plugin-mock")+"\n")
+			w.check(os.Chmod(w.path("short/agent-plugin-mock"), 0o755))
+			code, said := w.run(append(start(), "--plugin-dir", "short")...)
+			w.nothingLeft()
+			_, fault, _ := strings.Cut(said, "Error: ") // behind what the plugin logged
+			w.says(code, fault, tt.code, tt.says, "agent-plugin-mock")
+			if n := strings.Count(fault, "\n"); n > 30 {
+				t.Errorf("%d lines are said:\n%s", n, fault)
+			}
+			w.write("mock.json", calm)
+			if code, said = w.run("resume", "s", "--quiet"); code == 14 {
+				code, said = w.run(start()...)
+			}
+			w.says(code, said, 0)
+			w.complete()
+		})
+	}
+}
+
+// watched is run, and the peak of the command's own memory in bytes.
+func (w world) watched(args ...string) (code int, said string, peak int) {
+	w.t.Helper()
+	var text bytes.Buffer
+	cmd := w.command(args...)
+	cmd.Stdout, cmd.Stderr = &text, &text
+	w.check(cmd.Start())
+	end := watchMemory(cmd.Process.Pid)
+	_ = cmd.Wait() // its code is looked at
+	return cmd.ProcessState.ExitCode(), text.String(), end()
 }
 
 // watchMemory follows the peak of a process's own memory, in bytes. (What a parent is told when it waits has those of

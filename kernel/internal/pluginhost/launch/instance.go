@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"strings"
 	"sync"
@@ -191,10 +192,26 @@ func (i *Instance) refusedPeer() error {
 // plain is the plugin's name as `plugins info` knows it.
 func (i *Instance) plain() string { return strings.TrimPrefix(i.name, trust.Prefix) }
 
-// lastWords are the end of the plugin's stderr, without secrets.
-func (i *Instance) lastWords() string { return i.redactor.Tail(i.child.Tail(), process.StderrKept) }
+// lastWords are the last lines of the plugin's stderr, or the first of its report of a crash, without secrets.
+func (i *Instance) lastWords() string {
+	return few(i.redactor.Tail(i.child.Tail(), process.StderrKept))
+}
 
 // diagnosis is lastWords, after a moment for a process that is ending to say them.
 func (i *Instance) diagnosis() string {
-	return i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept)
+	return few(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
+}
+
+// few are at most twenty lines: the log has them all.
+func few(words string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimRight(words, "\n"), "\n")
+	over := len(lines) - most
+	switch {
+	case over <= 0:
+		return words
+	case process.Crashed(words):
+		return fmt.Sprintf("%s\n… (%d more lines)", strings.Join(lines[:most], "\n"), over)
+	}
+	return fmt.Sprintf("(%d lines before) …\n%s", over, strings.Join(lines[over:], "\n"))
 }

@@ -42,16 +42,26 @@ func (w *Writer) level(line string, members map[string]any) hclog.Level {
 		word, _ := members[levelKey].(string)
 		return hclog.LevelFromString(word)
 	}
-	if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
-		w.panicks = true
-	}
+	w.panicks = w.panicks || strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
 	if w.panicks {
-		return hclog.Error
+		return w.trace(line)
 	}
 	if level, _, ok := cutPrefix(line); ok {
 		return level
 	}
 	return hclog.Debug
+}
+
+// trace is the level of a line of a Go panic: why it happened and the stack of its goroutine matter to everybody, those of
+// the others to who looks for more.
+func (w *Writer) trace(line string) hclog.Level {
+	if strings.HasPrefix(line, "goroutine ") {
+		w.stacks++
+	}
+	if w.stacks > 1 {
+		return hclog.Debug
+	}
+	return hclog.Error
 }
 
 // cutPrefix takes off the level that a line begins with, as Go's simple loggers write it.

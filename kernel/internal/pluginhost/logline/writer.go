@@ -27,6 +27,7 @@ type Writer struct {
 	line    []byte // of the line so far, at most maxLine
 	over    int    // bytes of the line beyond that
 	panicks bool   // a Go panic is being told
+	stacks  int    // how many stacks of goroutines it has told
 }
 
 // New logs to log, whose level decides what is logged at all, without the secrets that r knows.

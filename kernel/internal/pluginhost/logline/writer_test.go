@@ -67,6 +67,7 @@ func TestLines(t *testing.T) {
 		{"pieces", []string{"hel", "lo\nwor", "ld\n"}, []string{"debug: hello", "debug: world"}},
 		{"prefixes", []string{"[TRACE] a\n[DEBUG] b\n[INFO] c\n[WARN] d\n[ERROR] e\n[1, 2] f\n"}, []string{"trace: a", "debug: b", "info: c", "warn: d", "error: e", "debug: [1, 2] f"}},
 		{"panic", []string{"before\npanic: oops\n\ngoroutine 1 [running]:\n{\"@level\":\"info\"}\n[INFO] x\n"}, []string{"debug: before", "error: panic: oops", "error: goroutine 1 [running]:", `error: {"@level":"info"}`, "error: [INFO] x"}},
+		{"all goroutines of a panic", []string{"fatal error: out of memory\n\nruntime stack:\nx()\n\ngoroutine 7 [running]:\ny()\n\ngoroutine 1 [select]:\nz()\n"}, []string{"error: fatal error: out of memory", "error: runtime stack:", "error: x()", "error: goroutine 7 [running]:", "error: y()", "debug: goroutine 1 [select]:", "debug: z()"}},
 		{"fatal", []string{"fatal error: all goroutines are asleep\n"}, []string{"error: fatal error: all goroutines are asleep"}},
 		{"escape sequences", []string{"\x1b[31mred\x1b[0m \x1b]0;title\x07end\r\n"}, []string{"debug: red end"}},
 		{"no UTF-8", []string{"a\xffb\n"}, []string{"debug: a\uFFFDb"}},

@@ -215,7 +215,7 @@ func (c *Child) FirstLine() string {
 	return ""
 }
 
-// Tail is the end of stderr so far, at most [StderrKept] bytes.
+// Tail is the end of stderr so far, or of a program in Go that crashed the beginning of its report: at most [StderrKept] bytes.
 func (c *Child) Tail() string {
 	if s := c.stdio(); s != nil {
 		return s.tail.String()

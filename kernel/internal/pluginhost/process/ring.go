@@ -1,31 +1,56 @@
 package process
 
-import "sync"
+import (
+	"bytes"
+	"regexp"
+	"sync"
+)
 
-// ring keeps the last bytes written to it. It is safe for concurrent use.
+// crash begins the report that the Go runtime writes when a program crashes.
+var crash = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|runtime/cgo|SIG[A-Z]+): `)
+
+// Crashed reports whether a text, such as [Child.Tail], begins with the report of a crash of the Go runtime.
+func Crashed(log string) bool {
+	at := crash.FindStringIndex(log)
+	return at != nil && at[0] == 0
+}
+
+// ring keeps the last bytes written to it, and of the report of a crash the first: they say why and where, and are followed
+// by the stacks of all the goroutines that had no part in it. It is safe for concurrent use.
 type ring struct {
-	mu   sync.Mutex
-	size int
-	buf  []byte
+	mu      sync.Mutex
+	size    int
+	buf     []byte
+	crashed bool // buf begins with such a report
 }
 
 // Write never fails.
 func (r *ring) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := len(p)
-	if n > r.size {
-		p = p[n-r.size:]
-	}
-	if drop := len(r.buf) + len(p) - r.size; drop > 0 {
-		r.buf = append(r.buf[:0], r.buf[drop:]...)
+	if r.crashed && len(r.buf) == r.size {
+		return len(p), nil
 	}
 	r.buf = append(r.buf, p...)
-	return n, nil
+	if at := crash.FindIndex(r.buf); !r.crashed && at != nil {
+		r.buf, r.crashed = r.buf[at[0]:], true
+	}
+	switch over := len(r.buf) - r.size; {
+	case over <= 0:
+	case r.crashed:
+		r.buf = r.buf[:r.size]
+	default:
+		r.buf = append(r.buf[:0], r.buf[over:]...)
+	}
+	return len(p), nil
 }
 
+// String is what is kept, without the half of a line in which the report of a crash was cut.
 func (r *ring) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.crashed && len(r.buf) == r.size {
+		return string(r.buf[:1+bytes.LastIndexByte(r.buf, '\n')])
+	}
 	return string(r.buf)
 }

@@ -10,18 +10,23 @@ import (
 func TestRing(t *testing.T) {
 	tests := []struct {
 		name   string
+		size   int
 		writes []string
 		want   string
 	}{
-		{"nothing", nil, ""},
-		{"less than its size", []string{"ab", "c"}, "abc"},
-		{"exactly its size", []string{"abcde"}, "abcde"},
-		{"over its size in pieces", []string{"abc", "def"}, "bcdef"},
-		{"over its size at once", []string{"x", "abcdefgh"}, "defgh"},
+		{"nothing", 5, nil, ""},
+		{"less than its size", 5, []string{"ab", "c"}, "abc"},
+		{"exactly its size", 5, []string{"abcde"}, "abcde"},
+		{"over its size in pieces", 5, []string{"abc", "def"}, "bcdef"},
+		{"over its size at once", 5, []string{"x", "abcdefgh"}, "defgh"},
+		{"a crash", 20, []string{"before\npan", "ic: x\nat y\n", "more than that\n", "and more\n"}, "panic: x\nat y\n"},
+		{"a crash at once", 20, []string{"fatal error: x\nat y, and so on"}, "fatal error: x\n"},
+		{"a crash without more", 20, []string{"long before\nlonger before\nfatal error: x"}, "fatal error: x"},
+		{"a word of a crash", 20, []string{"no panic: x\n", "because of y\n"}, "nic: x\nbecause of y\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := ring{size: 5}
+			r := ring{size: tt.size}
 			for _, w := range tt.writes {
 				if n, err := r.Write([]byte(w)); n != len(w) || err != nil {
 					t.Errorf("Write(%q) = %d, %v", w, n, err)
