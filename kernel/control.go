@@ -7,16 +7,25 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/escalation"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/inbox"
 	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
 )
 
-// listen merges what this process and others ask of the session into one channel. The returned
-// function ends it and waits for its goroutines.
-func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) {
+// listen merges what this process and others ask of the session into one channel, and calls overtaken when another kernel
+// has taken the session over by force: an attempt that waits for its agent writes nothing that would notice. The returned
+// function ends it and waits for its goroutine, the only one that a session has for all it looks for.
+func (s *session) listen(local <-chan event.Event, overtaken func(error)) (<-chan event.Event, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	merged := make(chan event.Event)
-	pass := func(e event.Event) bool {
+	var wg sync.WaitGroup
+	wg.Go(func() { s.attend(ctx, local, merged, overtaken) })
+	return merged, func() { cancel(); wg.Wait() }
+}
+
+// attend is the goroutine of listen.
+func (s *session) attend(ctx context.Context, local <-chan event.Event, merged chan<- event.Event, overtaken func(error)) {
+	pass := func(e event.Event) (passed bool) {
 		select {
 		case merged <- e:
 			return true
@@ -24,23 +33,44 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 			return false
 		}
 	}
-	handled := s.state.Handled
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case e := <-local:
-				if !pass(e) {
-					s.left = append(s.left, e)
-				}
-			case <-ctx.Done():
-				return
+	messages, answers := s.messages(pass), s.answers(pass)
+	look, check := time.NewTicker(inbox.Interval), time.NewTicker(overtakenPoll)
+	defer look.Stop()
+	defer check.Stop()
+	messages(ctx)
+	var open []escalation.Open
+	var resolve <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-local:
+			if !pass(e) {
+				s.left = append(s.left, e)
+			}
+		case <-look.C:
+			messages(ctx)
+		case open = <-s.escalations:
+			resolve = answers(open)
+		case <-resolve:
+			resolve = answers(open)
+		case <-check.C:
+			if err := s.journal.Check(ctx); err != nil {
+				check.Stop()
+				overtaken(err)
 			}
 		}
-	})
-	wg.Go(func() { s.watchResolutions(ctx, pass) })
-	wg.Go(func() {
-		err := inbox.Watch(ctx, s.dir, 0, func(m inbox.Message) {
+	}
+}
+
+// messages returns what looks into the inbox and passes on what is new there.
+func (s *session) messages(pass func(event.Event) bool) (look func(context.Context)) {
+	box, deaf, handled := inbox.NewWatch(s.dir), false, s.state.Handled
+	return func(ctx context.Context) {
+		if deaf {
+			return
+		}
+		err := box.Look(ctx, func(m inbox.Message) {
 			if m.Action == inbox.Rejected {
 				s.log.Warn("a file in the inbox is no message", "name", m.ID, "reason", m.Reason)
 				return
@@ -51,11 +81,10 @@ func (s *session) listen(local <-chan event.Event) (<-chan event.Event, func()) 
 			}
 			pass(requested(m))
 		})
-		if err != nil && ctx.Err() == nil {
+		if deaf = err != nil && ctx.Err() == nil; deaf {
 			s.log.Error("the inbox cannot be read: pause and abort from other terminals do not arrive", "error", err)
 		}
-	})
-	return merged, func() { cancel(); wg.Wait() }
+	}
 }
 
 // requested is what a message of the inbox asks for, as the journal has it. A text too long for a line was not
@@ -119,24 +148,6 @@ const overtakenPoll = time.Second
 // overtakenWait is how long a kernel that takes a session by force waits for the older one to let go: it
 // notices within overtakenPoll and then cancels its agent and stops its plugins.
 const overtakenWait = 15 * time.Second
-
-// watchJournal cancels the run when another kernel has taken the session over by force: an attempt
-// that waits for its agent writes nothing that would notice.
-func (s *session) watchJournal(ctx context.Context, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(overtakenPoll)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		if err := s.journal.Check(ctx); err != nil {
-			cancel(err)
-			return
-		}
-	}
-}
 
 // acknowledge removes a message of the inbox once it is in the journal.
 func (s *session) acknowledge(e event.Event) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -60,15 +59,10 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	if err := s.takeMessages(ctx); err != nil {
 		return s.state, err
 	}
-	messages, stop := s.listen(local)
-	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	watched, unwatch := context.WithCancel(ctx)
-	defer unwatch()
-	watching.Go(func() { s.watchJournal(watched, cancel) })
+	messages, stop := s.listen(local, cancel)
+	defer stop()
 	reader := inputs.NewReader(s.dir, s.plan)
 	maker := &attempt.Maker{
 		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),

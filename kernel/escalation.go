@@ -114,19 +114,22 @@ func (s *session) followEscalations(st state.State) {
 	s.escalations <- open
 }
 
-// watchResolutions passes on the answers that are written while the session is held. What is written and is no answer is
-// told, once for each content: the run waits on.
-func (s *session) watchResolutions(ctx context.Context, pass func(event.Event) bool) {
-	escalation.Watch(ctx, s.dir, s.escalations, func(o escalation.Open, f escalation.Found) {
-		if len(f.Faults) == 0 {
-			pass(resolved(o, f.Resolution))
-			return
-		}
-		for i := range f.Faults {
-			f.Faults[i].Severity = diagnostic.SeverityWarning
-		}
-		faults := s.engine.clean(f.Faults)
-		s.log.Debug("a resolution is not understood; the session waits on", "escalation", o.ID, "faults", faults.Error())
-		s.send(Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
-	})
+// answers returns what looks for the resolutions that are written while the session is held, passes them on, and says when to
+// look again. What is written and is no answer is told, once for each content: the run waits on.
+func (s *session) answers(pass func(event.Event) bool) (look func([]escalation.Open) <-chan time.Time) {
+	files := escalation.NewWatch(s.dir)
+	return func(open []escalation.Open) <-chan time.Time {
+		return files.Look(open, func(o escalation.Open, f escalation.Found) {
+			if len(f.Faults) == 0 {
+				pass(resolved(o, f.Resolution))
+				return
+			}
+			for i := range f.Faults {
+				f.Faults[i].Severity = diagnostic.SeverityWarning
+			}
+			faults := s.engine.clean(f.Faults)
+			s.log.Debug("a resolution is not understood; the session waits on", "escalation", o.ID, "faults", faults.Error())
+			s.send(Update{Session: s.name, Warnings: faults, Plan: s.plan, Dir: s.dir.Path()})
+		})
+	}
 }

@@ -1,7 +1,6 @@
 package escalation
 
 import (
-	"context"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
@@ -15,33 +14,24 @@ type Open struct {
 	Poll     time.Duration // how often to look, more than 0
 }
 
-// Watch looks for the resolutions of the escalations that were last sent on open: at once, and then every poll, the
-// shortest of them. It calls found, one call at a time, for each content of a file once, until ctx ends.
-func Watch(ctx context.Context, d *rundir.Dir, open <-chan []Open, found func(Open, Found)) {
-	var now []Open
-	var tick <-chan time.Time
-	told := map[string]string{}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now = <-open:
-		case <-tick:
-		}
-		for _, o := range now {
-			if f, there := Read(d, o.ID); there && told[o.ID] != f.Print {
-				told[o.ID] = f.Print
-				found(o, f)
-			}
-		}
-		tick = next(now)
-	}
+// Watch looks for the resolutions of open escalations. Only one goroutine may use it.
+type Watch struct {
+	dir  *rundir.Dir
+	told map[string]string // the print of what was found last, by escalation
 }
 
-// next is when to look again, never if nothing is open.
-func next(now []Open) <-chan time.Time {
+// NewWatch returns the watch of a session's resolutions that has not found any yet.
+func NewWatch(d *rundir.Dir) *Watch { return &Watch{dir: d, told: map[string]string{}} }
+
+// Look calls found, one call at a time, for each content of a file that it has not told of, and returns when to look again:
+// after the shortest poll, never if nothing is open.
+func (w *Watch) Look(open []Open, found func(Open, Found)) <-chan time.Time {
 	var poll time.Duration
-	for _, o := range now {
+	for _, o := range open {
+		if f, there := Read(w.dir, o.ID); there && w.told[o.ID] != f.Print {
+			w.told[o.ID] = f.Print
+			found(o, f)
+		}
 		if poll == 0 || o.Poll < poll {
 			poll = o.Poll
 		}

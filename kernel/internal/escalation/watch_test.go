@@ -1,7 +1,6 @@
 package escalation_test
 
 import (
-	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,57 +10,50 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/escalation"
 )
 
-// Each content is told once: one that is there already at once, others within a poll; and only of what is open.
+// Each content is told once, and only of what is open; the next look is after the shortest poll.
 func TestWatch(t *testing.T) {
 	d := openDir(t)
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		open := make(chan []escalation.Open, 1)
-		told := make(chan string, 10)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			escalation.Watch(ctx, d, open, func(o escalation.Open, f escalation.Found) {
+		w := escalation.NewWatch(d)
+		var open []escalation.Open
+		expect := func(next time.Duration, want ...string) {
+			t.Helper()
+			var got []string
+			again := w.Look(open, func(o escalation.Open, f escalation.Found) {
 				text := o.ID + " " + o.Question + " " + f.Context
 				if len(f.Faults) > 0 {
 					text = o.ID + " faults"
 				}
-				told <- text
+				got = append(got, text)
 			})
-		}()
-		expect := func(want ...string) {
-			t.Helper()
-			synctest.Wait()
-			var got []string
-			for range len(told) {
-				got = append(got, <-told)
-			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Error(diff)
+			}
+			if next == 0 {
+				if again != nil {
+					t.Error("it looks again, and nothing is open")
+				}
+				return
+			}
+			begun := time.Now() // the bubble's clock
+			if <-again; time.Since(begun) != next {
+				t.Errorf("it looks again after %v, want %v", time.Since(begun), next)
 			}
 		}
 		put(t, d, "ESC-1", "context: early")
 		put(t, d, "ESC-2", "context: of another")
-		time.Sleep(time.Hour)
-		expect() // nothing is open
+		expect(0)
 
-		open <- []escalation.Open{{ID: "ESC-1", Question: "q-1", Poll: time.Minute}, {ID: "ESC-3", Poll: 5 * time.Second}}
-		expect("ESC-1 q-1 early")
+		open = []escalation.Open{{ID: "ESC-1", Question: "q-1", Poll: time.Minute}, {ID: "ESC-3", Poll: 5 * time.Second}}
+		expect(5*time.Second, "ESC-1 q-1 early")
 		put(t, d, "ESC-3", "contxt: a")
-		expect()
-		time.Sleep(5 * time.Second)
-		expect("ESC-3 faults")
-		time.Sleep(time.Minute)
-		expect() // once
+		expect(5*time.Second, "ESC-3 faults")
+		expect(5 * time.Second) // once
 		put(t, d, "ESC-3", "context: a")
-		time.Sleep(5 * time.Second)
-		expect("ESC-3  a")
+		expect(5*time.Second, "ESC-3  a")
 
-		open <- nil
+		open = nil
 		put(t, d, "ESC-1", "context: late")
-		time.Sleep(time.Hour)
-		expect()
-		cancel()
-		<-done
+		expect(0)
 	})
 }

@@ -10,39 +10,37 @@ import (
 // Interval is how often the holder of a session looks into its inbox.
 const Interval = 250 * time.Millisecond
 
-// maxFaults is how many polls in a row may fail before Watch gives up.
+// maxFaults is how many looks in a row may fail before one says so.
 const maxFaults = 20
 
-// Watch calls deliver, one call at a time, for each message that lies there or appears later, in the
-// order of their ids. Each message is delivered once, acknowledged or not; deliver may call [Ack]. An
-// interval of 0 is [Interval].
+// Watch looks into the inbox of a session again and again. Only one goroutine may use it.
+type Watch struct {
+	dir    *rundir.Dir
+	seen   map[string]bool // by the last look
+	faults int             // looks in a row that failed
+}
+
+// NewWatch returns the watch of a session's inbox that has not looked yet.
+func NewWatch(d *rundir.Dir) *Watch { return &Watch{dir: d} }
+
+// Look calls deliver, one call at a time, for each message that was not there the last time, in the order of their ids, until
+// ctx ends. Each message is delivered once, acknowledged or not; deliver may call [Ack].
 //
-// It returns nil when ctx ends, and an error when the session's directory is gone or cannot be read
-// for [maxFaults] polls in a row.
-func Watch(ctx context.Context, d *rundir.Dir, interval time.Duration, deliver func(Message)) error {
-	if interval <= 0 {
-		interval = Interval
+// It fails when the session's directory is gone, or could not be read [maxFaults] times in a row.
+func (w *Watch) Look(ctx context.Context, deliver func(Message)) error {
+	messages, err := Poll(w.dir)
+	w.seen = hand(ctx, messages, w.seen, deliver)
+	if err == nil {
+		w.faults = 0
+		return nil
 	}
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	seen := map[string]bool{}
-	for faults := 0; ctx.Err() == nil; {
-		messages, err := Poll(d)
-		seen = hand(ctx, messages, seen, deliver)
-		if err == nil {
-			faults = 0
-		} else if faults++; faults == maxFaults || d.Intact() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
+	if w.faults++; w.faults >= maxFaults || w.dir.Intact() != nil {
+		return err
 	}
 	return nil
 }
 
-// hand delivers the messages that were not seen in the poll before and returns those of this poll.
+// hand delivers the messages that were not seen in the look before and returns those of this one.
 func hand(ctx context.Context, messages []Message, before map[string]bool, deliver func(Message)) map[string]bool {
 	now := make(map[string]bool, len(messages))
 	for _, m := range messages {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"os"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,50 +14,32 @@ import (
 // Each message is delivered once, whether it is acknowledged (1) or not (2).
 func TestWatch(t *testing.T) {
 	d := openDir(t)
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		put(t, d, "1.json", `{"action":"pause"}`)
-		put(t, d, "2.json", `{"action":"abort"}`)
-		delivered := make(chan string, 10)
-		done := make(chan error, 1)
-		go func() {
-			done <- inbox.Watch(ctx, d, 0, func(m inbox.Message) {
-				delivered <- m.ID + " " + string(m.Action)
-				if m.ID == "1" {
-					if err := inbox.Ack(d, m.ID); err != nil {
-						t.Error(err)
-					}
+	w := inbox.NewWatch(d)
+	expect := func(want ...string) {
+		t.Helper()
+		var got []string
+		err := w.Look(t.Context(), func(m inbox.Message) {
+			got = append(got, m.ID+" "+string(m.Action))
+			if m.ID == "1" {
+				if err := inbox.Ack(d, m.ID); err != nil {
+					t.Error(err)
 				}
-			})
-		}()
-		expect := func(want ...string) {
-			t.Helper()
-			synctest.Wait()
-			var got []string
-			for range len(delivered) {
-				got = append(got, <-delivered)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
-			}
+		})
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Error(diff, err)
 		}
-		expect("1 pause", "2 abort") // at once
-
-		put(t, d, "0.json", `{"action":"stop"}`)
-		put(t, d, "x.json", `{`)
-		expect()
-		time.Sleep(inbox.Interval) // the bubble's clock
-		expect("0 stop", "x rejected")
-
-		put(t, d, "x.json", `{`) // the same name is another file
-		time.Sleep(3 * inbox.Interval)
-		expect("x rejected")
-
-		cancel()
-		if err := <-done; err != nil {
-			t.Errorf("at the end of its context: %v", err)
-		}
-	})
+	}
+	put(t, d, "1.json", `{"action":"pause"}`)
+	put(t, d, "2.json", `{"action":"abort"}`)
+	expect("1 pause", "2 abort")
+	expect()
+	put(t, d, "0.json", `{"action":"stop"}`)
+	put(t, d, "x.json", `{`)
+	expect("0 stop", "x rejected")
+	put(t, d, "x.json", `{`) // the same name is another file
+	expect("x rejected")
+	expect()
 }
 
 func TestWatchEndsWithTheDirectory(t *testing.T) {
@@ -67,7 +47,7 @@ func TestWatchEndsWithTheDirectory(t *testing.T) {
 	if err := os.RemoveAll(d.Path()); err != nil {
 		t.Fatal(err)
 	}
-	err := inbox.Watch(t.Context(), d, time.Millisecond, func(inbox.Message) { t.Error("delivered") })
+	err := inbox.NewWatch(d).Look(t.Context(), func(inbox.Message) { t.Error("delivered") })
 	if failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("got %v, want state_corrupt", err)
 	}
@@ -79,16 +59,12 @@ func TestWatchBearsFaults(t *testing.T) {
 	if err := d.Replace("inbox", []byte("a file where the directory should be")); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		err := inbox.Watch(t.Context(), d, time.Second, func(inbox.Message) { t.Error("delivered") })
-		if err == nil {
-			t.Error("no error")
+	w := inbox.NewWatch(d)
+	for look := 1; look <= 20; look++ {
+		if err := w.Look(t.Context(), func(inbox.Message) { t.Error("delivered") }); (err != nil) != (look == 20) {
+			t.Errorf("look %d: %v", look, err)
 		}
-		if got := time.Since(begun); got != 19*time.Second {
-			t.Errorf("gave up after %v of the bubble's time, want 20 polls", got)
-		}
-	})
+	}
 }
 
 func TestWatchOfEndedContext(t *testing.T) {
@@ -96,7 +72,7 @@ func TestWatchOfEndedContext(t *testing.T) {
 	put(t, d, "1.json", `{"action":"pause"}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := inbox.Watch(ctx, d, 0, func(inbox.Message) { t.Error("delivered") }); err != nil {
+	if err := inbox.NewWatch(d).Look(ctx, func(inbox.Message) { t.Error("delivered") }); err != nil {
 		t.Error(err)
 	}
 }
