@@ -171,9 +171,10 @@ func locked(err error) error {
 	return err
 }
 
-// sweepLocks removes the locks of kernels that died. A lock that resists is somebody else's trouble.
+// sweepLocks removes the locks of kernels that died, but for those of sessions that run here, or are just taken over. A lock
+// that resists is somebody else's trouble.
 func (e *Engine) sweepLocks() []lock.Swept {
-	swept, err := lock.Sweep(e.project)
+	swept, err := lock.Sweep(e.project, e.runs)
 	if err != nil {
 		e.log.Warn("stale locks not all removed", "error", err)
 	}

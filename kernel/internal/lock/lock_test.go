@@ -267,7 +267,7 @@ func TestLockedWithoutALivingName(t *testing.T) {
 				if _, held, err := lock.Holder(p, "s"); !held || err != nil {
 					t.Errorf("held %t, %v", held, err)
 				}
-				if swept, err := lock.Sweep(p); swept != nil || err != nil {
+				if swept, err := lock.Sweep(p, nil); swept != nil || err != nil {
 					t.Errorf("swept %v, %v", swept, err)
 				}
 				l, err := lock.Acquire(p, "s", lock.Options{Force: true})
@@ -303,7 +303,7 @@ func TestNoFile(t *testing.T) {
 			if _, err := lock.Acquire(p, "s", lock.Options{}); err == nil || failure.KindOf(err) == failure.LockContention {
 				t.Errorf("acquire: %v", err)
 			}
-			if swept, err := lock.Sweep(p); swept != nil || err != nil {
+			if swept, err := lock.Sweep(p, nil); swept != nil || err != nil {
 				t.Errorf("sweep: %v, %v", swept, err)
 			}
 			if _, err := os.Lstat(outside); err == nil {

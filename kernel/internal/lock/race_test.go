@@ -99,7 +99,7 @@ func TestLookingDisturbsNoStart(t *testing.T) {
 					return
 				default:
 				}
-				if swept, err := lock.Sweep(p); err != nil || len(swept) > 0 {
+				if swept, err := lock.Sweep(p, nil); err != nil || len(swept) > 0 {
 					t.Errorf("swept %v, %v", swept, err)
 				}
 				if _, _, err := lock.Holder(p, "s"); err != nil {
@@ -133,7 +133,7 @@ func TestDeadLockIsReportedOnce(t *testing.T) {
 		for i := range starters {
 			wg.Go(func() {
 				if i%2 == 0 {
-					swept, err := lock.Sweep(p)
+					swept, err := lock.Sweep(p, nil)
 					if err != nil {
 						t.Error(err)
 					}

@@ -47,8 +47,9 @@ func Holder(p *rundir.Project, session string) (holder Info, held bool, err erro
 
 // Sweep removes the locks of all sessions whose processes are dead and returns them in the order of
 // names. Locks that say nothing readable stay, as with the Bash engine; [Acquire] takes them over. A
-// lock that cannot be looked at does not keep the others; its error is part of the result.
-func Sweep(p *rundir.Project) ([]Swept, error) {
+// lock that cannot be looked at does not keep the others; its error is part of the result. A session that
+// alive says yes to is not looked at; nil: of none is so much known.
+func Sweep(p *rundir.Project, alive func(session string) bool) ([]Swept, error) {
 	entries, err := p.Entries(rundir.LocksDir)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func Sweep(p *rundir.Project) ([]Swept, error) {
 	var faults []error
 	for _, e := range entries {
 		session, isLock := strings.CutSuffix(e.Name(), ".lock")
-		if !isLock || !e.Type().IsRegular() || rundir.CheckSession(session) != nil {
+		if !isLock || !e.Type().IsRegular() || alive != nil && alive(session) || rundir.CheckSession(session) != nil {
 			continue
 		}
 		pid, err := sweep(p, session)

@@ -12,7 +12,7 @@ import (
 
 func TestSweep(t *testing.T) {
 	p := project(t)
-	if swept, err := lock.Sweep(p); err != nil || swept != nil {
+	if swept, err := lock.Sweep(p, nil); err != nil || swept != nil {
 		t.Fatalf("a fresh project: %v, %v", swept, err)
 	}
 	held, live := newChild(t, p).hold(), newChild(t, p)
@@ -22,8 +22,9 @@ func TestSweep(t *testing.T) {
 	put(t, p, "broken", "not json")
 	put(t, p, "empty", "")
 	put(t, p, "no session", `{"pid":999999999}`)
+	put(t, p, "taken over now", `{"pid":999999999}`)
 
-	swept, err := lock.Sweep(p)
+	swept, err := lock.Sweep(p, func(session string) bool { return session == "taken over now" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestSweep(t *testing.T) {
 	if diff := cmp.Diff(want, swept); diff != "" {
 		t.Error(diff)
 	}
-	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock"}
+	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock", "taken over now.lock"}
 	if diff := cmp.Diff(left, locks(t, p)); diff != "" {
 		t.Error(diff)
 	}
