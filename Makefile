@@ -13,6 +13,7 @@ LINT_VERSION := v2.15.0
 MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
 MODULES    = $(or $(patsubst $(MODULE_PREFIX)/%,%,$(shell $(GO) list -m)),$(error no modules found: is Go installed?))
 PACKAGES   = $(MODULES:%=./%/...)
+COMMAND    = $(MODULE_PREFIX)/cmd/agent-pipelines
 # The packages whose tests contain a line that matches the pattern; it is an error if there are none.
 with_tests = $(or $(sort $(patsubst %/,./%,$(dir $(shell grep -rlE '$(1)' --include='*_test.go' $(MODULES))))),$(error no test matches $(1)))
 PLUGINS   := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
@@ -121,13 +122,12 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 		done; \
 	done
 
-# What all tests of the kernel cover of each of its packages, not each of itself, since a room is often shown by the room
-# above it; and what the command does of the kernel in the scripts: its tests build it with -cover where GOCOVERDIR is set.
-cover: ## check that the tests of the kernel and the command's scripts cover 90 % of each package of the kernel (twenty minutes)
+# What all tests cover of each package of the kernel, not each of its own, since a room is often shown by the room above it;
+# and what the command does of the kernel in the scripts: its tests build it with -cover where GOCOVERDIR is set.
+cover: walls ## race, and check that the tests and the command's scripts cover 90 % of each package of the kernel
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \
-	{ $(GO) test $(PATIENT) -vet=off -coverpkg=./kernel/... -coverprofile="$$dir/tests" ./kernel/... >"$$dir/said" && \
-	GOCOVERDIR="$$dir/data" $(GO) test $(PATIENT) -vet=off -count=1 -run '^Test(Scripts|Golden)$$' ./cmd/agent-pipelines >"$$dir/said" || \
-		{ cat "$$dir/said"; exit 1; }; } && \
+	$(RACE) -coverpkg='$(MODULE_PREFIX)/kernel/...' -coverprofile="$$dir/tests" $$($(GO) list work | grep -vx '$(COMMAND)') && \
+	GOCOVERDIR="$$dir/data" $(RACE) '$(COMMAND)' && \
 	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...' -o="$$dir/scripts" && \
 	$(GO) run ./tools/cover -least 90 "$$dir/tests" "$$dir/scripts"
 

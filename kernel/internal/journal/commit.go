@@ -150,7 +150,7 @@ func (j *Journal) catchUpWith(each func(event.Event)) error {
 		return true
 	})
 	if err != nil {
-		return fmt.Errorf("read journal %s: %w", j.path, err)
+		return unread(j.path, err)
 	}
 	return nil
 }

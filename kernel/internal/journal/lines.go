@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -37,7 +36,7 @@ func Lines(dir *rundir.Dir) ([]Line, error) {
 	defer f.Close()
 	lines, err := readLines(f)
 	if err != nil {
-		err = fmt.Errorf("read journal %s: %w", dir.Abs(rundir.EventsFile), err)
+		err = unread(dir.Abs(rundir.EventsFile), err)
 	}
 	return lines, err
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Read reads a session's journal without locking it and hands its live events to each, in order; it keeps
@@ -36,7 +38,19 @@ func Read(dir *rundir.Dir, each func(event.Event) error) (Log, error) {
 		return log, refused
 	}
 	if err != nil {
-		err = fmt.Errorf("read journal %s: %w", dir.Abs(rundir.EventsFile), err)
+		err = unread(dir.Abs(rundir.EventsFile), err)
 	}
 	return log, err
+}
+
+// unread is the error of a journal that the system does not let be read.
+func unread(path string, err error) error {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		err = system.Err // the path that it names is the same, or only the end of it
+	}
+	if errors.Is(err, syscall.EISDIR) {
+		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory lies where the file belongs; move it away")
+	}
+	return fmt.Errorf("read journal %s: %w", path, err)
 }
