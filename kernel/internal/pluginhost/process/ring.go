@@ -3,6 +3,7 @@ package process
 import (
 	"bytes"
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -11,8 +12,8 @@ var crash = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|runtime/cgo|SIG[
 
 // Crashed reports whether a text, such as [Child.Tail], begins with the report of a crash of the Go runtime.
 func Crashed(log string) bool {
-	at := crash.FindStringIndex(log)
-	return at != nil && at[0] == 0
+	first := crash.FindString(log)
+	return first != "" && strings.HasPrefix(log, first)
 }
 
 // ring keeps the last bytes written to it, and of the report of a crash the first: they say why and where, and are followed

@@ -1,0 +1,150 @@
+package crashtest
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// A trial gets a copy of a project without what is large, leads elsewhere or belongs to sessions; and of the copy what the
+// run has changed is told, each file by what can be said of it.
+func TestProject(t *testing.T) {
+	root, copied := t.TempDir(), filepath.Join(t.TempDir(), "copy")
+	put(t, root, "main.go", "package main\n")
+	put(t, root, "gone.txt", "x")
+	put(t, root, "gone/too.txt", "x")
+	put(t, root, "kept.txt", "x")
+	put(t, root, "notes/secret.txt", "x")
+	put(t, root, "node_modules/a/index.js", "x")
+	put(t, root, ".claude/pipeline-runs/s/state.json", "{}")
+	put(t, root, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 1}]`)
+	for name, to := range map[string]string{"inside": "main.go", "up": "../elsewhere", "away": "/etc/hosts"} {
+		must(t, os.Symlink(to, filepath.Join(root, name)))
+	}
+	must(t, unix.Mkfifo(filepath.Join(root, "pipe"), 0o600))
+	p, err := listProject(root, nil, []string{"notes/"})
+	must(t, err)
+	if diff := cmp.Diff([]string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.leftOut))); diff != "" {
+		t.Errorf("left out: %s", diff)
+	}
+	was, err := p.copyTo(copied)
+	must(t, err)
+	if _, err := p.copyTo(copied); err == nil {
+		t.Error("a copy goes over another one")
+	}
+	if b, err := os.ReadFile(filepath.Join(copied, "inside")); err != nil || string(b) != "package main\n" {
+		t.Errorf("the link leads to %q, %v", b, err)
+	}
+
+	r := reader{names: names{replacer: strings.NewReplacer()}}
+	if changed, err := r.changes(copied, was, nil); err != nil || len(changed) > 0 {
+		t.Fatalf("nothing was changed: %v, %v", changed, err)
+	}
+	must(t, os.Remove(filepath.Join(copied, "gone.txt")))
+	must(t, os.RemoveAll(filepath.Join(copied, "gone")))
+	must(t, os.Remove(filepath.Join(copied, "inside")))
+	must(t, os.Symlink("kept.txt", filepath.Join(copied, "inside")))
+	must(t, unix.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
+	put(t, copied, "main.go", "package other\n")
+	put(t, copied, "program", "\x7fELF\x00")
+	put(t, copied, "large.log", strings.Repeat("line\n", maxCompared/5+1))
+	put(t, copied, "build/out", "x")
+	put(t, copied, ".claude/pipeline-runs/s/state.json", "{}")
+	put(t, copied, ".claude/loop-completions.json", `[{"session": "s", "completed_at": 23}]`)
+	changed, err := r.changes(copied, was, []string{"build/"})
+	must(t, err)
+	for name, v := range changed { // a digest is as good as another
+		if text, ok := v.(string); ok {
+			changed[name], _, _ = strings.Cut(text, " with the digest ")
+		}
+	}
+	want := map[string]any{
+		ofProject + "gone.txt": "removed", ofProject + "gone/too.txt": "removed",
+		ofProject + "inside": "link to kept.txt", ofProject + "pipe": "p---------",
+		ofProject + "main.go": "package other\n", ofProject + "program": "5 bytes", ofProject + "large.log": "1048580 bytes",
+		ofProject + ".claude/loop-completions.json": []any{map[string]any{"session": "s"}},
+	}
+	if diff := cmp.Diff(want, changed); diff != "" {
+		t.Errorf("changed: %s", diff)
+	}
+}
+
+// What was asked for is copied; a project that is too large is refused with the way out.
+func TestProjectWith(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, ".git/HEAD", "ref: refs/heads/main\n")
+	p, err := listProject(root, []string{".git"}, nil)
+	if err != nil || len(p.items) != 2 || len(p.leftOut) > 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	put(t, root, "core", "")
+	must(t, os.Truncate(filepath.Join(root, "core"), maxBytes+1)) // takes no space
+	if _, err := listProject(root, nil, nil); err == nil || !strings.Contains(err.Error(), "at core: leave out") {
+		t.Errorf("%v", err)
+	}
+	if _, err := listProject(filepath.Join(root, "nowhere"), nil, nil); err == nil {
+		t.Error("a project that is not there")
+	}
+	must(t, os.Remove(filepath.Join(root, "core")))
+	if _, err := p.copyTo(filepath.Join(root, ".git", "HEAD")); err == nil {
+		t.Error("a copy where a file lies")
+	}
+	must(t, os.RemoveAll(filepath.Join(root, ".git")))
+	if _, err := p.copyTo(filepath.Join(root, "copy")); err == nil || !strings.Contains(err.Error(), "copy .git/HEAD: ") {
+		t.Errorf("of files that are gone: %v", err)
+	}
+}
+
+// Lists differ element by element, also where one ends.
+func TestDiffOfLists(t *testing.T) {
+	var got []string
+	for _, d := range diffValue("f", "", map[string]any{"a": []any{1.0, "x", nil}}, map[string]any{"a": []any{2.0, "x\ny"}}) {
+		got = append(got, d.String())
+	}
+	want := []string{"f, a.0: expected 1, got 2", `f, a.1.line 2: expected the end of the text, got "y"`, "f, a.2: missing: null"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Escalations of one second are numbered.
+func TestCompareIDs(t *testing.T) {
+	ids := []string{"ESC-20260102-10", "ESC-20260102-9", "ESC-20260102", "ESC-20260101-11"}
+	slices.SortFunc(ids, compareIDs)
+	if diff := cmp.Diff([]string{"ESC-20260101-11", "ESC-20260102", "ESC-20260102-9", "ESC-20260102-10"}, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Moments in a journal, also before its first line and behind its last one.
+func TestMoments(t *testing.T) {
+	l := timeline{10 * time.Millisecond, 30 * time.Millisecond}
+	for want, got := range map[string]string{
+		"5ms after line 0": l.at(5 * time.Millisecond).String(), "at line 1": l.at(10 * time.Millisecond).String(),
+		"4ms after line 2": l.at(34 * time.Millisecond).String(), "20ms": l.gap(1).String(), "0s": l.gap(2).String(),
+	} {
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func put(t *testing.T, root, name, text string) {
+	t.Helper()
+	file := filepath.Join(root, name)
+	must(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
