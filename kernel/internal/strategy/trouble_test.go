@@ -56,7 +56,7 @@ func TestNoDecision(t *testing.T) {
 			if err := os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-		}, failure.StrategyFailed, "judge.json"},
+		}, failure.StateCorrupt, "judge.json: is a directory"},
 		{"it asks nothing", ask(nil), func(*testing.T, *bench) {}, failure.StrategyFailed, "it asks without a question"},
 		{"the plan has no such node", stop, func(_ *testing.T, b *bench) { b.job.Command.Place.Node = "9" }, failure.StrategyFailed, "9"},
 	} {
