@@ -186,10 +186,17 @@ func shut(ctx context.Context, engine *kernel.Engine) error {
 // terminal is standard error's descriptor where it is a terminal that can redraw lines.
 func (a *app) terminal() (fd int, ok bool) {
 	f, isFile := a.stderr.(*os.File)
-	if !isFile || strings.EqualFold(a.getenv("TERM"), "dumb") || a.getenv("TERM") == "" {
+	if !isFile || !a.redraws() {
 		return 0, false
 	}
 	return int(f.Fd()), term.IsTerminal(int(f.Fd()))
+}
+
+// redraws says whether the environment is one in which lines can be drawn again: not on a dumb terminal, and not where
+// a CI system keeps what is written, though some give it a terminal.
+func (a *app) redraws() bool {
+	name, ci := a.getenv("TERM"), a.getenv("CI")
+	return name != "" && !strings.EqualFold(name, "dumb") && ci != "true" && ci != "1"
 }
 
 // colored says whether colors are wanted on a terminal.

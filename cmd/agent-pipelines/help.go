@@ -86,7 +86,8 @@ var environment = []struct{ name, meaning string }{
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
 	{"AGENT_PIPELINES_SKIP_HOOKS", "actions of hooks that are left out, with commas, or all of them; notify: nobody is told"},
 	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
-	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where"},
+	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where; nothing is redrawn"},
+	{"AGENT_PIPELINES_BELL", "0: no bell, title or notification at a terminal"},
 	{"NO_COLOR", "anything: no colors"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -147,13 +148,16 @@ func (a *app) view(out io.Writer) view {
 	if !terminal {
 		return screen.NewPlain(out, a.Verbose)
 	}
-	return screen.NewLive(out, screen.LiveOptions{Color: a.colored(), Verbose: a.Verbose, Width: func() int {
-		width, _, err := term.GetSize(fd)
-		if err != nil {
-			return 0
-		}
-		return width
-	}})
+	return screen.NewLive(out, screen.LiveOptions{
+		Below: &tree.Model{}, Color: a.colored(), Verbose: a.Verbose, Attention: screen.AttentionOf(a.getenv),
+		Size: func() (width, height int) {
+			width, height, err := term.GetSize(fd)
+			if err != nil {
+				return 0, 0
+			}
+			return width, height
+		},
+	})
 }
 
 // silent shows nothing but what is logged.

@@ -68,8 +68,9 @@ type Maker struct {
 
 // Report is what an agent reported last, for live views.
 type Report struct {
-	Node      string
-	Branch    string // the provider of a parallel block, "" outside
+	Node      string      // the node's id
+	At        event.Place // where in the run, with the node's path and the step
+	Branch    string      // the provider of a parallel block, "" outside
 	Iteration int
 	Attempt   int
 	Progress  sdk.Progress

@@ -300,6 +300,7 @@ func (x *exchange) live(change func(*Report)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.attempt.command
+	x.last.At = c.Place
 	x.last.Node, x.last.Branch, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Place.Branch, c.Place.Iteration, c.Attempt, ""
 	change(&x.last)
 	if x.attempt.Live != nil {

@@ -11,7 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // blockStory is a session at a parallel block, of whose providers the second has failed.
@@ -92,35 +91,5 @@ func TestEchoOfTwoProviders(t *testing.T) {
 		n.Lines(s.at(event.IterationComplete, "calm", 1, event.IterationCompleteData{})))
 	if diff := cmp.Diff([]string{"    calm │ Well", "    claude │ I think", "    calm │ no"}, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// A live view has a line for each provider at work.
-func TestStatusOfABlock(t *testing.T) {
-	var st status
-	s, now := blockStory(), time.Now()
-	begin := func(branch string) {
-		st.take(s.at(event.IterationStart, branch, 1, event.IterationStartData{Provider: "p-" + branch, Model: "m"}), now)
-	}
-	begin("claude")
-	begin("calm")
-	in := int64(40)
-	for _, branch := range []string{"claude", "calm", "nobody"} {
-		st.take(kernel.Update{Report: &kernel.Report{Branch: branch, Usage: &sdk.Usage{InputTokens: &in}, Progress: sdk.Progress{Tool: "Edit"}}}, now)
-	}
-	want := []string{
-		"⠋ calm: ideas · iteration 1/2 · p-calm, model m · 0:00 · Edit", "⠋ claude: ideas · iteration 1/2 · p-claude, model m · 0:00 · Edit", "  80 tokens in",
-	}
-	if diff := cmp.Diff(want, st.lines(now)); diff != "" {
-		t.Error(diff)
-	}
-	st.take(s.at(event.ParallelProviderComplete, "calm", 0, struct{}{}), now)
-	begin("claude") // the next iteration takes the place of the one before
-	if diff := cmp.Diff([]string{"⠋ claude: ideas · iteration 1/2 · p-claude, model m · 0:00"}, st.lines(now)); diff != "" {
-		t.Error(diff)
-	}
-	st.take(s.tell(event.NodeComplete, "0", 0, struct{}{}), now)
-	if lines := st.lines(now); lines != nil {
-		t.Errorf("lines %q", lines)
 	}
 }

@@ -119,7 +119,7 @@ func (n *Narrator) fell(e event.Event) []string {
 // entered is the first line of a visit: "Stage 2/4: Does the work (claude, model opus), visit 2".
 func entered(at place) string {
 	nodes, position := at.Plan.Siblings(at.node.Path)
-	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), providerOf(at.node))
+	line := fmt.Sprintf("Stage %d/%d: %s (%s)", position+1, len(nodes), Clean(cmp.Or(at.node.Description, at.node.Ref, at.node.ID)), ProviderOf(at.node))
 	if visit := at.State.Nodes[at.node.Path].Visit; visit > 1 {
 		line += fmt.Sprintf(", visit %d", visit)
 	}

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -192,42 +191,4 @@ func TestContractDetails(t *testing.T) {
 			t.Errorf("got %s\nwant %s", got, want)
 		}
 	}
-}
-
-// U135: the live lines show the step, the cycle and the money.
-func TestContractLive(t *testing.T) {
-	s := cycleStory()
-	var st status
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	at := func(u kernel.Update, step string) kernel.Update { u.Event.Cursor.Step = step; return u }
-	look := func(want ...string) {
-		t.Helper()
-		if diff := cmp.Diff(want, st.lines(now)); diff != "" {
-			t.Error(diff)
-		}
-	}
-	const money = "  cost $0.5000 / $2.0000 (unknown for 1 attempt: counted as reserved)"
-	begin := func(step string) {
-		st.take(at(s.tell(event.IterationStart, "0", 1, event.IterationStartData{}), step), now)
-	}
-	begin("s2")
-	look("⠋ execute · step 2/3 · mock · 0:00", money)
-	st.take(at(s.tell(event.AttemptComplete, "0", 1, event.AttemptCompleteData{}), "s2"), now)
-	look("⠋ execute · step 2/3 · mock · 0:00", money+" · checking the work")
-	st.take(at(s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2"}), "s2"), now)
-	if lines := st.lines(now); lines != nil {
-		t.Errorf("%q after the end", lines)
-	}
-	st.take(s.tell(event.NodeComplete, "1", 1, event.NodeCompleteData{Edge: "verify:fail->execute", Cycle: 1, Limit: 3}), now)
-	begin("s1")
-	look("⠋ execute · step 1/3 · mock · 0:00 · cycle 1/3", money)
-	s.plan.Nodes[0].Steps.Parallel = true
-	st.take(at(s.tell(event.StepComplete, "0", 1, event.StepCompleteData{Step: "s2"}), "s2"), now)
-	st.running = nil
-	begin("s3")
-	begin("s1")
-	look("⠋ s1: execute · step 1/3 · mock · 0:00", "⠋ s3: execute · step 3/3 · mock · 0:00", money+" · cycle 1/3")
-	st.take(s.tell(event.NodeComplete, "1", 1, event.NodeCompleteData{Outcome: "success"}), now)
-	begin("s1")
-	look("⠋ s1: execute · step 1/3 · mock · 0:00", money)
 }

@@ -17,7 +17,7 @@ import (
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDisplay(60)
-		l := NewLive(d, LiveOptions{Width: d.columns})
+		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{}})
 		s := pipelineStory()
 		l.Show(s.tell(event.IterationStart, "0", 1, event.IterationStartData{}))
 		l.Hold()

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // redrawEvery is how often the time that runs is drawn again.
@@ -21,48 +20,66 @@ const (
 	showCursor = "\x1b[?25h"
 	oneUp      = "\x1b[1A"
 	eraseBelow = "\r\x1b[J"
-	saveTitle  = "\x1b[22;0t"
-	title      = "\x1b]0;" // up to a bell
-	bell       = "\a"
-	calm       = title + bell + "\x1b[23;0t" // no title, where none was saved
+	eraseRight = "\x1b[K"
+	eraseRest  = "\x1b[J"
+	beginFrame = "\x1b[?2026h" // what follows is shown in one piece, by terminals that can
+	endFrame   = "\x1b[?2026l"
 	dim        = "\x1b[2m"
 	bold       = "\x1b[1m"
 	reset      = "\x1b[0m"
 )
 
+// Below is what a live view draws below the lines. It is used from one goroutine at a time.
+type Below interface {
+	// Take takes an update in.
+	Take(u kernel.Update)
+	// Lines are at most height lines of at most width columns, as of a time; none while there is nothing to show.
+	Lines(now time.Time, width, height int) []Line
+}
+
 // Live writes the lines of [Plain] and keeps, below them, a few lines that show what runs now. It is
 // safe for concurrent use; [Live.Close] ends it.
 type Live struct {
 	out      io.Writer
-	width    func() int
+	size     func() (width, height int)
 	color    bool
 	narrator Narrator
 	done     chan struct{}
 	ticker   sync.WaitGroup
 
 	mu      sync.Mutex
-	status  status
-	drawn   []int  // columns of the lines that are on the screen now
-	partial []byte // a log line whose end has not come yet
+	below   Below
+	call    caller
+	drawn   []int     // columns of the lines that are on the screen now
+	frame   string    // these lines
+	width   int       // of the terminal when they were drawn
+	at      time.Time // when that was
+	partial []byte    // a log line whose end has not come yet
 	held    bool
 	late    late // what is to be written when it is not held any more
-	waiting bool // for a person, as the terminal's title says
 	closed  bool
 }
 
 // LiveOptions say how a live view looks.
 type LiveOptions struct {
-	// Width gives the terminal's columns at this moment; 0 or less means unknown, which is taken as 80.
-	Width func() int
-	// Color allows bold and faint text.
+	// Size gives the terminal's columns and lines at this moment; 0 or less means unknown, which is taken as 80 and 24.
+	Size func() (width, height int)
+	// Below is drawn below the lines.
+	Below Below
+	// Color allows bold, faint and colored text.
 	Color bool
 	// Verbose says more above the live lines.
 	Verbose bool
+	// Attention says how a person is called who looks elsewhere.
+	Attention Attention
 }
 
 // NewLive starts a live view on a terminal.
 func NewLive(out io.Writer, o LiveOptions) *Live {
-	l := &Live{out: out, width: o.Width, color: o.Color, narrator: Narrator{Verbose: o.Verbose}, done: make(chan struct{})}
+	l := &Live{
+		out: out, size: o.Size, color: o.Color, narrator: Narrator{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
+		call: caller{Attention: o.Attention},
+	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a terminal that is gone is nobody's loss
 	l.ticker.Go(l.tick)
 	return l
@@ -81,32 +98,19 @@ func (l *Live) tick() {
 	}
 }
 
-// Show takes an update in.
+// Show takes an update in. What only changes the lines below is drawn some times a second.
 func (l *Live) Show(u kernel.Update) {
 	now := time.Now()
 	lines := l.narrator.Lines(u)
 	l.mu.Lock()
-	changed := l.status.take(u, now)
-	l.announce(u)
-	l.mu.Unlock()
-	if len(lines) > 0 || changed {
-		l.draw(join(lines), now)
-	}
-}
-
-// announce rings the terminal's bell when the session begins to wait for a person, and says so in its title while it
-// does.
-func (l *Live) announce(u kernel.Update) {
-	if u.State == nil || l.closed {
-		return
-	}
-	if waits := u.State.Status == state.Running && len(u.State.Awaited()) > 0; waits != l.waiting {
-		l.waiting = waits
-		text := calm
-		if waits {
-			text = saveTitle + title + "waiting: " + Clean(u.Session) + bell + bell
-		}
+	l.below.Take(u)
+	if text := l.call.hear(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
+	}
+	soon := now.Sub(l.at) < redrawEvery
+	l.mu.Unlock()
+	if len(lines) > 0 || !soon {
+		l.draw(join(lines), now)
 	}
 }
 
@@ -116,7 +120,7 @@ func (l *Live) Hold() {
 	defer l.mu.Unlock()
 	if !l.held && !l.closed {
 		l.held = true
-		io.WriteString(l.out, l.erase(l.columns())+showCursor) //nolint:errcheck // as above
+		io.WriteString(l.out, l.erase()+showCursor) //nolint:errcheck // as above
 	}
 }
 
@@ -164,14 +168,11 @@ func (l *Live) Close() {
 	l.ticker.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.erase(l.columns()) + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor
-	if l.waiting {
-		last += calm
-	}
+	last := l.erase() + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.quiet()
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 
-// draw writes text above the live lines and draws these again, in one write.
+// draw writes text above the live lines and draws these again, in one write; nothing if nothing has changed.
 func (l *Live) draw(text string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,51 +184,62 @@ func (l *Live) draw(text string, now time.Time) {
 		l.late.add(text)
 		return
 	}
-	width := l.columns()
+	l.at = now
+	width, height := l.extent()
+	lines := l.below.Lines(now, width-1, min(height/2, maxBelow))
+	frame, columns := l.paint(lines)
+	switch {
+	case text == "" && frame == l.frame && width == l.width:
+		return
+	case text == "" && width == l.width && len(l.drawn) > 0 && len(lines) > 0: // over what is there: nothing flickers
+		io.WriteString(l.out, beginFrame+strings.Repeat(oneUp, len(l.drawn)-1)+"\r"+frame+eraseRest+endFrame) //nolint:errcheck // as above
+	default:
+		l.width = width                                                                                   // a terminal that became narrower has broken the lines
+		io.WriteString(l.out, beginFrame+l.erase()+strings.ReplaceAll(text, "\n", "\r\n")+frame+endFrame) //nolint:errcheck // as above
+	}
+	l.drawn, l.frame, l.width = columns, frame, width
+}
+
+// maxBelow is how many lines are drawn below, at most; never more than half of the terminal.
+const maxBelow = 20
+
+// paint is the text of the lines, and how many columns each has.
+func (l *Live) paint(lines []Line) (frame string, columns []int) {
 	var b strings.Builder
-	b.WriteString(l.erase(width))
-	b.WriteString(strings.ReplaceAll(text, "\n", "\r\n"))
-	for i, line := range l.status.lines(now) {
-		line = Cut(line, width-1)
+	for i, line := range lines {
 		if i > 0 {
 			b.WriteString("\r\n")
 		}
-		b.WriteString(l.paint(i, line))
-		l.drawn = append(l.drawn, Columns(line))
+		b.WriteString(line.Text(l.color) + eraseRight)
+		columns = append(columns, line.Columns())
 	}
-	io.WriteString(l.out, b.String()) //nolint:errcheck // as above
+	return b.String(), columns
 }
 
 // erase takes the drawn lines away. A terminal that became narrower has broken them, so the rows are
 // counted in its present width.
-func (l *Live) erase(width int) string {
+func (l *Live) erase() string {
 	if len(l.drawn) == 0 {
 		return ""
 	}
+	width, _ := l.extent()
 	rows := 0
 	for _, n := range l.drawn {
 		rows += max(1, (n+width-1)/width)
 	}
-	l.drawn = l.drawn[:0]
+	l.drawn, l.frame = nil, ""
 	return strings.Repeat(oneUp, rows-1) + eraseBelow
 }
 
-func (l *Live) paint(i int, line string) string {
-	switch {
-	case !l.color:
-		return line
-	case i == 0:
-		return bold + line + reset
-	default:
-		return dim + line + reset
+func (l *Live) extent() (width, height int) {
+	width, height = l.size()
+	if width <= 0 {
+		width = 80
 	}
-}
-
-func (l *Live) columns() int {
-	if w := l.width(); w > 0 {
-		return w
+	if height <= 0 {
+		height = 24
 	}
-	return 80
+	return width, height
 }
 
 func join(lines []string) string {

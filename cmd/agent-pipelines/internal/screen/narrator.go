@@ -158,7 +158,7 @@ func loopHead(at place) []string {
 	if limit := n.Termination.Max(); limit > 0 {
 		lines = append(lines, fmt.Sprintf("  Max iterations: %d", limit))
 	}
-	return append(lines, "  Provider: "+providerOf(&n), "  Completion: "+n.Termination.Type(), "")
+	return append(lines, "  Provider: "+ProviderOf(&n), "  Completion: "+n.Termination.Type(), "")
 }
 
 func resumed(at place) []string {
@@ -219,7 +219,7 @@ func nodeHead(at place, e event.Event) []string {
 	if e.Cursor.Visit > 1 {
 		runs = fmt.Sprintf("Visit: %d | %s", e.Cursor.Visit, runs)
 	}
-	return append(nodeBox(append(lines, runs+" | Provider: "+providerOf(at.node))...), "")
+	return append(nodeBox(append(lines, runs+" | Provider: "+ProviderOf(at.node))...), "")
 }
 
 // pipelineHead announces a pipeline within the pipeline.
@@ -252,7 +252,8 @@ func runsOf(n *plan.Node) string {
 	}
 }
 
-func providerOf(n *plan.Node) string {
+// ProviderOf is the provider of a node for people: "claude, model opus".
+func ProviderOf(n *plan.Node) string {
 	if n.Provider == nil {
 		return "none"
 	}

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,4 +127,9 @@ func Count(n int64) string {
 		return "-" + digits
 	}
 	return digits
+}
+
+// Joined are the parts that are not empty.
+func Joined(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }

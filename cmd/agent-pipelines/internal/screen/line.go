@@ -1,0 +1,67 @@
+package screen
+
+import "strings"
+
+// Style is how a piece of a line looks on a terminal that has colors.
+type Style int
+
+// The styles.
+const (
+	Normal Style = iota
+	Bold
+	Faint
+	Good   // done
+	Bad    // failed
+	Urgent // somebody is waited for
+)
+
+// sgr are the control sequences that begin the styles.
+var sgr = map[Style]string{Bold: bold, Faint: dim, Good: "\x1b[32m", Bad: "\x1b[31m", Urgent: "\x1b[1;33m"}
+
+// Span is a piece of a line in one style. Its text is printable, see [Clean].
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// Line is one line of a drawing.
+type Line []Span
+
+// Columns is how many columns of a terminal the line takes.
+func (l Line) Columns() int {
+	total := 0
+	for _, s := range l {
+		total += Columns(s.Text)
+	}
+	return total
+}
+
+// Cut shortens the line to at most limit columns, as [Cut] does a text.
+func (l Line) Cut(limit int) Line {
+	if l.Columns() <= limit {
+		return l
+	}
+	var cut Line
+	for _, s := range l {
+		room := limit - cut.Columns()
+		if Columns(s.Text) >= room { // something comes behind it, or it is too long itself
+			return append(cut, Span{Cut(s.Text+" ", room), s.Style})
+		}
+		cut = append(cut, s)
+	}
+	return cut
+}
+
+// Text is the line for a terminal, with control sequences if it has colors.
+func (l Line) Text(color bool) string {
+	var b strings.Builder
+	for _, s := range l {
+		start := sgr[s.Style]
+		if !color || start == "" || s.Text == "" {
+			b.WriteString(s.Text)
+			continue
+		}
+		b.WriteString(start + s.Text + reset)
+	}
+	return b.String()
+}

@@ -1,0 +1,85 @@
+package screen
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+func TestLine(t *testing.T) {
+	line := Line{{"ab", Bold}, {"地基", Normal}, {"", Bad}, {"cd", Faint}}
+	for _, tt := range []struct {
+		limit int
+		want  string
+	}{
+		{8, "\x1b[1mab\x1b[0m地基\x1b[2mcd\x1b[0m"},
+		{7, "\x1b[1mab\x1b[0m地基\x1b[2m…\x1b[0m"},
+		{6, "\x1b[1mab\x1b[0m地…"},
+		{4, "\x1b[1mab\x1b[0m…"},
+		{2, "\x1b[1ma…\x1b[0m"},
+		{1, "\x1b[1m…\x1b[0m"},
+		{0, ""},
+	} {
+		cut := line.Cut(tt.limit)
+		if got := cut.Text(true); got != tt.want || cut.Columns() > tt.limit {
+			t.Errorf("cut to %d: %q with %d columns, want %q", tt.limit, got, cut.Columns(), tt.want)
+		}
+	}
+	if got := line.Text(false); got != "ab地基cd" {
+		t.Errorf("without color: %q", got)
+	}
+}
+
+// U247: a person who looks elsewhere is called when the session begins to wait, and when a long run ends.
+func TestAttention(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	ended := func(after time.Duration) *time.Time { e := at.Add(after); return &e }
+	asks := map[string]state.Question{"q-1": {Kind: event.QuestionConfirm}}
+	running, waiting := &state.State{Status: state.Running, StartedAt: at}, &state.State{Status: state.Running, StartedAt: at, Questions: asks}
+	const wait, endTitle = "\x1b[22;0t\x1b]0;waiting: demo\a\a", "\x1b]0;\a\x1b[23;0t"
+	for _, tt := range []struct {
+		name string
+		how  Attention
+		way  []*state.State
+		want []string
+	}{
+		{"waits, and goes on", Attention{}, []*state.State{running, waiting, waiting, running}, []string{"", wait, "", endTitle}},
+		{"with OSC 9", Attention{Desktop: 9}, []*state.State{waiting}, []string{wait + "\x1b]9;session 'demo' waits for you\a"}},
+		{"with OSC 777", Attention{Desktop: 777}, []*state.State{waiting}, []string{wait + "\x1b]777;notify;agent-pipelines;session 'demo' waits for you\a"}},
+		{"a long run ends", Attention{Desktop: 9}, []*state.State{running, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Minute)}}, []string{"", "\a\x1b]9;session 'demo' failed\a"}},
+		{"a short one", Attention{}, []*state.State{running, {Status: state.Completed, StartedAt: at, EndedAt: ended(time.Second)}}, []string{"", ""}},
+		{"a short resume of a long one", Attention{}, []*state.State{running, {Status: state.Completed, StartedAt: at, ResumedAt: ended(time.Hour), EndedAt: ended(time.Hour + time.Second)}}, []string{"", ""}},
+		{"ended by a person", Attention{}, []*state.State{running, {Status: state.Paused, PauseKind: state.PauseSignal, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", ""}},
+		{"pauses to ask", Attention{Desktop: 9}, []*state.State{running, {Status: state.Paused, PauseKind: state.PauseApproval, Questions: asks, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "\a\x1b]9;session 'demo' waits for you\a"}},
+		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "", ""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := caller{Attention: tt.how}
+			var got []string
+			for _, s := range tt.way {
+				got = append(got, c.hear(kernel.Update{Session: "demo", State: s}))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, tt := range []struct {
+		env  map[string]string
+		want Attention
+	}{
+		{nil, Attention{}},
+		{map[string]string{"TERM_PROGRAM": "WezTerm"}, Attention{Desktop: 9}},
+		{map[string]string{"TERM_PROGRAM": "WezTerm", "TMUX": "x"}, Attention{}},
+		{map[string]string{"VTE_VERSION": "7000", "AGENT_PIPELINES_BELL": "0"}, Attention{Off: true, Desktop: 777}},
+	} {
+		if got := AttentionOf(func(name string) string { return tt.env[name] }); got != tt.want {
+			t.Errorf("%v: %v", tt.env, got)
+		}
+	}
+}

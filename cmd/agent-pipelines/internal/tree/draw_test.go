@@ -1,0 +1,259 @@
+package tree_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// recorded is a session that was run once with mock agents: a plan with an artifact, steps made from it, a parallel block,
+// a pipeline within the pipeline with an attempt that fails, and a question at the end of the fifth node.
+type recorded []kernel.Update
+
+func load(t testing.TB) recorded {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, ".claude", "pipeline-runs", "demo")
+	for from, to := range map[string]string{"ship.json": "plan.json", "ship.jsonl": "events.jsonl"} {
+		text, err := os.ReadFile(filepath.Join("testdata", from))
+		if err == nil {
+			err = os.MkdirAll(dir, 0o755)
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, to), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	engine, err := kernel.NewEngine(kernel.WithWorkDir(root), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir(t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r recorded
+	err = engine.Follow(t.Context(), "demo", -1, func(u kernel.Update) error { r = append(r, u); return nil })
+	if err := errors.Join(err, engine.Close(t.Context())); err != nil || len(r) < 80 {
+		t.Fatalf("%d updates, %v", len(r), err)
+	}
+	return r
+}
+
+// feed gives a model the events up to the n-th of a type, all for n = 0.
+func (r recorded) feed(m *tree.Model, until event.Type, n int) {
+	for _, u := range r {
+		m.Take(u)
+		if u.Event.Type == until {
+			if n--; n == 0 {
+				return
+			}
+		}
+	}
+}
+
+func report(at event.Place, tool, message string, in int64) kernel.Update {
+	return kernel.Update{Session: "demo", Report: &kernel.Report{
+		At: at, Branch: at.Branch, Progress: sdk.Progress{Tool: tool, Message: message}, Usage: &sdk.Usage{InputTokens: &in},
+	}}
+}
+
+// A8, A11: the tree of a session at moments of its life, in terminals of several sizes, with and without color.
+func TestDraw(t *testing.T) {
+	r := load(t)
+	for _, moment := range []struct {
+		name  string
+		until event.Type
+		n     int
+		then  func(*tree.Model)
+	}{
+		{"begun", event.SessionStart, 1, nil},
+		{"steps", event.StepStart, 2, func(m *tree.Model) {
+			m.Take(report(event.Place{Node: "1", Visit: 1, Run: 1, Step: "b", Iteration: 2}, "Edit", "editing\x1b[2J main.go", 400))
+		}},
+		{"block", event.IterationStart, 6, func(m *tree.Model) {
+			m.Take(report(event.Place{Node: "2.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}, "", "thinking of 地基 and of much else that does not fit into any line", 30))
+		}},
+		{"failing", event.TimerSet, 1, nil},
+		{"retried", event.Retry, 1, nil},
+		{"waiting", event.QuestionAsked, 1, nil},
+		{"paused", event.SessionPaused, 1, nil},
+		{"crashed", event.Retry, 1, (*tree.Model).Crash},
+	} {
+		t.Run(moment.name, func(t *testing.T) {
+			var m tree.Model
+			r.feed(&m, moment.until, moment.n)
+			if moment.then != nil {
+				moment.then(&m)
+			}
+			var out strings.Builder
+			for _, size := range []struct {
+				width, height int
+				look          tree.Look
+				color         bool
+			}{
+				{80, 24, tree.Look{}, false},
+				{80, 24, tree.Look{Select: true, Selected: 3}, true},
+				{80, 6, tree.Look{}, false},
+				{40, 12, tree.Look{}, false},
+				{160, 50, tree.Look{}, false},
+			} {
+				look := size.look
+				look.Width, look.Height, look.Now = size.width, size.height, m.Seen().Add(5*time.Second)
+				fmt.Fprintf(&out, "--- %dx%d color=%v\n", size.width, size.height, size.color)
+				lines := tree.Draw(&m, look)
+				checkSize(t, lines, size.width, size.height)
+				for _, line := range lines {
+					fmt.Fprintln(&out, strings.ReplaceAll(strings.TrimRight(line.Text(size.color), " "), "\x1b", "^"))
+				}
+			}
+			golden(t, filepath.Join("testdata", moment.name+".txt"), out.String())
+		})
+	}
+}
+
+func checkSize(t *testing.T, lines []screen.Line, width, height int) {
+	t.Helper()
+	if len(lines) > height {
+		t.Errorf("%d lines in %d", len(lines), height)
+	}
+	for _, line := range lines {
+		if line.Columns() > width {
+			t.Errorf("%q has %d columns of %d", line.Text(false), line.Columns(), width)
+		}
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// However small the terminal is, and whatever is known: never more lines or columns than there are.
+func TestDrawFits(t *testing.T) {
+	r := load(t)
+	var m tree.Model
+	for _, u := range r {
+		m.Take(u)
+		for _, size := range [][2]int{{10, 3}, {20, 5}, {80, 10}, {200, 60}} {
+			for selected := -1; selected < 14; selected += 5 {
+				lines := tree.Draw(&m, tree.Look{Width: size[0], Height: size[1], Now: m.Seen(), Select: true, Selected: selected, Head: true})
+				checkSize(t, lines, size[0], size[1])
+			}
+		}
+	}
+	if lines := tree.Draw(&tree.Model{}, tree.Look{}); lines != nil {
+		t.Errorf("of nothing: %v", lines)
+	}
+}
+
+// U135: what happened tells the rows, whatever was drawn before.
+func TestRows(t *testing.T) {
+	r := load(t)
+	mark := func(m *tree.Model) string {
+		var all []string
+		for _, row := range m.Rows(m.Seen()) {
+			name := strings.Repeat(".", row.Depth) + row.Name
+			all = append(all, name+" "+[]string{"pending", "running", "waiting", "resting", "done", "failed", "skipped"}[row.Mark])
+		}
+		return strings.Join(all, "; ")
+	}
+	for _, tt := range []struct {
+		name  string
+		until event.Type
+		n     int
+		want  string
+	}{
+		{"begun", event.SessionStart, 1, "plan pending; build pending; ideas pending; .left pending; .right pending; polish pending; .draft pending; .rest pending; review pending; ship pending"},
+		{"in a step", event.StepStart, 2, "plan done; build running; .step 1/3 done; .step 2/3 running; .step 3/3 pending; ideas pending; .left pending; .right pending; polish pending; .draft pending; .rest pending; review pending; ship pending"},
+		{"one provider done", event.ParallelProviderComplete, 1, "plan done; build done; ideas running; .left done; .right running; polish pending; .draft pending; .rest pending; review pending; ship pending"},
+		{"in the inner pipeline", event.Retry, 1, "plan done; build done; ideas done; .left done; .right done; polish running; .draft running; .rest pending; review pending; ship pending"},
+		{"asked", event.SessionPaused, 1, "plan done; build done; ideas done; .left done; .right done; polish done; .draft done; .rest done; review waiting; ship pending"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var m tree.Model
+			r.feed(&m, tt.until, tt.n)
+			if diff := cmp.Diff(tt.want, mark(&m)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What was used adds up over attempts, failed ones too, and over what a pipeline embeds.
+func TestUsage(t *testing.T) {
+	var m tree.Model
+	r := load(t)
+	r.feed(&m, "", 0)
+	got := map[string]string{}
+	for _, row := range m.Rows(m.Seen()) {
+		for _, f := range row.Facts {
+			if strings.Contains(f.Text, "tokens") && row.Branch == "" && row.Step == "" {
+				got[row.Name] = f.Text
+			}
+		}
+	}
+	want := map[string]string{
+		"plan": "980 tokens, $0.0120", "build": "381 tokens, $0.0045", "ideas": "508 tokens, $0.0060", "polish": "514 tokens, $0.0061",
+		"draft": "387 tokens, $0.0046", "rest": "127 tokens, $0.0015", "review": "127 tokens, $0.0015",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A thousand steps do not make the drawing larger, nor slow: what is far away is folded.
+func TestFold(t *testing.T) {
+	r := load(t)
+	var m tree.Model
+	r.feed(&m, event.StepStart, 2)
+	many := *m.State()
+	node := many.Nodes["1"]
+	node.Steps, node.Order = map[string]state.Step{}, nil
+	for i := range 1000 {
+		id, status := fmt.Sprintf("s%03d", i), state.StepComplete
+		if i == 500 {
+			status = state.StepRunning
+		} else if i > 500 {
+			status = state.StepPending
+		}
+		node.Order = append(node.Order, id)
+		node.Steps[id] = state.Step{Status: status}
+	}
+	many.Nodes["1"] = node
+	e := event.New(event.Progress, nil, "", struct{}{})
+	m.Take(kernel.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
+	var text []string
+	for _, line := range tree.Draw(&m, tree.Look{Width: 80, Height: 8, Now: m.Seen()}) {
+		text = append(text, strings.TrimSpace(line.Text(false)))
+	}
+	if !slices.ContainsFunc(text, func(l string) bool { return strings.Contains(l, "step 501/1000") }) || !strings.HasPrefix(text[len(text)-1], "⋮ ") {
+		t.Errorf("%q", text)
+	}
+}

@@ -1,0 +1,131 @@
+package tree
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+)
+
+// item is a row with its lines.
+type item struct {
+	mark  Mark
+	depth int
+	lines []screen.Line
+}
+
+// urgency orders what must be seen; what is not in it may be folded.
+var urgency = map[Mark]int{Resting: 1, Failed: 2, Running: 3, Waiting: 4}
+
+// fold are the lines of the items, at most room of them (0: all). The item at focus is kept, then the urgent ones, then
+// those around the focus; each row of others that follow each other becomes one line.
+func fold(items []item, room, focus int) []screen.Line {
+	f := folding{items: items, kept: make([]bool, len(items)), room: room}
+	if room <= 0 || f.all() <= room {
+		for i := range f.kept {
+			f.kept[i] = true
+		}
+		return f.lines()
+	}
+	f.kept[focus] = true
+	for _, i := range f.urgent() {
+		f.keep(i)
+	}
+	for distance := 1; distance <= room; distance++ {
+		f.keep(focus + distance)
+		f.keep(focus - distance)
+	}
+	lines := f.lines()
+	return lines[:min(len(lines), room)]
+}
+
+type folding struct {
+	items []item
+	kept  []bool
+	room  int
+}
+
+func (f folding) all() int {
+	total := 0
+	for _, i := range f.items {
+		total += len(i.lines)
+	}
+	return total
+}
+
+// urgent are the items that ought to be seen, the most urgent first.
+func (f folding) urgent() []int {
+	var all []int
+	for i := range f.items {
+		if urgency[f.items[i].mark] > 0 {
+			all = append(all, i)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b int) int {
+		return cmp.Or(urgency[f.items[b].mark]-urgency[f.items[a].mark], f.items[b].depth-f.items[a].depth)
+	})
+	return all[:min(len(all), f.room)]
+}
+
+// keep keeps an item, if there is room for it.
+func (f folding) keep(i int) {
+	if i < 0 || i >= len(f.items) || f.kept[i] {
+		return
+	}
+	f.kept[i] = true
+	if f.count() > f.room {
+		f.kept[i] = false
+	}
+}
+
+// count is how many lines there are.
+func (f folding) count() int {
+	total, folded := 0, false
+	for i := range f.items {
+		if f.kept[i] {
+			total += len(f.items[i].lines)
+		} else if !folded {
+			total++
+		}
+		folded = !f.kept[i]
+	}
+	return total
+}
+
+func (f folding) lines() []screen.Line {
+	var lines []screen.Line
+	for i := 0; i < len(f.items); {
+		if f.kept[i] {
+			lines = append(lines, f.items[i].lines...)
+			i++
+			continue
+		}
+		end := i
+		for end < len(f.items) && !f.kept[end] {
+			end++
+		}
+		lines = append(lines, screen.Line{{Text: "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})
+		i = end
+	}
+	return lines
+}
+
+// counts is "12 done, 3 to come".
+func counts(items []item) string {
+	var n [Skipped + 1]int
+	for _, i := range items {
+		n[i.mark]++
+	}
+	var parts []string
+	for _, c := range []struct {
+		mark Mark
+		text string
+	}{{Waiting, "waiting for you"}, {Failed, "failed"}, {Running, "running"}, {Resting, "under way"}, {Done, "done"}, {Skipped, "left out"}, {Pending, "to come"}} {
+		if n[c.mark] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[c.mark], c.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,180 @@
+package tree
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Mark is the condition of a row.
+type Mark int
+
+// The conditions.
+const (
+	Pending Mark = iota // it was not entered yet
+	Running
+	Waiting // for a person
+	Resting // it is under way, and nobody works on it now
+	Done
+	Failed
+	Skipped
+)
+
+// Row is a node, a provider of a parallel block, or a step. All texts are printable.
+type Row struct {
+	Depth  int    // 0 for nodes of the pipeline itself
+	Path   string // of the node; of a provider or step that of its node; "" for the session
+	Branch string // the provider of a parallel block, "" elsewhere
+	Step   string // the id of a step, "" elsewhere
+	Name   string
+	Mark   Mark
+	Facts  []Fact
+	Doing  string // what is being done, the tool used last, or why it failed; "" for nothing
+	Asks   []Ask  // what a person is waited for
+}
+
+// Fact is something said of a row. Of a row that is too narrow, facts with a higher rank are left out first.
+type Fact struct {
+	Text string
+	Rank int
+}
+
+// Ask is a question to a person, with the commands that answer it.
+type Ask struct {
+	ID, Text string
+	Commands []string
+}
+
+// Rows are the tree at a time: the nodes in the order of the plan, those of embedded pipelines, providers and steps
+// below theirs. None before the first event.
+func (m *Model) Rows(now time.Time) []Row {
+	if m.plan == nil {
+		return nil
+	}
+	asks := m.asks()
+	var rows []Row
+	for n := range m.plan.All() {
+		ns, entered := m.state.Nodes[n.Path]
+		at := spot{path: n.Path}
+		r := Row{Depth: strings.Count(n.Path, "."), Path: n.Path, Name: screen.Clean(n.ID), Asks: asks[at]}
+		r.Mark = m.mark(n, ns, entered, len(r.Asks) > 0)
+		switch n.Kind {
+		case plan.KindParallel:
+			r.Facts, r.Doing = m.blockFacts(n, ns), reasonOf(r.Mark, ns)
+			rows = append(append(rows, r), m.branches(n, ns, asks, now)...)
+		case plan.KindPipeline:
+			r.Facts, r.Doing = m.pipelineFacts(n, ns, now), reasonOf(r.Mark, ns)
+			rows = append(rows, r)
+		default:
+			r.Facts, r.Doing = m.stageFacts(n, ns, r.Mark, now), m.doing(at, ns.Loop, r.Mark)
+			if reason := reasonOf(r.Mark, ns); reason != "" {
+				r.Doing = reason
+			}
+			rows = append(append(rows, r), m.steps(n, ns, asks, now)...)
+		}
+		delete(asks, at)
+	}
+	rows = append(m.rest(asks), rows...)
+	for i := range rows {
+		if rows[i].Mark == Waiting {
+			rows[i].Facts = append([]Fact{{"waiting for you", rankState}}, rows[i].Facts...)
+		}
+	}
+	return rows
+}
+
+// rest is a row for questions that are about none of the rows.
+func (m *Model) rest(asks map[spot][]Ask) []Row {
+	var all []Ask
+	for _, of := range asks {
+		all = append(all, of...)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.SortFunc(all, func(a, b Ask) int { return strings.Compare(a.ID, b.ID) })
+	return []Row{{Name: "session", Mark: Waiting, Asks: all}}
+}
+
+// mark is the condition of a node.
+func (m *Model) mark(n *plan.Node, ns state.Node, entered, asks bool) Mark {
+	switch {
+	case asks:
+		return Waiting
+	case !entered && m.plan.Skipped(n):
+		return Skipped
+	case !entered:
+		return Pending
+	}
+	return m.markOf(ns.Status)
+}
+
+func (m *Model) markOf(s state.NodeStatus) Mark {
+	switch s {
+	case state.NodeComplete:
+		return Done
+	case state.NodeFailed:
+		return Failed
+	case state.NodeSkipped:
+		return Skipped
+	case state.NodeRunning:
+		return m.underWay()
+	default:
+		return Pending
+	}
+}
+
+// underWay is the condition of what has begun and not ended.
+func (m *Model) underWay() Mark {
+	switch {
+	case m.state.Status == state.Failed:
+		return Failed
+	case m.state.Status != state.Running, m.crashed:
+		return Resting
+	default:
+		return Running
+	}
+}
+
+// asks are the questions that a person has not answered, by what they are about.
+func (m *Model) asks() map[spot][]Ask {
+	all := map[spot][]Ask{}
+	if m.state.Status.Final() {
+		return all
+	}
+	for _, id := range m.state.Awaited() {
+		q := m.state.Questions[id]
+		at := spot{path: q.Node}
+		if _, place, _, ok := q.Key.Parse(); ok {
+			at = spot{place.Outer(), place.Branch, ""}
+			if n := m.plan.Find(at.path); place.Step != "" && n != nil && sideBySide(n) {
+				at.step = place.Step
+			}
+		}
+		all[at] = append(all[at], Ask{ID: id, Text: screen.Clean(q.Text), Commands: commands(m.session, id, q)})
+	}
+	return all
+}
+
+// commands are the lines that answer a question.
+func commands(session, id string, q state.Question) []string {
+	words := " " + session + " " + id
+	var all []string
+	if slices.Contains(q.Options, event.AnswerApprove) {
+		all = append(all, "agent-pipelines approve"+words)
+	}
+	if slices.Contains(q.Options, event.AnswerReject) && q.AcceptFeedback {
+		return append(all, "agent-pipelines reject"+words+" --feedback TEXT")
+	}
+	if len(all) == 0 {
+		return []string{"agent-pipelines questions show" + words}
+	}
+	return all
+}
+
+func sideBySide(n *plan.Node) bool { return n.Steps != nil && n.Steps.Parallel }
