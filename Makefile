@@ -58,7 +58,7 @@ $(BIN)/plugins/agent-plugin-%: FORCE
 	$(STATIC) -o $@ ./plugins/$*
 
 demo: build ## run the demonstration pipeline with the mock provider, in a fresh directory
-	@dir=$$(mktemp -d "$${TMPDIR:-/tmp}/agent-pipelines-demo.XXXXXX") && cp -R examples/demo/. "$$dir" && \
+	@dir=$$(mktemp -d "$${TMPDIR:-/tmp}/agent-pipelines-demo.XXXXXX") && cp -R cmd/agent-pipelines/gallery/demo/. "$$dir" && \
 	bin=$$(cd $(BIN) && pwd) && cd "$$dir" && \
 	MOCK_CONFIG=.claude/mock.json "$$bin/agent-pipelines" pipeline demo demo --foreground && \
 	session="$$dir/.claude/pipeline-runs/demo" && echo "Plugin processes:" && \

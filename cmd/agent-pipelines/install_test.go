@@ -17,7 +17,7 @@ import (
 func TestGoInstall(t *testing.T) {
 	bin := published(t).bin
 	project, home := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(project, os.DirFS("../../examples/demo")); err != nil {
+	if err := os.CopyFS(project, os.DirFS("gallery/demo")); err != nil {
 		t.Fatal(err)
 	}
 	run := func(args ...string) string {

@@ -10,6 +10,7 @@ import (
 type line struct {
 	settings `group:"Flags of every verb:"`
 
+	Init     initVerb      `cmd:"" help:"Make a project ready: write a first pipeline, or a runnable example of the gallery."`
 	Stage    stageVerb     `cmd:"" name:"<stage>" help:"Run one stage as a loop: short for loop <stage>."`
 	Loop     loopVerb      `cmd:"" help:"Run one stage as a loop of iterations."`
 	Pipeline pipelineVerb  `cmd:"" help:"Run a pipeline."`

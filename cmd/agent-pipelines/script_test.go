@@ -142,6 +142,11 @@ func setUp(env *testscript.Env) error {
 		return err
 	}
 	env.Setenv("EXAMPLES", examples)
+	gallery, err := filepath.Abs("gallery")
+	if err != nil {
+		return err
+	}
+	env.Setenv("GALLERY", gallery)
 	shipped, err := filepath.Abs("library")
 	if err != nil {
 		return err
@@ -150,7 +155,7 @@ func setUp(env *testscript.Env) error {
 	if err := privateTmux(env); err != nil {
 		return err
 	}
-	if err := os.CopyFS(filepath.Join(env.WorkDir, "example"), os.DirFS("../../examples/demo")); err != nil {
+	if err := os.CopyFS(filepath.Join(env.WorkDir, "example"), os.DirFS("gallery/demo")); err != nil {
 		return err
 	}
 	return nil

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"text/template"
 )
 
 // SDKModule is the module that every plugin in Go is built with.
@@ -179,12 +178,12 @@ func fill(root *os.Root, folder string, d any) (written []string, err error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		text, err := templates.ReadFile(name)
+		text, err := filled(name, d)
 		if err != nil {
 			return err
 		}
-		file := strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(name, within+"/"), ".tmpl"), "dot_", ".")
-		if err := writeFile(root, file, string(text), d); err != nil {
+		file := target(strings.TrimPrefix(name, within+"/"))
+		if err := create(root, file, text); err != nil {
 			return fmt.Errorf("write %s: %w", file, err)
 		}
 		written = append(written, file)
@@ -193,21 +192,7 @@ func fill(root *os.Root, folder string, d any) (written []string, err error) {
 	return written, err
 }
 
-func writeFile(root *os.Root, file, text string, d any) (err error) {
-	t, err := template.New(file).Delims("[[", "]]").Option("missingkey=error").Parse(text)
-	if err != nil {
-		return err
-	}
-	if err := root.MkdirAll(path.Dir(file), 0o755); err != nil {
-		return err
-	}
-	mode := fs.FileMode(0o644)
-	if path.Ext(file) == ".sh" {
-		mode = 0o755
-	}
-	to, err := root.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
-	if err != nil {
-		return err
-	}
-	return errors.Join(t.Execute(to, d), to.Close())
+// target is the path of the file that a template makes.
+func target(name string) string {
+	return strings.ReplaceAll(strings.TrimSuffix(name, ".tmpl"), "dot_", ".")
 }

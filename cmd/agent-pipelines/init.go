@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// initVerb is `init`, `init --example NAME` and `init --list`.
+type initVerb struct {
+	Name     string `placeholder:"NAME" help:"The name of the pipeline. Default: first."`
+	Provider string `placeholder:"NAME" help:"The provider that the pipeline names. Default: none, so that your settings or claude hold."`
+	Example  string `placeholder:"NAME" help:"Write this example instead: a small pipeline that shows one thing, with answers for mock agents."`
+	List     bool   `help:"List the examples."`
+	Dir      string `type:"path" placeholder:"DIR" help:"Write into this directory, which is made if it is not there. Default: the project, which is the current directory."`
+}
+
+// Help is shown below the usage.
+func (*initVerb) Help() string {
+	return `Nothing is asked, and no file is overwritten. The commands to go on with are printed.
+
+Examples:
+  agent-pipelines init
+  agent-pipelines init --name nightly --provider codex
+  agent-pipelines init --list
+  agent-pipelines init --example feedback --dir try-feedback`
+}
+
+// initialized is what was written.
+type initialized struct {
+	Pipeline string   `json:"pipeline"`
+	Example  string   `json:"example,omitempty"`
+	Dir      string   `json:"dir"`     // absolute
+	Written  []string `json:"written"` // below Dir
+	Kept     []string `json:"kept"`    // were there already
+	// Before is the shipped pipeline of the same name that it goes before, "" for none.
+	Before string     `json:"goes_before,omitempty"`
+	Next   []nextStep `json:"next"`
+}
+
+// nextStep is a line to type, in the directory.
+type nextStep struct {
+	// Does is lint, mock, person, real or doctor.
+	Does string `json:"does"`
+	// About says in words what it does.
+	About string `json:"about"`
+	Line  string `json:"command"`
+}
+
+func (v *initVerb) run(ctx context.Context, a *app) error {
+	switch {
+	case v.List && (v.Name != "" || v.Provider != "" || v.Example != "" || v.Dir != ""):
+		return usageError("--list stands alone", "`%s init --list` shows the examples", program)
+	case v.List:
+		return a.listExamples()
+	case v.Example != "" && (v.Name != "" || v.Provider != ""):
+		return usageError("an example has its name and its providers already", "leave --name and --provider out; the pipeline's file can be changed afterwards")
+	}
+	done, files, err := v.project(ctx, a)
+	if err != nil {
+		return err
+	}
+	if done.Dir, err = filepath.Abs(orElse(v.Dir, a.getenv("PROJECT_ROOT"))); err != nil {
+		return err
+	}
+	placed, err := scaffold.Place(done.Dir, files)
+	if err != nil {
+		return v.explain(err)
+	}
+	done.Written, done.Kept = list(placed.Written), list(placed.Kept)
+	if a.JSON {
+		printJSON(a.stdout, done)
+		return nil
+	}
+	return a.writeInitialized(done)
+}
+
+// project is what is to be written, and what comes after.
+func (v *initVerb) project(ctx context.Context, a *app) (initialized, map[string][]byte, error) {
+	if v.Example != "" {
+		return example(v.Example)
+	}
+	p := scaffold.Project{Name: orElse(v.Name, "first"), Provider: v.Provider}
+	files, err := p.Files()
+	if err != nil {
+		return initialized{}, nil, usageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+	}
+	if err := a.checkProvider(ctx, v.Provider); err != nil {
+		return initialized{}, nil, err
+	}
+	done := initialized{Pipeline: p.Name, Next: []nextStep{
+		lintCommand(p.Name),
+		{"mock", "Run it with mock agents, which need no model and cost nothing", fmt.Sprintf("%s start %s \"say hello\" --provider mock", program, p.Name)},
+		{"real", "Run it for real, by " + orElse(v.Provider, "claude, or the provider of your settings"), fmt.Sprintf("%s start %s \"<what is wanted>\"", program, p.Name)},
+	}}
+	shipped := "pipelines/" + p.Name + ".yaml"
+	if f, err := library.Files().Open(shipped); err == nil {
+		done.Before = "the shipped " + p.Name
+		return done, files, f.Close()
+	}
+	return done, files, nil
+}
+
+// lintCommand is the first one that is given.
+func lintCommand(pipeline string) nextStep {
+	return nextStep{"lint", "Look for faults before anything runs", fmt.Sprintf("%s lint pipeline %s", program, pipeline)}
+}
+
+// example finds one by its name.
+func example(name string) (initialized, map[string][]byte, error) {
+	all := gallery.Examples()
+	i := slices.IndexFunc(all, func(e gallery.Example) bool { return e.Name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for i, e := range all {
+			names[i] = e.Name
+		}
+		hint := ""
+		if near := nearest.Name(name, names); near != "" {
+			hint = fmt.Sprintf("did you mean '%s'? ", near)
+		}
+		return initialized{}, nil, usageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", hint, program)
+	}
+	e := all[i]
+	files, err := e.Files()
+	mocked := fmt.Sprintf("MOCK_MODE=true MOCK_CONFIG=%s %s ", e.Mock, program)
+	next := []nextStep{lintCommand(name), {
+		"mock", "Run it with mock agents, which need no model and cost nothing",
+		mocked + fmt.Sprintf("pipeline %s %s --foreground", name, gallery.Session),
+	}}
+	for _, words := range e.Then {
+		next = append(next, nextStep{"person", "It waits for you", mocked + strings.Join(words, " ")})
+	}
+	about := "Run it for real"
+	if e.Real != "" {
+		about += " (" + e.Real + ")"
+	}
+	next = append(next, nextStep{"real", about, fmt.Sprintf("%s pipeline %s mine --foreground", program, name)})
+	return initialized{Pipeline: name, Example: name, Next: next}, files, err
+}
+
+// checkProvider refuses the name of a provider that there is not.
+func (a *app) checkProvider(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	return a.use(ctx, func(e *kernel.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, p := range reports(listing) {
+			for _, c := range p.Components {
+				if c.Kind == sdk.KindProvider {
+					names = append(append(names, c.Name), c.Aliases...)
+				}
+			}
+		}
+		if slices.Contains(names, name) {
+			return nil
+		}
+		hint := fmt.Sprintf("`%s plugins list` shows the providers", program)
+		if near := nearest.Name(name, names); near != "" {
+			hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+		}
+		return usageError(fmt.Sprintf("there is no provider '%s'", name), "%s", hint)
+	})
+}
+
+// explain says what to do about files that were not written.
+func (v *initVerb) explain(err error) error {
+	var exists *scaffold.ExistsError
+	if !errors.As(err, &exists) {
+		return err
+	}
+	other := "--name gives the pipeline another name"
+	if v.Example != "" {
+		other = "--dir DIR writes the example into a directory of its own"
+	}
+	return usageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, since nothing is overwritten: move them away, or %s", other)
+}
+
+func (a *app) writeInitialized(done initialized) error {
+	page := infoPage{a.stdout, a.width()}
+	if len(done.Written) > 0 {
+		page.text("", "Wrote into "+done.Dir+":")
+	}
+	for _, file := range done.Written {
+		fmt.Fprintf(a.stdout, "  %s\n", file)
+	}
+	if len(done.Kept) > 0 {
+		page.text("", "There already, and left as they are: "+strings.Join(done.Kept, ", "))
+	}
+	if done.Before != "" {
+		page.text("", "The pipeline goes before "+done.Before+".")
+	}
+	if hidden := a.ambiguous(done.Pipeline); hidden != nil {
+		page.text("", hidden.Error())
+	}
+	fmt.Fprintln(a.stdout, "\nNext:")
+	if here, err := filepath.Abs(a.getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
+		page.text("  ", "Go there:")
+		fmt.Fprintf(a.stdout, "    cd %s\n", shellWord(done.Dir))
+	}
+	for _, c := range done.Next {
+		page.text("  ", c.About+":")
+		fmt.Fprintf(a.stdout, "    %s\n", c.Line) // on one line, however long, to be copied
+	}
+	return nil
+}
+
+// plainWord has nothing that a shell would see something in.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/~+:@%=-]+$`)
+
+// shellWord is a word as a shell reads it.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) && !strings.HasPrefix(s, "~") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func (a *app) listExamples() error {
+	type row struct {
+		Name  string `json:"name"`
+		Shows string `json:"shows"`
+	}
+	rows, wide := []row{}, 0
+	for _, e := range gallery.Examples() {
+		rows = append(rows, row{e.Name, e.Shows})
+		wide = max(wide, len(e.Name)+2)
+	}
+	if a.JSON {
+		printJSON(a.stdout, struct {
+			Examples []row `json:"examples"`
+		}{rows})
+		return nil
+	}
+	page := infoPage{a.stdout, a.width()}
+	for _, r := range rows {
+		page.hanging(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
+	}
+	page.text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", program))
+	return nil
+}

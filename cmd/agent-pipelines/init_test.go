@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every example of the gallery, as the binary lists it, is written into a fresh directory, has no faults and no warnings, and
+// runs to its end by the very commands that init prints, with mock agents and without network. U082, U290.
+func TestGallery(t *testing.T) {
+	home := t.TempDir()
+	var listed struct {
+		Examples []struct{ Name, Shows string }
+	}
+	decodeText(t, bare(t, home, t.TempDir(), "agent-pipelines init --list --json"), &listed)
+	if len(listed.Examples) < 8 {
+		t.Fatalf("the gallery has %d examples", len(listed.Examples))
+	}
+	for _, e := range listed.Examples {
+		t.Run(e.Name, func(t *testing.T) {
+			dir := t.TempDir()
+			var done initialized
+			decodeText(t, bare(t, home, dir, "agent-pipelines init --json --example "+e.Name), &done)
+			for _, file := range done.Written {
+				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+					t.Error(err)
+				}
+			}
+			did := map[string]int{}
+			for _, next := range done.Next {
+				did[next.Does]++
+				if next.Does == "real" {
+					continue
+				}
+				text := bare(t, home, dir, next.Line)
+				if next.Does == "lint" && e.Name != "demo" && (strings.Contains(text, "WARN") || !strings.Contains(text, "PASS")) {
+					t.Errorf("%s:\n%s", next.Line, text)
+				}
+			}
+			if did["lint"] != 1 || did["mock"] != 1 || did["real"] != 1 {
+				t.Errorf("the commands to go on with are %v", done.Next)
+			}
+			var state struct{ Status string }
+			readState(t, filepath.Join(dir, ".claude/pipeline-runs/try/state.json"), &state)
+			if state.Status != "completed" {
+				t.Errorf("the run is %s", state.Status)
+			}
+		})
+	}
+}
+
+// The first pipeline of a project, by the commands that init prints, and once more: nothing is overwritten.
+func TestInit(t *testing.T) {
+	home, dir := t.TempDir(), t.TempDir()
+	var done initialized
+	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &done)
+	for _, next := range done.Next {
+		if next.Does != "real" {
+			bare(t, home, dir, next.Line)
+		}
+	}
+	var again initialized
+	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &again)
+	if !slices.Equal(again.Kept, done.Written) || len(again.Written) > 0 {
+		t.Errorf("the second time wrote %v and kept %v", again.Written, again.Kept)
+	}
+}
+
+// bare runs a line in a directory, in an environment with nothing in it, and gives what it prints. It has to end well.
+func bare(t *testing.T, home, dir, line string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=" + filepath.Join(programs, "bin") + ":/usr/bin:/bin", "HOME=" + home, "LANG=C.UTF-8"}
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s%s", line, err, text, errs.String())
+	}
+	return string(text)
+}
+
+func decodeText(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+}
+
+func readState(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decodeText(t, string(text), into)
+}
