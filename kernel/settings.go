@@ -137,7 +137,10 @@ type configured struct {
 	said settings.Provider
 }
 
-var _ sdk.Validator = configured{}
+var (
+	_ sdk.Validator = configured{}
+	_ sdk.Examiner  = configured{}
+)
 
 // Execute implements sdk.Provider.
 func (c configured) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
@@ -156,6 +159,18 @@ func (c configured) Validate(ctx context.Context, req sdk.ValidateRequest) error
 	req.Config = c.said.Config
 	req.Model = orElse(req.Model, c.said.Model)
 	return c.explain(v.Validate(ctx, req))
+}
+
+// Examine implements sdk.Examiner.
+func (c configured) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	x, ok := c.Provider.(sdk.Examiner)
+	if !ok {
+		return nil, c.Validate(ctx, req)
+	}
+	req.Config = c.said.Config
+	req.Model = orElse(req.Model, c.said.Model)
+	findings, err := x.Examine(ctx, req)
+	return findings, c.explain(err)
 }
 
 // explain says beside the provider's own words where the refused configuration stands.

@@ -118,6 +118,34 @@ type ValidateRequest struct {
 	Mode Mode
 }
 
+// Examiner is implemented by components that can tell a person how what they depend on is, such as a version or a login.
+// Examine is called after Validate has accepted the configuration. It answers within seconds, asks no network and costs
+// nothing; what cannot be told that way is [FindingUnclear]. An error is for what keeps it from looking at all.
+type Examiner interface {
+	Examine(ctx context.Context, req ValidateRequest) ([]Finding, error)
+}
+
+// Finding is one thing that an [Examiner] found out.
+type Finding struct {
+	// About names it in a word or two: version, login.
+	About string `json:"about"`
+	// State says what it means for work. The zero value, and any other word, is [FindingUnclear].
+	State FindingState `json:"state"`
+	// Detail is what was found, in a line. Hint says what to do, "" for nothing.
+	Detail string `json:"detail,omitempty"`
+	Hint   string `json:"hint,omitempty"`
+}
+
+// FindingState says what a [Finding] means for work.
+type FindingState string
+
+// The states.
+const (
+	FindingOK      FindingState = "ok"      // work can be done
+	FindingUnclear FindingState = "unclear" // it cannot be told from here
+	FindingBad     FindingState = "bad"     // work would fail
+)
+
 // Shutdowner is implemented by components that hold resources. Shutdown is called on a graceful
 // stop; after a crash nobody calls it.
 type Shutdowner interface {

@@ -42,7 +42,7 @@ type Option func(*options)
 // IdleLimit is the longest silence of a plugin during an attempt, heartbeats included. Default 30 s.
 func IdleLimit(d time.Duration) Option { return func(o *options) { o.idle = d } }
 
-// CallLimit is the deadline of Describe, Init, Validate, Health and Release. Default 10 s.
+// CallLimit is the deadline of Describe, Init, Validate, Examine, Health and Release. Default 10 s.
 func CallLimit(d time.Duration) Option { return func(o *options) { o.call = d } }
 
 // CancelSlack is the time that a cancelled attempt has beyond the grace of its request before its

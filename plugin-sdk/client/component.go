@@ -3,6 +3,10 @@ package client
 import (
 	"context"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire"
 	pb "github.com/dodo-digital/agent-pipelines/plugin-sdk/internal/wire/pluginv1"
@@ -29,6 +33,23 @@ func (r remote) Validate(ctx context.Context, req sdk.ValidateRequest) error {
 	return reported(response.GetFailure(), err)
 }
 
+// Examine implements sdk.Examiner. A plugin that does not serve the call has found out nothing.
+func (r remote) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	served := func(ctx context.Context, m *pb.ExamineRequest, opts ...grpc.CallOption) (*pb.ExamineResponse, error) {
+		response, err := r.client.plugin.Examine(ctx, m, opts...)
+		if status.Code(err) == codes.Unimplemented {
+			return &pb.ExamineResponse{}, nil
+		}
+		return response, err
+	}
+	response, err := unary(ctx, r.what("examine"), r.client.call, served, wire.ExaminePB(r.ref(), req))
+	var findings []sdk.Finding
+	for _, m := range response.GetFindings() {
+		findings = append(findings, wire.FromFinding(m))
+	}
+	return findings, reported(response.GetFailure(), err)
+}
+
 func (r remote) ref() wire.Ref { return wire.Ref{Kind: r.component.Kind, Name: r.component.Name} }
 
 // what names a call in messages.
@@ -48,7 +69,7 @@ func reported(m *pb.Failure, err error) error {
 }
 
 // Termination is the strategy that component describes, at the other end. It implements
-// sdk.Initializer, sdk.Validator and sdk.Releaser as well.
+// sdk.Initializer, sdk.Validator, sdk.Examiner and sdk.Releaser as well.
 func (c *Client) Termination(component sdk.Component) sdk.Termination {
 	component.Kind = sdk.KindTermination
 	return &termination{remote{c, component}}
@@ -59,6 +80,7 @@ type termination struct{ remote }
 var (
 	_ sdk.Initializer = (*termination)(nil)
 	_ sdk.Validator   = (*termination)(nil)
+	_ sdk.Examiner    = (*termination)(nil)
 	_ sdk.Releaser    = (*termination)(nil)
 )
 

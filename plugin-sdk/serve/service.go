@@ -45,6 +45,27 @@ func (s *pluginService) Validate(ctx context.Context, m *pb.ValidateRequest) (*p
 	return &pb.ValidateResponse{Failure: wire.FailurePB(failureOr(err, failure.ConfigInvalid))}, nil
 }
 
+func (s *pluginService) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.ExamineResponse, error) {
+	c, err := s.server.find(m.GetComponent())
+	if err != nil {
+		return &pb.ExamineResponse{Failure: wire.FailurePB(failure.From(err))}, nil
+	}
+	response := &pb.ExamineResponse{}
+	impl, ok := c.impl.(sdk.Examiner)
+	if !ok {
+		return response, nil
+	}
+	err = s.server.unary(ctx, c, func(ctx context.Context) error {
+		findings, err := impl.Examine(ctx, wire.FromExamine(m))
+		for _, f := range findings {
+			response.Findings = append(response.Findings, wire.FindingPB(f))
+		}
+		return err
+	})
+	response.Failure = wire.FailurePB(c.failureOf(err))
+	return response, nil
+}
+
 func (s *pluginService) Health(context.Context, *pb.HealthRequest) (*pb.HealthResponse, error) {
 	return &pb.HealthResponse{}, nil
 }

@@ -47,7 +47,7 @@ func forceBare() grpc.CallOption { return grpc.ForceCodecV2(bare{}) }
 
 // methods are the unary ones of all services.
 var methods = []string{
-	pb.Plugin_Describe_FullMethodName, pb.Plugin_Init_FullMethodName, pb.Plugin_Validate_FullMethodName, pb.Plugin_Health_FullMethodName,
+	pb.Plugin_Describe_FullMethodName, pb.Plugin_Init_FullMethodName, pb.Plugin_Validate_FullMethodName, pb.Plugin_Examine_FullMethodName, pb.Plugin_Health_FullMethodName,
 	pb.Termination_Decide_FullMethodName, pb.Termination_Release_FullMethodName, pb.HookAction_Run_FullMethodName,
 }
 

@@ -33,6 +33,11 @@ func (h *Host) CheckSandbox(ctx context.Context, kind sdk.Kind, name string, use
 	return err
 }
 
+// Probe reports what of a mode of isolation, with the network on, this system can do: it starts a process in it, once.
+func (h *Host) Probe(ctx context.Context, mode sandbox.Mode) (sandbox.Obtained, error) {
+	return h.sandbox.Check(ctx, sandbox.Box{Mode: mode, Network: sandbox.On})
+}
+
 // confinable refuses isolation for a provider of this process. Strategies and actions of this process are the
 // program's own, which nobody confines but itself.
 func (h *Host) confinable(c sdk.Component, use Use) error {

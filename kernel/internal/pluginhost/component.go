@@ -28,7 +28,7 @@ func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
 }
 
 // Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
-// work begins. Init and Validate are called by themselves, as the contract promises.
+// work begins, and sdk.Examiner. Init and Validate are called by themselves, as the contract promises.
 func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
 	r, err := h.route(ctx, sdk.KindProvider, name, use)
 	if err != nil {
@@ -121,7 +121,10 @@ func (h *Host) redacted(err error) error {
 
 type provider struct{ route }
 
-var _ sdk.Validator = (*provider)(nil)
+var (
+	_ sdk.Validator = (*provider)(nil)
+	_ sdk.Examiner  = (*provider)(nil)
+)
 
 // Execute implements sdk.Provider.
 func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
@@ -136,6 +139,20 @@ func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		result.Error = f // the process's fate may have changed it
 	}
 	return result, err
+}
+
+// Examine implements sdk.Examiner: what the provider can tell once it has accepted the configuration.
+func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
+	err = p.pass(ctx, req, func(ctx context.Context, target any) (err error) {
+		if x, ok := target.(sdk.Examiner); ok {
+			findings, err = x.Examine(ctx, req)
+		}
+		return err
+	})
+	for i, f := range findings {
+		findings[i].Detail, findings[i].Hint = p.host.cfg.Redactor.Text(f.Detail), p.host.cfg.Redactor.Text(f.Hint)
+	}
+	return findings, err
 }
 
 type termination struct{ route }

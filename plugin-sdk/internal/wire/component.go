@@ -160,3 +160,23 @@ func ValidatePB(ref Ref, r sdk.ValidateRequest) *pb.ValidateRequest {
 func FromValidate(m *pb.ValidateRequest) sdk.ValidateRequest {
 	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig()), Mode: sdk.Mode(m.GetMode())}
 }
+
+// ExaminePB sends what Examine asks.
+func ExaminePB(ref Ref, r sdk.ValidateRequest) *pb.ExamineRequest {
+	return &pb.ExamineRequest{Component: RefPB(ref), Model: text(r.Model), Config: jsonBytes(r.Config), Mode: text(string(r.Mode))}
+}
+
+// FromExamine reads what Examine asks.
+func FromExamine(m *pb.ExamineRequest) sdk.ValidateRequest {
+	return sdk.ValidateRequest{Model: m.GetModel(), Config: fromJSON(m.GetConfig()), Mode: sdk.Mode(m.GetMode())}
+}
+
+// FindingPB sends one thing that was found out.
+func FindingPB(f sdk.Finding) *pb.Finding {
+	return &pb.Finding{About: text(f.About), State: text(string(f.State)), Detail: text(f.Detail), Hint: text(f.Hint)}
+}
+
+// FromFinding reads it.
+func FromFinding(m *pb.Finding) sdk.Finding {
+	return sdk.Finding{About: m.GetAbout(), State: sdk.FindingState(m.GetState()), Detail: m.GetDetail(), Hint: m.GetHint()}
+}

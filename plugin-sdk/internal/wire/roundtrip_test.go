@@ -44,6 +44,8 @@ func conversions() []conversion {
 		pairOf("description", DescriptionPB, FromDescription),
 		pairOf("init", func(r sdk.InitRequest) *pb.InitRequest { return InitPB(testRef(), r) }, FromInit),
 		pairOf("validate", func(r sdk.ValidateRequest) *pb.ValidateRequest { return ValidatePB(testRef(), r) }, FromValidate),
+		pairOf("examine", func(r sdk.ValidateRequest) *pb.ExamineRequest { return ExaminePB(testRef(), r) }, FromExamine),
+		pairOf("finding", FindingPB, FromFinding),
 		pairOf("failure", func(f failure.Error) *pb.Failure { return FailurePB(&f) },
 			func(m *pb.Failure) failure.Error { return *FromFailure(m) }),
 		pairOf("start", func(r sdk.ExecuteRequest) *pb.ExecuteStart { return StartPB(testRef(), r) }, FromStart),
@@ -108,6 +110,8 @@ func TestEveryMessageIsConverted(t *testing.T) {
 		// No fields of their own beside the component, the session or a failure.
 		&pb.DescribeRequest{}, &pb.InitResponse{}, &pb.ValidateResponse{}, &pb.HealthRequest{}, &pb.HealthResponse{},
 		&pb.ShutdownRequest{}, &pb.ShutdownResponse{}, &pb.ReleaseRequest{}, &pb.ReleaseResponse{}, &pb.Heartbeat{},
+		// A list beside a failure.
+		&pb.ExamineResponse{},
 		// Handled where the stream is: one field each, and the two unions.
 		&pb.Cancel{}, &pb.CheckpointStored{}, &pb.ExecuteInput{}, &pb.ExecuteEvent{},
 	} {

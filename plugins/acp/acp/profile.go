@@ -11,6 +11,8 @@ type profile struct {
 	install string
 	// login says what to do where it is not logged in.
 	login string
+	// keys are the variables, and logins the files, that show that it is logged in, as in cliagent.Login.
+	keys, logins []string
 	// mode is the mode that is set where the configuration names none; "" leaves the agent's own.
 	mode string
 	// modelFlag is the argument that names the model, for agents that offer no choice in the protocol.
@@ -31,12 +33,16 @@ var profiles = []profile{
 		agent: "claude", title: "Claude Code", command: []string{"claude-agent-acp"},
 		install: "npm install -g @agentclientprotocol/claude-agent-acp",
 		login:   "log in: run claude and type /login, or set ANTHROPIC_API_KEY",
+		keys:    []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"},
+		logins:  []string{"${CLAUDE_CONFIG_DIR}/.credentials.json", "~/.claude/.credentials.json"},
 		writes:  []string{"~/.claude", "~/.claude.json", "${CLAUDE_CONFIG_DIR}"},
 	},
 	{ // @agentclientprotocol/codex-acp 2.6.0; its own default mode has a model decide instead of a person
 		agent: "codex", title: "OpenAI Codex", command: []string{"codex-acp"},
 		install: "npm install -g @agentclientprotocol/codex-acp",
 		login:   "log in: run codex login, or set OPENAI_API_KEY",
+		keys:    []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		logins:  []string{"${CODEX_HOME}/auth.json", "~/.codex/auth.json"},
 		mode:    "read-only", nestedSandbox: true, unpriced: true,
 		writes: []string{"~/.codex", "${CODEX_HOME}"},
 	},
@@ -44,6 +50,8 @@ var profiles = []profile{
 		agent: "gemini", title: "Gemini CLI", command: []string{"gemini", "--acp", "--skip-trust"},
 		install:   "npm install -g @google/gemini-cli",
 		login:     "log in: run gemini and choose how, or set GEMINI_API_KEY and security.auth.selectedType in ~/.gemini/settings.json",
+		keys:      []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		logins:    []string{"~/.gemini/oauth_creds.json"},
 		modelFlag: "-m", unpriced: true,
 		writes: []string{"~/.gemini"},
 	},
@@ -51,6 +59,8 @@ var profiles = []profile{
 		agent: "opencode", title: "opencode", command: []string{"opencode", "acp"},
 		install: "npm install -g opencode-ai",
 		login:   "log in: run opencode auth login, or set the key of the model's provider", partialUsage: true,
+		keys:   []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"},
+		logins: []string{"${XDG_DATA_HOME}/opencode/auth.json", "~/.local/share/opencode/auth.json"},
 		writes: []string{"~/.config/opencode", "~/.local/share/opencode", "~/.local/state/opencode", "~/.cache/opencode"},
 	},
 }

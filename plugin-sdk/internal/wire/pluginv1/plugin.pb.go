@@ -1412,6 +1412,194 @@ func (x *ValidateResponse) GetFailure() *Failure {
 	return nil
 }
 
+type ExamineRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Component     *ComponentRef          `protobuf:"bytes,1,opt,name=component,proto3" json:"component,omitempty"`
+	Model         string                 `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	Config        []byte                 `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"` // JSON
+	Mode          string                 `protobuf:"bytes,4,opt,name=mode,proto3" json:"mode,omitempty"`     // as in ValidateRequest
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExamineRequest) Reset() {
+	*x = ExamineRequest{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExamineRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExamineRequest) ProtoMessage() {}
+
+func (x *ExamineRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExamineRequest.ProtoReflect.Descriptor instead.
+func (*ExamineRequest) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ExamineRequest) GetComponent() *ComponentRef {
+	if x != nil {
+		return x.Component
+	}
+	return nil
+}
+
+func (x *ExamineRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *ExamineRequest) GetConfig() []byte {
+	if x != nil {
+		return x.Config
+	}
+	return nil
+}
+
+func (x *ExamineRequest) GetMode() string {
+	if x != nil {
+		return x.Mode
+	}
+	return ""
+}
+
+type ExamineResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Findings      []*Finding             `protobuf:"bytes,1,rep,name=findings,proto3" json:"findings,omitempty"`
+	Failure       *Failure               `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExamineResponse) Reset() {
+	*x = ExamineResponse{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExamineResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExamineResponse) ProtoMessage() {}
+
+func (x *ExamineResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExamineResponse.ProtoReflect.Descriptor instead.
+func (*ExamineResponse) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ExamineResponse) GetFindings() []*Finding {
+	if x != nil {
+		return x.Findings
+	}
+	return nil
+}
+
+func (x *ExamineResponse) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+type Finding struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	About         string                 `protobuf:"bytes,1,opt,name=about,proto3" json:"about,omitempty"`   // what it is about, in a word or two: version, login
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`   // ok, unclear or bad; any other word: unclear
+	Detail        string                 `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"` // what was found
+	Hint          string                 `protobuf:"bytes,4,opt,name=hint,proto3" json:"hint,omitempty"`     // what to do, if something is
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Finding) Reset() {
+	*x = Finding{}
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Finding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Finding) ProtoMessage() {}
+
+func (x *Finding) ProtoReflect() protoreflect.Message {
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Finding.ProtoReflect.Descriptor instead.
+func (*Finding) Descriptor() ([]byte, []int) {
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Finding) GetAbout() string {
+	if x != nil {
+		return x.About
+	}
+	return ""
+}
+
+func (x *Finding) GetState() string {
+	if x != nil {
+		return x.State
+	}
+	return ""
+}
+
+func (x *Finding) GetDetail() string {
+	if x != nil {
+		return x.Detail
+	}
+	return ""
+}
+
+func (x *Finding) GetHint() string {
+	if x != nil {
+		return x.Hint
+	}
+	return ""
+}
+
 type HealthRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1420,7 +1608,7 @@ type HealthRequest struct {
 
 func (x *HealthRequest) Reset() {
 	*x = HealthRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1620,7 @@ func (x *HealthRequest) String() string {
 func (*HealthRequest) ProtoMessage() {}
 
 func (x *HealthRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[10]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1633,7 @@ func (x *HealthRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthRequest.ProtoReflect.Descriptor instead.
 func (*HealthRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{10}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
 }
 
 type HealthResponse struct {
@@ -1456,7 +1644,7 @@ type HealthResponse struct {
 
 func (x *HealthResponse) Reset() {
 	*x = HealthResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1468,7 +1656,7 @@ func (x *HealthResponse) String() string {
 func (*HealthResponse) ProtoMessage() {}
 
 func (x *HealthResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[11]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1481,7 +1669,7 @@ func (x *HealthResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HealthResponse.ProtoReflect.Descriptor instead.
 func (*HealthResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{11}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
 }
 
 type ShutdownRequest struct {
@@ -1492,7 +1680,7 @@ type ShutdownRequest struct {
 
 func (x *ShutdownRequest) Reset() {
 	*x = ShutdownRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1692,7 @@ func (x *ShutdownRequest) String() string {
 func (*ShutdownRequest) ProtoMessage() {}
 
 func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[12]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1705,7 @@ func (x *ShutdownRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownRequest.ProtoReflect.Descriptor instead.
 func (*ShutdownRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{12}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
 }
 
 type ShutdownResponse struct {
@@ -1528,7 +1716,7 @@ type ShutdownResponse struct {
 
 func (x *ShutdownResponse) Reset() {
 	*x = ShutdownResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1728,7 @@ func (x *ShutdownResponse) String() string {
 func (*ShutdownResponse) ProtoMessage() {}
 
 func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[13]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1741,7 @@ func (x *ShutdownResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShutdownResponse.ProtoReflect.Descriptor instead.
 func (*ShutdownResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{13}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
 }
 
 // Failure crosses the wire inside responses, not as a gRPC status, so that it keeps its structure.
@@ -1571,7 +1759,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1771,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[14]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1784,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{14}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Failure) GetKind() string {
@@ -1656,7 +1844,7 @@ type ExecuteInput struct {
 
 func (x *ExecuteInput) Reset() {
 	*x = ExecuteInput{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1668,7 +1856,7 @@ func (x *ExecuteInput) String() string {
 func (*ExecuteInput) ProtoMessage() {}
 
 func (x *ExecuteInput) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1681,7 +1869,7 @@ func (x *ExecuteInput) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteInput.ProtoReflect.Descriptor instead.
 func (*ExecuteInput) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{15}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ExecuteInput) GetInput() isExecuteInput_Input {
@@ -1794,7 +1982,7 @@ type ExecuteStart struct {
 
 func (x *ExecuteStart) Reset() {
 	*x = ExecuteStart{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1806,7 +1994,7 @@ func (x *ExecuteStart) String() string {
 func (*ExecuteStart) ProtoMessage() {}
 
 func (x *ExecuteStart) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[16]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1819,7 +2007,7 @@ func (x *ExecuteStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteStart.ProtoReflect.Descriptor instead.
 func (*ExecuteStart) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{16}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExecuteStart) GetComponent() *ComponentRef {
@@ -2052,7 +2240,7 @@ type ToolLimits struct {
 
 func (x *ToolLimits) Reset() {
 	*x = ToolLimits{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2064,7 +2252,7 @@ func (x *ToolLimits) String() string {
 func (*ToolLimits) ProtoMessage() {}
 
 func (x *ToolLimits) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[17]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2077,7 +2265,7 @@ func (x *ToolLimits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolLimits.ProtoReflect.Descriptor instead.
 func (*ToolLimits) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{17}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ToolLimits) GetAllowedCommands() *CommandList {
@@ -2117,7 +2305,7 @@ type CommandList struct {
 
 func (x *CommandList) Reset() {
 	*x = CommandList{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2129,7 +2317,7 @@ func (x *CommandList) String() string {
 func (*CommandList) ProtoMessage() {}
 
 func (x *CommandList) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2142,7 +2330,7 @@ func (x *CommandList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandList.ProtoReflect.Descriptor instead.
 func (*CommandList) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{18}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CommandList) GetNames() []string {
@@ -2163,7 +2351,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2175,7 +2363,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2188,7 +2376,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{19}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Budget) GetMaxUsd() float64 {
@@ -2221,7 +2409,7 @@ type Paths struct {
 
 func (x *Paths) Reset() {
 	*x = Paths{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2421,7 @@ func (x *Paths) String() string {
 func (*Paths) ProtoMessage() {}
 
 func (x *Paths) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[20]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2434,7 @@ func (x *Paths) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Paths.ProtoReflect.Descriptor instead.
 func (*Paths) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{20}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Paths) GetContext() string {
@@ -2315,7 +2503,7 @@ type Resume struct {
 
 func (x *Resume) Reset() {
 	*x = Resume{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2327,7 +2515,7 @@ func (x *Resume) String() string {
 func (*Resume) ProtoMessage() {}
 
 func (x *Resume) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[21]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2340,7 +2528,7 @@ func (x *Resume) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resume.ProtoReflect.Descriptor instead.
 func (*Resume) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{21}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Resume) GetCheckpoint() *Checkpoint {
@@ -2367,7 +2555,7 @@ type ResumedCall struct {
 
 func (x *ResumedCall) Reset() {
 	*x = ResumedCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2567,7 @@ func (x *ResumedCall) String() string {
 func (*ResumedCall) ProtoMessage() {}
 
 func (x *ResumedCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2580,7 @@ func (x *ResumedCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumedCall.ProtoReflect.Descriptor instead.
 func (*ResumedCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{22}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResumedCall) GetCall() *ToolCall {
@@ -2419,7 +2607,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2431,7 +2619,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[23]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2444,7 +2632,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{23}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Cancel) GetReason() string {
@@ -2464,7 +2652,7 @@ type CheckpointStored struct {
 
 func (x *CheckpointStored) Reset() {
 	*x = CheckpointStored{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2476,7 +2664,7 @@ func (x *CheckpointStored) String() string {
 func (*CheckpointStored) ProtoMessage() {}
 
 func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[24]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2489,7 +2677,7 @@ func (x *CheckpointStored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckpointStored.ProtoReflect.Descriptor instead.
 func (*CheckpointStored) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{24}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CheckpointStored) GetTurn() int32 {
@@ -2519,7 +2707,7 @@ type ExecuteEvent struct {
 
 func (x *ExecuteEvent) Reset() {
 	*x = ExecuteEvent{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2719,7 @@ func (x *ExecuteEvent) String() string {
 func (*ExecuteEvent) ProtoMessage() {}
 
 func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2732,7 @@ func (x *ExecuteEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteEvent.ProtoReflect.Descriptor instead.
 func (*ExecuteEvent) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{25}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExecuteEvent) GetEvent() isExecuteEvent_Event {
@@ -2701,7 +2889,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2713,7 +2901,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[26]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2726,7 +2914,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{26}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
 }
 
 type OutputChunk struct {
@@ -2739,7 +2927,7 @@ type OutputChunk struct {
 
 func (x *OutputChunk) Reset() {
 	*x = OutputChunk{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2751,7 +2939,7 @@ func (x *OutputChunk) String() string {
 func (*OutputChunk) ProtoMessage() {}
 
 func (x *OutputChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[27]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2764,7 +2952,7 @@ func (x *OutputChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OutputChunk.ProtoReflect.Descriptor instead.
 func (*OutputChunk) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{27}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *OutputChunk) GetStream() Stream {
@@ -2792,7 +2980,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +2992,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +3005,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{28}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Progress) GetMessage() string {
@@ -2859,7 +3047,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3059,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[29]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3072,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{29}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ToolCall) GetCallId() string {
@@ -2969,7 +3157,7 @@ type ToolResult struct {
 
 func (x *ToolResult) Reset() {
 	*x = ToolResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2981,7 +3169,7 @@ func (x *ToolResult) String() string {
 func (*ToolResult) ProtoMessage() {}
 
 func (x *ToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[30]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2994,7 +3182,7 @@ func (x *ToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolResult.ProtoReflect.Descriptor instead.
 func (*ToolResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{30}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ToolResult) GetCallId() string {
@@ -3037,7 +3225,7 @@ type ToolVerdict struct {
 
 func (x *ToolVerdict) Reset() {
 	*x = ToolVerdict{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3237,7 @@ func (x *ToolVerdict) String() string {
 func (*ToolVerdict) ProtoMessage() {}
 
 func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[31]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3250,7 @@ func (x *ToolVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolVerdict.ProtoReflect.Descriptor instead.
 func (*ToolVerdict) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{31}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ToolVerdict) GetCallId() string {
@@ -3103,7 +3291,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3303,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[32]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3316,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{32}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Checkpoint) GetTurn() int32 {
@@ -3160,7 +3348,7 @@ type Usage struct {
 
 func (x *Usage) Reset() {
 	*x = Usage{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3172,7 +3360,7 @@ func (x *Usage) String() string {
 func (*Usage) ProtoMessage() {}
 
 func (x *Usage) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3185,7 +3373,7 @@ func (x *Usage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Usage.ProtoReflect.Descriptor instead.
 func (*Usage) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{33}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Usage) GetInputTokens() int64 {
@@ -3247,7 +3435,7 @@ type ExecuteResult struct {
 
 func (x *ExecuteResult) Reset() {
 	*x = ExecuteResult{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3259,7 +3447,7 @@ func (x *ExecuteResult) String() string {
 func (*ExecuteResult) ProtoMessage() {}
 
 func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[34]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3272,7 +3460,7 @@ func (x *ExecuteResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResult.ProtoReflect.Descriptor instead.
 func (*ExecuteResult) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{34}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ExecuteResult) GetOutput() []byte {
@@ -3363,7 +3551,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3375,7 +3563,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[35]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3388,7 +3576,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{35}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DecideRequest) GetComponent() *ComponentRef {
@@ -3521,7 +3709,7 @@ type FileRef struct {
 
 func (x *FileRef) Reset() {
 	*x = FileRef{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +3721,7 @@ func (x *FileRef) String() string {
 func (*FileRef) ProtoMessage() {}
 
 func (x *FileRef) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +3734,7 @@ func (x *FileRef) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileRef.ProtoReflect.Descriptor instead.
 func (*FileRef) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{36}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *FileRef) GetPath() string {
@@ -3582,7 +3770,7 @@ type PastDecision struct {
 
 func (x *PastDecision) Reset() {
 	*x = PastDecision{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +3782,7 @@ func (x *PastDecision) String() string {
 func (*PastDecision) ProtoMessage() {}
 
 func (x *PastDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[37]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3607,7 +3795,7 @@ func (x *PastDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastDecision.ProtoReflect.Descriptor instead.
 func (*PastDecision) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{37}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PastDecision) GetIteration() int32 {
@@ -3648,7 +3836,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3660,7 +3848,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[38]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3673,7 +3861,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{38}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Answer) GetOutput() string {
@@ -3701,7 +3889,7 @@ type Question struct {
 
 func (x *Question) Reset() {
 	*x = Question{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3713,7 +3901,7 @@ func (x *Question) String() string {
 func (*Question) ProtoMessage() {}
 
 func (x *Question) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[39]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3726,7 +3914,7 @@ func (x *Question) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Question.ProtoReflect.Descriptor instead.
 func (*Question) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{39}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Question) GetPrompt() string {
@@ -3765,7 +3953,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3777,7 +3965,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[40]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3790,7 +3978,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{40}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DecideResponse) GetAction() DecisionAction {
@@ -3852,7 +4040,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +4052,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[41]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +4065,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{41}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ReleaseRequest) GetComponent() *ComponentRef {
@@ -3903,7 +4091,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4103,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[42]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4116,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{42}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ReleaseResponse) GetFailure() *Failure {
@@ -3968,7 +4156,7 @@ type HookRequest struct {
 
 func (x *HookRequest) Reset() {
 	*x = HookRequest{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +4168,7 @@ func (x *HookRequest) String() string {
 func (*HookRequest) ProtoMessage() {}
 
 func (x *HookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[43]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4181,7 @@ func (x *HookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookRequest.ProtoReflect.Descriptor instead.
 func (*HookRequest) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{43}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HookRequest) GetComponent() *ComponentRef {
@@ -4157,7 +4345,7 @@ type HookResponse struct {
 
 func (x *HookResponse) Reset() {
 	*x = HookResponse{}
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4169,7 +4357,7 @@ func (x *HookResponse) String() string {
 func (*HookResponse) ProtoMessage() {}
 
 func (x *HookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[44]
+	mi := &file_agentpipelines_plugin_v1_plugin_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4182,7 +4370,7 @@ func (x *HookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HookResponse.ProtoReflect.Descriptor instead.
 func (*HookResponse) Descriptor() ([]byte, []int) {
-	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{44}
+	return file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *HookResponse) GetAction() string {
@@ -4294,7 +4482,20 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x06config\x18\x03 \x01(\fR\x06config\x12\x12\n" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\"O\n" +
 	"\x10ValidateResponse\x12;\n" +
-	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x0f\n" +
+	"\afailure\x18\x01 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"\x98\x01\n" +
+	"\x0eExamineRequest\x12D\n" +
+	"\tcomponent\x18\x01 \x01(\v2&.agentpipelines.plugin.v1.ComponentRefR\tcomponent\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n" +
+	"\x06config\x18\x03 \x01(\fR\x06config\x12\x12\n" +
+	"\x04mode\x18\x04 \x01(\tR\x04mode\"\x8d\x01\n" +
+	"\x0fExamineResponse\x12=\n" +
+	"\bfindings\x18\x01 \x03(\v2!.agentpipelines.plugin.v1.FindingR\bfindings\x12;\n" +
+	"\afailure\x18\x02 \x01(\v2!.agentpipelines.plugin.v1.FailureR\afailure\"a\n" +
+	"\aFinding\x12\x14\n" +
+	"\x05about\x18\x01 \x01(\tR\x05about\x12\x14\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x16\n" +
+	"\x06detail\x18\x03 \x01(\tR\x06detail\x12\x12\n" +
+	"\x04hint\x18\x04 \x01(\tR\x04hint\"\x0f\n" +
 	"\rHealthRequest\"\x10\n" +
 	"\x0eHealthResponse\"\x11\n" +
 	"\x0fShutdownRequest\"\x12\n" +
@@ -4605,11 +4806,12 @@ const file_agentpipelines_plugin_v1_plugin_proto_rawDesc = "" +
 	"\x18DECISION_ACTION_CONTINUE\x10\x01\x12\x18\n" +
 	"\x14DECISION_ACTION_STOP\x10\x02\x12\x19\n" +
 	"\x15DECISION_ACTION_ERROR\x10\x03\x12\x17\n" +
-	"\x13DECISION_ACTION_ASK\x10\x042\xe5\x03\n" +
+	"\x13DECISION_ACTION_ASK\x10\x042\xc5\x04\n" +
 	"\x06Plugin\x12a\n" +
 	"\bDescribe\x12).agentpipelines.plugin.v1.DescribeRequest\x1a*.agentpipelines.plugin.v1.DescribeResponse\x12U\n" +
 	"\x04Init\x12%.agentpipelines.plugin.v1.InitRequest\x1a&.agentpipelines.plugin.v1.InitResponse\x12a\n" +
-	"\bValidate\x12).agentpipelines.plugin.v1.ValidateRequest\x1a*.agentpipelines.plugin.v1.ValidateResponse\x12[\n" +
+	"\bValidate\x12).agentpipelines.plugin.v1.ValidateRequest\x1a*.agentpipelines.plugin.v1.ValidateResponse\x12^\n" +
+	"\aExamine\x12(.agentpipelines.plugin.v1.ExamineRequest\x1a).agentpipelines.plugin.v1.ExamineResponse\x12[\n" +
 	"\x06Health\x12'.agentpipelines.plugin.v1.HealthRequest\x1a(.agentpipelines.plugin.v1.HealthResponse\x12a\n" +
 	"\bShutdown\x12).agentpipelines.plugin.v1.ShutdownRequest\x1a*.agentpipelines.plugin.v1.ShutdownResponse2i\n" +
 	"\bProvider\x12]\n" +
@@ -4634,7 +4836,7 @@ func file_agentpipelines_plugin_v1_plugin_proto_rawDescGZIP() []byte {
 }
 
 var file_agentpipelines_plugin_v1_plugin_proto_enumTypes = make([]protoimpl.EnumInfo, 12)
-var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_agentpipelines_plugin_v1_plugin_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(Kind)(0),                // 0: agentpipelines.plugin.v1.Kind
 	(Concurrency)(0),         // 1: agentpipelines.plugin.v1.Concurrency
@@ -4658,42 +4860,45 @@ var file_agentpipelines_plugin_v1_plugin_proto_goTypes = []any{
 	(*InitResponse)(nil),     // 19: agentpipelines.plugin.v1.InitResponse
 	(*ValidateRequest)(nil),  // 20: agentpipelines.plugin.v1.ValidateRequest
 	(*ValidateResponse)(nil), // 21: agentpipelines.plugin.v1.ValidateResponse
-	(*HealthRequest)(nil),    // 22: agentpipelines.plugin.v1.HealthRequest
-	(*HealthResponse)(nil),   // 23: agentpipelines.plugin.v1.HealthResponse
-	(*ShutdownRequest)(nil),  // 24: agentpipelines.plugin.v1.ShutdownRequest
-	(*ShutdownResponse)(nil), // 25: agentpipelines.plugin.v1.ShutdownResponse
-	(*Failure)(nil),          // 26: agentpipelines.plugin.v1.Failure
-	(*ExecuteInput)(nil),     // 27: agentpipelines.plugin.v1.ExecuteInput
-	(*ExecuteStart)(nil),     // 28: agentpipelines.plugin.v1.ExecuteStart
-	(*ToolLimits)(nil),       // 29: agentpipelines.plugin.v1.ToolLimits
-	(*CommandList)(nil),      // 30: agentpipelines.plugin.v1.CommandList
-	(*Budget)(nil),           // 31: agentpipelines.plugin.v1.Budget
-	(*Paths)(nil),            // 32: agentpipelines.plugin.v1.Paths
-	(*Resume)(nil),           // 33: agentpipelines.plugin.v1.Resume
-	(*ResumedCall)(nil),      // 34: agentpipelines.plugin.v1.ResumedCall
-	(*Cancel)(nil),           // 35: agentpipelines.plugin.v1.Cancel
-	(*CheckpointStored)(nil), // 36: agentpipelines.plugin.v1.CheckpointStored
-	(*ExecuteEvent)(nil),     // 37: agentpipelines.plugin.v1.ExecuteEvent
-	(*Heartbeat)(nil),        // 38: agentpipelines.plugin.v1.Heartbeat
-	(*OutputChunk)(nil),      // 39: agentpipelines.plugin.v1.OutputChunk
-	(*Progress)(nil),         // 40: agentpipelines.plugin.v1.Progress
-	(*ToolCall)(nil),         // 41: agentpipelines.plugin.v1.ToolCall
-	(*ToolResult)(nil),       // 42: agentpipelines.plugin.v1.ToolResult
-	(*ToolVerdict)(nil),      // 43: agentpipelines.plugin.v1.ToolVerdict
-	(*Checkpoint)(nil),       // 44: agentpipelines.plugin.v1.Checkpoint
-	(*Usage)(nil),            // 45: agentpipelines.plugin.v1.Usage
-	(*ExecuteResult)(nil),    // 46: agentpipelines.plugin.v1.ExecuteResult
-	(*DecideRequest)(nil),    // 47: agentpipelines.plugin.v1.DecideRequest
-	(*FileRef)(nil),          // 48: agentpipelines.plugin.v1.FileRef
-	(*PastDecision)(nil),     // 49: agentpipelines.plugin.v1.PastDecision
-	(*Answer)(nil),           // 50: agentpipelines.plugin.v1.Answer
-	(*Question)(nil),         // 51: agentpipelines.plugin.v1.Question
-	(*DecideResponse)(nil),   // 52: agentpipelines.plugin.v1.DecideResponse
-	(*ReleaseRequest)(nil),   // 53: agentpipelines.plugin.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),  // 54: agentpipelines.plugin.v1.ReleaseResponse
-	(*HookRequest)(nil),      // 55: agentpipelines.plugin.v1.HookRequest
-	(*HookResponse)(nil),     // 56: agentpipelines.plugin.v1.HookResponse
-	nil,                      // 57: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	(*ExamineRequest)(nil),   // 22: agentpipelines.plugin.v1.ExamineRequest
+	(*ExamineResponse)(nil),  // 23: agentpipelines.plugin.v1.ExamineResponse
+	(*Finding)(nil),          // 24: agentpipelines.plugin.v1.Finding
+	(*HealthRequest)(nil),    // 25: agentpipelines.plugin.v1.HealthRequest
+	(*HealthResponse)(nil),   // 26: agentpipelines.plugin.v1.HealthResponse
+	(*ShutdownRequest)(nil),  // 27: agentpipelines.plugin.v1.ShutdownRequest
+	(*ShutdownResponse)(nil), // 28: agentpipelines.plugin.v1.ShutdownResponse
+	(*Failure)(nil),          // 29: agentpipelines.plugin.v1.Failure
+	(*ExecuteInput)(nil),     // 30: agentpipelines.plugin.v1.ExecuteInput
+	(*ExecuteStart)(nil),     // 31: agentpipelines.plugin.v1.ExecuteStart
+	(*ToolLimits)(nil),       // 32: agentpipelines.plugin.v1.ToolLimits
+	(*CommandList)(nil),      // 33: agentpipelines.plugin.v1.CommandList
+	(*Budget)(nil),           // 34: agentpipelines.plugin.v1.Budget
+	(*Paths)(nil),            // 35: agentpipelines.plugin.v1.Paths
+	(*Resume)(nil),           // 36: agentpipelines.plugin.v1.Resume
+	(*ResumedCall)(nil),      // 37: agentpipelines.plugin.v1.ResumedCall
+	(*Cancel)(nil),           // 38: agentpipelines.plugin.v1.Cancel
+	(*CheckpointStored)(nil), // 39: agentpipelines.plugin.v1.CheckpointStored
+	(*ExecuteEvent)(nil),     // 40: agentpipelines.plugin.v1.ExecuteEvent
+	(*Heartbeat)(nil),        // 41: agentpipelines.plugin.v1.Heartbeat
+	(*OutputChunk)(nil),      // 42: agentpipelines.plugin.v1.OutputChunk
+	(*Progress)(nil),         // 43: agentpipelines.plugin.v1.Progress
+	(*ToolCall)(nil),         // 44: agentpipelines.plugin.v1.ToolCall
+	(*ToolResult)(nil),       // 45: agentpipelines.plugin.v1.ToolResult
+	(*ToolVerdict)(nil),      // 46: agentpipelines.plugin.v1.ToolVerdict
+	(*Checkpoint)(nil),       // 47: agentpipelines.plugin.v1.Checkpoint
+	(*Usage)(nil),            // 48: agentpipelines.plugin.v1.Usage
+	(*ExecuteResult)(nil),    // 49: agentpipelines.plugin.v1.ExecuteResult
+	(*DecideRequest)(nil),    // 50: agentpipelines.plugin.v1.DecideRequest
+	(*FileRef)(nil),          // 51: agentpipelines.plugin.v1.FileRef
+	(*PastDecision)(nil),     // 52: agentpipelines.plugin.v1.PastDecision
+	(*Answer)(nil),           // 53: agentpipelines.plugin.v1.Answer
+	(*Question)(nil),         // 54: agentpipelines.plugin.v1.Question
+	(*DecideResponse)(nil),   // 55: agentpipelines.plugin.v1.DecideResponse
+	(*ReleaseRequest)(nil),   // 56: agentpipelines.plugin.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),  // 57: agentpipelines.plugin.v1.ReleaseResponse
+	(*HookRequest)(nil),      // 58: agentpipelines.plugin.v1.HookRequest
+	(*HookResponse)(nil),     // 59: agentpipelines.plugin.v1.HookResponse
+	nil,                      // 60: agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
 }
 var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	0,  // 0: agentpipelines.plugin.v1.ComponentRef.kind:type_name -> agentpipelines.plugin.v1.Kind
@@ -4707,78 +4912,83 @@ var file_agentpipelines_plugin_v1_plugin_proto_depIdxs = []int32{
 	4,  // 8: agentpipelines.plugin.v1.ProviderTraits.usage:type_name -> agentpipelines.plugin.v1.Reporting
 	4,  // 9: agentpipelines.plugin.v1.ProviderTraits.cost:type_name -> agentpipelines.plugin.v1.Reporting
 	12, // 10: agentpipelines.plugin.v1.InitRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 11: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	29, // 11: agentpipelines.plugin.v1.InitResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
 	12, // 12: agentpipelines.plugin.v1.ValidateRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 13: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	28, // 14: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
-	43, // 15: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
-	36, // 16: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
-	35, // 17: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
-	12, // 18: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	5,  // 19: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
-	57, // 20: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
-	32, // 21: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
-	33, // 22: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
-	31, // 23: agentpipelines.plugin.v1.ExecuteStart.budget:type_name -> agentpipelines.plugin.v1.Budget
-	29, // 24: agentpipelines.plugin.v1.ExecuteStart.tools:type_name -> agentpipelines.plugin.v1.ToolLimits
-	30, // 25: agentpipelines.plugin.v1.ToolLimits.allowed_commands:type_name -> agentpipelines.plugin.v1.CommandList
-	44, // 26: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	34, // 27: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
-	41, // 28: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
-	42, // 29: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	38, // 30: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
-	39, // 31: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
-	40, // 32: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
-	41, // 33: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	41, // 34: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
-	42, // 35: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
-	45, // 36: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
-	44, // 37: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
-	46, // 38: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
-	6,  // 39: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
-	7,  // 40: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
-	8,  // 41: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
-	9,  // 42: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
-	42, // 43: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
-	10, // 44: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
-	45, // 45: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
-	26, // 46: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 47: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	49, // 48: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
-	48, // 49: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
-	48, // 50: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
-	50, // 51: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
-	11, // 52: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	11, // 53: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
-	51, // 54: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
-	26, // 55: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 56: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 57: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	12, // 58: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
-	26, // 59: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
-	13, // 60: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
-	18, // 61: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
-	20, // 62: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
-	22, // 63: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
-	24, // 64: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
-	27, // 65: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
-	47, // 66: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
-	53, // 67: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
-	55, // 68: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
-	14, // 69: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
-	19, // 70: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
-	21, // 71: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
-	23, // 72: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
-	25, // 73: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
-	37, // 74: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
-	52, // 75: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
-	54, // 76: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
-	56, // 77: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
-	69, // [69:78] is the sub-list for method output_type
-	60, // [60:69] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	29, // 13: agentpipelines.plugin.v1.ValidateResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 14: agentpipelines.plugin.v1.ExamineRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	24, // 15: agentpipelines.plugin.v1.ExamineResponse.findings:type_name -> agentpipelines.plugin.v1.Finding
+	29, // 16: agentpipelines.plugin.v1.ExamineResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	31, // 17: agentpipelines.plugin.v1.ExecuteInput.start:type_name -> agentpipelines.plugin.v1.ExecuteStart
+	46, // 18: agentpipelines.plugin.v1.ExecuteInput.verdict:type_name -> agentpipelines.plugin.v1.ToolVerdict
+	39, // 19: agentpipelines.plugin.v1.ExecuteInput.checkpoint_stored:type_name -> agentpipelines.plugin.v1.CheckpointStored
+	38, // 20: agentpipelines.plugin.v1.ExecuteInput.cancel:type_name -> agentpipelines.plugin.v1.Cancel
+	12, // 21: agentpipelines.plugin.v1.ExecuteStart.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	5,  // 22: agentpipelines.plugin.v1.ExecuteStart.purpose:type_name -> agentpipelines.plugin.v1.Purpose
+	60, // 23: agentpipelines.plugin.v1.ExecuteStart.environment:type_name -> agentpipelines.plugin.v1.ExecuteStart.EnvironmentEntry
+	35, // 24: agentpipelines.plugin.v1.ExecuteStart.paths:type_name -> agentpipelines.plugin.v1.Paths
+	36, // 25: agentpipelines.plugin.v1.ExecuteStart.resume:type_name -> agentpipelines.plugin.v1.Resume
+	34, // 26: agentpipelines.plugin.v1.ExecuteStart.budget:type_name -> agentpipelines.plugin.v1.Budget
+	32, // 27: agentpipelines.plugin.v1.ExecuteStart.tools:type_name -> agentpipelines.plugin.v1.ToolLimits
+	33, // 28: agentpipelines.plugin.v1.ToolLimits.allowed_commands:type_name -> agentpipelines.plugin.v1.CommandList
+	47, // 29: agentpipelines.plugin.v1.Resume.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	37, // 30: agentpipelines.plugin.v1.Resume.calls:type_name -> agentpipelines.plugin.v1.ResumedCall
+	44, // 31: agentpipelines.plugin.v1.ResumedCall.call:type_name -> agentpipelines.plugin.v1.ToolCall
+	45, // 32: agentpipelines.plugin.v1.ResumedCall.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	41, // 33: agentpipelines.plugin.v1.ExecuteEvent.heartbeat:type_name -> agentpipelines.plugin.v1.Heartbeat
+	42, // 34: agentpipelines.plugin.v1.ExecuteEvent.output:type_name -> agentpipelines.plugin.v1.OutputChunk
+	43, // 35: agentpipelines.plugin.v1.ExecuteEvent.progress:type_name -> agentpipelines.plugin.v1.Progress
+	44, // 36: agentpipelines.plugin.v1.ExecuteEvent.tool_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	44, // 37: agentpipelines.plugin.v1.ExecuteEvent.observed_call:type_name -> agentpipelines.plugin.v1.ToolCall
+	45, // 38: agentpipelines.plugin.v1.ExecuteEvent.tool_result:type_name -> agentpipelines.plugin.v1.ToolResult
+	48, // 39: agentpipelines.plugin.v1.ExecuteEvent.usage:type_name -> agentpipelines.plugin.v1.Usage
+	47, // 40: agentpipelines.plugin.v1.ExecuteEvent.checkpoint:type_name -> agentpipelines.plugin.v1.Checkpoint
+	49, // 41: agentpipelines.plugin.v1.ExecuteEvent.result:type_name -> agentpipelines.plugin.v1.ExecuteResult
+	6,  // 42: agentpipelines.plugin.v1.OutputChunk.stream:type_name -> agentpipelines.plugin.v1.Stream
+	7,  // 43: agentpipelines.plugin.v1.ToolCall.effect:type_name -> agentpipelines.plugin.v1.Effect
+	8,  // 44: agentpipelines.plugin.v1.ToolResult.status:type_name -> agentpipelines.plugin.v1.ToolStatus
+	9,  // 45: agentpipelines.plugin.v1.ToolVerdict.action:type_name -> agentpipelines.plugin.v1.VerdictAction
+	45, // 46: agentpipelines.plugin.v1.ToolVerdict.result:type_name -> agentpipelines.plugin.v1.ToolResult
+	10, // 47: agentpipelines.plugin.v1.ExecuteResult.outcome:type_name -> agentpipelines.plugin.v1.Outcome
+	48, // 48: agentpipelines.plugin.v1.ExecuteResult.usage:type_name -> agentpipelines.plugin.v1.Usage
+	29, // 49: agentpipelines.plugin.v1.ExecuteResult.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 50: agentpipelines.plugin.v1.DecideRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	52, // 51: agentpipelines.plugin.v1.DecideRequest.history:type_name -> agentpipelines.plugin.v1.PastDecision
+	51, // 52: agentpipelines.plugin.v1.DecideRequest.outputs:type_name -> agentpipelines.plugin.v1.FileRef
+	51, // 53: agentpipelines.plugin.v1.DecideRequest.progress:type_name -> agentpipelines.plugin.v1.FileRef
+	53, // 54: agentpipelines.plugin.v1.DecideRequest.answer:type_name -> agentpipelines.plugin.v1.Answer
+	11, // 55: agentpipelines.plugin.v1.PastDecision.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	11, // 56: agentpipelines.plugin.v1.DecideResponse.action:type_name -> agentpipelines.plugin.v1.DecisionAction
+	54, // 57: agentpipelines.plugin.v1.DecideResponse.question:type_name -> agentpipelines.plugin.v1.Question
+	29, // 58: agentpipelines.plugin.v1.DecideResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 59: agentpipelines.plugin.v1.ReleaseRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	29, // 60: agentpipelines.plugin.v1.ReleaseResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	12, // 61: agentpipelines.plugin.v1.HookRequest.component:type_name -> agentpipelines.plugin.v1.ComponentRef
+	29, // 62: agentpipelines.plugin.v1.HookResponse.failure:type_name -> agentpipelines.plugin.v1.Failure
+	13, // 63: agentpipelines.plugin.v1.Plugin.Describe:input_type -> agentpipelines.plugin.v1.DescribeRequest
+	18, // 64: agentpipelines.plugin.v1.Plugin.Init:input_type -> agentpipelines.plugin.v1.InitRequest
+	20, // 65: agentpipelines.plugin.v1.Plugin.Validate:input_type -> agentpipelines.plugin.v1.ValidateRequest
+	22, // 66: agentpipelines.plugin.v1.Plugin.Examine:input_type -> agentpipelines.plugin.v1.ExamineRequest
+	25, // 67: agentpipelines.plugin.v1.Plugin.Health:input_type -> agentpipelines.plugin.v1.HealthRequest
+	27, // 68: agentpipelines.plugin.v1.Plugin.Shutdown:input_type -> agentpipelines.plugin.v1.ShutdownRequest
+	30, // 69: agentpipelines.plugin.v1.Provider.Execute:input_type -> agentpipelines.plugin.v1.ExecuteInput
+	50, // 70: agentpipelines.plugin.v1.Termination.Decide:input_type -> agentpipelines.plugin.v1.DecideRequest
+	56, // 71: agentpipelines.plugin.v1.Termination.Release:input_type -> agentpipelines.plugin.v1.ReleaseRequest
+	58, // 72: agentpipelines.plugin.v1.HookAction.Run:input_type -> agentpipelines.plugin.v1.HookRequest
+	14, // 73: agentpipelines.plugin.v1.Plugin.Describe:output_type -> agentpipelines.plugin.v1.DescribeResponse
+	19, // 74: agentpipelines.plugin.v1.Plugin.Init:output_type -> agentpipelines.plugin.v1.InitResponse
+	21, // 75: agentpipelines.plugin.v1.Plugin.Validate:output_type -> agentpipelines.plugin.v1.ValidateResponse
+	23, // 76: agentpipelines.plugin.v1.Plugin.Examine:output_type -> agentpipelines.plugin.v1.ExamineResponse
+	26, // 77: agentpipelines.plugin.v1.Plugin.Health:output_type -> agentpipelines.plugin.v1.HealthResponse
+	28, // 78: agentpipelines.plugin.v1.Plugin.Shutdown:output_type -> agentpipelines.plugin.v1.ShutdownResponse
+	40, // 79: agentpipelines.plugin.v1.Provider.Execute:output_type -> agentpipelines.plugin.v1.ExecuteEvent
+	55, // 80: agentpipelines.plugin.v1.Termination.Decide:output_type -> agentpipelines.plugin.v1.DecideResponse
+	57, // 81: agentpipelines.plugin.v1.Termination.Release:output_type -> agentpipelines.plugin.v1.ReleaseResponse
+	59, // 82: agentpipelines.plugin.v1.HookAction.Run:output_type -> agentpipelines.plugin.v1.HookResponse
+	73, // [73:83] is the sub-list for method output_type
+	63, // [63:73] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_agentpipelines_plugin_v1_plugin_proto_init() }
@@ -4786,14 +4996,14 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 	if File_agentpipelines_plugin_v1_plugin_proto != nil {
 		return
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[15].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[18].OneofWrappers = []any{
 		(*ExecuteInput_Start)(nil),
 		(*ExecuteInput_Verdict)(nil),
 		(*ExecuteInput_CheckpointStored)(nil),
 		(*ExecuteInput_Cancel)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[19].OneofWrappers = []any{}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[25].OneofWrappers = []any{
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[22].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[28].OneofWrappers = []any{
 		(*ExecuteEvent_Heartbeat)(nil),
 		(*ExecuteEvent_Output)(nil),
 		(*ExecuteEvent_Progress)(nil),
@@ -4804,14 +5014,14 @@ func file_agentpipelines_plugin_v1_plugin_proto_init() {
 		(*ExecuteEvent_Checkpoint)(nil),
 		(*ExecuteEvent_Result)(nil),
 	}
-	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[33].OneofWrappers = []any{}
+	file_agentpipelines_plugin_v1_plugin_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agentpipelines_plugin_v1_plugin_proto_rawDesc), len(file_agentpipelines_plugin_v1_plugin_proto_rawDesc)),
 			NumEnums:      12,
-			NumMessages:   46,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   4,
 		},

@@ -32,6 +32,7 @@ const (
 	Plugin_Describe_FullMethodName = "/agentpipelines.plugin.v1.Plugin/Describe"
 	Plugin_Init_FullMethodName     = "/agentpipelines.plugin.v1.Plugin/Init"
 	Plugin_Validate_FullMethodName = "/agentpipelines.plugin.v1.Plugin/Validate"
+	Plugin_Examine_FullMethodName  = "/agentpipelines.plugin.v1.Plugin/Examine"
 	Plugin_Health_FullMethodName   = "/agentpipelines.plugin.v1.Plugin/Health"
 	Plugin_Shutdown_FullMethodName = "/agentpipelines.plugin.v1.Plugin/Shutdown"
 )
@@ -48,6 +49,9 @@ type PluginClient interface {
 	Init(ctx context.Context, in *InitRequest, opts ...grpc.CallOption) (*InitResponse, error)
 	// Validate says whether a component would accept a configuration.
 	Validate(ctx context.Context, in *ValidateRequest, opts ...grpc.CallOption) (*ValidateResponse, error)
+	// Examine tells how what a component depends on is: quickly, without network and without cost. It is asked
+	// for people (`agent-pipelines doctor`), after Validate. Plugins need not serve it.
+	Examine(ctx context.Context, in *ExamineRequest, opts ...grpc.CallOption) (*ExamineResponse, error)
 	Health(ctx context.Context, in *HealthRequest, opts ...grpc.CallOption) (*HealthResponse, error)
 	// Shutdown asks every component to let go of what it holds; the process ends soon after.
 	Shutdown(ctx context.Context, in *ShutdownRequest, opts ...grpc.CallOption) (*ShutdownResponse, error)
@@ -91,6 +95,16 @@ func (c *pluginClient) Validate(ctx context.Context, in *ValidateRequest, opts .
 	return out, nil
 }
 
+func (c *pluginClient) Examine(ctx context.Context, in *ExamineRequest, opts ...grpc.CallOption) (*ExamineResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExamineResponse)
+	err := c.cc.Invoke(ctx, Plugin_Examine_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *pluginClient) Health(ctx context.Context, in *HealthRequest, opts ...grpc.CallOption) (*HealthResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(HealthResponse)
@@ -123,6 +137,9 @@ type PluginServer interface {
 	Init(context.Context, *InitRequest) (*InitResponse, error)
 	// Validate says whether a component would accept a configuration.
 	Validate(context.Context, *ValidateRequest) (*ValidateResponse, error)
+	// Examine tells how what a component depends on is: quickly, without network and without cost. It is asked
+	// for people (`agent-pipelines doctor`), after Validate. Plugins need not serve it.
+	Examine(context.Context, *ExamineRequest) (*ExamineResponse, error)
 	Health(context.Context, *HealthRequest) (*HealthResponse, error)
 	// Shutdown asks every component to let go of what it holds; the process ends soon after.
 	Shutdown(context.Context, *ShutdownRequest) (*ShutdownResponse, error)
@@ -144,6 +161,9 @@ func (UnimplementedPluginServer) Init(context.Context, *InitRequest) (*InitRespo
 }
 func (UnimplementedPluginServer) Validate(context.Context, *ValidateRequest) (*ValidateResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Validate not implemented")
+}
+func (UnimplementedPluginServer) Examine(context.Context, *ExamineRequest) (*ExamineResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Examine not implemented")
 }
 func (UnimplementedPluginServer) Health(context.Context, *HealthRequest) (*HealthResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Health not implemented")
@@ -226,6 +246,24 @@ func _Plugin_Validate_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Plugin_Examine_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExamineRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PluginServer).Examine(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Plugin_Examine_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PluginServer).Examine(ctx, req.(*ExamineRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Plugin_Health_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(HealthRequest)
 	if err := dec(in); err != nil {
@@ -280,6 +318,10 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Validate",
 			Handler:    _Plugin_Validate_Handler,
+		},
+		{
+			MethodName: "Examine",
+			Handler:    _Plugin_Examine_Handler,
 		},
 		{
 			MethodName: "Health",

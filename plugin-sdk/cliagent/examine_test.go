@@ -1,0 +1,62 @@
+package cliagent
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+func TestLogin(t *testing.T) {
+	home := t.TempDir()
+	for name, text := range map[string]string{"auth.json": "{}", "empty.json": ""} {
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unclear := sdk.Finding{About: "login", State: sdk.FindingUnclear, Detail: "no key in the environment and no login in a file", Hint: "log in"}
+	for _, tt := range []struct {
+		name string
+		env  []string
+		l    Login
+		want sdk.Finding
+	}{
+		{"a variable", []string{"KEY=x"}, Login{Variables: []string{"OTHER", "KEY"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "KEY is set"}},
+		{"an empty variable", []string{"KEY="}, Login{Variables: []string{"KEY"}, Hint: "log in"}, unclear},
+		{"a file at home", []string{"HOME=" + home}, Login{Files: []string{"~/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "by ~/auth.json"}},
+		{"a file by a variable", []string{"DIR=" + home}, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}}, sdk.Finding{About: "login", State: sdk.FindingOK, Detail: "by ${DIR}/auth.json"}},
+		{"an empty file", []string{"HOME=" + home}, Login{Files: []string{"~/empty.json"}, Hint: "log in"}, unclear},
+		{"no home", nil, Login{Files: []string{"~/auth.json", "${DIR}/auth.json"}, Hint: "log in"}, unclear},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, tt.l.Examine(tt.env)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What answers is named with its version, and what does not is bad.
+func TestExamineVersion(t *testing.T) {
+	dir := t.TempDir()
+	for name, script := range map[string]string{"good": "echo 1.2.3", "mute": "exit 3"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var v Versions
+	for name, want := range map[string]sdk.Finding{
+		"good": {About: "version", State: sdk.FindingOK, Detail: "1.2.3, " + dir + "/good"},
+		"mute": {
+			About: "version", State: sdk.FindingBad, Detail: dir + "/mute --version prints no version",
+			Hint: "run it by hand to see why; it may be half installed, or another program of the name",
+		},
+	} {
+		if diff := cmp.Diff(want, v.Examine(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()})); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
