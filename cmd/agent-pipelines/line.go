@@ -29,6 +29,7 @@ type line struct {
 	Ask      questionsVerb `cmd:"" name:"questions" help:"Show what sessions ask."`
 	Feedback feedbackVerb  `cmd:"" help:"Tell the agents of a session something in their next prompts."`
 	Status   statusVerb    `cmd:"" help:"Show where a session is."`
+	Why      whyVerb       `cmd:"" help:"Tell why a session is where it is, what led to that, and what to do next."`
 	Made     artifactsVerb `cmd:"" name:"artifacts" help:"Show what the stages of a session have made for each other."`
 	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
 	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`

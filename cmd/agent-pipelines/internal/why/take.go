@@ -1,0 +1,341 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Take takes the next event. What a kernel wrote that was overtaken does not count, and data that cannot be read says
+// nothing.
+func (c *Chain) Take(e event.Event) {
+	if e.Epoch != 0 && e.Epoch < c.epoch {
+		return
+	}
+	c.epoch = max(c.epoch, e.Epoch)
+	if e.Type == event.SessionStart {
+		c.reset()
+	}
+	c.session(e)
+	c.node(e)
+	c.work(e)
+	c.people(e)
+	c.seen = e
+}
+
+// session tells of the run as a whole.
+func (c *Chain) session(e event.Event) {
+	switch e.Type {
+	case event.SessionStart:
+		take(e, c.begins)
+	case event.KernelStart:
+		take(e, c.takes)
+	case event.SessionResumed:
+		take(e, c.resumes)
+	case event.SessionImported:
+		take(e, func(e event.Event, d event.SessionImportedData) {
+			c.close()
+			c.add(e, Link{What: Restored, Text: "its state was made anew from the files of the session: " + d.Reason})
+		})
+	case event.SessionPaused:
+		take(e, c.pauses)
+	case event.SessionComplete:
+		take(e, c.completes)
+	case event.SessionAborted:
+		take(e, func(e event.Event, d event.SessionAbortedData) {
+			c.rest(e)
+			c.add(e, Link{What: Aborted, Text: "the run was aborted" + by(d.By) + because(d.Reason)})
+		})
+	case event.RunStart:
+		take(e, func(e event.Event, d event.RunStartData) {
+			c.close()
+			c.add(e, Link{What: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
+		})
+	}
+}
+
+// take reads the data of an event.
+func take[T any](e event.Event, do func(event.Event, T)) {
+	if d, err := event.Decode[T](e); err == nil {
+		do(e, d)
+	}
+}
+
+// rest takes up that the run rests.
+func (c *Chain) rest(e event.Event) {
+	c.close()
+	c.alive, c.timer, c.stopped = false, nil, &e
+}
+
+func (c *Chain) begins(e event.Event, d event.SessionStartData) {
+	what := "pipeline " + d.Pipeline
+	if d.Mode == "loop" {
+		what = "stage " + d.Stage + " as a loop"
+	}
+	text := "the run began: " + what
+	if d.Runs > 1 {
+		text += fmt.Sprintf(", %d times", d.Runs)
+	}
+	if f := d.Flow; f != nil {
+		if f.Start != "" {
+			text += ", from " + f.Start
+		}
+		if f.ExitAfter != "" {
+			text += ", up to " + f.ExitAfter
+		}
+		if len(f.Skip) > 0 {
+			text += ", without " + strings.Join(f.Skip, ", ")
+		}
+	}
+	c.add(e, Link{What: Began, Text: text})
+}
+
+// takes tells that a process took the session up whose last one said nothing at its end.
+func (c *Chain) takes(e event.Event, d event.KernelStartData) {
+	if c.alive {
+		c.close()
+		l := c.add(e, Link{What: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.seen.Type)})
+		l.At = c.seen.Time
+	}
+	c.alive, c.timer, c.pid = true, nil, d.PID
+	for _, v := range c.visits {
+		v.tries = 0
+	}
+}
+
+func (c *Chain) resumes(e event.Event, d event.SessionResumedData) {
+	c.answer = nil
+	c.close()
+	c.stopped = nil
+	text := "it was resumed" + by(d.By)
+	for _, with := range []struct {
+		said bool
+		text string
+	}{{d.Renew, "with its time anew"}, {d.SkipFailedStep, "without the steps that failed"}, {d.ResetCycles, "with all cycles counted anew"}, {d.Again != "", "with " + c.name(d.Again) + " once more"}} {
+		if with.said {
+			text += ", " + with.text
+		}
+	}
+	if d.Context != "" {
+		text += ", with words for the agents: " + quote(d.Context)
+	}
+	c.add(e, Link{What: Resumed, Text: text})
+}
+
+func (c *Chain) pauses(e event.Event, d event.SessionPausedData) {
+	c.rest(e)
+	text := "the run paused, " + pauseReason(d.Kind, d.By, d.Reason)
+	if _, told := c.asked[d.Question]; told {
+		text = "the run paused until question " + d.Question + " is answered"
+	}
+	c.add(e, Link{What: Paused, Code: d.Code, Text: text})
+}
+
+// pauseReason says why a run waits.
+func pauseReason(kind, who, reason string) string {
+	switch kind {
+	case "signal":
+		return "since its process was told to stop" + because(reason)
+	case "user":
+		return "since somebody asked for it" + by(who) + because(reason)
+	case "hook":
+		return "since a hook asked for it" + because(reason)
+	case "approval":
+		return "since a person has to approve" + because(reason)
+	case "escalation":
+		return "since it needs a person" + because(reason)
+	case "error":
+		return "since the machine or the files of the session did not let it go on" + because(reason)
+	default:
+		return "for " + kind + because(reason)
+	}
+}
+
+func (c *Chain) completes(e event.Event, d event.SessionCompleteData) {
+	c.rest(e)
+	text := "the run was complete"
+	switch {
+	case d.ExitAfter != "":
+		text += ": it was to end after " + d.ExitAfter
+	case d.Reason == "all_loops_complete":
+		text += ": all its stages had ended"
+	case d.Reason == maximum:
+		text += ", because no iteration was left; nothing said that the work is done"
+	case d.Reason != "":
+		text += because(d.Reason)
+	}
+	c.add(e, Link{What: Completed, Text: text})
+}
+
+// maximum is the reason of a stage that had all its iterations.
+const maximum = "max_iterations"
+
+// node tells of nodes that begin and end.
+func (c *Chain) node(e event.Event) {
+	switch e.Type {
+	case event.NodeStart:
+		c.enters(e)
+	case event.NodeComplete:
+		take(e, c.leaves)
+	case event.InputChecked:
+		take(e, func(e event.Event, d event.InputCheckedData) {
+			if d.Failure != nil {
+				at := c.lane(e)
+				c.add(e, Link{What: Skipped, Stage: at.name, Code: d.Failure.Code, Text: at.words() + " could not begin: " + failure(*d.Failure)})
+			}
+		})
+	case event.NodeRunStart:
+		take(e, func(e event.Event, d event.RunStartData) {
+			if d.Max > 1 {
+				c.close()
+				c.add(e, Link{What: Began, Stage: d.Name, Text: fmt.Sprintf("run %d of %d of the pipeline in %s began", d.N, d.Max, d.Name)})
+			}
+		})
+	case event.ParallelProviderFailed:
+		take(e, func(e event.Event, d event.ProviderCompleteData) {
+			text := d.Provider + " failed in " + c.lane(e).name
+			l := Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider}
+			if d.Failure != nil {
+				text += ": " + failure(*d.Failure)
+				l.Code = d.Failure.Code
+			}
+			l.Text = text
+			c.add(e, l)
+		})
+	case event.ParallelProviderComplete:
+		take(e, func(e event.Event, d event.ProviderCompleteData) {
+			c.add(e, Link{What: Ended, Stage: c.lane(e).name, Provider: d.Provider, Text: d.Provider + " was done in " + c.lane(e).name})
+		})
+	}
+}
+
+// enters takes up a new visit. The link before it says so where a node led here.
+func (c *Chain) enters(e event.Event) {
+	if e.Cursor == nil {
+		return
+	}
+	path := e.Cursor.NodePath
+	if d, err := event.Decode[event.NodeStartData](e); err == nil && d.Name != "" {
+		c.names[path] = d.Name
+	}
+	if d, err := event.Decode[event.BlockStartData](e); err == nil {
+		for i, id := range d.Stages {
+			c.names[fmt.Sprintf("%s.%d", path, i)] = id
+		}
+	}
+	c.close()
+	for id := range c.visits {
+		if id == (lane{path: path}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
+			delete(c.visits, id)
+		}
+	}
+	if c.to != path {
+		at := c.lane(e)
+		c.add(e, Link{What: Entered, Stage: at.name, Visit: at.visit, Text: at.name + " began" + visitWords(at.visit)})
+	}
+	c.to = ""
+}
+
+func visitWords(n int) string {
+	if n > 1 {
+		return fmt.Sprintf(" (visit %d)", n)
+	}
+	return ""
+}
+
+// leaves tells how a visit ended, why, and where that led.
+func (c *Chain) leaves(e event.Event, d event.NodeCompleteData) {
+	at := c.lane(e)
+	at.step, at.branch = "", ""
+	c.to = d.To
+	l := Link{What: Ended, Stage: at.name, Visit: at.visit, To: at.iteration}
+	if d.Failure != nil {
+		l.Code = d.Failure.Code
+	}
+	if d.Edge != "" {
+		l.What = Returned
+	}
+	if d.Status == "skipped" {
+		l.What, l.Text = Skipped, at.name+" was skipped"+because(d.Reason)
+	} else {
+		l.Text = at.name + " ended as " + d.Outcome + visitWords(at.visit) + c.iterations(at) + c.cause(at, d)
+	}
+	l.Text += c.leadsTo(d)
+	text := l.Text
+	c.close()
+	c.add(e, l)
+	c.ending = "stage " + strings.TrimSuffix(text, "; "+lastStage)
+	if d.To == plan.ToFailed {
+		c.rest(e)
+	}
+}
+
+// iterations says how many a visit took.
+func (c *Chain) iterations(at lane) string {
+	n := 0
+	for id, v := range c.visits {
+		if id == at.id() || strings.HasPrefix(id, at.path+".") || strings.HasPrefix(id, at.path+"\x00") && !strings.HasSuffix(id, "\x00") {
+			n += v.iterations
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return " after 1 iteration"
+	default:
+		return fmt.Sprintf(" after %d iterations", n)
+	}
+}
+
+// cause is what ended a visit.
+func (c *Chain) cause(at lane, d event.NodeCompleteData) string {
+	v := c.at(at)
+	stop := v.stop
+	switch {
+	case d.Failure != nil:
+		return ": " + failure(*d.Failure)
+	case v.settled != nil && v.settled.Outcome == d.Outcome && d.Outcome != string(plan.OutcomeSuccess):
+		return because(v.settled.Message)
+	case stop != nil && strings.HasPrefix(stop.Reason, "Completed "): // the number has been said
+		if v.iterations == 1 {
+			return ""
+		}
+		return ", as many as it was to make"
+	case d.Reason == maximum:
+		return ", because no iteration was left"
+	case stop != nil && stop.Reason != "":
+		return fmt.Sprintf(": %s said stop: %s", stop.Strategy, quote(stop.Reason))
+	case stop != nil:
+		return fmt.Sprintf(": %s said stop", stop.Strategy)
+	case d.Reason != "":
+		return because(d.Reason)
+	default:
+		return ""
+	}
+}
+
+// lastStage ends the text of the last stage.
+const lastStage = "that was the last stage"
+
+// leadsTo is where the end of a visit leads.
+func (c *Chain) leadsTo(d event.NodeCompleteData) string {
+	switch d.To {
+	case "":
+		return ""
+	case plan.ToDone:
+		return "; " + lastStage
+	case plan.ToFailed:
+		return "; that failed the run"
+	case plan.ToPause:
+		return "; that needs a person"
+	case plan.ToAbort:
+		return "; that aborts the run"
+	}
+	if d.Edge != "" {
+		return fmt.Sprintf("; that led back to %s over %s (return %d of %d)", c.name(d.To), d.Edge, d.Cycle, d.Limit)
+	}
+	return "; that led to " + c.name(d.To)
+}

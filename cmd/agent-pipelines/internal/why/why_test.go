@@ -1,0 +1,178 @@
+package why_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// journal makes events, one a second.
+type journal struct {
+	chain *why.Chain
+	now   time.Time
+	epoch int
+}
+
+func begin(names map[string]string) *journal {
+	j := &journal{chain: why.New(names), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
+	j.add(event.SessionStart, event.Place{}, event.SessionStartData{Mode: "pipeline", Pipeline: "ship"})
+	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 7})
+	return j
+}
+
+func (j *journal) add(t event.Type, at event.Place, data any) {
+	j.now = j.now.Add(time.Second)
+	var cursor *event.Cursor
+	var key event.Key
+	if at.Node != "" {
+		at.Visit, at.Run = max(at.Visit, 1), max(at.Run, 1)
+		cursor, key = at.Cursor(), at.Key(event.KeyAttempt, 1)
+	}
+	e := event.New(t, cursor, key, data)
+	e.Time, e.RunID, e.Epoch = j.now, "PL-1", j.epoch
+	j.chain.Take(e)
+}
+
+// texts are the links, the newest first.
+func (j *journal) texts() []string {
+	var texts []string
+	links, _ := j.chain.Links()
+	for _, l := range links {
+		texts = append(texts, string(l.What)+": "+l.Text)
+	}
+	return texts
+}
+
+// What repeats is one link: iterations by the strategy that let them go on, failures by their kind, checks by their id.
+func TestFolds(t *testing.T) {
+	j := begin(map[string]string{"0": "build"})
+	at := event.Place{Node: "0"}
+	j.add(event.NodeStart, at, event.NodeStartData{Name: "build"})
+	for i := 1; i <= 97; i++ {
+		at.Iteration = i
+		j.add(event.IterationStart, at, event.IterationStartData{Stage: "build"})
+		if i%2 == 0 {
+			j.add(event.Error, at, event.FailureData{Code: "X-1", ErrorType: "provider_failed", Message: fmt.Sprint("busy ", i)})
+			j.add(event.Retry, at, event.RetryData{Rung: event.RungAttempt, N: 2, Max: 3})
+		}
+		if i > 90 {
+			j.add(event.CheckResult, at, event.CheckResultData{ID: "tests", Reason: "2 failed"})
+		}
+		j.add(event.IterationComplete, at, event.IterationCompleteData{})
+		j.add(event.Decision, at, event.DecisionData{Strategy: "queue", Action: "continue", Reason: fmt.Sprint(100-i, " left in the queue")})
+	}
+	want := []string{
+		`went_on: iterations 1–97 of build went on: queue said "3 left in the queue" the last time`,
+		"measured: check tests did not pass in iterations 91–97 of build (7 times, the last one: 2 failed)",
+		"tried: 48 attempts of iterations 2–96 of build failed, the last with: provider_failed (X-1): busy 96; it was made again (attempt 2 of 3)",
+		"entered: build began",
+		"began: the run began: pipeline ship",
+	}
+	if diff := cmp.Diff(want, j.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// In a parallel block everyone has a lane. A crash, an overtaken kernel and a new run are told apart.
+func TestLanes(t *testing.T) {
+	j := begin(nil)
+	j.add(event.NodeStart, event.Place{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
+	for i := 1; i <= 3; i++ {
+		for _, who := range []string{"left", "right"} {
+			j.add(event.Decision, event.Place{Node: "0.0", Branch: who, Iteration: i}, event.DecisionData{Strategy: "fixed", Action: "continue"})
+		}
+	}
+	j.epoch = 2
+	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 8})
+	j.epoch = 1
+	j.add(event.SessionPaused, event.Place{}, event.SessionPausedData{Kind: "user"})
+	j.epoch = 2
+	j.add(event.ParallelProviderFailed, event.Place{Node: "0", Branch: "left"}, event.ProviderCompleteData{Provider: "left", Failure: &event.FailureData{ErrorType: "agent_error", Message: "no"}})
+	j.add(event.NodeComplete, event.Place{Node: "0"}, event.NodeCompleteData{Outcome: "error", Reason: "left failed", To: plan.ToFailed})
+	j.add(event.Error, event.Place{Node: "0"}, event.FailureData{ErrorType: "agent_error", Message: "left failed"}) // repeats it
+	want := []string{
+		"ended: ideas ended as error: left failed; that failed the run",
+		"ended: left failed in ideas: agent_error: no",
+		"cut_off: the process that worked on it (PID 7) was gone without a word; its last event was decision",
+		"went_on: iterations 1–3 of think by right went on: fixed had more iterations to make",
+		"went_on: iterations 1–3 of think by left went on: fixed had more iterations to make",
+		"entered: ideas began",
+		"began: the run began: pipeline ship",
+	}
+	if diff := cmp.Diff(want, j.texts()); diff != "" {
+		t.Error(diff)
+	}
+	j.add(event.SessionStart, event.Place{}, event.SessionStartData{Mode: "loop", Stage: "build"})
+	if diff := cmp.Diff([]string{"began: the run began: stage build as a loop"}, j.texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What a chain keeps does not grow with the session: the first link and the newest are there, the others are counted.
+func TestBounded(t *testing.T) {
+	j := begin(map[string]string{"0": "a"})
+	const visits = 5000
+	for i := range visits {
+		j.add(event.NodeStart, event.Place{Node: "0", Visit: i + 1}, event.NodeStartData{Name: "a"})
+		j.add(event.NodeComplete, event.Place{Node: "0", Visit: i + 1}, event.NodeCompleteData{Outcome: "fail", To: "0", Edge: "a:fail->a", Cycle: i + 1, Limit: visits, Reason: "red"})
+	}
+	links, left := j.chain.Links()
+	if len(links) > 2001 || len(links)+left != visits+2 {
+		t.Errorf("%d links and %d left out of %d", len(links), left, visits+2)
+	}
+	if last := links[len(links)-1]; last.What != why.Began {
+		t.Errorf("the oldest is %+v", last)
+	}
+	if !strings.Contains(links[0].Text, "return 5000 of 5000") {
+		t.Errorf("the newest is %+v", links[0])
+	}
+}
+
+// The answer for each status, and the command that comes first.
+func TestAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status kernel.Status
+		text   string
+		next   string
+	}{
+		{"never began", kernel.Status{}, "never began", ""},
+		{"at work", kernel.Status{Status: state.Running, Held: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
+		{"asks while it runs", kernel.Status{
+			Status: state.Running, Held: true,
+			Questions: []kernel.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: kernel.QuestionCommands{Show: "show it"}}},
+		}, `is running, and waits for a person: question q-1 about stage a (tool): "may I?"`, "show it"},
+		{"cut off", kernel.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "go on"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "go on"},
+		{"in doubt", kernel.Status{Status: state.Running, Crashed: true, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},
+		{"failed without a record", kernel.Status{Status: state.Failed, Reason: "no space", ResumeCommand: "go on"}, "failed: no space", "go on"},
+		{"used up", kernel.Status{Status: state.Completed, Reason: "max_iterations"}, "is complete, because no iteration was left: nothing said that the work is done", "agent-pipelines session history s"},
+		{"aborted", kernel.Status{Status: state.Aborted, Reason: "enough"}, "was aborted: enough", "agent-pipelines session history s"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.status.Session = "s"
+			a := why.Of(&tt.status, begin(nil).chain)
+			if a.Text != tt.text {
+				t.Errorf("got %q, want %q", a.Text, tt.text)
+			}
+			if got := first(a.Next); got != tt.next {
+				t.Errorf("the first command is %q, want %q", got, tt.next)
+			}
+		})
+	}
+}
+
+func first(commands []why.Command) string {
+	if len(commands) == 0 {
+		return ""
+	}
+	return commands[0].Line
+}

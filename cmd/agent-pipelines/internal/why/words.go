@@ -1,0 +1,129 @@
+package why
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// maxQuote is how much of a text is quoted, in bytes.
+const maxQuote = 400
+
+// quote is what somebody said, on one line.
+func quote(text string) string {
+	return `"` + brief(text) + `"`
+}
+
+func brief(text string) string {
+	return event.Brief(strings.Join(strings.Fields(text), " "), maxQuote)
+}
+
+// because puts a reason behind a sentence.
+func because(reason string) string {
+	if reason = brief(reason); reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
+
+func by(who string) string {
+	if who == "" {
+		return ""
+	}
+	return " by " + who
+}
+
+// failure is a failure in words: "provider_failed (AP-PROV-002): it says no".
+func failure(d event.FailureData) string {
+	text := d.ErrorType
+	if d.Code != "" {
+		text += " (" + d.Code + ")"
+	}
+	return text + because(d.Message)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// tally counts reasons that are the same but for their numbers.
+type tally struct {
+	said  []*reason // the one that was said last stands last
+	other int       // how many were dropped
+}
+
+// maxReasons is how many different reasons a tally keeps.
+const maxReasons = 4
+
+type reason struct {
+	shape string // without digits
+	text  string // as it was said last
+	times int
+	first int // iterations
+	last  int
+}
+
+func (t *tally) add(text string, iteration int) {
+	text = brief(text)
+	if text == "" {
+		return
+	}
+	shape := strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, text)
+	r := &reason{shape: shape, first: iteration}
+	for i, other := range t.said {
+		if other.shape == shape {
+			r = other
+			t.said = append(t.said[:i], t.said[i+1:]...)
+			break
+		}
+	}
+	r.text, r.last = text, iteration
+	r.times++
+	t.said = append(t.said, r)
+	if len(t.said) > maxReasons {
+		t.other += t.said[0].times
+		t.said = t.said[1:]
+	}
+}
+
+// text lists the reasons, what was said last first; "" for none.
+func (t *tally) text() string {
+	var parts []string
+	for i := len(t.said) - 1; i >= 0; i-- {
+		r := t.said[i]
+		part := `"` + r.text + `"`
+		if len(t.said) > 1 || t.other > 0 {
+			part += fmt.Sprintf(" (%s)", r.when())
+		} else if r.times > 1 && r.first != r.last {
+			part += " the last time"
+		}
+		parts = append(parts, part)
+	}
+	text := strings.Join(parts, ", ")
+	if t.other > 0 {
+		text += fmt.Sprintf(", and %d times something else", t.other)
+	}
+	return text
+}
+
+// when says in which iterations a reason was given.
+func (r *reason) when() string {
+	switch r.times {
+	case 1:
+		return fmt.Sprintf("iteration %d", r.last)
+	case 2:
+		return fmt.Sprintf("iterations %d and %d", r.first, r.last)
+	default:
+		return fmt.Sprintf("%d times, last in iteration %d", r.times, r.last)
+	}
+}
