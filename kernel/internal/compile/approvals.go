@@ -12,14 +12,9 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-)
-
-var (
-	approvalKeys = []string{"default", "timeout", "on_timeout", "non_interactive", "categories", "rules", "protected"}
-	ruleKeys     = []string{"name", "operation", "pattern", "policy"}
-	ruleWords    = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip}
 )
 
 // approvals reads who decides on tool calls, nil if nothing is said.
@@ -28,25 +23,16 @@ func (m mapping) approvals() *plan.Approvals {
 	if !ok {
 		return nil
 	}
-	inner.unknown(approvalKeys)
+	inner.unknown(&dialect.Approvals)
 	return &plan.Approvals{
-		Default:        oneOf(inner, "default", []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny}),
+		Default:        oneOf[plan.Approval](inner, "default", &dialect.Approvals),
 		Timeout:        inner.seconds("timeout"),
-		OnTimeout:      oneOf(inner, "on_timeout", []plan.Approval{plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate}),
-		NonInteractive: oneOf(inner, "non_interactive", []plan.Approval{plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny}),
+		OnTimeout:      oneOf[plan.Approval](inner, "on_timeout", &dialect.Approvals),
+		NonInteractive: oneOf[plan.Approval](inner, "non_interactive", &dialect.Approvals),
 		Categories:     inner.approvalCategories(),
 		Rules:          inner.approvalRules(),
 		Protected:      inner.protectedPaths(),
 	}
-}
-
-// categoryNames are the kinds of operations.
-func categoryNames() []string {
-	var names []string
-	for _, c := range sdk.Categories() {
-		names = append(names, string(c))
-	}
-	return names
 }
 
 func (m mapping) approvalCategories() map[string]plan.Approval {
@@ -54,14 +40,14 @@ func (m mapping) approvalCategories() map[string]plan.Approval {
 	if !ok || len(inner.node.Entries) == 0 {
 		return nil
 	}
-	known := categoryNames()
+	known := dialect.Categories.Names()
 	words := map[string]plan.Approval{}
 	for _, e := range inner.node.Entries {
 		if !slices.Contains(known, e.Key) {
 			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
 			continue
 		}
-		if word := oneOf(inner, e.Key, ruleWords); word != "" {
+		if word := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); word != "" {
 			words[e.Key] = word
 		}
 	}
@@ -95,18 +81,18 @@ func (m mapping) approvalRules() []plan.ApprovalRule {
 // approvalRule reads one rule, and whether it has no fault. A key that is not known is an error here: a rule without
 // its pattern would match what nobody meant.
 func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
-	before := len(*m.List)
+	before, known := len(*m.List), dialect.Rule.Names()
 	for _, e := range m.node.Entries {
-		if !slices.Contains(ruleKeys, e.Key) {
-			m.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, ruleKeys), "unknown key %q in a rule", e.Key)
+		if !slices.Contains(known, e.Key) {
+			m.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
 		}
 	}
 	var r plan.ApprovalRule
 	r.Name, _ = m.text("name")
-	r.Operation = oneOf(m, "operation", categoryNames())
-	r.Policy = oneOf(m, "policy", ruleWords)
+	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
+	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
 	if !m.has("policy") {
-		m.Errorf(m.node.Pos, diagnostic.CodeMissing, didYouMean("", wordsOf(ruleWords)), "a rule has no policy")
+		m.Errorf(m.node.Pos, diagnostic.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
 	}
 	pattern, v := m.text("pattern")
 	if v.Node != nil {
@@ -114,14 +100,6 @@ func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
 		r.Pattern = pattern
 	}
 	return r, len(*m.List) == before
-}
-
-func wordsOf(list []plan.Approval) []string {
-	words := make([]string, len(list))
-	for i, w := range list {
-		words[i] = string(w)
-	}
-	return words
 }
 
 // checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.

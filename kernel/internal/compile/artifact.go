@@ -12,16 +12,13 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/schema"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 var (
-	artifactKeys = []string{
-		"type", "version", "schema", "from", "carry", "defaults_from", "kernel_fields", "verdict", "heal", "max_bytes",
-	}
-	artifactSources = []string{"file", "output", "result"}
 	// measured is where a value comes from that the kernel writes into an artifact; what a check measures is listed
 	// behind its id.
 	measured   = regexp.MustCompile(`^checks\.([A-Za-z0-9._-]{1,64})\.([a-z_]+)$`)
@@ -74,7 +71,7 @@ func (m mapping) artifact(beside folder) artifact {
 	if !ok {
 		return artifact{}
 	}
-	inner.unknown(artifactKeys)
+	inner.unknown(&dialect.Artifact)
 	if len(inner.node.Entries) == 0 {
 		inner.Errorf(inner.node.Pos, diagnostic.CodeMissing, "add type: or schema:, or remove the key", "artifact in %s says nothing", m.what)
 	}
@@ -101,7 +98,7 @@ func (m mapping) verdict() *plan.Verdict {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"field", "map"})
+	inner.unknown(&dialect.Verdict)
 	v := &plan.Verdict{Field: inner.required("field"), Map: map[string]plan.Outcome{}}
 	values, _ := inner.mapping("map")
 	if !inner.has("map") || values.node != nil && len(values.node.Entries) == 0 {
@@ -118,14 +115,14 @@ func (m mapping) verdict() *plan.Verdict {
 
 func oneOfOutcomes(m mapping, e yamltree.Entry) plan.Outcome {
 	word, at := m.text(e.Key)
-	o := plan.Outcome(word)
+	outcomes := dialect.Outcomes()
 	switch {
 	case word == "" && (e.Value.Kind == yamltree.Null || e.Value.Kind == yamltree.Text):
 		m.Errorf(e.KeyPos, diagnostic.CodeMissing, "write the outcome that it means", "%q means no outcome", e.Key)
-	case at.Node != nil && !slices.Contains(outcomes, o):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words(outcomes)), "%q is no outcome", word)
+	case at.Node != nil && !slices.Contains(outcomes, word):
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, outcomes), "%q is no outcome", word)
 	}
-	return o
+	return plan.Outcome(word)
 }
 
 // schema is the JSON Schema that stands in the map or in a file that it names, nil if there is none or, having said

@@ -5,19 +5,16 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-var (
-	blockKeys         = []string{"providers", "stages", "failure_mode"}
-	blockProviderKeys = []string{"name", "as", "model", "inputs"}
-	// notOnBlocks are keys of a stage that mean nothing on the node of a block.
-	notOnBlocks = []string{
-		"runs", "termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
-	}
-)
+// notOnBlocks are keys of a stage that mean nothing on the node of a block.
+var notOnBlocks = []string{
+	"runs", "termination", "completion", "consensus", "min_iterations", "provider", "model", "context", "delay", "output_path",
+}
 
 // block is the authored inside of a parallel node.
 type block struct {
@@ -42,7 +39,7 @@ func (c *compiler) parallel(a authored, s scope) *plan.Node {
 		return nil
 	}
 	inner.what = "block " + strings.TrimPrefix(a.what, a.noun+" ")
-	inner.unknown(blockKeys)
+	inner.unknown(&dialect.Block)
 	inner.idle([]string{"failure_mode"}, "the run", "a block fails with any of its providers")
 	node.FailureMode, _ = inner.text("failure_mode")
 	b := block{mapping: inner}
@@ -124,7 +121,7 @@ func (b block) provider(n *yamltree.Node, number int, s scope) blockProvider {
 		}
 	case yamltree.Map:
 		m := mapping{b.document, n, what}
-		m.unknown(blockProviderKeys)
+		m.unknown(&dialect.BlockProvider)
 		p.Name, p.nameAt, p.idAt = m.required("name"), m.place(m.get("name")), m.place(m.get("as", "name"))
 		p.As, _ = m.text("as")
 		p.Model, _ = m.text("model")

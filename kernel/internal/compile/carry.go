@@ -7,6 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -18,13 +19,14 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_.:/-]{1,128}$`)
 func (m mapping) artifactSource() string {
 	word, at := m.text("from")
 	tool, isTool := strings.CutPrefix(word, plan.ToolPrefix)
+	words := dialect.Artifact.Words("from")
 	switch {
 	case isTool && toolName.MatchString(tool):
 		return word
 	case isTool:
 		m.Errorf(at.Pos, diagnostic.CodeWord, "write tool:<name>, as in tool:submit", "%q names no tool", word)
-	case at.Node != nil && !slices.Contains(artifactSources, word):
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, artifactSources)+", or tool:<name>", "unknown from %q", word)
+	case at.Node != nil && !slices.Contains(words, word):
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words)+", or tool:<name>", "unknown from %q", word)
 	default:
 		return word
 	}

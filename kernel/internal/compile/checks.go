@@ -9,14 +9,13 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 var (
-	// checkKeys are the kernel's own; everything else belongs to the hook action check.
-	checkKeys = []string{"id", "at", "files_from", "optional", "timeout"}
-	checkID   = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+	checkID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 	// checkTypes are the dialect's names for types of the action.
 	checkTypes = map[string]string{"file_exists": "file", "file_content": "content"}
 )
@@ -88,16 +87,16 @@ func (m mapping) check() plan.Check {
 	if c.ID != "" && !checkID.MatchString(c.ID) {
 		m.Errorf(m.get("id").Pos, diagnostic.CodeIdentifier, "ids become names of files", "check id %q must be 1 to 64 letters, digits, dots, dashes and underscores", c.ID)
 	}
-	c.At = oneOf(m, "at", []string{plan.AtEnter, plan.AtExit})
+	c.At = oneOf[string](m, "at", &dialect.Check)
 	c.FilesFrom, _ = m.text("files_from")
 	c.Optional = m.flag("optional")
 	m.required("type")
 	if m.has("run") && m.has("command") {
 		m.Errorf(m.key("run"), diagnostic.CodeConflict, "keep one of the two", "%s has run and command, which mean the same", m.what)
 	}
-	config := yamltree.Node{Kind: yamltree.Map}
+	config, own := yamltree.Node{Kind: yamltree.Map}, dialect.OwnCheckKeys() // everything else belongs to the hook action check
 	for _, e := range m.node.Entries {
-		if slices.Contains(checkKeys, e.Key) || strings.HasPrefix(e.Key, "x-") {
+		if slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue
 		}
 		config.Entries = append(config.Entries, plainCheck(e))

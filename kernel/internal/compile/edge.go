@@ -6,18 +6,12 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-var (
-	outcomes = []plan.Outcome{
-		plan.OutcomeSuccess, plan.OutcomeFail, plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError,
-		plan.OutcomeEscalate, plan.OutcomeSkip, plan.OutcomeBudget,
-	}
-	targets  = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
-	edgeKeys = []string{"to", "limit", "feedback", "on_limit"}
-)
+var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
 
 // edge is one of the transitions of a node, as it stands in the file.
 type edge struct {
@@ -35,9 +29,10 @@ func (a authored) transitions() (edges []edge, whole bool) {
 		return nil, !a.has("transitions")
 	}
 	whole = true
+	outcomes := dialect.Transitions.Names()
 	for _, entry := range inner.node.Entries {
-		if !slices.Contains(outcomes, plan.Outcome(entry.Key)) {
-			inner.Errorf(entry.KeyPos, diagnostic.CodeWord, didYouMean(entry.Key, words(outcomes)), "unknown outcome %q", entry.Key)
+		if !slices.Contains(outcomes, entry.Key) {
+			inner.Errorf(entry.KeyPos, diagnostic.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
 			whole = false
 			continue
 		}
@@ -48,27 +43,18 @@ func (a authored) transitions() (edges []edge, whole bool) {
 	return edges, whole
 }
 
-// words are the texts of a list of words.
-func words[W ~string](list []W) []string {
-	texts := make([]string, len(list))
-	for i, w := range list {
-		texts[i] = string(w)
-	}
-	return texts
-}
-
 // edge reads one of the transitions; To is "", having said why, where there is no target.
 func (m mapping) edge(entry yamltree.Entry) edge {
 	e := edge{outcome: plan.Outcome(entry.Key), toAt: place{m.document, entry.Value.Pos}}
 	switch entry.Value.Kind {
 	case yamltree.Map:
 		e.mapping = mapping{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
-		e.unknown(edgeKeys)
+		e.unknown(&dialect.Edge)
 		e.To = e.required("to")
 		e.toAt = e.place(e.get("to"))
 		e.Limit, _ = e.count("limit")
 		e.Feedback, _ = e.text("feedback")
-		e.OnLimit = oneOf(e.mapping, "on_limit", limitWords)
+		e.OnLimit = oneOf[string](e.mapping, "on_limit", &dialect.Edge)
 	case yamltree.List:
 		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
 	default:

@@ -10,21 +10,10 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/condition"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-)
-
-var (
-	hookKeys = []string{
-		"stage", "condition", "action", "message", "accept_feedback", "timeout", "on_timeout", "on_error",
-	}
-	// ownKeys are what the kernel's own actions know; everything else belongs to the action of a plugin.
-	ownKeys = map[string][]string{
-		plan.ActionPause:   {"stage", "condition", "action", "message"},
-		plan.ActionConfirm: {"stage", "condition", "action", "message", "accept_feedback"},
-	}
-	fallbackWords = []plan.Fallback{plan.FallbackAbort, plan.FallbackContinue, plan.FallbackPause}
 )
 
 // defaultQuestion is what a confirm without a message asks.
@@ -73,18 +62,10 @@ func (f hookFile) written(m mapping) map[plan.HookPoint][]plan.Hook {
 		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
 			hooks[point] = f.point(inner, point, e.KeyPos)
 		} else if !strings.HasPrefix(e.Key, "x-") {
-			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, pointNames()), "unknown hook point %q", e.Key)
+			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
 		}
 	}
 	return hooks
-}
-
-func pointNames() []string {
-	names := make([]string, len(plan.HookPoints))
-	for i, point := range plan.HookPoints {
-		names[i] = string(point)
-	}
-	return names
 }
 
 // point compiles the list of one point. What is never called is left out, with a warning.
@@ -121,14 +102,14 @@ func (f hookFile) hook(e mapping, point plan.HookPoint) plan.Hook {
 	h.Message, _ = e.text("message")
 	h.AcceptFeedback = e.flag("accept_feedback")
 	h.Timeout = e.secondsOr("timeout", "the action's own limit")
-	h.OnTimeout, h.OnError = oneOf(e, "on_timeout", fallbackWords), oneOf(e, "on_error", fallbackWords)
+	h.OnTimeout, h.OnError = oneOf[plan.Fallback](e, "on_timeout", &dialect.Hook), oneOf[plan.Fallback](e, "on_error", &dialect.Hook)
 	h.Action = f.action(e)
-	own := ownKeys[h.Action]
+	own := dialect.OwnKeys(h.Action)
 	switch {
 	case own != nil:
 		e.checkOwn(point, h.Action, own)
 	case h.Action != "":
-		h.Config = e.others(hookKeys)
+		h.Config = e.others(dialect.Hook.Names())
 		e.checkPlugins(point)
 	}
 	if h.Action == plan.ActionConfirm && h.Message == "" {
@@ -143,7 +124,7 @@ func (f hookFile) action(e mapping) string {
 	switch {
 	case at.Node == nil && !e.has("action"):
 		e.Errorf(e.node.Pos, diagnostic.CodeMissing, "add action:", "%s has no action", e.what)
-	case ownKeys[name] != nil || at.Node == nil:
+	case dialect.OwnKeys(name) != nil || at.Node == nil:
 		return name
 	default:
 		if canonical, ok := f.Catalog.HookAction(name); ok {
@@ -190,7 +171,7 @@ func (m mapping) checkOwn(point plan.HookPoint, action string, own []string) {
 		case slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-"):
 		case e.Key == "accept_feedback":
 			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
-		case slices.Contains(hookKeys, e.Key):
+		case slices.Contains(dialect.Hook.Names(), e.Key):
 			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for a person", noun, e.Key)
 		default:
 			hint := ""

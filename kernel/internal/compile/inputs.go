@@ -4,13 +4,9 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-)
-
-var (
-	inputKeys   = []string{"from", "select", "from_parallel", "from_initial"}
-	selectWords = []string{"all", "history", "latest"}
 )
 
 // inputs checks the inputs of what stands at s and copies them as they are written.
@@ -19,7 +15,7 @@ func (m mapping) inputs(s scope) plan.Inputs {
 	if !ok {
 		return nil
 	}
-	inner.unknown(inputKeys)
+	inner.unknown(&dialect.Inputs)
 	inner.checkFrom(s)
 	inner.checkSelect()
 	inner.checkParallel(s)
@@ -53,9 +49,7 @@ func withTexts(n *yamltree.Node) *yamltree.Node {
 }
 
 func (m mapping) checkSelect() {
-	if word, at := m.text("select"); at.Node != nil && !slices.Contains(selectWords, word) {
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, selectWords), "unknown select %q", word)
-	}
+	oneOf[string](m, "select", &dialect.Inputs)
 }
 
 // checkFrom looks for the node whose outputs are wanted: inside a block first among the stages that the

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -19,9 +20,6 @@ const (
 	ofNode
 	ofStage // inside a block
 )
-
-// limitWords are what may happen at a limit.
-var limitWords = []string{plan.ToAbort, plan.ToFailed, plan.ToPause}
 
 // atMost is count with an upper bound.
 func (m mapping) atMost(most int, key string) (int, value) {
@@ -39,7 +37,7 @@ func (m mapping) cycles() *plan.Cycles {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"default", "max", "session", "identical"})
+	inner.unknown(&dialect.Cycles)
 	c := &plan.Cycles{}
 	var at value
 	c.Default, at = inner.atMost(plan.MaxCycles, "default")
@@ -62,7 +60,7 @@ func (m mapping) budget(of holder) *plan.Budget {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"total", "shares"})
+	inner.unknown(&dialect.Budget)
 	if of != ofPipeline && inner.has("shares") {
 		inner.Errorf(inner.key("shares"), diagnostic.CodeConflict, "say them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
 	}
@@ -147,7 +145,7 @@ func (m mapping) cost() *plan.Cost {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"max_usd", "max_tokens", "warn_usd", "reserve_usd", "reserve_tokens"})
+	inner.unknown(&dialect.Cost)
 	c := &plan.Cost{MaxUSD: inner.positive("max_usd"), WarnUSD: inner.positive("warn_usd"), ReserveUSD: inner.positive("reserve_usd")}
 	tokens, _ := inner.count("max_tokens")
 	reserve, _ := inner.count("reserve_tokens")
@@ -181,11 +179,11 @@ func (m mapping) escalation() *plan.Escalation {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"on_limit", "wait", "timeout", "poll", "on_timeout"})
+	inner.unknown(&dialect.Escalation)
 	e := &plan.Escalation{
-		OnLimit: oneOf(inner, "on_limit", limitWords),
+		OnLimit: oneOf[string](inner, "on_limit", &dialect.Escalation),
 		Timeout: inner.secondsOr("timeout", "a day"), Poll: inner.secondsOr("poll", "5 seconds"),
-		OnTimeout: oneOf(inner, "on_timeout", limitWords),
+		OnTimeout: oneOf[string](inner, "on_timeout", &dialect.Escalation),
 	}
 	if wait := inner.flag("wait"); inner.has("wait") {
 		e.Wait = &wait

@@ -10,6 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
@@ -163,9 +164,11 @@ func (m mapping) wrongType(v value, want string) {
 	m.Errorf(v.Pos, diagnostic.CodeType, hint, "%s must be %s, not %s", v.key, want, v.Kind)
 }
 
-// unknown warns of the keys that are none of the known ones. Keys that begin with x- are the
+// unknown warns of the keys that the dialect does not know in such a map. Keys that begin with x- are the
 // author's own.
-func (m mapping) unknown(known []string) {
+func (m mapping) unknown(of *dialect.Map) { m.warnUnknown(of.Names()) }
+
+func (m mapping) warnUnknown(known []string) {
 	for _, e := range m.node.Entries {
 		if slices.Contains(known, e.Key) || strings.HasPrefix(e.Key, "x-") {
 			continue

@@ -6,21 +6,13 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-var (
-	nodeKeys = []string{
-		"id", "name", "stage", "loop", "prompt", "pipeline", "parallel", "runs", "termination", "completion", "consensus",
-		"min_iterations", "inputs", "provider", "model", "context", "description", "delay", "output_path", "guardrails",
-		"policy", "tmux",
-		"require_human_approval",
-		"artifact", "requires", "skip_when", "steps", "checks", "transitions", "wraps",
-	}
-	// takenForBoolean are what becomes of the key on, which other dialects have for transitions.
-	takenForBoolean = []string{"on", "true"}
-)
+// takenForBoolean are what becomes of the key on, which other dialects have for transitions.
+var takenForBoolean = []string{"on", "true"}
 
 // authored is a node, or a stage of a block, as it stands in the file.
 type authored struct {
@@ -83,7 +75,7 @@ func (c *compiler) node(a authored, s scope, defaults settings) (*plan.Node, app
 
 // common checks what holds for nodes of all kinds.
 func (a authored) common() {
-	a.unknown(slices.Concat(nodeKeys, takenForBoolean))
+	a.warnUnknown(slices.Concat(dialect.Node.Names(), takenForBoolean))
 	for _, key := range takenForBoolean {
 		if at := a.key(key); at.Line > 0 {
 			a.Warnf(at, diagnostic.CodeUnknownKey, "write transitions:", "unknown key %q in %s is ignored", key, a.what)

@@ -5,16 +5,9 @@ import (
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-)
-
-var (
-	pipelineKeys = []string{
-		"name", "description", "inputs", "commands", "defaults", "nodes", "stages", "guardrails", "policy", "tmux",
-		"hooks", "supervised", "exit_after",
-	}
-	defaultsKeys = []string{"provider", "model"}
 )
 
 // pipeline compiles the bytes of the pipeline file that the request names.
@@ -62,7 +55,7 @@ func (c *compiler) file(file string, data []byte, more []pattern) *plan.Plan {
 	if !ok {
 		return nil
 	}
-	m.unknown(pipelineKeys)
+	m.unknown(&dialect.Pipeline)
 	p.Pipeline.Name = m.required("name")
 	p.Pipeline.Description, _ = m.text("description")
 	p.Pipeline.Commands = m.texts("commands")
@@ -107,7 +100,7 @@ func (m mapping) defaults() settings {
 	if !ok {
 		return settings{}
 	}
-	inner.unknown(defaultsKeys)
+	inner.unknown(&dialect.Defaults)
 	s := settings{mapping: inner}
 	provider, at := inner.text("provider")
 	s.provider, s.providerAt = provider, inner.place(at)

@@ -6,22 +6,12 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-var (
-	policyKeys = []string{
-		"timeout", "stage_timeout", "idle_timeout", "retry", "recovery", "env", "feedback", "approvals", "sandbox",
-		"cycles", "budget", "context", "cost", "escalation", "required", "mode", "tools", "secrets",
-	}
-	guardrailsKeys = []string{"max_runtime_seconds"}
-	retryKeys      = []string{"attempts", "backoff", "step", "stage", "on_stage_retry"}
-	contextWords   = []string{"focused", "full", "minimal", "summary"}
-	recoveryWords  = []plan.Recovery{plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun}
-	envWords       = []string{"inherit", "minimal"}
-	variableName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-)
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
 func (m mapping) policy(of holder) *plan.Policy {
@@ -29,15 +19,15 @@ func (m mapping) policy(of holder) *plan.Policy {
 	if !ok {
 		return nil
 	}
-	inner.unknown(policyKeys)
+	inner.unknown(&dialect.Policy)
 	p := &plan.Policy{
 		Timeout:      inner.seconds("timeout"),
 		StageTimeout: inner.seconds("stage_timeout"),
 		IdleTimeout:  inner.seconds("idle_timeout"),
 		Retry:        inner.retry(),
 	}
-	p.Recovery = oneOf[plan.Recovery](inner, "recovery", recoveryWords)
-	p.Context = oneOf(inner, "context", contextWords)
+	p.Recovery = oneOf[plan.Recovery](inner, "recovery", &dialect.Policy)
+	p.Context = oneOf[string](inner, "context", &dialect.Policy)
 	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
 	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
 	p.Required = inner.isRequired(of)
@@ -51,14 +41,10 @@ func (m mapping) policy(of holder) *plan.Policy {
 	return p
 }
 
-// oneOf returns a word that must be one of several, "" if there is none.
-func oneOf[W ~string](m mapping, key string, words []W) W {
+// oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
+func oneOf[W ~string](m mapping, key string, of *dialect.Map) W {
 	word, at := m.text(key)
-	if at.Node != nil && !slices.Contains(words, W(word)) {
-		known := make([]string, len(words))
-		for i, w := range words {
-			known[i] = string(w)
-		}
+	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
 		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
 		return ""
 	}
@@ -71,7 +57,7 @@ func (m mapping) guardrails() *plan.Guardrails {
 	if !ok {
 		return nil
 	}
-	inner.unknown(guardrailsKeys)
+	inner.unknown(&dialect.Guardrails)
 	limit := inner.seconds("max_runtime_seconds")
 	if limit == 0 {
 		return nil
@@ -97,12 +83,12 @@ func (m mapping) retry() *plan.Retry {
 	if !ok {
 		return nil
 	}
-	inner.unknown(retryKeys)
+	inner.unknown(&dialect.Retry)
 	r := &plan.Retry{}
 	r.Attempts, _ = inner.count("attempts")
 	r.Step, _ = inner.count("step")
 	r.Stage, _ = inner.count("stage")
-	r.OnStageRetry = oneOf(inner, "on_stage_retry", []string{"renew", "single"})
+	r.OnStageRetry = oneOf[string](inner, "on_stage_retry", &dialect.Retry)
 	pauses, _ := inner.list("backoff")
 	for _, pause := range pauses {
 		n, ok := numeric(pause)
@@ -123,7 +109,7 @@ func (m mapping) feedback() *plan.Feedback {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"enabled", "max"})
+	inner.unknown(&dialect.Feedback)
 	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.flag("enabled")}
 	most, at := inner.count("max")
 	if most > plan.MaxFeedback {
@@ -135,11 +121,12 @@ func (m mapping) feedback() *plan.Feedback {
 
 // checkEnv accepts inherit, minimal or a list of names of variables.
 func (m mapping) checkEnv(v value) bool {
+	words := dialect.Policy.Words("env")
 	switch {
-	case v.Kind == yamltree.Text && slices.Contains(envWords, v.Source):
+	case v.Kind == yamltree.Text && slices.Contains(words, v.Source):
 		return true
 	case v.Kind == yamltree.Text:
-		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, envWords)+", or a list of names", "unknown env %q", v.Source)
+		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, words)+", or a list of names", "unknown env %q", v.Source)
 		return false
 	case v.Kind != yamltree.List:
 		m.wrongType(v, "inherit, minimal or a list of names")

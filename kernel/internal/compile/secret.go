@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -16,7 +17,7 @@ func (m mapping) secrets() *plan.Secrets {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"patterns"})
+	inner.unknown(&dialect.Secrets)
 	items, ok := inner.list("patterns")
 	if !ok {
 		return nil

@@ -6,13 +6,12 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 )
 
 // crossProvider is the answer to from_parallel within a block (REQUIREMENTS U009); its words are fixed.
 const crossProvider = "Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks."
-
-var sourceKeys = []string{"stage", "block", "providers", "select"}
 
 // checkParallel checks from_parallel: the id of a stage of an earlier block, a map that says more, or a
 // list of such.
@@ -41,7 +40,7 @@ func (m mapping) checkSource(n *yamltree.Node, s scope) {
 		wanted.find(s)
 	case yamltree.Map:
 		inner := mapping{m.document, n, "from_parallel"}
-		inner.unknown(sourceKeys)
+		inner.unknown(&dialect.Source)
 		inner.checkSelect()
 		wanted := source{stage: inner.required("stage"), at: inner.place(inner.get("stage"))}
 		block, at := inner.text("block")

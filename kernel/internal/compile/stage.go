@@ -4,18 +4,12 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-var (
-	stageKeys = []string{
-		"name", "description", "termination", "completion", "consensus", "min_iterations", "runs", "provider", "model",
-		"delay", "check_before", "output_path", "context", "prompt", "output_parse", "items", "guardrails", "commands", "tmux",
-		"require_human_approval", "artifact", "role", "requires", "skip_when", "checks", "wraps",
-	}
-	stageNoEffect = []string{"output_parse", "items"}
-)
+var stageNoEffect = []string{"output_parse", "items"}
 
 // settings are the keys that a node and a stage.yaml share; a node's win.
 type settings struct {
@@ -71,7 +65,7 @@ func (m mapping) settings() settings {
 
 // newStage reads the map of a stage.yaml.
 func newStage(dir StageDir, m mapping, data []byte) *stage {
-	m.unknown(stageKeys)
+	m.unknown(&dialect.Stage)
 	m.noEffect(stageNoEffect...)
 	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
 	if s.name, _ = m.text("name"); s.name == "" {

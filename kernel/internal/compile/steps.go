@@ -4,11 +4,10 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/step"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
-
-var stepsKeys = []string{"from", "path", "id", "depends_on", "max_turns", "parallel", "rerun", "retry_by"}
 
 // steps reads the steps of a node, nil if there are none.
 func (a authored) steps() *plan.Steps {
@@ -17,12 +16,12 @@ func (a authored) steps() *plan.Steps {
 		return nil
 	}
 	inner.what = "steps of " + a.what
-	inner.unknown(stepsKeys)
+	inner.unknown(&dialect.Steps)
 	s := &plan.Steps{From: inner.required("from"), Path: inner.required("path"), Parallel: inner.flag("parallel")}
 	s.ID, _ = inner.text("id")
 	s.DependsOn, _ = inner.text("depends_on")
 	s.MaxTurns, _ = inner.count("max_turns")
-	s.Rerun = oneOf(inner, "rerun", []string{"all", "failed"})
+	s.Rerun = oneOf[string](inner, "rerun", &dialect.Steps)
 	if _, err := step.ParsePath(s.Path); err != nil && s.Path != "" {
 		inner.Errorf(inner.get("path").Pos, diagnostic.CodeWord, "", "%v", err)
 	}

@@ -2,20 +2,13 @@ package compile
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
-
-// completions maps the words of the old completion key to strategies.
-var completions = map[string]string{
-	"fixed-n":     plan.TypeFixed,
-	"plateau":     plan.TypeJudgment,
-	"beads-empty": plan.TypeQueue,
-}
 
 // termination is one side of a node's termination: what the node, or its stage, says.
 type termination struct {
@@ -54,10 +47,9 @@ func (m mapping) completion() termination {
 	if at.Node == nil {
 		return termination{}
 	}
-	strategy, ok := completions[word]
+	strategy, ok := dialect.CompletionType(word)
 	if !ok {
-		words := slices.Sorted(maps.Keys(completions))
-		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, words), "unknown completion %q", word)
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, dialect.Node.Words("completion")), "unknown completion %q", word)
 		return termination{}
 	}
 	t := termination{values: map[string]any{"type": strategy}, typeAt: m.place(at)}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -16,7 +17,7 @@ var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.+-]*$`)
 // mode reads where the models of a pipeline may be, "" if nothing is said. It holds for a whole pipeline: what one
 // node must not send away another could.
 func (m mapping) mode(of holder) string {
-	mode := oneOf(m, "mode", plan.Modes())
+	mode := oneOf[string](m, "mode", &dialect.Policy)
 	if mode != "" && of != ofPipeline {
 		m.Errorf(m.key("mode"), diagnostic.CodeConflict, "say it in the pipeline's policy", "mode holds for a whole pipeline")
 		return ""
@@ -30,7 +31,7 @@ func (m mapping) tools() *plan.Tools {
 	if !ok {
 		return nil
 	}
-	inner.unknown([]string{"allowed_commands", "command_timeout", "max_result_tokens"})
+	inner.unknown(&dialect.Tools)
 	t := &plan.Tools{CommandTimeout: inner.secondsOr("command_timeout", "the provider's own limit")}
 	t.MaxResultTokens, _ = inner.count("max_result_tokens")
 	items, said := inner.list("allowed_commands")

@@ -10,13 +10,13 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 var (
-	wrapsKeys = []string{"pipeline", "run", "input_mapping", "output_mapping", "defaults"}
 	// What a node or stage that wraps something cannot have: work of its own, and iterations.
 	notBesideWraps     = []string{"prompt", "parallel", "pipeline", "steps"}
 	notIterated        = []string{"termination", "completion", "consensus", "min_iterations", "check_before"}
@@ -50,7 +50,7 @@ func (m mapping) wraps() wraps {
 		return wraps{}
 	}
 	inner.what = "wraps of " + m.what
-	inner.refuseUnknown(wrapsKeys)
+	inner.refuseUnknown(dialect.Wraps.Names())
 	w := wraps{mapping: inner}
 	var at value
 	w.pipeline, at = inner.text("pipeline")

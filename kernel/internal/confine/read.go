@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -32,9 +33,6 @@ func Read(d diagnostic.Document, n *yamltree.Node) *plan.Sandbox {
 
 type reader struct{ diagnostic.Document }
 
-// known are the members of the map.
-var known = []string{"cpu", "memory", "mode", "network", "processes", "read", "write"}
-
 func (r reader) members(n *yamltree.Node) *plan.Sandbox {
 	s := &plan.Sandbox{}
 	for _, e := range n.Entries {
@@ -58,6 +56,7 @@ func (r reader) members(n *yamltree.Node) *plan.Sandbox {
 		case "cpu":
 			s.CPU = r.number(v, "cpu", false)
 		default:
+			known := dialect.Sandbox.Names()
 			hint := "there is " + strings.Join(known, ", ")
 			if near := nearest.Name(e.Key, known); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)

@@ -7,14 +7,10 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
-
-// points are the words that on may hold.
-var points = []string{
-	string(sdk.SessionWaiting), string(sdk.SessionPaused), string(sdk.SessionFailed), string(sdk.SessionAborted), string(sdk.SessionCompleted),
-}
 
 // What repeat and timeout may be.
 const (
@@ -103,6 +99,7 @@ func (r reader) points(n *yamltree.Node) []sdk.HookPoint {
 		r.wrongType(n, "on", "a word or a list of words")
 		return nil
 	}
+	points := dialect.Notify.Words("on")
 	if len(items) == 0 {
 		r.Errorf(n.Pos, diagnostic.CodeMissing, suggest("", points), "on names nothing")
 	}

@@ -3,7 +3,6 @@ package settings
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/confine"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/dialect"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/yamltree"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -22,7 +22,7 @@ func Parse(name string, data []byte) (Settings, diagnostic.List) {
 	r := reader{diagnostic.Document{File: name, List: &found}}
 	var s Settings
 	if root, ok := r.Parse(data); ok {
-		r.members(root, "the file", keys{
+		r.members(root, "the file", &dialect.Config, keys{
 			"background": func(e yamltree.Entry) { s.Background, s.BackgroundAt = r.background(e.Value), r.at(e.KeyPos) },
 			"commands":   func(e yamltree.Entry) { s.Commands = r.commands(e.Value) },
 			"defaults":   func(e yamltree.Entry) { s.Defaults = r.defaults(e.Value) },
@@ -41,19 +41,19 @@ type reader struct{ diagnostic.Document }
 // at is a place of the file.
 func (r reader) at(pos yamltree.Pos) Place { return Place{File: r.File, Pos: pos} }
 
-// keys are the members that a map may have, each with what reads it.
+// keys are what reads the members that the dialect has for a map.
 type keys map[string]func(yamltree.Entry)
 
 // members reads a map of known keys; no value is a map without members. Keys that begin with x- are the
 // user's own.
-func (r reader) members(n *yamltree.Node, what string, known keys) {
+func (r reader) members(n *yamltree.Node, what string, of *dialect.Map, known keys) {
 	for _, e := range r.entries(n, what) {
 		read, ok := known[e.Key]
 		switch {
 		case ok:
 			read(e)
 		case !private(e.Key):
-			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(maps.Keys(known))))
+			hint := cmp.Or(elsewhere[what+" "+e.Key], suggest(e.Key, slices.Sorted(slices.Values(of.Names()))))
 			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, what)
 		}
 	}
@@ -121,7 +121,7 @@ func (r reader) providers(n *yamltree.Node) []Provider {
 func (r reader) provider(e yamltree.Entry) Provider {
 	p := Provider{Name: e.Key, At: r.at(e.KeyPos)}
 	what := "providers." + e.Key
-	r.members(e.Value, what, keys{
+	r.members(e.Value, what, &dialect.ConfigProvider, keys{
 		"model": func(e yamltree.Entry) {
 			if p.Model = r.text(e.Value, what+".model"); p.Model != "" {
 				p.ModelAt = r.at(e.KeyPos)
@@ -147,7 +147,7 @@ func (p *Provider) setConfig(r reader, e yamltree.Entry, what string) {
 // defaults reads what holds for stages that say nothing.
 func (r reader) defaults(n *yamltree.Node) Defaults {
 	var d Defaults
-	r.members(n, "defaults", keys{
+	r.members(n, "defaults", &dialect.ConfigDefaults, keys{
 		"provider": func(e yamltree.Entry) {
 			d.Provider, d.ProviderAt = r.text(e.Value, "defaults.provider"), r.at(e.KeyPos)
 		},
@@ -220,7 +220,7 @@ func (r reader) background(n *yamltree.Node) Background {
 // mode reads where models may be; null says nothing.
 func (r reader) mode(n *yamltree.Node) string {
 	word := r.text(n, "mode")
-	if word != "" && !slices.Contains(plan.Modes(), word) {
+	if word != "" && !slices.Contains(dialect.Config.Words("mode"), word) {
 		r.Errorf(n.Pos, diagnostic.CodeWord, "write "+strings.Join(plan.Modes(), ", "), "mode cannot be %q", word)
 		return ""
 	}

@@ -1,0 +1,174 @@
+package dialect
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Policy is the policy of a pipeline, a node or a stage of a block.
+var Policy = Map{
+	Name: "policy", Doc: "Limits and safety, of a pipeline, a node or a stage of a block.",
+	Keys: []Key{
+		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may.", Holds: seconds(), Default: "no limit"},
+		{Name: "stage_timeout", Doc: "How long a node may take.", Holds: seconds(), Default: "no limit"},
+		{Name: "idle_timeout", Doc: "How long an attempt may go on without a sign of life.", Holds: seconds(), Default: "no limit"},
+		{Name: "retry", Doc: "How often work is tried again.", Holds: in(&Retry)},
+		{Name: "recovery", Doc: "What happens to an attempt that a crash cut off.", Holds: oneOf(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
+		{Name: "env", Doc: "The variables of the environment that agents get.", Holds: either(exactly("inherit", "minimal"), listOf(Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_]*`, About: "name"}))},
+		{Name: "feedback", Doc: "How often a person may send a stage back.", Holds: in(&Feedback)},
+		{Name: "approvals", Doc: "Who decides on agents' tool calls.", Holds: in(&Approvals)},
+		{Name: "sandbox", Doc: "The isolation of plugin processes.", Holds: sandbox()},
+		{Name: "cycles", Doc: "How often edges that lead back may be taken.", Holds: in(&Cycles)},
+		{Name: "budget", Doc: "How many tokens prompts may have.", Holds: in(&Budget)},
+		{Name: "context", Doc: "How much agents are told of what was before.", Holds: oneOf("focused", "full", "minimal", "summary")},
+		{Name: "cost", Doc: "What attempts may cost.", Holds: in(&Cost)},
+		{Name: "escalation", Doc: "What happens when a person is needed.", Holds: in(&Escalation)},
+		{Name: "required", Doc: "Of a node: every way to the end leads through it.", Holds: flag(), Default: "false"},
+		{Name: "mode", Doc: "Of a pipeline: where models may be.", Holds: oneOf(plan.Modes()...), Default: "that of the settings, else open"},
+		{Name: "tools", Doc: "Limits of agents' own tools.", Holds: in(&Tools)},
+		{Name: "secrets", Doc: "What is a secret besides what always is one.", Holds: in(&Secrets)},
+	},
+}
+
+func sandbox() Value { return either(exactly(plan.SandboxModes()...), in(&Sandbox)) }
+
+// Retry says how often work is tried again.
+var Retry = Map{
+	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
+	Keys: []Key{
+		{Name: "attempts", Doc: "The most attempts of an iteration.", Holds: count()},
+		{Name: "backoff", Doc: "The pauses before further attempts, in seconds; the last one holds for all after it.", Holds: listOf(pause())},
+		{Name: "step", Doc: "The most attempts of a step, after the first.", Holds: count()},
+		{Name: "stage", Doc: "How often a node is begun again.", Holds: count()},
+		{Name: "on_stage_retry", Doc: "Whether a node that is begun again has all its attempts anew, or one.", Holds: oneOf("renew", "single")},
+	},
+}
+
+// Feedback says how often a person may send a stage back.
+var Feedback = Map{
+	Name: "feedback", Doc: "Whether a person may send a stage back, and how often.",
+	Keys: []Key{
+		{Name: "enabled", Doc: "It may be sent back.", Holds: flag(), Default: "true"},
+		{Name: "max", Doc: "How often.", Holds: within(1, plan.MaxFeedback)},
+	},
+}
+
+var decisions = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip}
+
+// Approvals say who decides on tool calls.
+var Approvals = Map{
+	Name: "approvals", Doc: "Who decides on the tool calls of agents that ask.",
+	Keys: []Key{
+		{Name: "default", Doc: "For calls that nothing else speaks of.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny)},
+		{Name: "timeout", Doc: "How long a person is waited for.", Holds: seconds(), Default: "no limit"},
+		{Name: "on_timeout", Doc: "What happens after that.", Holds: oneOf(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
+		{Name: "non_interactive", Doc: "What happens where nobody is there.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
+		{Name: "categories", Doc: "By the kind of the operation.", Holds: in(&Categories)},
+		{Name: "rules", Doc: "Finer rules, of which the first that fits counts.", Holds: listOf(in(&Rule))},
+		{Name: "protected", Doc: "Globs of paths that are never written without a person's word.", Holds: listOf(Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
+	},
+}
+
+// Categories are the kinds of operations.
+var Categories = Map{
+	Name: "categories", Doc: "What is decided on tool calls by the kind of their operation.", Keys: categories(), Other: RefusedAll,
+}
+
+func categories() []Key {
+	var keys []Key
+	for _, c := range sdk.Categories() {
+		keys = append(keys, Key{Name: string(c), Doc: "Calls of this kind.", Holds: oneOf(decisions...)})
+	}
+	return keys
+}
+
+// Rule is one rule of approvals.
+var Rule = Map{
+	Name: "rule", Doc: "What is decided on some tool calls.",
+	Keys: []Key{
+		{Name: "name", Doc: "Its name, for messages.", Holds: text()},
+		{Name: "operation", Doc: "The kind of the operation.", Holds: oneOf(sdk.Categories()...), Default: "all"},
+		{Name: "pattern", Doc: "A glob of paths, or of commands a regular expression; with ! before it, all others.", Holds: text(), Default: "all"},
+		{Name: "policy", Doc: "What is decided.", Holds: oneOf(decisions...), Required: true},
+	},
+	Other: RefusedAll,
+}
+
+// Cycles say how often edges that lead back may be taken.
+var Cycles = Map{
+	Name: "cycles", Doc: "How often edges that lead back may be taken.",
+	Keys: []Key{
+		{Name: "default", Doc: "The limit of an edge that says none.", Holds: within(1, plan.MaxCycles), Default: "3"},
+		{Name: "max", Doc: "The most that any edge may say.", Holds: within(1, plan.MaxCycles), Default: "10"},
+		{Name: "session", Doc: "The limit of all of them together.", Holds: count()},
+		{Name: "identical", Doc: "After how many passes that came to the same a person is asked.", Holds: within(2, most), Default: "they are not compared"},
+	},
+}
+
+// Budget says how many tokens prompts may have.
+var Budget = Map{
+	Name: "budget", Doc: "How many tokens prompts may have.",
+	Keys: []Key{
+		{Name: "total", Doc: "The whole: a number of tokens, or model for what the provider's model takes in.", Holds: either(count(), oneOf("model")), Required: true},
+		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Holds: namesOf(within(1, 100))},
+	},
+}
+
+// Cost says what attempts may cost.
+var Cost = Map{
+	Name: "cost", Doc: "What attempts may cost.",
+	Keys: []Key{
+		{Name: "max_usd", Doc: "The most dollars.", Holds: positive()},
+		{Name: "max_tokens", Doc: "The most tokens.", Holds: count()},
+		{Name: "warn_usd", Doc: "From how many dollars on people are warned.", Holds: positive()},
+		{Name: "reserve_usd", Doc: "What an attempt is expected to cost, in dollars.", Holds: positive()},
+		{Name: "reserve_tokens", Doc: "How many tokens an attempt is expected to take.", Holds: count()},
+	},
+}
+
+// Escalation says what happens when a person is needed.
+var Escalation = Map{
+	Name: "escalation", Doc: "What happens when a person is needed.",
+	Keys: []Key{
+		{Name: "on_limit", Doc: "What happens when the limit of an edge is reached.", Holds: limits(), Default: "pause"},
+		{Name: "wait", Doc: "The run waits for the answer, wherever it runs.", Holds: flag()},
+		{Name: "timeout", Doc: "How long.", Holds: seconds(), Default: "a day"},
+		{Name: "poll", Doc: "How often the answer is looked for.", Holds: seconds(), Default: "5"},
+		{Name: "on_timeout", Doc: "What happens after that.", Holds: limits()},
+	},
+}
+
+// Tools limit agents' own tools.
+var Tools = Map{
+	Name: "tools", Doc: "Limits of agents' own tools.",
+	Keys: []Key{
+		{Name: "allowed_commands", Doc: "The programs that agents may run.", Holds: listOf(Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, About: "name of a program"})},
+		{Name: "command_timeout", Doc: "How long each may take.", Holds: seconds(), Default: "the provider's own limit"},
+		{Name: "max_result_tokens", Doc: "The most tokens of a tool's result.", Holds: count()},
+	},
+}
+
+// Secrets say what is a secret.
+var Secrets = Map{
+	Name: "secrets", Doc: "What is a secret besides what always is one.",
+	Keys: []Key{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Holds: listOf(Value{Type: String, About: "regular expression"})}},
+}
+
+// Sandbox is the long form of sandbox.
+var Sandbox = Map{
+	Name: "sandbox", Doc: "The isolation of plugin processes.", Strict: true, Other: RefusedAll,
+	Keys: []Key{
+		{Name: "cpu", Doc: "The most processors, or parts of one.", Holds: Value{Type: Number, Above: bound(0), Most: bound(most)}},
+		{Name: "memory", Doc: "The most memory, at least 16M.", Holds: size(16<<20, 1<<50)},
+		{Name: "mode", Doc: "How much is kept from the process.", Holds: exactly(plan.SandboxModes()...)},
+		{Name: "network", Doc: "What it reaches of the network.", Holds: either(exactly(plan.Networks()...), flag())},
+		{Name: "processes", Doc: "The most processes.", Holds: within(1, most)},
+		{Name: "read", Doc: "Paths that it may read beside those that are always there.", Holds: paths()},
+		{Name: "write", Doc: "Paths that it may write.", Holds: paths()},
+	},
+}
+
+func paths() Value {
+	path := Value{Type: String, Pattern: `[^\x00]*[^\s\x00][^\x00]*`, About: "path"}
+	return either(path, listOf(path))
+}
