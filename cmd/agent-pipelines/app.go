@@ -195,8 +195,14 @@ func (a *app) terminal() (fd int, ok bool) {
 // redraws says whether the environment is one in which lines can be drawn again: not on a dumb terminal, and not where
 // a CI system keeps what is written, though some give it a terminal.
 func (a *app) redraws() bool {
-	name, ci := a.getenv("TERM"), a.getenv("CI")
-	return name != "" && !strings.EqualFold(name, "dumb") && ci != "true" && ci != "1"
+	ci := a.getenv("CI")
+	return a.fullScreen() && ci != "true" && ci != "1"
+}
+
+// fullScreen says whether a terminal can move its cursor.
+func (a *app) fullScreen() bool {
+	name := a.getenv("TERM")
+	return name != "" && !strings.EqualFold(name, "dumb")
 }
 
 // colored says whether colors are wanted on a terminal.

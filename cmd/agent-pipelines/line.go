@@ -21,6 +21,7 @@ type line struct {
 	Resume   resumeVerb    `cmd:"" help:"Go on with a paused, failed or crashed session."`
 	Review   reviewVerb    `cmd:"" help:"Have the work of a session reviewed once more."`
 	Attach   attachVerb    `cmd:"" help:"Show a running session until it ends."`
+	Watch    watchVerb     `cmd:"" help:"Show a session full screen, wherever it runs: its nodes and what they do; answer, pause."`
 	Pause    pauseVerb     `cmd:"" help:"Ask a running session to pause."`
 	Abort    abortVerb     `cmd:"" help:"End a session for good."`
 	Approve  approveVerb   `cmd:"" help:"Approve what a session asks about."`

@@ -110,6 +110,7 @@ func scripts(dir string) testscript.Params {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   expectExit,
 			"await":   await,
+			"shows":   shows,
 			"signal":  sendSignal,
 			"gone":    gone,
 			"events":  events,

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -27,4 +28,21 @@ func privateTmux(env *testscript.Env) error {
 		}
 	})
 	return nil
+}
+
+// shows <pattern>...: waits until the screen of the tmux session t of the script matches each pattern, of which ^ and $ are
+// the ends of a line.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: shows <pattern>...")
+	}
+	for _, pattern := range args {
+		expression := regexp.MustCompile("(?m)" + pattern)
+		eventually(ts, pattern+" on the screen", func() bool {
+			cmd := exec.Command("tmux", "capture-pane", "-p", "-t", "t")
+			cmd.Env = append(cmd.Environ(), "TMUX=", "TMUX_TMPDIR="+ts.Getenv("TMUX_TMPDIR"))
+			screen, err := cmd.Output()
+			return err == nil && expression.Match(screen)
+		})
+	}
 }

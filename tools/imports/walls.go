@@ -149,7 +149,7 @@ var Walls = []Wall{
 		Room: "cmd/agent-pipelines/...",
 		Allow: []string{
 			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/crashtest", "plugin-sdk/...",
-			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...",
+			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2",
 		},
 		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
 	},
@@ -175,4 +175,5 @@ type Single struct{ Import, Reason string }
 var Singles = []Single{
 	{"gopkg.in/yaml.v3", "one private room reads YAML, so that moving to the maintained fork is one line"},
 	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol; everything else knows its provider"},
+	{"charm.land/bubbletea/v2", "one private room takes the whole screen; everything else writes lines"},
 }

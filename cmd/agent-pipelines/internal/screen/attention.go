@@ -52,16 +52,16 @@ func (a Attention) notification(text string) string {
 	}
 }
 
-// caller calls for attention while a session is followed.
-type caller struct {
+// Caller calls for attention while a session is followed. It is used from one goroutine at a time.
+type Caller struct {
 	Attention
 	waiting bool // for a person, as the terminal's title says
 	running bool
 }
 
-// hear is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
+// Hear is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
 // person, and says so in the title while it does; and when a long run has ended.
-func (c *caller) hear(u kernel.Update) string {
+func (c *Caller) Hear(u kernel.Update) string {
 	if u.State == nil || c.Off {
 		return ""
 	}
@@ -102,8 +102,8 @@ func worthACall(s *state.State) bool {
 	return s.EndedAt.Sub(from) >= longRun
 }
 
-// quiet takes back the title.
-func (c *caller) quiet() string {
+// Quiet takes back the title.
+func (c *Caller) Quiet() string {
 	if !c.waiting {
 		return ""
 	}

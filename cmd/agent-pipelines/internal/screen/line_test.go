@@ -59,10 +59,10 @@ func TestAttention(t *testing.T) {
 		{"off", Attention{Off: true, Desktop: 9}, []*state.State{running, waiting, {Status: state.Failed, StartedAt: at, EndedAt: ended(time.Hour)}}, []string{"", "", ""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c := caller{Attention: tt.how}
+			c := Caller{Attention: tt.how}
 			var got []string
 			for _, s := range tt.way {
-				got = append(got, c.hear(kernel.Update{Session: "demo", State: s}))
+				got = append(got, c.Hear(kernel.Update{Session: "demo", State: s}))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

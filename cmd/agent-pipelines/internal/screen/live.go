@@ -49,7 +49,7 @@ type Live struct {
 
 	mu      sync.Mutex
 	below   Below
-	call    caller
+	call    Caller
 	drawn   []int     // columns of the lines that are on the screen now
 	frame   string    // these lines
 	width   int       // of the terminal when they were drawn
@@ -78,7 +78,7 @@ type LiveOptions struct {
 func NewLive(out io.Writer, o LiveOptions) *Live {
 	l := &Live{
 		out: out, size: o.Size, color: o.Color, narrator: Narrator{Verbose: o.Verbose}, done: make(chan struct{}), below: o.Below,
-		call: caller{Attention: o.Attention},
+		call: Caller{Attention: o.Attention},
 	}
 	io.WriteString(out, hideCursor) //nolint:errcheck // a terminal that is gone is nobody's loss
 	l.ticker.Go(l.tick)
@@ -104,7 +104,7 @@ func (l *Live) Show(u kernel.Update) {
 	lines := l.narrator.Lines(u)
 	l.mu.Lock()
 	l.below.Take(u)
-	if text := l.call.hear(u); text != "" && !l.closed {
+	if text := l.call.Hear(u); text != "" && !l.closed {
 		io.WriteString(l.out, text) //nolint:errcheck // a terminal that is gone is nobody's loss
 	}
 	soon := now.Sub(l.at) < redrawEvery
@@ -168,7 +168,7 @@ func (l *Live) Close() {
 	l.ticker.Wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := l.erase() + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.quiet()
+	last := l.erase() + strings.ReplaceAll(l.late.take(), "\n", "\r\n") + string(l.partial) + showCursor + l.call.Quiet()
 	io.WriteString(l.out, last) //nolint:errcheck // as above
 }
 

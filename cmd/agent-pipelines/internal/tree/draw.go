@@ -90,6 +90,15 @@ func (d drawer) focus(rows []Row) int {
 	if d.Select && d.Selected >= 0 && d.Selected < len(rows) {
 		return d.Selected
 	}
+	return Focus(rows)
+}
+
+// Focus is the row that is most worth a look: one that somebody is waited for, else one that runs, has failed or rests,
+// the innermost; else the first. It is -1 where there are none.
+func Focus(rows []Row) int {
+	if len(rows) == 0 {
+		return -1
+	}
 	best := 0
 	for i, r := range rows {
 		if urgency[r.Mark] > 0 && cmp.Or(cmp.Compare(urgency[r.Mark], urgency[rows[best].Mark]), cmp.Compare(r.Depth, rows[best].Depth)) > 0 {

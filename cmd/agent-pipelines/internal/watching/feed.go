@@ -1,0 +1,258 @@
+package watching
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Engine is what is used of the kernel's.
+type Engine interface {
+	Follow(ctx context.Context, session string, lines int, observe func(kernel.Update) error) error
+	Status(session string) (*kernel.Status, error)
+	PauseSession(ctx context.Context, session, reason, by string) error
+	Answer(ctx context.Context, o kernel.AnswerOptions) error
+}
+
+// maxStory is how many lines are kept of what is told of a spot.
+const maxStory = 500
+
+// lookEvery is how often it is looked whether somebody works again on a session that nobody holds.
+const lookEvery = time.Second
+
+// spot is what a story is about: the session, a node, or one of its providers or steps.
+type spot struct{ path, branch, step string }
+
+// feed follows a session and keeps what is to be shown. It is safe for concurrent use.
+type feed struct {
+	engine  Engine
+	session string
+	first   chan struct{} // closed with the first event, or when there is none
+	began   sync.Once
+
+	mu       sync.Mutex // guards:
+	model    tree.Model
+	narrator screen.Narrator
+	story    map[spot][]string
+	output   map[spot]string // path of the newest one, in the session's directory
+	last     int64           // number of the last event
+	status   *kernel.Status  // when nobody held the session; nil while somebody does
+	dir      string
+	call     screen.Caller
+	calls    string // what is to be written to the terminal
+	live     time.Time
+	err      error
+}
+
+func newFeed(engine Engine, session string, how screen.Attention, now time.Time) *feed {
+	return &feed{
+		engine: engine, session: session, first: make(chan struct{}), narrator: screen.Narrator{Verbose: true},
+		story: map[spot][]string{}, output: map[spot]string{}, call: screen.Caller{Attention: how}, live: now,
+	}
+}
+
+// run follows the session until ctx ends, also after nobody holds it any more. An error ends it.
+func (f *feed) run(ctx context.Context) {
+	defer f.began.Do(func() { close(f.first) })
+	if err := f.follow(ctx); err != nil && ctx.Err() == nil {
+		f.mu.Lock()
+		f.err = err
+		f.mu.Unlock()
+	}
+}
+
+func (f *feed) follow(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := f.engine.Follow(ctx, f.session, -1, f.take); err != nil {
+			return err
+		}
+		s, err := f.engine.Status(f.session)
+		if err != nil {
+			return err
+		}
+		f.settle(s)
+		f.began.Do(func() { close(f.first) })
+		if !s.Held {
+			f.await(ctx, filepath.Join(s.Dir, "events.jsonl"))
+		}
+	}
+	return nil
+}
+
+// await returns when the journal has changed, or ctx ends.
+func (f *feed) await(ctx context.Context, journal string) {
+	before := size(journal)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for size(journal) == before {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// size is that of a file, -1 if there is none.
+func size(name string) int64 {
+	info, err := os.Stat(name)
+	if err != nil {
+		return -1
+	}
+	return info.Size()
+}
+
+// settle takes note of how a session stands that nobody holds.
+func (f *feed) settle(s *kernel.Status) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.dir = s.Dir
+	if s.Held {
+		return
+	}
+	f.status = s
+	if s.Crashed {
+		f.model.Crash()
+	}
+}
+
+// take takes an update in. Those that it had already are passed over.
+func (f *feed) take(u kernel.Update) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if u.Event.Seq <= f.last {
+		return nil
+	}
+	f.last, f.status = u.Event.Seq, nil
+	f.model.Take(u)
+	f.tell(u)
+	if u.Event.Time.After(f.live) {
+		f.calls += f.call.Hear(u)
+	}
+	f.began.Do(func() { close(f.first) })
+	return nil
+}
+
+// tell keeps the lines about an event: for its node and those that embed it, and for the provider or step that it is of.
+func (f *feed) tell(u kernel.Update) {
+	e := *u.Event
+	at := []spot{{}}
+	if c := e.Cursor; c != nil {
+		at = at[:0]
+		if c.Provider != "" || c.Step != "" {
+			at = append(at, spot{c.NodePath, c.Provider, c.Step})
+		}
+		for path := c.NodePath; path != ""; path = path[:max(strings.LastIndexByte(path, '.'), 0)] {
+			at = append(at, spot{path: path})
+		}
+	}
+	clock := e.Time.Local().Format("15:04:05 ")
+	for _, line := range f.narrator.Lines(u) {
+		if !worth(line) {
+			continue
+		}
+		for _, s := range at {
+			f.keep(s, clock+strings.TrimLeft(line, " "))
+		}
+	}
+	if e.Type == event.IterationComplete || e.Type == event.AttemptComplete {
+		f.made(e, at)
+	}
+}
+
+// worth reports whether a line says something here: frames and details that only somebody wants who looks for a fault do
+// not.
+func worth(line string) bool {
+	line = strings.TrimSpace(line)
+	return line != "" && !strings.ContainsAny(line[:min(len(line), 3)], "┌│└╔║╚╠") && !strings.HasPrefix(line, "·")
+}
+
+// keep adds a line to a story, of which the beginning is dropped when it grows long.
+func (f *feed) keep(at spot, line string) {
+	f.story[at] = append(f.story[at], line)
+	if all := f.story[at]; len(all) > 2*maxStory {
+		f.story[at] = slices.Clone(all[len(all)-maxStory:])
+	}
+}
+
+// made takes note of the output of an iteration.
+func (f *feed) made(e event.Event, at []spot) {
+	d, err := event.Decode[struct {
+		Output *event.Ref `json:"output"`
+	}](e)
+	if err != nil || d.Output == nil {
+		return
+	}
+	for _, s := range at {
+		f.output[s] = d.Output.Path
+	}
+}
+
+// failed is why nothing more is followed, nil while it is.
+func (f *feed) failed() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// took are control sequences for the terminal that nobody has written yet.
+func (f *feed) took() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	calls := f.calls
+	f.calls = ""
+	return calls
+}
+
+// quiet takes back what the terminal's title says.
+func (f *feed) quiet(to io.Writer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	io.WriteString(to, f.call.Quiet()) //nolint:errcheck // a terminal that is gone is nobody's loss
+}
+
+// maxOutput is how much of the end of an output is shown, in bytes.
+const maxOutput = 64 << 10
+
+// outputOf is the absolute path of the newest output of a row, "" if there is none.
+func (f *feed) outputOf(r tree.Row) string {
+	path := f.output[spot{r.Path, r.Branch, r.Step}]
+	if path == "" || f.dir == "" {
+		return ""
+	}
+	return filepath.Join(f.dir, filepath.FromSlash(path))
+}
+
+// tail are the last lines of a file, made printable.
+func tail(name string) []string {
+	file, err := os.Open(name)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return []string{screen.Clean(err.Error())}
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	text := make([]byte, min(info.Size(), maxOutput))
+	n, err := file.ReadAt(text, info.Size()-int64(len(text)))
+	if n == 0 && err != nil {
+		return []string{screen.Clean(fmt.Sprint(err))}
+	}
+	return screen.Lines(strings.ToValidUTF8(string(text[:n]), " "))
+}

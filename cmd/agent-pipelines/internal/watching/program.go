@@ -1,0 +1,310 @@
+package watching
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// drawEvery is how often the screen is drawn anew while nobody presses a key.
+const drawEvery = 250 * time.Millisecond
+
+// noteFor is how long a note stands before the hint is back.
+const noteFor = 4 * time.Second
+
+// actionLimit is how long a pause or an answer may take to be taken.
+const actionLimit = 10 * time.Second
+
+// program is what bubbletea runs: it turns keys into steps, and is drawn. It is a value; what changes beside the keys is
+// in the feed.
+type program struct {
+	Options
+	ctx    context.Context //nolint:containedctx // of the watching; commands have no other way to know that it ends
+	feed   *feed
+	now    time.Time
+	width  int
+	height int
+
+	at     spot // selected
+	chosen bool // by the person; else what is most urgent is
+	up     int
+	help   bool
+	note   string
+	noted  string    // the note that was there when the screen was drawn last
+	noteAt time.Time // since when
+	prompt *prompt
+	sure   string // the id of the question whose approval is to be confirmed
+	left   bool   // by Ctrl-C
+	shown  shown
+	away   *atomic.Bool // another program has the terminal
+}
+
+// shown is a file that was read.
+type shown struct {
+	path  string
+	lines []string
+}
+
+// prompt is a line that is being typed about a question.
+type prompt struct {
+	question string
+	digest   string
+	feedback bool // the text is feedback; else it has to be "reject"
+	typed    []rune
+}
+
+// maxTyped bounds a typed line, in characters.
+const maxTyped = 4000
+
+type (
+	tick time.Time
+	// said is what came of an action.
+	said string
+)
+
+// Init begins to draw.
+func (p program) Init() tea.Cmd { return next() }
+
+func next() tea.Cmd { return tea.Tick(drawEvery, func(t time.Time) tea.Msg { return tick(t) }) }
+
+// Update takes a message in.
+func (p program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.width, p.height = msg.Width, msg.Height
+	case tick:
+		p.now = time.Time(msg)
+		if p.noted == "" || p.noted != p.note {
+			p.noted, p.noteAt = p.note, p.now
+		} else if p.sure == "" && p.now.Sub(p.noteAt) > noteFor {
+			p.note = ""
+		}
+		if p.feed.failed() != nil {
+			return p, tea.Quit
+		}
+		if calls := p.feed.took(); calls != "" {
+			return p.read(), tea.Batch(next(), tea.Raw(calls))
+		}
+		return p.read(), next()
+	case said:
+		p.note = screen.Clean(string(msg))
+	case tea.PasteMsg:
+		if p.prompt != nil {
+			return p.typing("", msg.Content), nil
+		}
+	case tea.KeyPressMsg:
+		return p.key(msg.String(), msg.Key().Text)
+	}
+	return p, nil
+}
+
+// key does what a key stands for; text is what it types.
+func (p program) key(name, text string) (program, tea.Cmd) {
+	if name == "ctrl+c" {
+		p.left = true
+		return p, tea.Quit
+	}
+	if name == "ctrl+z" {
+		return p, tea.Suspend
+	}
+	if p.prompt != nil {
+		return p.promptKey(name, text)
+	}
+	sure := p.sure
+	p.note, p.sure = "", ""
+	switch name {
+	case "up", "k":
+		return p.move(-1), nil
+	case "down", "j":
+		return p.move(1), nil
+	case "pgup", "ctrl+b":
+		p.up += max(p.height/3, 1)
+	case "pgdown", "ctrl+f":
+		p.up = max(p.up-max(p.height/3, 1), 0)
+	case "f", "end", "G":
+		p.up = 0
+	case "?", "h":
+		p.help = !p.help
+	case "esc":
+		p.help = false
+	case "q":
+		return p, tea.Quit
+	case "p":
+		return p, p.act(func(ctx context.Context) (string, error) {
+			return "It pauses after the iteration that runs now.", p.Engine.PauseSession(ctx, p.Session, "", p.By)
+		})
+	case "a":
+		return p.approve(sure)
+	case "r":
+		return p.reject(), nil
+	case "o":
+		return p.open()
+	}
+	return p, nil
+}
+
+// promptKey edits the line that is typed.
+func (p program) promptKey(name, text string) (program, tea.Cmd) {
+	switch name {
+	case "esc":
+		p.prompt = nil
+		return p, nil
+	case "enter":
+		return p.send()
+	default:
+		return p.typing(name, text), nil
+	}
+}
+
+// typing changes the line that is typed, of which no copy is changed.
+func (p program) typing(name, text string) program {
+	one := *p.prompt
+	switch name {
+	case "backspace":
+		one.typed = slices.Clone(one.typed[:max(len(one.typed)-1, 0)])
+	case "ctrl+u":
+		one.typed = nil
+	default:
+		one.typed = append(slices.Clone(one.typed), []rune(printable(text))...)
+		one.typed = one.typed[:min(len(one.typed), maxTyped)]
+	}
+	p.prompt = &one
+	return p
+}
+
+// printable is a text that somebody types, or pastes, as one line.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		default:
+			return r
+		}
+	}, text)
+}
+
+// send answers the question that the line is about.
+func (p program) send() (program, tea.Cmd) {
+	one, text := *p.prompt, strings.TrimSpace(string(p.prompt.typed))
+	p.prompt = nil
+	o := kernel.AnswerOptions{Session: p.Session, Question: one.question, Answer: event.AnswerReject, Digest: one.digest, By: p.By}
+	switch {
+	case one.feedback && text != "":
+		o.Text = text
+	case one.feedback || text != event.AnswerReject:
+		p.note = "Nothing was answered."
+		return p, nil
+	}
+	return p, p.act(func(ctx context.Context) (string, error) {
+		return "Question " + one.question + " is rejected.", p.Engine.Answer(ctx, o)
+	})
+}
+
+// act does something and says what came of it.
+func (p program) act(do func(ctx context.Context) (string, error)) tea.Cmd {
+	return func() tea.Msg {
+		ctx, cancel := context.WithTimeout(p.ctx, actionLimit)
+		defer cancel()
+		text, err := do(ctx)
+		if err != nil {
+			text = err.Error()
+		}
+		return said(text)
+	}
+}
+
+// question is the one that is open and about the selected row, else the oldest; "" if none is.
+func (p program) question() (string, state.Question) {
+	p.feed.mu.Lock()
+	defer p.feed.mu.Unlock()
+	st := p.feed.model.State()
+	if st == nil {
+		return "", state.Question{}
+	}
+	rows := p.feed.model.Rows(p.now)
+	if i := p.index(rows); i >= 0 && len(rows[i].Asks) > 0 {
+		id := rows[i].Asks[0].ID
+		return id, st.Questions[id]
+	}
+	first := ""
+	for _, r := range rows {
+		for _, a := range r.Asks {
+			if first == "" || st.Questions[a.ID].AskedAt.Before(st.Questions[first].AskedAt) {
+				first = a.ID
+			}
+		}
+	}
+	return first, st.Questions[first]
+}
+
+// approve approves the question, once it is confirmed.
+func (p program) approve(sure string) (program, tea.Cmd) {
+	id, q := p.question()
+	switch {
+	case id == "":
+		p.note = "Nothing is asked."
+	case !slices.Contains(q.Options, event.AnswerApprove):
+		p.note = fmt.Sprintf("Question %s cannot be approved; `agent-pipelines questions show %s %s`", id, p.Session, id)
+	case sure != id+q.Digest:
+		p.sure = id + q.Digest
+		p.note = fmt.Sprintf("a again approves %s: %s", id, screen.Clean(q.Text))
+	default:
+		o := kernel.AnswerOptions{Session: p.Session, Question: id, Answer: event.AnswerApprove, Digest: q.Digest, By: p.By}
+		return p, p.act(func(ctx context.Context) (string, error) {
+			return "Question " + id + " is approved.", p.Engine.Answer(ctx, o)
+		})
+	}
+	return p, nil
+}
+
+// reject asks for the feedback, or for the word that ends the session.
+func (p program) reject() program {
+	id, q := p.question()
+	switch {
+	case id == "":
+		p.note = "Nothing is asked."
+	case !slices.Contains(q.Options, event.AnswerReject):
+		p.note = fmt.Sprintf("Question %s cannot be rejected; `agent-pipelines questions show %s %s`", id, p.Session, id)
+	default:
+		p.prompt = &prompt{question: id, digest: q.Digest, feedback: q.AcceptFeedback}
+	}
+	return p
+}
+
+// index is the position of the selected row, -1 if there is none.
+func (p program) index(rows []tree.Row) int {
+	if p.chosen {
+		if i := slices.IndexFunc(rows, func(r tree.Row) bool { return spot{r.Path, r.Branch, r.Step} == p.at }); i >= 0 {
+			return i
+		}
+	}
+	return tree.Focus(rows)
+}
+
+// move selects another row.
+func (p program) move(by int) program {
+	p.feed.mu.Lock()
+	defer p.feed.mu.Unlock()
+	rows := p.feed.model.Rows(p.now)
+	if len(rows) == 0 {
+		return p
+	}
+	r := rows[min(max(p.index(rows)+by, 0), len(rows)-1)]
+	p.at, p.chosen, p.up = spot{r.Path, r.Branch, r.Step}, true, 0
+	return p
+}

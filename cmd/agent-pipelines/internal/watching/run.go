@@ -1,0 +1,121 @@
+package watching
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+)
+
+// Options say what is watched, and where.
+type Options struct {
+	Engine  Engine
+	Session string
+	By      string // who answers, for the journal
+	In      *os.File
+	Out     *os.File // a terminal, as In is
+	Environ []string // of the process; nil: none
+	Color   bool
+	Viewer  string // the command that opens files, "" for none
+	// Attention says how the person is called.
+	Attention screen.Attention
+}
+
+// Signal is the error of a watching that a signal ended, or Ctrl-C, which counts as SIGINT.
+type Signal struct{ os.Signal }
+
+func (s *Signal) Error() string { return "ended by " + s.String() }
+
+// Run shows a session until the person leaves, ctx ends or the session cannot be read any more. The terminal is as it was
+// before when Run returns, also by a panic. The error is a [Signal], the cause of ctx, or what the engine says of the
+// session.
+func Run(ctx context.Context, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel(nil)
+	now, away := time.Now(), &atomic.Bool{}
+	f := newFeed(o.Engine, o.Session, o.Attention, now)
+	t := &terminal{ui: tea.NewProgram(program{Options: o, ctx: ctx, feed: f, now: now, away: away}, options(ctx, o)...)}
+	beside.Go(func() { heed(ctx, cancel, away) })
+	beside.Go(func() {
+		defer t.restore()
+		f.run(ctx)
+	})
+	select {
+	case <-f.first:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if err := f.failed(); err != nil {
+		return err // before anything is drawn
+	}
+	end, err := t.run()
+	f.quiet(o.Out)
+	last, ok := end.(program)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case ok && last.left:
+		return &Signal{syscall.SIGINT}
+	default:
+		return errors.Join(f.failed(), err)
+	}
+}
+
+// heed ends the watching by a signal. While another program has the terminal, Ctrl-C is for that.
+func heed(ctx context.Context, cancel context.CancelCauseFunc, away *atomic.Bool) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			if s != syscall.SIGINT || !away.Load() {
+				cancel(&Signal{s})
+				return
+			}
+		}
+	}
+}
+
+func options(ctx context.Context, o Options) []tea.ProgramOption {
+	return []tea.ProgramOption{
+		tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(o.Environ), tea.WithFPS(10), tea.WithoutSignalHandler(),
+	}
+}
+
+// terminal is a program on a terminal.
+type terminal struct {
+	ui      *tea.Program
+	running atomic.Bool
+}
+
+func (t *terminal) run() (tea.Model, error) {
+	t.running.Store(true)
+	defer t.running.Store(false)
+	return t.ui.Run()
+}
+
+// restore gives the terminal back before a panic ends the process.
+func (t *terminal) restore() {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	if t.running.Load() {
+		t.ui.Kill()
+		t.ui.Wait()
+	}
+	panic(fault)
+}

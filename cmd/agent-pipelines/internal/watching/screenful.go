@@ -1,0 +1,122 @@
+package watching
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+)
+
+// view is all that a screenful is drawn from.
+type view struct {
+	width, height int
+	now           time.Time
+	tree          *tree.Model
+	selected      int
+	title         string   // of what the lower part is about
+	body          []string // printable lines
+	up            int      // how many of them lie below what is shown
+	hint          string   // how the session stands, and what to do
+	note          string   // what came of the last key, instead of the hint
+	prompt        string   // what is to be typed, "" for nothing
+	typed         string
+	help          bool
+}
+
+// minBody is how many lines the lower part has at least, its title among them.
+const minBody = 4
+
+// The keys, for terminals that have room and for others.
+const (
+	keys = "↑↓ select  p pause  a approve  r reject  f follow  o open  ? help  q leave"
+	few  = "↑↓ p a r f o  ? help  q leave"
+)
+
+// helpLines explain the keys.
+var helpLines = []string{
+	"↑ ↓ (k j)   select a node, a provider or a step",
+	"PgUp PgDn   look back in what is told of it, and forth; f follows again",
+	"p           let the session pause after the iteration that runs now",
+	"a           approve what it asks; once more to confirm",
+	"r           reject it, with feedback for the agent where it takes some",
+	"o           open its newest output, or what is asked about, in $EDITOR",
+	"?           this help, and back",
+	"q (Ctrl-C)  leave; the session goes on",
+}
+
+// screenful draws a view: exactly as many lines as it is high, none wider than it is wide.
+func screenful(v view) []screen.Line {
+	if v.width <= 0 || v.height <= 0 {
+		return nil
+	}
+	const below = 2 // hint and keys
+	room := max(v.height-below, 0)
+	least := minBody
+	if v.help {
+		least = len(helpLines) + 1
+	}
+	top := max(min(room-least, max(room-3*minBody, room*3/5)), 1)
+	lines := tree.Draw(v.tree, tree.Look{Width: v.width, Height: top, Now: v.now, Head: true, Select: true, Selected: v.selected})
+	if len(lines) == 0 {
+		lines = append(lines, screen.Line{{Text: "Nothing has happened in this session yet."}})
+	}
+	lines = lines[:min(len(lines), room)]
+	lines = append(lines, v.lower(room-len(lines))...)
+	for len(lines) < room {
+		lines = append(lines, nil)
+	}
+	lines = append(lines, v.bottom()...)
+	for i := range lines {
+		lines[i] = lines[i].Cut(v.width)
+	}
+	return lines[max(len(lines)-v.height, 0):]
+}
+
+// lower is the part below the tree, at most room lines.
+func (v view) lower(room int) []screen.Line {
+	if room < 2 {
+		return nil
+	}
+	title, body := v.title, v.body
+	if v.help {
+		title, body = "Keys", helpLines
+	}
+	end := max(len(body)-v.up, min(room-1, len(body)))
+	if v.help {
+		end = min(room-1, len(body))
+	}
+	if end < len(body) && !v.help {
+		title += " (f follows)"
+	}
+	rule := "── " + title + " "
+	rule += strings.Repeat("─", max(v.width-screen.Columns(rule), 0))
+	lines := []screen.Line{{{Text: rule, Style: screen.Faint}}}
+	for _, line := range body[max(end-room+1, 0):end] {
+		lines = append(lines, screen.Line{{Text: line}})
+	}
+	return lines
+}
+
+// bottom is what is asked or said last, and the keys.
+func (v view) bottom() []screen.Line {
+	if v.prompt != "" {
+		typed := v.typed
+		for screen.Columns(v.prompt)+screen.Columns(typed)+2 > v.width && typed != "" { // its end is what one looks at
+			typed = typed[len(string([]rune(typed)[:1])):]
+		}
+		return []screen.Line{
+			{{Text: v.prompt + " ", Style: screen.Urgent}, {Text: typed + "▏"}},
+			{{Text: "Enter sends · Esc leaves it", Style: screen.Faint}},
+		}
+	}
+	first := screen.Line{{Text: v.hint, Style: screen.Bold}}
+	if v.note != "" {
+		first = screen.Line{{Text: v.note, Style: screen.Urgent}}
+	}
+	which := keys
+	if screen.Columns(which) > v.width {
+		which = few
+	}
+	return []screen.Line{first, {{Text: which, Style: screen.Faint}}}
+}
