@@ -88,6 +88,7 @@ var environment = []struct{ name, meaning string }{
 	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
 	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where; nothing is redrawn"},
 	{"AGENT_PIPELINES_BELL", "0: no bell, title or notification at a terminal"},
+	{"GITHUB_ACTIONS", "true: the log has a group for each node, and GITHUB_STEP_SUMMARY gets a table of them"},
 	{"NO_COLOR", "anything: no colors"},
 }
 

@@ -54,10 +54,11 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
 		v.Say(line)
 	}
-	ask := a.asker(ctx, engine, out, v, w, wait)
+	ask, summary := a.asker(ctx, engine, out, v, w, wait), a.stepSummary()
 	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
+		summary.observe(u)
 		if !a.JSON { // else the result has them
 			writeDiagnostics(v, u.Warnings)
 		}
@@ -65,6 +66,9 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	})
 	ask.close()
 	err = errors.Join(err, shut(ctx, engine))
+	if err := summary.write(resumeOf(result)); err != nil {
+		v.Say("Warning: " + err.Error())
+	}
 	v.Close()
 	w.release()
 	limit := a.lastWords()
@@ -77,6 +81,14 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	ended.printResult(result)
 	a.code = exitOfResult(result, w.signal())
 	return nil
+}
+
+// resumeOf is how to go on with a run, "" where there is none, or nothing to go on with.
+func resumeOf(r *kernel.Result) string {
+	if r == nil {
+		return ""
+	}
+	return r.ResumeCommand
 }
 
 // flushing is a relay that has passed on what was written when the write ends, if its reader takes it within the limit.
@@ -145,7 +157,10 @@ func (a *app) view(out io.Writer) view {
 		return silent{out}
 	}
 	fd, terminal := a.terminal()
-	if !terminal {
+	switch {
+	case !terminal && a.gitHub():
+		return screen.NewGitHub(out, a.Verbose)
+	case !terminal:
 		return screen.NewPlain(out, a.Verbose)
 	}
 	return screen.NewLive(out, screen.LiveOptions{

@@ -261,3 +261,19 @@ func TestFold(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+// The tree as a table of Markdown, in which what agents and questions say means nothing.
+func TestMarkdown(t *testing.T) {
+	r := load(t)
+	var m tree.Model
+	if text := tree.Markdown(&m, m.Seen()); text != "" {
+		t.Errorf("of nothing: %q", text)
+	}
+	r.feed(&m, event.SessionPaused, 1)
+	st := *m.State()
+	for id, q := range st.Questions {
+		q.Text = "| <b>ship</b> `it`? @everyone"
+		st.Questions[id] = q
+	}
+	golden(t, filepath.Join("testdata", "summary.md"), tree.Markdown(&m, m.Seen()))
+}

@@ -1,0 +1,134 @@
+package screen
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// GitHub writes the lines of [Plain] for the log of GitHub Actions: those of each node in a group, which is folded there,
+// and a failure once more as an annotation. A line that GitHub would take for a command is made none: what agents say
+// commands nothing. It is safe for concurrent use.
+//
+// The commands are those of https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+type GitHub struct {
+	plain *Plain
+	open  bool // a group is; the mutex of plain guards it
+}
+
+// NewGitHub returns a view that writes to out. With verbose it says more.
+func NewGitHub(out io.Writer, verbose bool) *GitHub {
+	return &GitHub{plain: NewPlain(out, verbose)}
+}
+
+// Show writes what an update brings.
+func (g *GitHub) Show(u kernel.Update) {
+	g.plain.mu.Lock()
+	defer g.plain.mu.Unlock()
+	lines := g.plain.narrator.Lines(u)
+	var text strings.Builder
+	if title := groupTitle(u); title != "" {
+		text.WriteString(g.end() + "::group::" + commandText(title) + "\n")
+		g.open = true
+	}
+	if u.Event != nil && (u.Event.Type == event.SessionPaused || u.Event.Type == event.SessionComplete || u.Event.Type == event.SessionAborted) {
+		text.WriteString(g.end())
+	}
+	for _, line := range lines {
+		text.WriteString(harmless(line) + "\n")
+	}
+	if u.Event != nil && u.Event.Type == event.NodeComplete {
+		text.WriteString(g.end() + annotation(u))
+	}
+	if text.Len() > 0 {
+		_ = g.plain.write(text.String())
+	}
+}
+
+// end ends the group that is open.
+func (g *GitHub) end() string {
+	if !g.open {
+		return ""
+	}
+	g.open = false
+	return "::endgroup::\n"
+}
+
+// groupTitle is that of the group that begins with an update, "" for none. Groups cannot lie within each other, so a node
+// that runs a pipeline has none.
+func groupTitle(u kernel.Update) string {
+	if u.Event == nil || u.Plan == nil || u.Event.Type != event.NodeStart || u.Event.Cursor == nil {
+		return ""
+	}
+	n := u.Plan.Find(u.Event.Cursor.NodePath)
+	if n == nil || n.Kind == plan.KindPipeline {
+		return ""
+	}
+	title := Clean(n.ID)
+	if n.Kind == plan.KindParallel {
+		return title + " (" + Clean(strings.Join(branches(n), ", ")) + ")"
+	}
+	title += " (" + Clean(ProviderOf(n)) + ")"
+	if v := u.Event.Cursor.Visit; v > 1 {
+		title += fmt.Sprintf(", visit %d", v)
+	}
+	return title
+}
+
+// annotation tells of a run that has failed, "" for any other.
+func annotation(u kernel.Update) string {
+	if u.State == nil || u.State.Status != state.Failed || u.State.Failure == nil {
+		return ""
+	}
+	title := commandText(fmt.Sprintf("session '%s' failed", Clean(u.Session)))
+	title = strings.NewReplacer(":", "%3A", ",", "%2C").Replace(title)
+	return fmt.Sprintf("::error title=%s::%s\n", title, commandText(Clean(u.State.Failure.Message)))
+}
+
+// commandText is a text as an argument of a command.
+func commandText(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+// harmless is a line that is no command.
+func harmless(line string) string {
+	line = strings.ReplaceAll(line, "##[", "## [")
+	if rest := strings.TrimLeft(line, " \t\r\v\f\u00a0\u0085"); strings.HasPrefix(rest, "::") {
+		return line[:len(line)-len(rest)] + ": " + rest[1:]
+	}
+	return line
+}
+
+// Say writes a line of the command itself.
+func (g *GitHub) Say(line string) { g.plain.Say(harmless(line)) }
+
+// Write lets logs go the same way.
+func (g *GitHub) Write(b []byte) (int, error) {
+	lines := strings.SplitAfter(string(b), "\n")
+	for i := range lines {
+		lines[i] = harmless(lines[i])
+	}
+	_, err := g.plain.Write([]byte(strings.Join(lines, "")))
+	return len(b), err
+}
+
+// Hold keeps back what is written, while somebody else uses the terminal.
+func (g *GitHub) Hold() { g.plain.Hold() }
+
+// Release writes what was kept back, and goes on.
+func (g *GitHub) Release() { g.plain.Release() }
+
+// Close ends the group that is open, and writes what is kept back.
+func (g *GitHub) Close() {
+	g.plain.Close()
+	g.plain.mu.Lock()
+	defer g.plain.mu.Unlock()
+	if text := g.end(); text != "" {
+		_ = g.plain.write(text)
+	}
+}

@@ -1,0 +1,48 @@
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// In the log of GitHub Actions each node is a group, and a failure an annotation.
+func TestGitHub(t *testing.T) {
+	var out bytes.Buffer
+	g, s := NewGitHub(&out, false), pipelineStory()
+	g.Say("Compiling plan.json...")
+	g.Show(s.tell(event.NodeStart, "0", 0, struct{}{}))
+	g.Show(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "::add-mask::x"}))
+	fmt.Fprint(g, "[WARN] a\n::set-output name=x::y\n ##[error] b\n")
+	g.Show(s.tell(event.NodeComplete, "0", 0, event.NodeCompleteData{Status: "complete"}))
+	g.Show(s.tell(event.NodeStart, "1", 0, struct{}{}))
+	s.state.Status, s.state.Failure = state.Failed, &event.FailureData{Message: "100% lost\nfor ever"}
+	g.Show(s.tell(event.NodeComplete, "1", 0, event.NodeCompleteData{Status: "failed"}))
+	g.Show(s.tell(event.NodeStart, "1", 0, struct{}{}))
+	g.Close()
+	g.Close()
+	var commands []string
+	for line := range strings.Lines(out.String()) {
+		if text := strings.TrimSpace(line); strings.HasPrefix(text, "::") || strings.Contains(text, "##[") {
+			commands = append(commands, text)
+		}
+	}
+	want := []string{
+		"::group::plan (mock)", "::endgroup::", "::group::work (claude, model opus)", "::endgroup::",
+		"::error title=session 'demo' failed::100%25 lost for ever", "::group::work (claude, model opus)", "::endgroup::",
+	}
+	if diff := cmp.Diff(want, commands); diff != "" {
+		t.Errorf("%s\n%s", diff, out.String())
+	}
+	for _, said := range []string{"Compiling plan.json...\n", "[WARN] a\n: :set-output name=x::y\n ## [error] b\n", ": :add-mask::x\n"} {
+		if !strings.Contains(out.String(), said) {
+			t.Errorf("%q is missing in %s", said, out.String())
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// words are the conditions in words.
+var words = map[Mark]string{
+	Pending: "to come", Running: "running", Waiting: "waiting for you", Resting: "under way", Done: "done", Failed: "failed", Skipped: "left out",
+}
+
+// Markdown is the tree as a table, for what shows Markdown: a line for each row, with what waits for a person below. It is
+// empty before the first event.
+func Markdown(m *Model, now time.Time) string {
+	rows := m.Rows(now)
+	if len(rows) == 0 {
+		return ""
+	}
+	word, _ := m.Standing()
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s: %s\n\n| | | |\n|---|---|---|\n", escaped(m.session), escaped(word))
+	for _, r := range rows {
+		facts := r.Facts
+		if r.Mark == Waiting {
+			facts = facts[1:] // it is said beside
+		}
+		text := factText(facts)
+		if r.Doing != "" && r.Mark != Done {
+			text = strings.TrimPrefix(text+" · "+r.Doing, " · ")
+		}
+		fmt.Fprintf(&b, "| %s%s | %s | %s |\n", strings.Repeat("&emsp;", r.Depth), escaped(r.Name), words[r.Mark], escaped(text))
+	}
+	for _, r := range rows {
+		for _, a := range r.Asks {
+			fmt.Fprintf(&b, "\n%s\n", escaped(a.Text))
+			for _, command := range a.Commands {
+				fmt.Fprintf(&b, "- `%s`\n", command)
+			}
+		}
+	}
+	return b.String()
+}
+
+// escaped is a printable text as Markdown that says the same and nothing more.
+func escaped(text string) string {
+	return strings.NewReplacer(
+		"&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "\\", "\\\\", "#", "\\#", "~", "\\~", "@", "@\u200b",
+	).Replace(text)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// stepSummary is what GitHub Actions shows of a run on the page of its workflow. A nil one writes nothing.
+type stepSummary struct {
+	file  string
+	model tree.Model
+}
+
+// gitHub says whether the log of GitHub Actions is what is written to.
+func (a *app) gitHub() bool { return a.getenv("GITHUB_ACTIONS") == "true" && !a.unattended }
+
+func (a *app) stepSummary() *stepSummary {
+	file := a.getenv("GITHUB_STEP_SUMMARY")
+	if file == "" || !a.gitHub() {
+		return nil
+	}
+	return &stepSummary{file: file}
+}
+
+// observe follows the session.
+func (s *stepSummary) observe(u kernel.Update) {
+	if s != nil {
+		s.model.Take(u)
+	}
+}
+
+// write adds the summary to the file, with the command that goes on, "" for none.
+func (s *stepSummary) write(resume string) error {
+	if s == nil {
+		return nil
+	}
+	text := tree.Markdown(&s.model, s.model.Seen())
+	if text == "" {
+		return nil
+	}
+	if resume != "" {
+		text += fmt.Sprintf("\nTo go on: `%s`\n", resume)
+	}
+	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write GITHUB_STEP_SUMMARY: %w", err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write GITHUB_STEP_SUMMARY: %w", err)
+	}
+	return nil
+}
