@@ -43,7 +43,7 @@ func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) 
 		return err
 	}
 	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
-	return all(sessions, func(i int) error {
+	return all(ctx, sessions, func(ctx context.Context, i int) error {
 		if i == 0 {
 			defer begun() // also if it cannot begin
 		} else {
@@ -51,9 +51,12 @@ func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) 
 		}
 		result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: fmt.Sprintf("s%04d", i), Observe: observe})
 		if err == nil && result.Status != "paused" {
-			err = fmt.Errorf("session %s ended as %s: %s", result.Session, result.Status, result.Reason)
+			err = fmt.Errorf("it ended as %s: %s", result.Status, result.Reason)
 		}
-		return err
+		if err != nil {
+			return fmt.Errorf("session %d: %w", i, err)
+		}
+		return nil
 	})
 }
 

@@ -18,7 +18,7 @@ func files(ctx context.Context, dir string, n int, hold func()) error {
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	arrived := gather(n, &waiting, hold)
-	return all(n, func(i int) error {
+	return all(ctx, n, func(ctx context.Context, i int) error {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%04d.jsonl", i)))
 		if err != nil {
 			return err

@@ -6,7 +6,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -14,6 +13,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // ready is the line.
@@ -63,13 +64,11 @@ func gather(n int, waiting *sync.WaitGroup, hold func()) (arrived func()) {
 	}
 }
 
-// all runs n of them side by side.
-func all(n int, one func(i int) error) error {
-	var running sync.WaitGroup
-	errs := make([]error, n)
+// all runs n of them side by side; when one fails, the others are told to end.
+func all(ctx context.Context, n int, one func(ctx context.Context, i int) error) error {
+	running, ctx := errgroup.WithContext(ctx)
 	for i := range n {
-		running.Go(func() { errs[i] = one(i) })
+		running.Go(func() error { return one(ctx, i) })
 	}
-	running.Wait()
-	return errors.Join(errs...)
+	return running.Wait()
 }

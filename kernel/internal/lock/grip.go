@@ -19,6 +19,9 @@ const (
 	// patience is how long a locked file may name no living process. Whoever has just locked it
 	// writes its name within microseconds, whoever only looks lets go of it.
 	patience = time.Second
+	// persistence is patience of who wants the file: on a machine with too much to do, one that only looks may not get on
+	// for long, and a run that is refused for that would not begin.
+	persistence = 5 * time.Second
 	// glance is the pause between two looks at such a file.
 	glance = 5 * time.Millisecond
 	// guardTime is how long a lock's removal may wait for another one.

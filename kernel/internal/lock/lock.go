@@ -37,12 +37,12 @@ type Lock struct {
 
 // Acquire takes a session. If a living process holds it, the error is a [failure.Error] of kind
 // lock_contention, unless o.Force. A dead process's lock is taken over, see [Lock.Swept]. It waits at
-// most about a second, for a lock that is changing hands.
+// most about five seconds, for a lock that is changing hands.
 func Acquire(p *rundir.Project, session string, o Options) (*Lock, error) {
 	if err := rundir.CheckSession(session); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), persistence)
 	defer cancel()
 	l := &Lock{project: p, info: own(session, o.Marker)}
 	for force := o.Force; ; {

@@ -72,9 +72,12 @@ func Sweep(p *rundir.Project, alive func(session string) bool) ([]Swept, error) 
 	return swept, errors.Join(faults...)
 }
 
-// sweep removes one lock if it is dead and returns the process it named, else 0. It waits for nobody:
-// what changes hands is not dead.
+// sweep removes one lock if it is dead and returns the process it named, else 0. It waits for nobody: what changes hands is
+// not dead. It locks no file that does not name a dead process, since whoever has just made one is about to lock it.
 func sweep(p *rundir.Project, session string) (pid int, err error) {
+	if dead, err := looksDead(p, session); err != nil || !dead {
+		return 0, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), glance)
 	defer cancel()
 	g, err := seize(ctx, p, session, os.O_RDWR)
@@ -94,4 +97,18 @@ func sweep(p *rundir.Project, session string) (pid int, err error) {
 		return 0, err
 	}
 	return g.info.PID, err
+}
+
+// looksDead reports whether a lock names a process that is not alive, or, like one that was once alive, has our number.
+func looksDead(p *rundir.Project, session string) (bool, error) {
+	g, err := open(p, session, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer g.file.Close()
+	err = g.read()
+	return g.written && (g.info.PID == os.Getpid() || !g.info.alive()), err
 }
