@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -133,7 +132,7 @@ func (s *session) journalOptions() journal.Options {
 func (s *session) acquire(force, create bool) error {
 	if !create { // a session that does not exist is not locked
 		if _, err := s.engine.project.Stat(rundir.RunsDir + "/" + s.name); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("session %q: %w", s.name, ErrNoSession)
+			return s.engine.project.Missing(s.name)
 		}
 	}
 	s.swept = s.engine.sweepLocks()

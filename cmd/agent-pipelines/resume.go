@@ -83,6 +83,9 @@ func (a *app) resume(ctx context.Context, at kernel.Background, o kernel.ResumeO
 	if errors.Is(err, kernel.ErrNoSession) {
 		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
 		missing.Cause = kernel.ErrNothingToResume
+		if known := (*failure.Error)(nil); errors.As(err, &known) {
+			return missing.WithHint("%s", known.Hint) // which names the nearest session
+		}
 		return missing.WithHint("%s list shows the sessions of this directory", program)
 	}
 	return err

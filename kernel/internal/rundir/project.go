@@ -13,6 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // The names of a project that belong to no single session.
@@ -67,13 +68,36 @@ func (p *Project) Open(session string) (*Dir, error) {
 	name := path.Join(RunsDir, session)
 	root, err := p.root.OpenRoot(filepath.FromSlash(name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
-			WithHint("agent-pipelines list shows the sessions of this directory")
+		return nil, p.Missing(session)
 	}
 	if err != nil {
 		return nil, p.explain("open session "+session, err)
 	}
 	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
+}
+
+// Missing is the error for a session that does not exist; it wraps [ErrNoSession] and suggests the one whose name is nearest.
+func (p *Project) Missing(session string) error {
+	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
+		WithHint("%sagent-pipelines list shows the sessions of this directory", p.meant(session))
+}
+
+// meant suggests the session whose name is nearest to one that does not exist, "" for none.
+func (p *Project) meant(session string) string {
+	dirs, err := p.Entries(RunsDir)
+	if err != nil {
+		return "" // there is one hint less
+	}
+	names := make([]string, 0, len(dirs))
+	for _, d := range dirs {
+		if d.IsDir() && CheckSession(d.Name()) == nil {
+			names = append(names, d.Name())
+		}
+	}
+	if near := nearest.Name(session, names); near != "" {
+		return fmt.Sprintf("did you mean '%s'? ", near)
+	}
+	return ""
 }
 
 // Entry is one session of a project as its directory tells it.
