@@ -94,13 +94,21 @@ func (a *app) explain(arranged arrangement, err error) error {
 		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
 	}
 	text := strings.ReplaceAll(err.Error(), "a valid 64 bit int", "a whole number")
+	near := ""
+	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
+		for _, child := range a.parser.Model.Children {
+			if child.Name == verb {
+				near = didYouMean(word, commandNames(child))
+			}
+		}
+	}
 	switch verb {
 	case "":
 		return usageError(text, "see `%s --help`", program)
 	case stageCommand:
 		verb = "loop" // which it is short for
 	}
-	return usageError(text, "see `%s help %s`", program, verb)
+	return usageError(text, "%ssee `%s help %s`", near, program, verb)
 }
 
 // negative is the first word that looks like a negative number, "" for none.

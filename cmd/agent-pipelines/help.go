@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // helpVerb is `help [subject]`.
@@ -28,8 +30,8 @@ func (v *helpVerb) run(_ context.Context, a *app) error {
 	case slices.Contains(commandNames(a.parser.Model.Node), v.Subject):
 		return a.help(v.Subject)
 	default:
-		return usageError(fmt.Sprintf("there is no help on '%s'", v.Subject),
-			"subjects: exit-codes, environment, %s", strings.Join(commandNames(a.parser.Model.Node)[1:], ", "))
+		subjects := append([]string{"exit-codes", "environment"}, slices.DeleteFunc(commandNames(a.parser.Model.Node), func(name string) bool { return name == stageCommand })...)
+		return usageError(fmt.Sprintf("there is no help on '%s'", v.Subject), "%ssubjects: %s", didYouMean(v.Subject, subjects), strings.Join(subjects, ", "))
 	}
 }
 
@@ -40,7 +42,21 @@ func (v *helpVerb) part(a *app) error {
 			return a.help(v.Subject + " " + v.Part)
 		}
 	}
-	return usageError(fmt.Sprintf("there is no help on '%s %s'", v.Subject, v.Part), "`%s help %s` shows what there is", program, v.Subject)
+	near := ""
+	for _, child := range a.parser.Model.Children {
+		if child.Name == v.Subject {
+			near = didYouMean(v.Part, commandNames(child))
+		}
+	}
+	return usageError(fmt.Sprintf("there is no help on '%s %s'", v.Subject, v.Part), "%s`%s help %s` shows what there is", near, program, v.Subject)
+}
+
+// didYouMean suggests the name that is nearest to a word, as the beginning of a hint; "" for none.
+func didYouMean(word string, names []string) string {
+	if near := nearest.Name(word, names); near != "" {
+		return fmt.Sprintf("did you mean '%s'? ", near)
+	}
+	return ""
 }
 
 // help prints the usage of a verb, or of the whole command for "".

@@ -16,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, subject := range []string{
-		"", "exit-codes", "environment", "init", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "attach", "watch", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "artifacts", "tail", "repair", "list", "session", "session history", "metrics", "metrics session", "config", "config show", "config get", "config set", "stages", "stages list", "stages show", "stages lint", "stages new", "pipelines", "pipelines list", "pipelines show", "pipelines copy", "plugins", "plugins new", "plugins install", "plugins lock", "plugins remove", "plugins verify", "crashtest", "graph", "trust", "explain", "version",
+		"", "exit-codes", "environment", "init", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "attach", "watch", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "artifacts", "tail", "repair", "list", "session", "session history", "metrics", "metrics session", "config", "config show", "config get", "config set", "stages", "stages list", "stages show", "stages lint", "stages new", "pipelines", "pipelines list", "pipelines show", "pipelines copy", "plugins", "plugins new", "plugins install", "plugins lock", "plugins remove", "plugins verify", "crashtest", "graph", "doctor", "trust", "explain", "version",
 		"why",
 	} {
 		t.Run(subject, func(t *testing.T) {
@@ -80,6 +80,10 @@ func TestUsageErrors(t *testing.T) {
 		{"status", exitUsage, `expected "<session>"`},
 		{"status s --force", exitUsage, "unknown flag --force"},
 		{"stauts s", exitConfig, "did you mean `agent-pipelines status`?"},
+		{"help staart", exitUsage, "did you mean 'start'?"},
+		{"help plugins lokc", exitUsage, "did you mean 'lock'?"},
+		{"config shwo", exitUsage, "did you mean 'show'?"},
+		{"stages lst", exitUsage, "did you mean one of \"list\""},
 		{"nosuch", exitConfig, "unknown command 'nosuch'"},
 		{"loop x -q -v", exitUsage, "can't be used together"},
 		{"loop x --log-level=loud", exitUsage, "--log-level"},

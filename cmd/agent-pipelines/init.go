@@ -14,7 +14,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // initVerb is `init`, `init --example NAME` and `init --list`.
@@ -79,6 +78,7 @@ func (v *initVerb) run(ctx context.Context, a *app) error {
 		return v.explain(err)
 	}
 	done.Written, done.Kept = list(placed.Written), list(placed.Kept)
+	done.Next = append(done.Next, nextStep{"doctor", "Look whether the agents that you have are ready", program + " doctor"})
 	if a.JSON {
 		printJSON(a.stdout, done)
 		return nil
@@ -126,11 +126,7 @@ func example(name string) (initialized, map[string][]byte, error) {
 		for i, e := range all {
 			names[i] = e.Name
 		}
-		hint := ""
-		if near := nearest.Name(name, names); near != "" {
-			hint = fmt.Sprintf("did you mean '%s'? ", near)
-		}
-		return initialized{}, nil, usageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", hint, program)
+		return initialized{}, nil, usageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", didYouMean(name, names), program)
 	}
 	e := all[i]
 	files, err := e.Files()
@@ -171,12 +167,13 @@ func (a *app) checkProvider(ctx context.Context, name string) error {
 		if slices.Contains(names, name) {
 			return nil
 		}
-		hint := fmt.Sprintf("`%s plugins list` shows the providers", program)
-		if near := nearest.Name(name, names); near != "" {
-			hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
-		}
-		return usageError(fmt.Sprintf("there is no provider '%s'", name), "%s", hint)
+		return noProvider(name, names)
 	})
+}
+
+// noProvider is the error for the name of a provider that there is not.
+func noProvider(name string, names []string) error {
+	return usageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", didYouMean(name, names), program)
 }
 
 // explain says what to do about files that were not written.

@@ -47,6 +47,7 @@ type line struct {
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
+	Doctor   doctorVerb    `cmd:"" help:"Look whether runs can start: providers, plugins, isolation, directories, the machine; and say what to do."`
 	Trust    trustVerb     `cmd:"" help:"Trust a directory: its plugins and all its settings may be used; or take that back."`
 	Explain  explainVerb   `cmd:"" help:"Explain the code of an error, and what to do about it."`
 	Version  versionVerb   `cmd:"" help:"Print the version."`
@@ -76,7 +77,7 @@ type verb interface {
 
 // newParser builds the parser. It cannot fail but by a mistake in the grammar.
 func newParser(l *line, c console) *kong.Kong {
-	return kong.Must(l,
+	parser := kong.Must(l,
 		kong.Name(program),
 		kong.Description("Run pipelines of coding agents, durably. `help exit-codes` and `help environment` say more."),
 		kong.NoDefaultHelp(),
@@ -84,6 +85,8 @@ func newParser(l *line, c console) *kong.Kong {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, FlagsLast: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) {}),
 	)
+	illustrate(parser.Model.Node, "")
+	return parser
 }
 
 const program = "agent-pipelines"

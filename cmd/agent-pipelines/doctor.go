@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// doctorVerb is `doctor`.
+type doctorVerb struct {
+	Provider string `placeholder:"NAME" help:"Runs are to use this provider. Default: the one of stages that name none, by your settings, else claude."`
+}
+
+// Help is shown below the usage.
+func (*doctorVerb) Help() string {
+	return `Looks at providers and their command lines, plugins, isolation, directories and the machine, and says what to do about what is missing. It asks no network
+and no model, costs nothing and takes a minute at most. Exit code 0: a run could begin. 13: it could not; what is marked bad says why.
+
+Examples:
+  agent-pipelines doctor
+  agent-pipelines doctor --provider codex
+  agent-pipelines doctor --json`
+}
+
+// doctorLimit bounds all that is looked at.
+const doctorLimit = time.Minute
+
+// examination is what doctor found.
+type examination struct {
+	// Ready: a run could begin, with the provider that was asked about.
+	Ready    bool           `json:"ready"`
+	Provider string         `json:"provider"`
+	Checks   []doctor.Check `json:"checks"`
+	ExitCode exit           `json:"exit_code"`
+}
+
+func (v *doctorVerb) run(ctx context.Context, a *app) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not come to its end within %s", doctorLimit))
+	defer cancel()
+	x, err := v.examine(ctx, a)
+	if err != nil {
+		return err
+	}
+	x.Ready = !slices.ContainsFunc(x.Checks, func(c doctor.Check) bool { return c.State == doctor.Bad })
+	if !x.Ready {
+		x.ExitCode = exitPreflight
+	}
+	a.code = x.ExitCode
+	if a.JSON {
+		printJSON(a.stdout, x)
+		return nil
+	}
+	a.writeExamination(x)
+	return nil
+}
+
+// areas are in the order in which they are shown.
+var areas = []struct{ name, title string }{
+	{"project", "Project"}, {"provider", "Providers"}, {"plugins", "Plugins"}, {"isolation", "Isolation"}, {"machine", "Machine"},
+}
+
+// examine looks at everything, side by side where it takes time.
+func (v *doctorVerb) examine(ctx context.Context, a *app) (examination, error) {
+	x := examination{Provider: v.Provider}
+	work, err := filepath.Abs(a.getenv("PROJECT_ROOT"))
+	if err != nil {
+		return x, err
+	}
+	x.Checks = append(
+		x.Checks,
+		doctor.Directory("project", ".claude", filepath.Join(work, ".claude")),
+		doctor.Directory("project", "temporary files", os.TempDir()),
+	)
+	err = a.use(ctx, func(e *kernel.Engine) error {
+		var programs, plugins, isolation []doctor.Check
+		var providers providerChecks
+		var wait sync.WaitGroup
+		wait.Go(func() { programs = machine(ctx) })
+		wait.Go(func() { plugins = checkPlugins(ctx, e) })
+		wait.Go(func() { isolation = checkIsolation(ctx, e) })
+		wait.Go(func() { providers.all, providers.err = e.CheckProviders(ctx) })
+		wait.Wait()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		checks, err := providers.of(&x)
+		x.Checks = slices.Concat(x.Checks, checks, plugins, isolation, programs)
+		return err
+	})
+	var usage *badUsage
+	switch {
+	case errors.As(err, &usage), ctx.Err() != nil:
+		return x, err
+	case err != nil: // whatever keeps the kernel from being used is what a doctor is to tell
+		x.Checks = append(x.Checks, unusable(err)...)
+	}
+	return x, nil
+}
+
+// unusable are the checks for what keeps the kernel from beginning at all: faults of settings, each by itself, or something else.
+func unusable(err error) []doctor.Check {
+	var faults kernel.Diagnostics
+	if !errors.As(err, &faults) {
+		f := faultOf(err)
+		return []doctor.Check{{Area: "project", Name: "kernel", State: doctor.Bad, Found: f.Message, Do: f.Hint}}
+	}
+	var checks []doctor.Check
+	for _, d := range faults {
+		state := doctor.Note
+		if d.Severity.String() == "error" {
+			state = doctor.Bad
+		}
+		checks = append(checks, doctor.Check{
+			Area: "project", Name: "settings", State: state, Do: d.Hint,
+			Found: fmt.Sprintf("%s: %s (%s)", placed(d.File, d.Line, d.Column), d.Message, d.Code),
+		})
+	}
+	return checks
+}
+
+func machine(ctx context.Context) []doctor.Check {
+	return []doctor.Check{
+		doctor.Program(ctx, "git", "--version", "install it (apt install git): agents use it, and deliveries as a commit or a patch need it"),
+		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or say --foreground or --detach: without a word loop and pipeline run in tmux"),
+		doctor.OpenFiles(),
+	}
+}
+
+// checkPlugins tells which plugins there are, and which cannot be used.
+func checkPlugins(ctx context.Context, e *kernel.Engine) []doctor.Check {
+	listing, err := e.Plugins(ctx)
+	if err != nil {
+		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Found: err.Error()}}
+	}
+	var healthy []string
+	var broken []doctor.Check
+	for _, p := range reports(listing) {
+		switch {
+		case p.Fault != nil:
+			broken = append(broken, doctor.Check{Area: "plugins", Name: p.Name, State: doctor.Note, Found: "cannot be used: " + p.Fault.Message, Do: p.Fault.Hint})
+		case p.Path != "":
+			healthy = append(healthy, p.Name)
+		}
+	}
+	for _, i := range listing.Ignored {
+		if strings.HasPrefix(i.Reason, "shadowed by ") { // by another one of the name, as it should be
+			continue
+		}
+		broken = append(broken, doctor.Check{Area: "plugins", Name: filepath.Base(i.Path), State: doctor.Note, Found: fmt.Sprintf("%s is %s", i.Path, i.Reason)})
+	}
+	found := doctor.Check{Area: "plugins", Name: "found", State: doctor.OK, Found: strings.Join(healthy, ", ")}
+	if len(healthy) == 0 {
+		found.State, found.Found, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` says where was looked", program)
+	}
+	return append([]doctor.Check{found}, broken...)
+}
+
+// checkIsolation tells which modes of isolation can be had.
+func checkIsolation(ctx context.Context, e *kernel.Engine) []doctor.Check {
+	var checks []doctor.Check
+	for _, i := range e.CheckIsolation(ctx) {
+		c := doctor.Check{Area: "isolation", Name: i.Mode, State: doctor.OK}
+		if i.Failure != nil {
+			c.State, c.Found, c.Do = doctor.Note, i.Failure.Message, i.Failure.Hint
+			checks = append(checks, c)
+			continue
+		}
+		var by []string
+		if i.Landlock > 0 {
+			by = append(by, fmt.Sprintf("Landlock with ABI %d", i.Landlock))
+		}
+		if i.Bubblewrap != "" {
+			by = append(by, "bubblewrap "+i.Bubblewrap)
+		}
+		c.Found = "by " + strings.Join(append(by, "a filter of system calls"), ", ")
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+// providerChecks is what the kernel found out of providers.
+type providerChecks struct {
+	all []kernel.ProviderCheck
+	err error
+}
+
+// of are the checks of providers. What is wrong with the one that runs are to use is bad, with others worth a note.
+func (p providerChecks) of(x *examination) ([]doctor.Check, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	var names []string
+	wanted := -1
+	for i, c := range p.all {
+		names = append(append(names, c.Name), c.Aliases...)
+		if x.Provider == c.Name || slices.Contains(c.Aliases, x.Provider) || x.Provider == "" && c.Default {
+			wanted = i
+		}
+	}
+	if wanted < 0 {
+		return nil, noProvider(x.Provider, names)
+	}
+	x.Provider = p.all[wanted].Name
+	var checks []doctor.Check
+	for i, c := range p.all {
+		if c.Name != commandProvider {
+			checks = append(checks, providerCheck(c, i == wanted)...)
+		}
+	}
+	return checks, nil
+}
+
+// commandProvider runs commands of pipelines, not agents.
+const commandProvider = "command"
+
+// providerCheck is a line for a provider, and one for each thing that something is to be said of.
+func providerCheck(p kernel.ProviderCheck, wanted bool) []doctor.Check {
+	worst := doctor.Note
+	if wanted {
+		worst = doctor.Bad
+	}
+	c := doctor.Check{Area: "provider", Name: p.Name, State: doctor.OK, Found: "ready"}
+	if f := p.Failure; f != nil {
+		c.State, c.Found, c.Do = worst, f.Message, f.Hint
+		if f.Kind == failure.ProviderMissing && !wanted {
+			c.Found = "not installed"
+		}
+		return []doctor.Check{c}
+	}
+	var fine []string
+	checks := []doctor.Check{}
+	for _, f := range p.Findings {
+		switch f.State {
+		case sdk.FindingOK:
+			fine = append(fine, f.About+" "+f.Detail)
+		case sdk.FindingBad:
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: worst, Found: f.Detail, Do: f.Hint})
+		default:
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: doctor.Note, Found: f.Detail, Do: f.Hint})
+		}
+	}
+	if len(fine) > 0 {
+		c.Found = strings.Join(fine, "; ")
+	} else if len(checks) > 0 {
+		return checks
+	}
+	return append([]doctor.Check{c}, checks...)
+}
+
+func (a *app) writeExamination(x examination) {
+	page, wide := infoPage{a.stdout, a.width()}, 0
+	for _, c := range x.Checks {
+		wide = max(wide, len(c.Name))
+	}
+	margin := 2 + len("note  ")
+	if page.width == 0 || page.width >= margin+wide+2+least {
+		margin += wide + 2
+	}
+	for _, area := range areas {
+		title := area.title
+		for _, c := range x.Checks {
+			if c.Area != area.name {
+				continue
+			}
+			if title != "" {
+				fmt.Fprintln(a.stdout, title)
+				title = ""
+			}
+			begin := fmt.Sprintf("  %-4s  %-*s  ", c.State, wide, c.Name)
+			if len(begin) > margin { // too narrow for two columns
+				page.text("  ", string(c.State)+" "+c.Name)
+				begin = strings.Repeat(" ", margin)
+			}
+			page.hanging(begin, strings.Repeat(" ", margin), c.Found)
+			if c.Do != "" {
+				page.text(strings.Repeat(" ", margin), "→ "+c.Do)
+			}
+		}
+	}
+	fmt.Fprintln(a.stdout)
+	if x.Ready {
+		page.text("", fmt.Sprintf("Runs by provider %s can start.", x.Provider))
+		return
+	}
+	by := ""
+	if x.Provider != "" {
+		by = " by provider " + x.Provider
+	}
+	page.text("", fmt.Sprintf("Runs%s cannot start: see what is marked bad. `--provider mock` needs no agent.", by))
+}

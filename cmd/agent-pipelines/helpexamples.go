@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpExamples are the lines that the help of a verb shows, without the program's name, by the verb's words. Verbs whose help says
+// more have theirs in their Help method.
+var helpExamples = map[string][]string{
+	"abort":           {"abort my-session"},
+	"answer":          {"answer my-session q-1a2b3c4d approve", `answer my-session q-1a2b3c4d "use the name of the table"`},
+	"approve":         {"approve my-session", "approve my-session --resume", `approve my-session --context "mind the tests"`},
+	"artifacts":       {"artifacts my-session", "artifacts my-session --stage spec --output spec.yaml"},
+	"attach":          {"attach my-session", "attach my-session --lines 100"},
+	"config":          {"config", "config show --origin", `config set --project commands.test "go test ./..."`},
+	"config get":      {"config get defaults.provider"},
+	"config set":      {"config set defaults.provider codex", `config set --project commands.test "go test ./..."`, "config set sandbox workspace"},
+	"config show":     {"config show", "config show --origin"},
+	"dry-run":         {"dry-run pipeline first", `dry-run loop first-work --context "a try"`, "dry-run pipeline implement --start red"},
+	"explain":         {"explain AP-YAML-105", "explain provider_timeout", "explain 22", "explain"},
+	"feedback":        {`feedback my-session "leave the database alone"`},
+	"help":            {"help start", "help plugins lock", "help exit-codes"},
+	"lint":            {"lint", "lint pipeline first", "lint loop first-work", "lint .claude/pipelines/first.yaml"},
+	"list":            {"list", "list 0", "list --status failed,crashed", "list --json"},
+	"loop":            {"loop first-work my-session 5 --foreground", `loop first-work my-session --detach --context "tidy up"`, "loop first-work my-session 3 --foreground --provider mock"},
+	"metrics":         {"metrics session my-session"},
+	"metrics session": {"metrics session my-session", "metrics session my-session --json"},
+	"pause":           {"pause my-session"},
+	"pipeline":        {"pipeline first my-session --foreground", "pipeline first my-session 3 --detach", "pipeline .claude/pipelines/first.yaml --foreground --provider codex"},
+	"pipelines":       {"pipelines list", "pipelines show implement", "pipelines copy implement careful"},
+	"pipelines list":  {"pipelines list", "pipelines list --json"},
+	"pipelines show":  {"pipelines show implement"},
+	"plugins":         {"plugins", "plugins info claude", "plugins install ./agent-plugin-foo", "plugins new provider foo"},
+	"plugins info":    {"plugins info claude", "plugins info claude --json"},
+	"plugins install": {"plugins install ./agent-plugin-foo", "plugins install agent-plugin-foo_linux_amd64.tar.gz"},
+	"plugins list":    {"plugins list", "plugins list --json"},
+	"plugins lock":    {"plugins lock", "plugins lock foo", "plugins lock --check"},
+	"plugins new":     {"plugins new provider foo", "plugins new hook tell-me --dir ../tell-me"},
+	"plugins remove":  {"plugins remove foo"},
+	"plugins verify":  {"plugins verify ./agent-plugin-foo", "plugins verify claude --quiet"},
+	"questions":       {"questions list", "questions show my-session"},
+	"questions list":  {"questions list", "questions list my-session"},
+	"questions show":  {"questions show my-session", "questions show my-session q-1a2b3c4d"},
+	"reject":          {`reject my-session --feedback "the second step has no test"`, "reject my-session"},
+	"repair":          {"repair my-session --dry-run", "repair my-session --at review"},
+	"resume":          {"resume my-session", `resume my-session --context "the key is in .env now"`, "resume my-session --detach"},
+	"review":          {"review my-session"},
+	"session":         {"session history my-session", "session rm my-session", "session prune --older 30d"},
+	"session history": {"session history my-session", "session history my-session --json"},
+	"session prune":   {"session prune --older 30d", "session prune --older 2w --dry-run"},
+	"session rm":      {"session rm my-session", "session rm one two"},
+	"stages":          {"stages list", "stages show spec", "stages new threats --artifact threat_model", "stages lint"},
+	"stages lint":     {"stages lint", "stages lint threats"},
+	"stages list":     {"stages list", "stages list --json"},
+	"stages new":      {"stages new threats", "stages new threats --artifact threat_model"},
+	"stages show":     {"stages show spec"},
+	"status":          {"status my-session", "status my-session --json"},
+	"tail":            {"tail my-session", "tail my-session 0", "tail my-session --json"},
+	"trust":           {"trust .", "trust --list", "trust --remove ."},
+	"version":         {"version", "version --json"},
+}
+
+// illustrate gives the verbs below a node their examples.
+func illustrate(node *kong.Node, words string) {
+	for _, child := range node.Children {
+		path := strings.TrimSpace(words + " " + child.Name)
+		if lines := helpExamples[path]; len(lines) > 0 {
+			child.Detail = strings.TrimLeft(child.Detail+"\n\nExamples:\n  "+program+" "+strings.Join(lines, "\n  "+program+" "), "\n")
+		}
+		illustrate(child, path)
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// Every verb that people see shows examples in its help, and every line of them is one that the command understands.
+func TestHelpExamples(t *testing.T) {
+	var walk func(node *kong.Node, words string)
+	walk = func(node *kong.Node, words string) {
+		for _, child := range node.Children {
+			path := strings.TrimSpace(words + " " + child.Name)
+			if child.Hidden || child.Name == stageCommand {
+				continue
+			}
+			lines := examplesOf(child.Detail)
+			if len(lines) == 0 {
+				t.Errorf("the help of %s has no examples", path)
+			}
+			for _, line := range lines {
+				understood(t, line)
+			}
+			walk(child, path)
+		}
+	}
+	walk(newTestParser().Model.Node, "")
+	for path := range helpExamples {
+		if _, err := kong.Trace(newTestParser(), strings.Fields(path)); err != nil {
+			t.Errorf("there are examples of %q: %v", path, err)
+		}
+	}
+}
+
+func newTestParser() *kong.Kong {
+	return newParser(&line{}, console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }})
+}
+
+// examplesOf are the lines below "Examples:".
+func examplesOf(detail string) []string {
+	var lines []string
+	_, after, _ := strings.Cut(detail, "Examples:\n")
+	for line := range strings.Lines(after) {
+		if words, ok := strings.CutPrefix(strings.TrimSpace(line), program+" "); ok {
+			lines = append(lines, words)
+		}
+	}
+	return lines
+}
+
+// understood parses a line as the command does, without doing what it says.
+func understood(t *testing.T, line string) {
+	t.Helper()
+	for _, shell := range []string{" < ", " > ", " | ", " && "} {
+		line, _, _ = strings.Cut(line, shell)
+	}
+	var args []string
+	for i, part := range strings.Split(line, `"`) {
+		if i%2 == 1 { // within quotes
+			args = append(args, part)
+			continue
+		}
+		args = append(args, strings.Fields(strings.ReplaceAll(part, "'", ""))...)
+	}
+	p := newTestParser()
+	if _, err := p.Parse(arrange(p.Model, args).args); err != nil {
+		t.Errorf("%s %s: %v", program, line, err)
+	}
+}

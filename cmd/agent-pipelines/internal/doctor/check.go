@@ -1,0 +1,22 @@
+package doctor
+
+// State says what a [Check] means for a run.
+type State string
+
+// The states. Only one that is bad keeps runs from starting.
+const (
+	OK   State = "ok"
+	Note State = "note" // runs can start; there is something to know
+	Bad  State = "bad"
+)
+
+// Check is one thing that was looked at.
+type Check struct {
+	Area  string `json:"area"` // project, provider, plugins, isolation or machine
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	// Found is what there is, in a line.
+	Found string `json:"found"`
+	// Do says what to do, "" for nothing.
+	Do string `json:"do,omitempty"`
+}

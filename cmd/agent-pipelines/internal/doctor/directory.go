@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Below littleSpace bytes a directory is worth a note, below noSpace nothing can be done in it.
+const (
+	littleSpace = 200 << 20
+	noSpace     = 1 << 20
+)
+
+// Directory tries to write a file in a directory, or, where that is not there yet, in the nearest one above it, and looks how much
+// space there is.
+func Directory(area, name, dir string) Check {
+	c := Check{Area: area, Name: name, State: Bad}
+	at, err := nearest(dir)
+	if err == nil {
+		err = try(at)
+	}
+	if err != nil {
+		c.Found, c.Do = err.Error(), "make it writable for you, or work elsewhere"
+		if hint, system := failure.OfSystem(err); system {
+			c.Do = hint
+		}
+		return c
+	}
+	c.State, c.Found = OK, dir+" can be written"
+	if at != dir {
+		c.Found = dir + " can be made"
+	}
+	free, err := space(at)
+	if err != nil {
+		return c
+	}
+	c.Found += fmt.Sprintf(", %s free", size(free))
+	switch {
+	case free < noSpace:
+		c.State, c.Do = Bad, "free some space"
+	case free < littleSpace:
+		c.State, c.Do = Note, "free some space: agents and their sessions need it"
+	}
+	return c
+}
+
+// nearest is the directory itself, or the nearest one above it that is there.
+func nearest(dir string) (string, error) {
+	for {
+		info, err := os.Stat(dir)
+		switch {
+		case err == nil && info.IsDir():
+			return dir, nil
+		case err == nil:
+			return "", &fs.PathError{Op: "open", Path: dir, Err: syscall.ENOTDIR}
+		case !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir):
+			return "", err
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// try writes a file and removes it.
+func try(dir string) error {
+	f, err := os.CreateTemp(dir, ".agent-pipelines-doctor-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("x")
+	return errors.Join(err, f.Close(), os.Remove(f.Name()))
+}
+
+// space is how many bytes this user may still write in a directory.
+func space(dir string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(dir, &s); err != nil {
+		return 0, err
+	}
+	return s.Bavail * uint64(s.Bsize), nil //nolint:gosec // sizes of blocks are positive, and of different types on different systems
+}
+
+// size is a number of bytes as people read it.
+func size(n uint64) string {
+	for _, unit := range []struct {
+		bytes uint64
+		name  string
+	}{{1 << 40, "TiB"}, {1 << 30, "GiB"}, {1 << 20, "MiB"}} {
+		if n >= unit.bytes {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(unit.bytes), unit.name)
+		}
+	}
+	return fmt.Sprintf("%d KiB", n>>10)
+}
