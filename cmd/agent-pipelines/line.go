@@ -32,7 +32,7 @@ type line struct {
 	Status   statusVerb    `cmd:"" help:"Show where a session is."`
 	Why      whyVerb       `cmd:"" help:"Tell why a session is where it is, what led to that, and what to do next."`
 	Made     artifactsVerb `cmd:"" name:"artifacts" help:"Show what the stages of a session have made for each other."`
-	Tail     tailVerb      `cmd:"" help:"Print a session's events and follow them."`
+	Tail     tailVerb      `cmd:"" aliases:"logs" help:"Print a session's events and follow them (also: logs)."`
 	Repair   repairVerb    `cmd:"" help:"Make a session usable again whose files are damaged."`
 	List     listVerb      `cmd:"" aliases:"runs" help:"List the sessions of the project (also: runs)."`
 	Sessions sessionVerb   `cmd:"" name:"session" help:"Tell the way that a session took; remove sessions."`

@@ -21,6 +21,15 @@ type tailVerb struct {
 	Count   *int   `arg:"" name:"lines" optional:"" help:"How many of the last events to begin with; 0: only those to come. Default: 50."`
 	Lines   *int   `name:"lines" placeholder:"N" help:"The same as a flag."`
 	Follow  *bool  `short:"f" negatable:"" help:"Wait for more events, or do not. Default: while the session runs."`
+	about
+}
+
+// Help is what `help tail` says beside the flags.
+func (*tailVerb) Help() string {
+	return `Examples:
+  agent-pipelines tail auth 20
+  agent-pipelines logs auth --stage build --iteration 3 --output
+  agent-pipelines logs auth --stage build --follow`
 }
 
 func (v *tailVerb) run(ctx context.Context, a *app) error {
@@ -31,6 +40,9 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends the process, though nobody reads what it prints
 	err := a.use(ctx, func(e *kernel.Engine) error {
+		if v.asked() {
+			return v.some(ctx, a, e)
+		}
 		if v.Follow != nil { // as asked, whether anybody works on the session or not
 			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, a.printEvent)
 		}
