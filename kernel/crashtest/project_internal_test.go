@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"golang.org/x/sys/unix"
 )
 
 // A trial gets a copy of a project without what is large, leads elsewhere or belongs to sessions; and of the copy what the
@@ -27,7 +27,7 @@ func TestProject(t *testing.T) {
 	for name, to := range map[string]string{"inside": "main.go", "up": "../elsewhere", "away": "/etc/hosts"} {
 		must(t, os.Symlink(to, filepath.Join(root, name)))
 	}
-	must(t, unix.Mkfifo(filepath.Join(root, "pipe"), 0o600))
+	must(t, syscall.Mkfifo(filepath.Join(root, "pipe"), 0o600))
 	p, err := listProject(root, nil, []string{"notes/"})
 	must(t, err)
 	if diff := cmp.Diff([]string{"away", "node_modules", "notes", "pipe", "up"}, slices.Sorted(slices.Values(p.leftOut))); diff != "" {
@@ -50,7 +50,7 @@ func TestProject(t *testing.T) {
 	must(t, os.RemoveAll(filepath.Join(copied, "gone")))
 	must(t, os.Remove(filepath.Join(copied, "inside")))
 	must(t, os.Symlink("kept.txt", filepath.Join(copied, "inside")))
-	must(t, unix.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
+	must(t, syscall.Mkfifo(filepath.Join(copied, "pipe"), 0o600))
 	put(t, copied, "main.go", "package other\n")
 	put(t, copied, "program", "\x7fELF\x00")
 	put(t, copied, "large.log", strings.Repeat("line\n", maxCompared/5+1))
