@@ -149,7 +149,7 @@ var Walls = []Wall{
 		Room: "cmd/agent-pipelines/...",
 		Allow: []string{
 			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/crashtest", "plugin-sdk/...",
-			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2",
+			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
 		},
 		Reason: "the command turns flags into calls of the kernel; only bundled.go knows the plugins",
 	},

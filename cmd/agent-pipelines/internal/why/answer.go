@@ -286,7 +286,7 @@ func (a *Answer) next(s *kernel.Status) {
 		add(verb("abort"), "ends it for good")
 	case s.Status.Final():
 		add(verb("session history"), "shows every visit of every stage")
-		add(verb("metrics session"), "shows what it took")
+		add(verb("report"), "makes a page of all of it")
 	case s.Status != "":
 		add(verb("abort"), "ends it for good")
 	}

@@ -91,6 +91,7 @@ type Chain struct {
 	pid     int                         // of the last kernel
 	seen    event.Event                 // the last event
 	answer  *event.QuestionAnsweredData // the last one, since the last question
+	count   map[string]int              // visits by path, in this run of the pipeline
 	asked   map[string]struct{}         // ids of questions
 }
 
@@ -123,7 +124,7 @@ func New(names map[string]string) *Chain {
 
 // reset forgets an earlier run.
 func (c *Chain) reset() {
-	*c = Chain{names: c.names, epoch: c.epoch, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}}
+	*c = Chain{names: c.names, epoch: c.epoch, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}, count: map[string]int{}}
 }
 
 // Links are the links, the newest first, and how many older ones are left out.
@@ -212,7 +213,7 @@ func (l lane) words() string {
 func (c *Chain) lane(e event.Event) lane {
 	var l lane
 	if e.Cursor != nil {
-		l = lane{path: e.Cursor.NodePath, branch: e.Cursor.Provider, step: e.Cursor.Step, visit: max(e.Cursor.Visit, 1), iteration: e.Cursor.Iteration}
+		l = lane{path: e.Cursor.NodePath, branch: e.Cursor.Provider, step: e.Cursor.Step, visit: max(e.Cursor.Visit, c.count[e.Cursor.NodePath], 1), iteration: e.Cursor.Iteration}
 	}
 	if _, at, _, ok := e.Key.Parse(); ok {
 		l = lane{path: at.Node, branch: at.Branch, step: at.Step, visit: at.Visit, run: at.Run, iteration: at.Iteration}

@@ -51,6 +51,7 @@ func (c *Chain) session(e event.Event) {
 	case event.RunStart:
 		take(e, func(e event.Event, d event.RunStartData) {
 			c.close()
+			clear(c.count)
 			c.add(e, Link{What: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
 		})
 	}
@@ -225,6 +226,7 @@ func (c *Chain) enters(e event.Event) {
 			c.names[fmt.Sprintf("%s.%d", path, i)] = id
 		}
 	}
+	c.count[path]++
 	c.close()
 	for id := range c.visits {
 		if id == (lane{path: path}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {

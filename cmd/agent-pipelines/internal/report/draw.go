@@ -1,0 +1,152 @@
+package report
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strings"
+	"time"
+)
+
+// The measures of drawings, in units of their view boxes.
+const (
+	wide       = 1000.0
+	names      = 190.0 // of the timeline's lanes
+	row        = 24.0
+	chartWide  = 480.0
+	chartHigh  = 150.0
+	chartLeft  = 8.0
+	chartTop   = 22.0
+	chartBelow = 22.0
+)
+
+// axis maps times to places, leaving out the time in which nobody held the session.
+type axis struct {
+	from, to time.Time
+	gaps     []Span
+	left     float64
+	width    float64
+}
+
+// work is the time of work from the beginning to a time.
+func (a axis) work(at time.Time) time.Duration {
+	d := at.Sub(a.from)
+	for _, g := range a.gaps {
+		if g.Start.After(at) {
+			break
+		}
+		end := g.End
+		if end.After(at) {
+			end = at
+		}
+		d -= end.Sub(g.Start)
+	}
+	return max(d, 0)
+}
+
+func (a axis) x(at time.Time) float64 {
+	total := a.work(a.to)
+	if total <= 0 {
+		return a.left
+	}
+	return a.left + a.width*min(1, float64(a.work(at))/float64(total))
+}
+
+func (c *Collector) axis(left, width float64) axis {
+	return axis{from: c.start, to: c.seen, gaps: c.lanes.gaps, left: left, width: width}
+}
+
+// timeline draws a row for each lane: its time, its attempts, and where nobody held the session.
+func (c *Collector) timeline() (drawing template.HTML, left int) {
+	lanes, left := c.lanes.list, c.lanes.left
+	if n := len(lanes); n > maxLanes {
+		left += n - maxLanes
+		lanes = lanes[n-maxLanes:]
+	}
+	if len(lanes) == 0 || c.start.IsZero() {
+		return "", left
+	}
+	a := c.axis(names, wide-names-10)
+	high := row*float64(len(lanes)) + 26
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="timeline" role="img" aria-label="timeline" viewBox="0 0 %.0f %.0f">`, wide, high)
+	for _, g := range a.gaps {
+		x := a.x(g.Start)
+		fmt.Fprintf(&b, `<g><title>nobody held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, took(g.End.Sub(g.Start)), x, high-22)
+	}
+	for i, lane := range lanes {
+		c.lane(&b, a, lane, float64(i)*row)
+	}
+	fmt.Fprintf(&b, `<text class="tick" x="%.0f" y="%.0f">0</text><text class="tick" text-anchor="end" x="%.0f" y="%.0f">%s of work</text></svg>`,
+		names, high-6, wide-10, high-6, took(a.work(a.to)))
+	return template.HTML(b.String()), left //nolint:gosec // everything in it is a number or escaped
+}
+
+// maxName is how many letters of a name a lane shows.
+const maxName = 26
+
+func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
+	end := lane.End
+	if end.IsZero() {
+		end = c.seen
+	}
+	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(cut(c.line(lane.Name), maxName)))
+	from, to := a.x(lane.Start), a.x(end)
+	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
+		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))
+	spans, left := lane.Spans, lane.left
+	if n := len(spans); n > maxSpans {
+		left += n - maxSpans
+		spans = spans[n-maxSpans:]
+	}
+	_ = left // what is older is the lane itself
+	for _, s := range spans {
+		end, class := s.End, "span"
+		if end.IsZero() {
+			end = c.seen
+			class += " open"
+		}
+		if s.Bad {
+			class += " bad"
+		}
+		x, to := a.x(s.Start), a.x(end)
+		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.Iteration, took(a.work(end)-a.work(s.Start)), class, x, y+8, max(to-x-0.6, 1))
+	}
+}
+
+// good is the class of an outcome.
+func good(outcome string) string {
+	switch outcome {
+	case "success", "skip", "complete", "completed", "skipped":
+		return "good"
+	case "", "running":
+		return "open"
+	default:
+		return "bad"
+	}
+}
+
+// chart draws a sum over time.
+func (c *Collector) chart(title string, value func(point) float64, words func(float64) string) template.HTML {
+	points := c.series.all()
+	last := points[len(points)-1]
+	top := value(last)
+	if top <= 0 {
+		return ""
+	}
+	a := c.axis(chartLeft, chartWide-2*chartLeft)
+	floor := chartHigh - chartBelow
+	y := func(v float64) float64 { return floor - (floor-chartTop)*v/top }
+	var line strings.Builder
+	fmt.Fprintf(&line, "M%.1f %.1f", chartLeft, floor)
+	for _, p := range points {
+		fmt.Fprintf(&line, "H%.1fV%.1f", a.x(p.at), y(value(p)))
+	}
+	fmt.Fprintf(&line, "H%.1f", chartWide-chartLeft)
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="chart" role="img" aria-label="%s" viewBox="0 0 %.0f %.0f">`, html.EscapeString(title), chartWide, chartHigh)
+	fmt.Fprintf(&b, `<path class="axis" d="M%.1f %.1fH%.1f"/><path class="area" d="%sV%.1fZ"/><path class="curve" d="%s"/>`, chartLeft, floor, chartWide-chartLeft, line.String(), floor, line.String())
+	fmt.Fprintf(&b, `<text x="%.1f" y="14">%s: %s</text>`, chartLeft, html.EscapeString(title), html.EscapeString(words(top)))
+	fmt.Fprintf(&b, `<text class="tick" x="%.1f" y="%.1f">0</text><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s of work</text></svg>`, chartLeft, chartHigh-6, chartWide-chartLeft, chartHigh-6, took(a.work(a.to)))
+	return template.HTML(b.String()) //nolint:gosec // everything in it is a number or escaped
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+)
+
+// How much of outputs stands in a page.
+const (
+	maxOutputs   = 40
+	maxOutput    = 32 << 10 // bytes of one
+	maxDiffLines = 120
+)
+
+// beyond is how much more is read than shown: half a secret would not be found.
+const beyond = 4 << 10
+
+// Output is what an agent said in an iteration, or how that differs from the iteration before.
+type Output struct {
+	Title string
+	Diff  bool
+	Lines []Line
+	Same  bool // it is the same as before
+	Cut   bool // not all of it is here
+	Lost  string
+}
+
+// Line is one of them.
+type Line struct{ Class, Text string }
+
+// outputs are the last outputs of each place, with the differences to those before where they are short.
+func (c *Collector) outputs(f Facts) (all []Output, left int) {
+	if f.Read == nil {
+		return nil, 0
+	}
+	rows, _, _ := c.rows.all()
+	rows = slices.DeleteFunc(rows, func(r *Iteration) bool { return r.output == "" })
+	if n := len(rows); n > maxOutputs {
+		left, rows = n-maxOutputs, rows[n-maxOutputs:]
+	}
+	before := map[string]string{} // by lane, "" for what is too long
+	last := map[string]int{}
+	for i, r := range rows {
+		last[r.lane] = i
+	}
+	for i, r := range rows {
+		text, whole, err := f.Read(r.output, maxOutput+beyond)
+		title := r.title()
+		if err != nil {
+			all = append(all, Output{Title: title, Lost: err.Error()})
+			continue
+		}
+		text = f.Agent(text)
+		if !whole {
+			text = strings.ToValidUTF8(text[:min(len(text), maxOutput)], "")
+		}
+		text = block(text)
+		earlier, known := before[r.lane]
+		before[r.lane] = ""
+		if whole {
+			before[r.lane] = text
+		}
+		if known && earlier != "" && whole {
+			all = append(all, differs(title, earlier, text))
+		}
+		if last[r.lane] == i || !known {
+			all = append(all, said(title, text, whole))
+		}
+	}
+	slices.Reverse(all)
+	return all, left
+}
+
+// title is what an iteration is called.
+func (r *Iteration) title() string {
+	at := place{name: r.Stage}
+	at.Branch, at.Step, at.Visit = r.Provider, r.Step, r.Visit
+	return at.words() + ", iteration " + strconv.Itoa(r.Number)
+}
+
+func said(title, text string, whole bool) Output {
+	o := Output{Title: title, Cut: !whole}
+	for line := range strings.Lines(text) {
+		o.Lines = append(o.Lines, Line{Text: strings.TrimSuffix(line, "\n")})
+	}
+	return o
+}
+
+// differs is how an output differs from the one before.
+func differs(title, before, after string) Output {
+	o := Output{Title: title + ", against the one before", Diff: true}
+	diff := udiff.Unified("before", "after", before+"\n", after+"\n")
+	if diff == "" {
+		o.Same = true
+		return o
+	}
+	lines := strings.Split(strings.TrimSuffix(diff, "\n"), "\n")[2:]
+	if len(lines) > maxDiffLines {
+		lines, o.Cut = lines[:maxDiffLines], true
+	}
+	for _, line := range lines {
+		class := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			class = "new"
+		case strings.HasPrefix(line, "-"):
+			class = "old"
+		case strings.HasPrefix(line, "@"):
+			class = "at"
+		}
+		o.Lines = append(o.Lines, Line{class, line})
+	}
+	return o
+}

@@ -1,0 +1,240 @@
+package report
+
+import (
+	"cmp"
+	_ "embed" // the page
+	"fmt"
+	"html/template"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+//go:embed page.html
+var pageText string
+
+//go:embed style.css
+var styleText string
+
+// Facts are what the kernel says of a session now.
+type Facts struct {
+	Status  *kernel.Status
+	Metrics *kernel.Metrics // nil: not known
+	Why     why.Answer
+	Graph   string // an SVG of the pipeline, made by package graph; "" for none
+	// Artifacts are what nodes made for each other, with their texts where those are short.
+	Artifacts []Artifact
+	// Read reads at most so many bytes of a file of the session, and says whether that is all.
+	Read func(path string, most int64) (text string, whole bool, err error)
+	// Agent takes the secrets out of what agents said.
+	Agent   func(string) string
+	Made    time.Time
+	Version string
+}
+
+// Artifact is what a node made.
+type Artifact struct {
+	Node, Type, File string
+	Visit            int
+	Size             int64
+	Problem          string
+	Text             string // "" where it is not shown
+	Cut              bool   // Text is only its beginning
+}
+
+// Fact is a word about the session.
+type Fact struct{ Name, Value string }
+
+// table is a part of a list that is shown in full, with what is folded and what is left out before it.
+type table[T any] struct {
+	Folded []T // the older ones
+	Shown  []T
+	Left   int // how many are not in the page
+}
+
+// shownRows is how many rows of a table are not folded.
+const shownRows = 100
+
+func tableOf[T any](b *bounded[T]) table[T] {
+	kept, _, left := b.all()
+	from := max(0, len(kept)-shownRows)
+	return table[T]{Folded: kept[:from], Shown: kept[from:], Left: left}
+}
+
+// Page is everything that stands in a page.
+type page struct {
+	Session, Pipeline, Status, Class, Version, Made string
+	Style                                           template.CSS
+	Answer, Code                                    string
+	More                                            []string
+	Next                                            []why.Command
+	Chain                                           []why.Link
+	ChainLeft                                       int
+	Facts                                           []Fact
+	Stages                                          []stage
+	Timeline, Graph, Tokens, Cost                   template.HTML
+	LanesLeft                                       int
+	Iterations                                      table[*Iteration]
+	Decisions                                       table[*Decision]
+	Questions                                       table[*Question]
+	Failures                                        table[*Failure]
+	Late, Found                                     []string
+	Artifacts                                       []Artifact
+	Outputs                                         []Output
+	OutputsLeft                                     int
+}
+
+// stage is a row of the table of stages.
+type stage struct {
+	ID, Status, Class, Reason             string
+	Iterations, Attempts, Retries, Visits int
+	Duration, Tokens, Cost                string
+}
+
+// maxChain is how many links of the chain stand in the page.
+const maxChain = 25
+
+// Write writes the page of a session.
+func (c *Collector) Write(to io.Writer, f Facts) error {
+	p := c.page(f)
+	t := template.New("page").Funcs(template.FuncMap{
+		"line": c.line, "lines": block, "brief": func(s string) string { return cut(c.line(s), maxSummary) }, "clock": clock, "took": took, "tokens": tokens, "cost": cost, "good": good,
+		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count,
+	})
+	t, err := t.Parse(pageText)
+	if err != nil {
+		return fmt.Errorf("read the page: %w", err)
+	}
+	return t.Execute(to, p)
+}
+
+// The longest texts of a page, in letters.
+const (
+	maxText    = 2000
+	maxSummary = 300
+)
+
+// line is a text as it may stand in a page: without secrets, on one line, no longer than pages have them. What was kept of
+// it is longer, so that no half of a secret is left.
+func (c *Collector) line(text string) string { return cut(oneLine(c.clean(text)), maxText) }
+
+func (c *Collector) page(f Facts) *page {
+	s := f.Status
+	p := &page{
+		Session: s.Session, Status: cmp.Or(string(s.Status), "never began"), Class: statusClass(s), Version: f.Version, Made: clock(f.Made), Style: template.CSS(styleText), //nolint:gosec // our own
+		Answer: f.Why.Text, Code: f.Why.Code, More: f.Why.More, Next: f.Why.Next, ChainLeft: f.Why.LeftOut,
+		Graph:      template.HTML(f.Graph), //nolint:gosec // package graph escapes what is not its own
+		Iterations: tableOf(&c.rows), Decisions: tableOf(&c.decisions), Questions: tableOf(&c.questions), Failures: tableOf(&c.failures), Artifacts: f.Artifacts,
+	}
+	if s.Crashed {
+		p.Status = "crashed"
+	}
+	p.Chain = slices.Clone(f.Why.Chain)
+	if n := len(p.Chain); n > maxChain {
+		p.Chain, p.ChainLeft = p.Chain[:maxChain], p.ChainLeft+n-maxChain
+	}
+	p.Timeline, p.LanesLeft = c.timeline()
+	if c.series.tokens {
+		p.Tokens = c.chart("Tokens in and out", func(at point) float64 { return float64(at.tokens) }, func(v float64) string { return screen.Count(int64(v)) })
+	}
+	if c.series.usd {
+		p.Cost = c.chart("Cost", func(at point) float64 { return at.cost }, screen.Dollars)
+	}
+	p.Stages = stages(s, f.Metrics)
+	c.facts(p, f)
+	for i := range s.Late {
+		p.Late = append(p.Late, strings.TrimPrefix(fmt.Sprintf("%s, iteration %d: %s", s.Late[i].Stage, s.Late[i].Iteration, screen.Late(s.Late[i].LateDeliveryData)), ", "))
+	}
+	for i := range s.Superseded {
+		u := &s.Superseded[i]
+		if len(u.Changed) == 0 && u.Head == nil {
+			continue
+		}
+		p.Late = append(p.Late, fmt.Sprintf("attempt %d of %s, iteration %d %s", u.Of, u.Stage, u.Iteration, screen.Superseded(u.AttemptSupersededData)))
+	}
+	for _, d := range s.Secrets {
+		p.Found = append(p.Found, screen.Secret(d))
+	}
+	p.Outputs, p.OutputsLeft = c.outputs(f)
+	return p
+}
+
+func statusClass(s *kernel.Status) string {
+	switch {
+	case s.Crashed:
+		return "bad"
+	case s.Status == "completed":
+		return "good"
+	case s.Status == "failed", s.Status == "aborted":
+		return "bad"
+	default:
+		return "open"
+	}
+}
+
+// facts are the words at the head of the page.
+func (c *Collector) facts(p *page, f Facts) {
+	add := func(name, value string) {
+		if value != "" {
+			p.Facts = append(p.Facts, Fact{name, c.line(value)})
+		}
+	}
+	s, m := f.Status, f.Metrics
+	if m != nil {
+		p.Pipeline = m.Pipeline
+		add("Duration", took(time.Duration(m.DurationMS)*time.Millisecond))
+		add("Iterations", screen.Count(int64(m.Iterations)))
+		add("Attempts", fmt.Sprintf("%s, %d retries", screen.Count(int64(m.Attempts)), m.Retries))
+		add("Tokens", cmp.Or(tokens(m.Usage), "unknown"))
+		add("Cost", cmp.Or(cost(m.Usage), "unknown"))
+		for _, cycle := range m.Cycles {
+			add("Cycle", fmt.Sprintf("%s %d/%d", cycle.Edge, cycle.Count, cycle.Limit))
+		}
+	}
+	add("Errors", fmt.Sprint(s.Health.Errors))
+	add("Health", fmt.Sprintf("%s (%.2f)", s.Health.Label, s.Health.Score))
+	add("Started", clock(s.StartedAt))
+	if s.EndedAt != nil {
+		add("Ended", clock(*s.EndedAt))
+	}
+	add("Run", s.RunID)
+	add("Events", screen.Count(s.Events))
+	add("Directory", s.Dir)
+	add("Damage", s.Damage)
+	if s.Deliverable != nil {
+		add("Delivered", s.Deliverable.Artifact)
+	}
+}
+
+func stages(s *kernel.Status, m *kernel.Metrics) []stage {
+	var rows []stage
+	for i := range s.Stages {
+		r := &s.Stages[i]
+		row := stage{ID: r.ID, Status: cmp.Or(r.Outcome, r.Status), Reason: r.Reason, Iterations: r.Iterations}
+		if r.Status == "running" && s.Status != "running" { // it waits as long as the session does
+			row.Status = string(s.Status)
+		}
+		row.Class = good(row.Status)
+		if r.Status == "pending" || r.Status == "running" {
+			row.Class = "open"
+		}
+		if strings.Contains(r.Path, ".") {
+			row.ID = "↳ " + row.ID
+		}
+		if m != nil {
+			for j := range m.Stages {
+				if at := &m.Stages[j]; at.Path == r.Path {
+					row.Attempts, row.Retries, row.Visits = at.Attempts, at.Retries+at.StageRetries, at.Visits
+					row.Duration, row.Tokens, row.Cost = took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
+				}
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// reportVerb is `report <session>`.
+type reportVerb struct {
+	Session string `arg:"" help:"The session: running, paused or ended."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to this file; - is standard output. Default: <session>-report.html in the current directory."`
+}
+
+// Help is shown below the usage.
+func (*reportVerb) Help() string {
+	return `The page is one HTML file that needs no network, no script and no other file: it can be opened,
+printed, and sent. Secrets are taken out. What is too much for a page is left out, and it says so.
+
+Examples:
+  agent-pipelines report auth
+  agent-pipelines report auth --output /tmp/auth.html
+  agent-pipelines report auth --output - > auth.html`
+}
+
+func (v *reportVerb) run(ctx context.Context, a *app) error {
+	if v.Output == "-" && a.JSON {
+		return usageError("--json and --output - both write to standard output", "name a file, or leave --json out")
+	}
+	return a.use(ctx, func(e *kernel.Engine) error {
+		text, err := reportOf(ctx, e, v.Session)
+		if err != nil {
+			return err
+		}
+		if v.Output == "-" {
+			_, err := a.stdout.Write(text)
+			return err
+		}
+		file, err := v.write(text)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			printJSON(a.stdout, struct {
+				Session string `json:"session"`
+				Output  string `json:"output"` // absolute
+				Bytes   int    `json:"bytes"`
+			}{v.Session, file, len(text)})
+			return nil
+		}
+		fmt.Fprintf(a.stdout, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)
+		return nil
+	})
+}
+
+// reportMark is in every page, and in no other file that a person would miss.
+const reportMark = `<meta name="generator" content="agent-pipelines report">`
+
+// write writes the page to the file that was asked for, or beside the reader. There only an older page makes way.
+func (v *reportVerb) write(text []byte) (file string, err error) {
+	name := v.Output
+	if name == "" {
+		name = v.Session + "-report.html"
+		if old, err := os.Open(name); err == nil {
+			head, err := io.ReadAll(io.LimitReader(old, 4<<10))
+			if err = errors.Join(err, old.Close()); err != nil {
+				return "", err
+			}
+			if !bytes.Contains(head, []byte(reportMark)) {
+				return "", usageError(fmt.Sprintf("%s is there, and no report", name), "name another file with --output")
+			}
+		}
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		return "", fmt.Errorf("write the report: %w", err)
+	}
+	return filepath.Abs(name)
+}
+
+// reportOf makes the page of a session. Its journal is read event by event.
+func reportOf(ctx context.Context, e *kernel.Engine, session string) ([]byte, error) {
+	s, err := e.Status(session)
+	if err != nil {
+		return nil, err
+	}
+	secrets := redact.New(os.Environ())
+	chain, collector := why.New(nodeNames(s)), report.NewCollector(nodeNames(s), secrets.Text)
+	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
+		chain.Take(ev)
+		collector.Take(ev)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	facts := report.Facts{Status: s, Why: why.Of(s, chain), Graph: graphOf(s.Dir), Agent: secrets.Agent().Text, Made: time.Now(), Version: thisBuild().Version}
+	if facts.Metrics, err = e.Metrics(session); err != nil && !errors.Is(err, kernel.ErrNothingToResume) {
+		return nil, err
+	}
+	if facts.Artifacts, err = shownArtifacts(e, session, secrets.Agent().Text); err != nil {
+		return nil, err
+	}
+	if root, err := os.OpenRoot(s.Dir); err == nil {
+		defer root.Close()
+		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
+	}
+	var text bytes.Buffer
+	if err := collector.Write(&text, facts); err != nil {
+		return nil, fmt.Errorf("make the report: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// maxPlanFile is the largest plan that is drawn, in bytes.
+const maxPlanFile = 16 << 20
+
+// graphOf draws the pipeline of a session, "" where its plan cannot be read: the page does without.
+func graphOf(dir string) string {
+	p, err := planOf(dir)
+	if err != nil || len(p.Nodes) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	graph.Of(p).SVG(&text)
+	return text.String()
+}
+
+// planOf reads the plan that a session follows.
+func planOf(dir string) (*plan.Plan, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	text, whole, err := readSome(root, "plan.json", maxPlanFile)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return nil, errors.New("plan.json is too large")
+	}
+	var p plan.Plan
+	return &p, json.Unmarshal([]byte(text), &p)
+}
+
+// readSome reads the beginning of a file, and says whether that is all of it.
+func readSome(root *os.Root, path string, most int64) (text string, whole bool, err error) {
+	f, err := root.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false, errors.Join(err, &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid})
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return "", false, err
+	}
+	if int64(len(b)) > most {
+		return strings.ToValidUTF8(string(b[:most]), ""), false, nil
+	}
+	return string(b), true, nil
+}
+
+// What of artifacts stands in a page, in bytes.
+const (
+	maxArtifact  = 32 << 10
+	maxArtifacts = 100
+)
+
+// shownArtifacts are the newest artifacts of a session's nodes, with their texts.
+func shownArtifacts(e *kernel.Engine, session string, clean func(string) string) ([]report.Artifact, error) {
+	list, err := e.Artifacts(session)
+	if err != nil && !errors.Is(err, kernel.ErrNothingToResume) {
+		return nil, err
+	}
+	var all []report.Artifact
+	for _, i := range list {
+		if !i.Newest || len(all) == maxArtifacts {
+			continue
+		}
+		shown := report.Artifact{Node: nameOf(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: within(e.WorkDir(), i.File), Problem: i.Problem}
+		if i.Problem == "" && i.Size <= 1<<20 {
+			content, err := e.ReadArtifact(session, i)
+			if err != nil {
+				shown.Problem = err.Error()
+			} else {
+				shown.Text = clean(string(content.Text)) // before it is cut: half a secret would not be found
+				if shown.Cut = len(shown.Text) > maxArtifact; shown.Cut {
+					shown.Text = strings.ToValidUTF8(shown.Text[:maxArtifact], "")
+				}
+			}
+		}
+		all = append(all, shown)
+	}
+	return all, nil
+}
