@@ -16,7 +16,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
 	for _, subject := range []string{
-		"", "exit-codes", "environment", "init", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "attach", "watch", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "artifacts", "tail", "repair", "list", "session", "session history", "metrics", "metrics session", "config", "config show", "config get", "config set", "stages", "stages list", "stages show", "stages lint", "stages new", "pipelines", "pipelines list", "pipelines show", "pipelines copy", "plugins", "plugins new", "plugins install", "plugins lock", "plugins remove", "plugins verify", "crashtest", "graph", "doctor", "trust", "explain", "version",
+		"", "exit-codes", "environment", "init", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "attach", "watch", "pause", "abort", "approve", "reject", "answer", "questions", "feedback", "status", "artifacts", "tail", "repair", "list", "session", "session history", "metrics", "metrics session", "config", "config show", "config get", "config set", "schema", "schema print", "stages", "stages list", "stages show", "stages lint", "stages new", "pipelines", "pipelines list", "pipelines show", "pipelines copy", "plugins", "plugins new", "plugins install", "plugins lock", "plugins remove", "plugins verify", "crashtest", "graph", "doctor", "trust", "explain", "version",
 		"why", "report",
 	} {
 		t.Run(subject, func(t *testing.T) {

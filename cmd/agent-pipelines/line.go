@@ -45,6 +45,7 @@ type line struct {
 	Graph    graphVerb     `cmd:"" help:"Draw a pipeline: its nodes, and where they lead."`
 	Crash    crashtestVerb `cmd:"" name:"crashtest" help:"Kill runs of a pipeline with mock agents, and see whether each comes to the same end."`
 	Config   configVerb    `cmd:"" help:"Show or change the settings of config.yaml, and which file says them."`
+	Schema   schemaVerb    `cmd:"" help:"Print the JSON Schema of a file that people write, for editors."`
 	Plugins  pluginsVerb   `cmd:"" help:"Show which plugins there are; install, lock and remove them."`
 	Plugin   pluginVerb    `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`

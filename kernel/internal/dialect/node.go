@@ -179,12 +179,12 @@ var Steps = Map{
 	Keys: []Key{
 		{Name: "from", Doc: "The id of the node whose artifact holds them.", Holds: text(), Required: true},
 		{Name: "path", Doc: "Where they are in it.", Holds: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
-		{Name: "id", Doc: "The field of an item that is its id.", Holds: text(), Default: "id"},
+		{Name: "id", Doc: "The field of an item that is its id.", Holds: text()},
 		{Name: "depends_on", Doc: "The field of an item that lists the ids of those which come before it.", Holds: text()},
 		{Name: "max_turns", Doc: "The most replies of the model in an attempt.", Holds: count()},
 		{Name: "parallel", Doc: "Steps that do not depend on each other run at the same time.", Holds: flag(), Default: "false"},
-		{Name: "rerun", Doc: "What is done again when the node is entered once more.", Holds: oneOf("all", "failed")},
-		{Name: "retry_by", Doc: "How often a step is tried again, by the kind of what it does.", Holds: namesOf(within(0, most))},
+		{Name: "rerun", Doc: "What is done again when the node is entered once more.", Holds: oneOf("all", "failed"), Default: "failed"},
+		{Name: "retry_by", Doc: "How often a step is tried again, by its action.", Holds: namesOf(within(0, most))},
 	},
 }
 

@@ -24,7 +24,7 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 `)
 	written := map[*Map]bool{}
 	for _, file := range Files() {
-		for _, m := range file.reached() {
+		for _, m := range file.All() {
 			if !written[m] {
 				written[m] = true
 				m.page(&b, m == file)

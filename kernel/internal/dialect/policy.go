@@ -9,8 +9,8 @@ import (
 var Policy = Map{
 	Name: "policy", Doc: "Limits and safety, of a pipeline, a node or a stage of a block.",
 	Keys: []Key{
-		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt may.", Holds: seconds(), Default: "no limit"},
-		{Name: "stage_timeout", Doc: "How long a node may take.", Holds: seconds(), Default: "no limit"},
+		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt of it may.", Holds: seconds(), Default: "no limit"},
+		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Holds: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go on without a sign of life.", Holds: seconds(), Default: "no limit"},
 		{Name: "retry", Doc: "How often work is tried again.", Holds: in(&Retry)},
 		{Name: "recovery", Doc: "What happens to an attempt that a crash cut off.", Holds: oneOf(plan.RecoveryAsk, plan.RecoveryFail, plan.RecoveryRerun), Default: "rerun"},
@@ -36,11 +36,11 @@ func sandbox() Value { return either(exactly(plan.SandboxModes()...), in(&Sandbo
 var Retry = Map{
 	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
 	Keys: []Key{
-		{Name: "attempts", Doc: "The most attempts of an iteration.", Holds: count()},
-		{Name: "backoff", Doc: "The pauses before further attempts, in seconds; the last one holds for all after it.", Holds: listOf(pause())},
-		{Name: "step", Doc: "The most attempts of a step, after the first.", Holds: count()},
-		{Name: "stage", Doc: "How often a node is begun again.", Holds: count()},
-		{Name: "on_stage_retry", Doc: "Whether a node that is begun again has all its attempts anew, or one.", Holds: oneOf("renew", "single")},
+		{Name: "attempts", Doc: "The attempts of an iteration in all.", Holds: count(), Default: "2"},
+		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Holds: listOf(pause())},
+		{Name: "step", Doc: "How often a step is tried again.", Holds: count(), Default: "3"},
+		{Name: "stage", Doc: "How often a node with transitions, steps or this key is tried again.", Holds: count(), Default: "2"},
+		{Name: "on_stage_retry", Doc: "Whether a step that failed then has all its retries once more, or one try.", Holds: oneOf("renew", "single"), Default: "renew"},
 	},
 }
 
@@ -59,13 +59,13 @@ var decisions = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.App
 var Approvals = Map{
 	Name: "approvals", Doc: "Who decides on the tool calls of agents that ask.",
 	Keys: []Key{
-		{Name: "default", Doc: "For calls that nothing else speaks of.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny)},
+		{Name: "default", Doc: "For calls that nothing else speaks of.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for what only reads or makes directories"},
 		{Name: "timeout", Doc: "How long a person is waited for.", Holds: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Holds: oneOf(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
 		{Name: "non_interactive", Doc: "What happens where nobody is there.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalFail, plan.ApprovalDeny), Default: "deny"},
 		{Name: "categories", Doc: "By the kind of the operation.", Holds: in(&Categories)},
 		{Name: "rules", Doc: "Finer rules, of which the first that fits counts.", Holds: listOf(in(&Rule))},
-		{Name: "protected", Doc: "Globs of paths that are never written without a person's word.", Holds: listOf(Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
+		{Name: "protected", Doc: "Globs of paths that no rule and no person can allow to be written.", Holds: listOf(Value{Type: String, Pattern: `[^!](.|\n)*`, About: "glob"})},
 	},
 }
 
@@ -100,8 +100,8 @@ var Cycles = Map{
 	Keys: []Key{
 		{Name: "default", Doc: "The limit of an edge that says none.", Holds: within(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The most that any edge may say.", Holds: within(1, plan.MaxCycles), Default: "10"},
-		{Name: "session", Doc: "The limit of all of them together.", Holds: count()},
-		{Name: "identical", Doc: "After how many passes that came to the same a person is asked.", Holds: within(2, most), Default: "they are not compared"},
+		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Holds: count(), Default: "30"},
+		{Name: "identical", Doc: "So many equal passes in a row count as the limit.", Holds: within(2, most), Default: "they are not compared"},
 	},
 }
 
@@ -121,8 +121,8 @@ var Cost = Map{
 		{Name: "max_usd", Doc: "The most dollars.", Holds: positive()},
 		{Name: "max_tokens", Doc: "The most tokens.", Holds: count()},
 		{Name: "warn_usd", Doc: "From how many dollars on people are warned.", Holds: positive()},
-		{Name: "reserve_usd", Doc: "What an attempt is expected to cost, in dollars.", Holds: positive()},
-		{Name: "reserve_tokens", Doc: "How many tokens an attempt is expected to take.", Holds: count()},
+		{Name: "reserve_usd", Doc: "What has to be left for an attempt to begin, in dollars, and what one counts as that does not say.", Holds: positive()},
+		{Name: "reserve_tokens", Doc: "The same in tokens.", Holds: count()},
 	},
 }
 

@@ -18,7 +18,7 @@ func (m *Map) Schema(id string) ([]byte, error) { return render(m.document(id)) 
 // document is the schema of a whole file.
 func (m *Map) document(id string) schema {
 	defs := schema{}
-	for _, inner := range m.reached() {
+	for _, inner := range m.All() {
 		if inner != m {
 			defs[inner.Name] = inner.body()
 		}
@@ -41,8 +41,8 @@ func render(s schema) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// reached are the map and those that may stand in it, each once, the outer ones first.
-func (m *Map) reached() []*Map {
+// All are the map and those that may stand in it, each once, the outer ones first.
+func (m *Map) All() []*Map {
 	all := []*Map{m}
 	for i := 0; i < len(all); i++ {
 		for _, k := range all[i].Keys {

@@ -1,0 +1,180 @@
+package dialect
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// SchemaWith is [Map.Schema], without an id, with what plugins say of the configuration of their components: that of
+// a provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each of them
+// must be a sound JSON Schema.
+func (m *Map) SchemaWith(components []sdk.Component) ([]byte, error) {
+	whole := m.document("")
+	delete(whole, "$id")
+	defs, _ := whole["$defs"].(schema)
+	for _, c := range components {
+		if len(c.ConfigSchema) == 0 {
+			continue
+		}
+		w := weaving{whole: whole, defs: defs, Component: c}
+		if err := w.weave(m); err != nil {
+			return nil, fmt.Errorf("the configuration schema of %s: %w", c.Name, err)
+		}
+	}
+	return render(whole)
+}
+
+// weaving puts the schema of one component into that of a file.
+type weaving struct {
+	whole, defs schema
+	sdk.Component
+}
+
+func (w weaving) weave(file *Map) error {
+	names := append([]string{w.Name}, w.Aliases...)
+	switch w.Kind {
+	case sdk.KindProvider:
+		return w.provider(file, names)
+	case sdk.KindTermination:
+		return w.where(&Termination, "type", names, "termination_"+w.Name)
+	case sdk.KindHookAction:
+		if w.Name == plan.ActionCheck {
+			if err := w.check(); err != nil {
+				return err
+			}
+		}
+		if err := w.where(&Hook, "action", names, "hook_action_"+w.Name); err != nil {
+			return err
+		}
+		return w.where(&Notify, "action", names, "notify_"+w.Name)
+	}
+	return nil
+}
+
+// provider says what config of a provider may be.
+func (w weaving) provider(file *Map, names []string) error {
+	if file != &Config {
+		return nil
+	}
+	own, err := w.own("provider_"+w.Name, nil)
+	if err != nil {
+		return err
+	}
+	w.defs["provider_"+w.Name] = own
+	properties, _ := w.whole["properties"].(schema)
+	providers, _ := properties["providers"].(schema)
+	known, _ := providers["properties"].(schema)
+	if known == nil {
+		known = schema{}
+	}
+	config := schema{"anyOf": []any{schema{"$ref": "#/$defs/provider_" + w.Name}, schema{"type": "null"}}}
+	for _, name := range names {
+		known[name] = schema{
+			"description": w.Summary, "type": []string{"object", "null"}, "$ref": "#/$defs/" + ConfigProvider.Name,
+			"properties": schema{"config": config},
+		}
+	}
+	providers["properties"] = known
+	return nil
+}
+
+// where adds the schema to a map, for those whose key names the component.
+func (w weaving) where(m *Map, key string, names []string, def string) error {
+	body, there := w.defs[m.Name].(schema)
+	if !there {
+		return nil
+	}
+	own, err := w.own(def, m.Names())
+	if err != nil {
+		return err
+	}
+	if w.Kind == sdk.KindTermination {
+		delete(own, "required") // a node's map is laid over its stage's
+	}
+	w.defs[def] = own
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = regexp.QuoteMeta(name)
+	}
+	add(body, schema{"if": worded(key, "(?:"+strings.Join(quoted, "|")+")"), "then": schema{"$ref": "#/$defs/" + def}})
+	return nil
+}
+
+// check adds the schema of the hook action check to checks.
+func (w weaving) check() error {
+	body, there := w.defs[Check.Name].(schema)
+	if !there {
+		return nil
+	}
+	own, err := w.own("check_config", OwnCheckKeys())
+	if err != nil {
+		return err
+	}
+	w.defs["check_config"] = own
+	add(body, schema{"$ref": "#/$defs/check_config"})
+	return nil
+}
+
+func add(body, rule schema) {
+	rules, _ := body["allOf"].([]schema)
+	body["allOf"] = append(slices.Clone(rules), rule)
+}
+
+// own is the component's schema as it stands in $defs under a name, with the keys that the kernel reads itself.
+func (w weaving) own(def string, keys []string) (schema, error) {
+	var of map[string]any
+	if err := json.Unmarshal(w.ConfigSchema, &of); err != nil {
+		return nil, err
+	}
+	moved, _ := move(of, "#/$defs/"+def).(map[string]any)
+	for _, key := range []string{"$schema", "$id"} {
+		delete(moved, key)
+	}
+	if len(keys) == 0 {
+		return moved, nil
+	}
+	properties, _ := moved["properties"].(map[string]any)
+	properties = maps.Clone(properties)
+	if properties == nil {
+		properties = map[string]any{}
+	}
+	for _, key := range keys {
+		properties[key] = true
+	}
+	moved["properties"] = properties
+	if moved["additionalProperties"] == false {
+		moved["patternProperties"] = map[string]any{"^x-": true}
+	}
+	return moved, nil
+}
+
+// move lets the references of a schema lead to where it stands now.
+func move(v any, to string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		moved := make(map[string]any, len(v))
+		for key, member := range v {
+			if ref, is := member.(string); is && key == "$ref" && strings.HasPrefix(ref, "#") {
+				moved[key] = to + strings.TrimPrefix(ref, "#")
+				continue
+			}
+			moved[key] = move(member, to)
+		}
+		return moved
+	case []any:
+		moved := make([]any, len(v))
+		for i := range v {
+			moved[i] = move(v[i], to)
+		}
+		return moved
+	default:
+		return v
+	}
+}
