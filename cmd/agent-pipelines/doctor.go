@@ -289,13 +289,20 @@ func (a *app) writeExamination(x examination) {
 		}
 	}
 	fmt.Fprintln(a.stdout)
+	page.text("", x.verdict())
+}
+
+// verdict says in a line what all of it comes to.
+func (x examination) verdict() string {
 	if x.Ready {
-		page.text("", fmt.Sprintf("Runs by provider %s can start.", x.Provider))
-		return
+		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
 	}
-	by := ""
+	by, more := "", ""
 	if x.Provider != "" {
 		by = " by provider " + x.Provider
 	}
-	page.text("", fmt.Sprintf("Runs%s cannot start: see what is marked bad. `--provider mock` needs no agent.", by))
+	if x.Provider != "mock" {
+		more = " `--provider mock` needs no agent."
+	}
+	return fmt.Sprintf("Runs%s cannot start: see what is marked bad.%s", by, more)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -179,7 +180,10 @@ func noProvider(name string, names []string) error {
 // explain says what to do about files that were not written.
 func (v *initVerb) explain(err error) error {
 	var exists *scaffold.ExistsError
-	if !errors.As(err, &exists) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return usageError(err.Error(), "you may not write there: go to a directory of yours, or --dir DIR names one")
+	case !errors.As(err, &exists):
 		return err
 	}
 	other := "--name gives the pipeline another name"

@@ -29,6 +29,14 @@ type fake struct {
 	execute  func(pb.Provider_ExecuteServer) error
 	describe func(context.Context) (*pb.DescribeResponse, error)
 	decide   func(*pb.DecideRequest) (*pb.DecideResponse, error)
+	examine  func(*pb.ExamineRequest) (*pb.ExamineResponse, error)
+}
+
+func (f *fake) Examine(ctx context.Context, m *pb.ExamineRequest) (*pb.ExamineResponse, error) {
+	if f.examine == nil {
+		return f.UnimplementedPluginServer.Examine(ctx, m)
+	}
+	return f.examine(m)
 }
 
 func (f *fake) Execute(stream pb.Provider_ExecuteServer) error {

@@ -134,3 +134,24 @@ func TestWaitingForASerialComponentCanBeCancelled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A plugin that does not serve Examine has found out nothing, which is no fault; what another one has found out comes whole.
+func TestExamine(t *testing.T) {
+	examiner := func(f *fake) sdk.Examiner {
+		c, _ := dial(t, f)
+		return c.Provider(sdk.Component{Name: "p"}).(sdk.Examiner)
+	}
+	if got, err := examiner(&fake{}).Examine(t.Context(), sdk.ValidateRequest{}); err != nil || got != nil {
+		t.Errorf("found out %v: %v", got, err)
+	}
+	want := []sdk.Finding{{About: "login", State: sdk.FindingUnclear, Detail: "none", Hint: "log in"}}
+	got, err := examiner(&fake{examine: func(m *pb.ExamineRequest) (*pb.ExamineResponse, error) {
+		if m.GetComponent().GetName() != "p" || m.GetModel() != "m" {
+			t.Errorf("asked about %v", m)
+		}
+		return &pb.ExamineResponse{Findings: []*pb.Finding{{About: "login", State: "unclear", Detail: "none", Hint: "log in"}}}, nil
+	}}).Examine(t.Context(), sdk.ValidateRequest{Model: "m"})
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}

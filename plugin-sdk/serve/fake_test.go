@@ -22,6 +22,7 @@ type fakeProvider struct {
 	execute   func(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error)
 	init      func(sdk.InitRequest) error
 	validate  func(sdk.ValidateRequest) error
+	examine   func(sdk.ValidateRequest) ([]sdk.Finding, error)
 	shutdown  func(context.Context) error
 }
 
@@ -48,6 +49,13 @@ func (p *fakeProvider) Validate(_ context.Context, req sdk.ValidateRequest) erro
 		return nil
 	}
 	return p.validate(req)
+}
+
+func (p *fakeProvider) Examine(_ context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
+	if p.examine == nil {
+		return nil, nil
+	}
+	return p.examine(req)
 }
 
 func (p *fakeProvider) Shutdown(ctx context.Context) error {

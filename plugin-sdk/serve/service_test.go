@@ -27,6 +27,7 @@ func threeKinds() sdk.Plugin {
 		Providers: []sdk.Provider{&fakeProvider{
 			init:     func(sdk.InitRequest) error { return broken },
 			validate: func(sdk.ValidateRequest) error { return broken },
+			examine:  func(sdk.ValidateRequest) ([]sdk.Finding, error) { return []sdk.Finding{{About: "kept"}}, broken },
 		}},
 		Terminations: []sdk.Termination{fakeStrategy{func(sdk.DecideRequest) (sdk.Decision, error) {
 			return sdk.Decision{Reason: "kept"}, broken
@@ -52,6 +53,9 @@ func TestPlainErrorsGetAKind(t *testing.T) {
 		}, sdk.KindProvider},
 		"validate": {failure.ConfigInvalid, func(r wire.Ref) (failing, error) {
 			return plugin.Validate(ctx, wire.ValidatePB(r, sdk.ValidateRequest{}))
+		}, sdk.KindProvider},
+		"examine": {failure.ProviderFailed, func(r wire.Ref) (failing, error) {
+			return plugin.Examine(ctx, wire.ExaminePB(r, sdk.ValidateRequest{}))
 		}, sdk.KindProvider},
 		"decide": {failure.StrategyFailed, func(r wire.Ref) (failing, error) {
 			return pb.NewTerminationClient(conn).Decide(ctx, wire.DecidePB(r, sdk.DecideRequest{}))
