@@ -29,7 +29,7 @@ func TestLookingBackPage(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", strings.TrimSpace(line), code, text)
 		}
 	}
-	if commands < 5 {
+	if commands < 6 {
 		t.Errorf("the page has %d commands", commands)
 	}
 }

@@ -1,0 +1,174 @@
+package bundle
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Format is the version of the manifest.
+const Format = 1
+
+// ManifestFile is its name in the archive, below the session's name.
+const ManifestFile = "MANIFEST.json"
+
+// Manifest says what an archive has. It is its first entry.
+type Manifest struct {
+	Format     int       `json:"format"` // [Format]
+	Session    string    `json:"session"`
+	RunID      string    `json:"run_id,omitempty"`
+	Status     string    `json:"status"`
+	Running    bool      `json:"running,omitempty"` // it was at work: the files may be of different moments
+	ExportedAt time.Time `json:"exported_at"`
+	Version    string    `json:"version"` // of the program
+	Files      []File    `json:"files"`   // by path
+	LeftOut    []LeftOut `json:"left_out,omitempty"`
+}
+
+// File is a file of an archive.
+type File struct {
+	Path   string `json:"path"`   // below the session's name, with slashes
+	Size   int64  `json:"size"`   // in bytes, as it is in the archive
+	SHA256 string `json:"sha256"` // of that, lower-case hex
+	// Redacted: secrets were taken out, so that references to the file by its digest do not hold any more.
+	Redacted bool `json:"redacted,omitempty"`
+	// Binary: it is no text, and was not looked at.
+	Binary bool `json:"binary,omitempty"`
+
+	offset   int64 // in the spool
+	modified time.Time
+}
+
+// LeftOut is a file of the session that is not in the archive.
+type LeftOut struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Write writes the archive, tar with gzip, of all files below root, and completes the manifest. spool is an empty file for
+// what is packed, since the manifest comes first.
+func Write(to io.Writer, root fs.FS, m *Manifest, secrets *redact.Redactor, spool *os.File) error {
+	m.Format, m.Files = Format, []File{}
+	var offset int64
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if reason := unwanted(name, d); reason != "" {
+			m.LeftOut = append(m.LeftOut, LeftOut{name, reason})
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		f, err := pack(spool, root, name, secrets)
+		if errors.Is(err, fs.ErrNotExist) { // of a session at work
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("pack %s: %w", name, err)
+		}
+		f.offset = offset
+		offset += f.Size
+		m.Files = append(m.Files, f)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return archive(to, m, spool)
+}
+
+// unwanted says why a file is left out, "" for one that is not.
+func unwanted(name string, d fs.DirEntry) string {
+	base := path.Base(name)
+	switch {
+	case name == "inbox":
+		return "requests on their way to the kernel"
+	case strings.HasPrefix(base, ".tmp-"):
+		return "an unfinished write"
+	case base == "events.jsonl.lock":
+		return "only there to be locked"
+	case !d.IsDir() && !d.Type().IsRegular():
+		return "no regular file (" + d.Type().Type().String() + ")"
+	default:
+		return ""
+	}
+}
+
+func archive(to io.Writer, m *Manifest, spool io.ReaderAt) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("render the manifest: %w", err)
+	}
+	text = append(text, '\n')
+	zipped := gzip.NewWriter(to)
+	packed := tar.NewWriter(zipped)
+	entry := func(name string, size int64, at time.Time, from io.Reader) error {
+		h := &tar.Header{Name: m.Session + "/" + name, Size: size, Mode: 0o644, ModTime: at, Typeflag: tar.TypeReg, Format: tar.FormatPAX}
+		if err := packed.WriteHeader(h); err != nil {
+			return err
+		}
+		_, err := io.Copy(packed, from)
+		return err
+	}
+	if err := entry(ManifestFile, int64(len(text)), m.ExportedAt, strings.NewReader(string(text))); err != nil {
+		return err
+	}
+	for _, f := range m.Files {
+		if err := entry(f.Path, f.Size, f.modified, io.NewSectionReader(spool, f.offset, f.Size)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(packed.Close(), zipped.Close())
+}
+
+// pack writes a file to the spool, without secrets.
+func pack(spool io.Writer, root fs.FS, name string, secrets *redact.Redactor) (File, error) {
+	in, err := root.Open(name)
+	if err != nil {
+		return File{}, err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return File{}, err
+	}
+	before, after := sha256.New(), sha256.New()
+	out := &counter{to: io.MultiWriter(spool, after)}
+	binary, err := clean(out, io.TeeReader(in, before), path.Ext(name), secrets)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{Path: name, Size: out.n, SHA256: hex.EncodeToString(after.Sum(nil)), Binary: binary, modified: info.ModTime()}
+	f.Redacted = hex.EncodeToString(before.Sum(nil)) != f.SHA256
+	return f, nil
+}
+
+// counter counts what is written.
+type counter struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements [io.Writer].
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.to.Write(b)
+	c.n += int64(n)
+	return n, err
+}
