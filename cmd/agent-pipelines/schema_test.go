@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// A8: whatever we ship or write for people to change tells their editor which schema it has, in its first line.
+func TestFilesNameTheirSchema(t *testing.T) {
+	found := 0
+	for _, dir := range []string{"library", "gallery", "internal/scaffold/template", "../../examples"} {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			slashed, kind := filepath.ToSlash(path), ""
+			switch base := strings.TrimSuffix(e.Name(), ".tmpl"); {
+			case base == "stage.yaml":
+				kind = "stage"
+			case base == "config.yaml":
+				kind = "config"
+			case filepath.Ext(base) == ".yaml" && strings.Contains(slashed, "/pipelines/"):
+				kind = "pipeline"
+			default:
+				return nil
+			}
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			found++
+			if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+kernel.SchemaBase+kind+".json\n")) {
+				t.Errorf("%s does not say that its schema is %s", path, kind)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found < 40 {
+		t.Errorf("only %d files", found)
+	}
+}
