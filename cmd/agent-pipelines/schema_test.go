@@ -19,13 +19,13 @@ func TestFilesNameTheirSchema(t *testing.T) {
 			if err != nil || e.IsDir() {
 				return err
 			}
-			slashed, kind := filepath.ToSlash(path), ""
+			var kind string
 			switch base := strings.TrimSuffix(e.Name(), ".tmpl"); {
 			case base == "stage.yaml":
 				kind = "stage"
 			case base == "config.yaml":
 				kind = "config"
-			case filepath.Ext(base) == ".yaml" && strings.Contains(slashed, "/pipelines/"):
+			case filepath.Ext(base) == ".yaml" && strings.Contains(filepath.ToSlash(path), "/pipelines/"):
 				kind = "pipeline"
 			default:
 				return nil
