@@ -28,7 +28,7 @@ type tailVerb struct {
 func (*tailVerb) Help() string {
 	return `Examples:
   agent-pipelines tail auth 20
-  agent-pipelines logs auth --stage build --iteration 3 --output
+  agent-pipelines logs auth --stage build --iteration 3 --with-output
   agent-pipelines logs auth --stage build --follow`
 }
 

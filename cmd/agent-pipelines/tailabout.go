@@ -16,13 +16,13 @@ import (
 
 // about are flags that choose among the events of a session.
 type about struct {
-	Stage     string `placeholder:"ID" help:"Only events of this stage, and of what it embeds."`
-	Iteration int    `placeholder:"N" help:"Only events of iterations of this number."`
-	Output    bool   `help:"Also print what the agent said, after the event that ends its iteration."`
+	Stage      string `placeholder:"ID" help:"Only events of this stage, and of what it embeds."`
+	Iteration  int    `placeholder:"N" help:"Only events of iterations of this number."`
+	WithOutput bool   `help:"Also print what the agent said, after the event that ends its iteration."`
 }
 
 // asked says whether there is anything to choose.
-func (b *about) asked() bool { return b.Stage != "" || b.Iteration != 0 || b.Output }
+func (b *about) asked() bool { return b.Stage != "" || b.Iteration != 0 || b.WithOutput }
 
 // some prints the last of the events that are asked for, and those to come.
 func (v *tailVerb) some(ctx context.Context, a *app, e *kernel.Engine) error {
@@ -41,7 +41,7 @@ func (v *tailVerb) some(ctx context.Context, a *app, e *kernel.Engine) error {
 		if !v.has(ev, paths) {
 			return nil
 		}
-		if err := a.printEvent(ev); err != nil || !v.Output || a.JSON {
+		if err := a.printEvent(ev); err != nil || !v.WithOutput || a.JSON {
 			return err
 		}
 		return printOutput(a.stdout, s.Dir, ev)

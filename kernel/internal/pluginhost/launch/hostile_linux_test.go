@@ -51,6 +51,9 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 		copyFile(t, "/proc/self/exe", again)
 		name, _, _ := strings.Cut(t.Name(), "/")
 		c := exec.Command(again, "-test.run", "^"+name+"$", "-test.v", "-test.timeout=5m")
+		if testing.CoverMode() != "" { // what it covers is written where it may write
+			c.Args = append(c.Args, "-test.gocoverdir="+dir)
+		}
 		c.Dir = dir
 		c.Env = append(os.Environ(), hostileVariable+"="+hostile(t), "HOME="+dir)
 		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
