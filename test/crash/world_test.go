@@ -129,8 +129,11 @@ func (w *world) command(ctx context.Context, env []string, args ...string) *exec
 	return cmd
 }
 
-// answer is a person who approves whatever is asked while the kernel runs.
+// answer is a person who approves whatever is asked while the kernel runs. What is asked still, the kernel may not have read
+// yet; a second word would lie in the inbox when the run ends before it is read. Only after a while it was lost in a crash.
 func (w *world) answer(ctx context.Context) {
+	const patience = 2 * time.Second
+	approved := map[string]time.Time{} // by what was asked
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		select {
 		case <-ctx.Done():
@@ -139,11 +142,13 @@ func (w *world) answer(ctx context.Context) {
 		case <-tick.C:
 		}
 		open, _ := filepath.Glob(filepath.Join(w.dir(), "questions", "*.json"))
-		if slices.ContainsFunc(open, func(file string) bool {
+		for _, file := range open {
 			b, err := os.ReadFile(file)
-			return err == nil && strings.Contains(string(b), `"status": "open"`)
-		}) {
-			_ = w.command(ctx, nil, "approve", "s").Run() // too late if the kernel died meanwhile: it will ask again
+			if asked := string(b); err == nil && strings.Contains(asked, `"status": "open"`) && time.Since(approved[asked]) > patience {
+				if w.command(ctx, nil, "approve", "s").Run() == nil { // or too late: it will ask again
+					approved[asked] = time.Now()
+				}
+			}
 		}
 	}
 }
