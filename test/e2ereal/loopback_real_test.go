@@ -5,6 +5,7 @@ package e2ereal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -65,7 +66,7 @@ func TestRealLoopbackCheck(t *testing.T) {
 	}
 	for what := range tries {
 		t.Run(what, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRealLoopbackCheck$", fmt.Sprintf("-smoke=%t", *smoke)) // needs what is installed, and no more
 			cmd.Env = append(os.Environ(), strayVariable+"="+what)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 			out, err := cmd.CombinedOutput()
