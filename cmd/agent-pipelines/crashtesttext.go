@@ -5,14 +5,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
 )
 
 // calmText tells of the undisturbed runs.
 func calmText(r crashtest.Report) string {
-	text := fmt.Sprintf("Undisturbed: %s, %s of the journal.", r.Undisturbed.Round(10*time.Millisecond), plural(r.Lines, "line"))
+	text := fmt.Sprintf("Undisturbed: %s, %s of the journal.", r.Undisturbed.Round(10*time.Millisecond), screen.Plural(r.Lines, "line"))
 	if r.Approvals > 0 {
-		text += fmt.Sprintf(" %s of a person: approved.", plural(r.Approvals, "question"))
+		text += fmt.Sprintf(" %s of a person: approved.", screen.Plural(r.Approvals, "question"))
 	}
 	return text
 }
@@ -21,7 +22,7 @@ func calmText(r crashtest.Report) string {
 func trialText(t crashtest.Trial, of int) string {
 	came := "the same end"
 	if !t.Same() {
-		came = plural(len(t.Differences), "difference")
+		came = screen.Plural(len(t.Differences), "difference")
 		if len(t.Left) > 0 {
 			came += fmt.Sprintf(", processes left: %d", len(t.Left))
 		}
@@ -49,7 +50,7 @@ func reportText(name string, r crashtest.Report, again string) string {
 			other++
 		}
 	}
-	fmt.Fprintf(&b, "crashtest %s: %s, %s, %s: ", name, plural(len(r.Trials), "trial"), plural(kills, "kill"), plural(resumes, "resume"))
+	fmt.Fprintf(&b, "crashtest %s: %s, %s, %s: ", name, screen.Plural(len(r.Trials), "trial"), screen.Plural(kills, "kill"), screen.Plural(resumes, "resume"))
 	if other == 0 {
 		b.WriteString("no difference, and no process left.\n")
 	} else {

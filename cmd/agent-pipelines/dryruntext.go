@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -232,7 +233,7 @@ func writeWay(to io.Writer, w kernel.DryRunWay) {
 		}
 		fmt.Fprintf(to, "%d. %s", i+1, s.ID)
 		if s.Iterations > 0 { // an embedded pipeline has none of its own: its nodes follow
-			fmt.Fprintf(to, ": %s, %s", plural(s.Iterations, "iteration"), plural(s.Attempts, "attempt"))
+			fmt.Fprintf(to, ": %s, %s", screen.Plural(s.Iterations, "iteration"), screen.Plural(s.Attempts, "attempt"))
 		}
 		if s.Waiting > 0 {
 			fmt.Fprintf(to, ", at least %s of delays", s.Waiting.Round(time.Millisecond))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
@@ -66,9 +67,9 @@ func (v *exportVerb) say(a *app, file string, size int64, m *bundle.Manifest) {
 			binary++
 		}
 	}
-	fmt.Fprintf(a.stdout, "Wrote session '%s', %s in %d bytes, to %s\n", v.Session, plural(len(m.Files), "file"), size, file)
+	fmt.Fprintf(a.stdout, "Wrote session '%s', %s in %d bytes, to %s\n", v.Session, screen.Plural(len(m.Files), "file"), size, file)
 	if redacted > 0 {
-		fmt.Fprintf(a.stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", plural(redacted, "file"))
+		fmt.Fprintf(a.stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
 	}
 	if binary > 0 {
 		fmt.Fprintf(a.stdout, "  %s no text, and not looked at for secrets.\n", are(binary))

@@ -95,18 +95,11 @@ func counted(ds kernel.Diagnostics) string {
 			faults++
 		}
 	}
-	text := plural(faults, "error")
+	text := screen.Plural(faults, "error")
 	if warnings := len(ds) - faults; warnings > 0 {
-		text += " and " + plural(warnings, "warning")
+		text += " and " + screen.Plural(warnings, "warning")
 	}
 	return text
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printError says what went wrong: on standard error, or with --json on standard output.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -57,7 +58,7 @@ func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
 		if e := p.PolicyOf(n).Escalation; e != nil {
 			onLimit = orElse(e.OnLimit, onLimit)
 		}
-		text += fmt.Sprintf(", at most %s, then %s", plural(r.Limit, "time"), orElse(r.Edge.OnLimit, onLimit))
+		text += fmt.Sprintf(", at most %s, then %s", screen.Plural(r.Limit, "time"), orElse(r.Edge.OnLimit, onLimit))
 	}
 	if r.Edge.Feedback != "" {
 		text += ", telling " + r.Edge.Feedback + " of the artifact"
@@ -77,7 +78,7 @@ func stepsSaid(s *plan.Steps) string {
 		text += ", after those in " + s.DependsOn
 	}
 	if s.MaxTurns > 0 {
-		text += fmt.Sprintf(", at most %s each", plural(s.MaxTurns, "turn"))
+		text += fmt.Sprintf(", at most %s each", screen.Plural(s.MaxTurns, "turn"))
 	}
 	return text + ", on return the " + map[string]string{"all": "whole list", "": "failed ones", "failed": "failed ones"}[s.Rerun]
 }
@@ -122,7 +123,7 @@ func healText(a *plan.Artifact) string {
 	if a.Heals() == 0 {
 		return "none: a bad artifact is not asked for again"
 	}
-	return "a bad artifact is asked for again at once, at most " + plural(a.Heals(), "time")
+	return "a bad artifact is asked for again at once, at most " + screen.Plural(a.Heals(), "time")
 }
 
 func artifactText(a *plan.Artifact) string {
@@ -170,7 +171,7 @@ func policyText(p *plan.Plan, n *plan.Node) string {
 	add(of.Timeout == 0 && of.StageTimeout > 0, "an attempt within %s", secondsText(of.StageTimeout))
 	add(of.IdleTimeout > 0, "a sign of life every %s", secondsText(of.IdleTimeout))
 	if r := of.Retry; r != nil {
-		add(r.Attempts > 0, "%s", plural(r.Attempts, "attempt"))
+		add(r.Attempts > 0, "%s", screen.Plural(r.Attempts, "attempt"))
 		add(n.Steps != nil && r.Step > 0, "%s of a step", retries(r.Step))
 		add(r.Stage > 0 && n.Kind != plan.KindPipeline, "%s of the stage", retries(r.Stage))
 	}

@@ -194,7 +194,7 @@ func writeWork(to io.Writer, indent string, w kernel.Work, maxTokens int64, maxU
 	row := func(name, text string) { fmt.Fprintf(to, "%s%-*s %s\n", indent, width, name+":", text) }
 	row("Tokens", tokensText(w.Tokens(), maxTokens, w.UnknownTokens))
 	row("Cost", costText(w.Usage.CostUSD, maxUSD, w.UnknownCost))
-	row("Attempts", fmt.Sprintf("%d in %s", w.Attempts, plural(w.Iterations, "iteration")))
+	row("Attempts", fmt.Sprintf("%d in %s", w.Attempts, screen.Plural(w.Iterations, "iteration")))
 	retries := fmt.Sprintf("%d, stage retries: %d", w.Retries, w.StageRetries)
 	if w.Heals > 0 {
 		retries += fmt.Sprintf(", heals: %d", w.Heals)
@@ -243,11 +243,11 @@ func limitText(limited bool, text string) string {
 func amount(used, limit string, unknown int) string {
 	switch {
 	case used == "" && unknown > 0:
-		return "unknown" + limit + " (" + plural(unknown, "call") + " did not say)"
+		return "unknown" + limit + " (" + screen.Plural(unknown, "call") + " did not say)"
 	case used == "":
 		return "none" + limit
 	case unknown > 0:
-		return used + limit + ", unknown for " + plural(unknown, "call")
+		return used + limit + ", unknown for " + screen.Plural(unknown, "call")
 	default:
 		return used + limit
 	}

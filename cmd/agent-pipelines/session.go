@@ -114,11 +114,11 @@ func (a *app) remove(ctx context.Context, e *kernel.Engine, chosen []kernel.Sess
 // agree asks the person at the terminal. Without one, --yes is needed.
 func (a *app) agree(chosen []kernel.SessionInfo) (bool, error) {
 	if !a.interactive() {
-		return false, usageError(fmt.Sprintf("removing %s needs to be confirmed, and nobody is there to ask", plural(len(chosen), "session")),
+		return false, usageError(fmt.Sprintf("removing %s needs to be confirmed, and nobody is there to ask", screen.Plural(len(chosen), "session")),
 			"add --yes")
 	}
 	writeSessions(a.stderr, chosen, time.Now())
-	fmt.Fprintf(a.stderr, "\nRemove %s with all files? [y/N] ", plural(len(chosen), "session"))
+	fmt.Fprintf(a.stderr, "\nRemove %s with all files? [y/N] ", screen.Plural(len(chosen), "session"))
 	answer, err := bufio.NewReader(a.stdin).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read the answer: %w", err)

@@ -204,10 +204,10 @@ func health(s *kernel.Status) string {
 func burden(h kernel.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
-		parts = append(parts, plural(h.ConsecutiveErrors, "error")+" in a row")
+		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
 	}
 	if h.WithoutProgress > 0 {
-		parts = append(parts, plural(h.WithoutProgress, "iteration")+" without progress")
+		parts = append(parts, screen.Plural(h.WithoutProgress, "iteration")+" without progress")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -138,7 +139,7 @@ func nodeOf(n *plan.Node) Node {
 		note("a step for each of " + n.Steps.Path + " of " + n.Steps.From)
 	}
 	if len(n.Checks) > 0 {
-		note(counted(len(n.Checks), "check"))
+		note(screen.Plural(len(n.Checks), "check"))
 	}
 	if n.SkipWhen != "" {
 		note("skipped when " + brief(n.SkipWhen))
@@ -162,7 +163,7 @@ func ending(t plan.Termination) string {
 	case kind == plan.TypeFixed && most == 1:
 		return ""
 	case kind == plan.TypeFixed && most > 1:
-		return counted(most, "iteration")
+		return screen.Plural(most, "iteration")
 	case most > 0:
 		return fmt.Sprintf("%s, at most %d", kind, most)
 	default:
@@ -179,13 +180,6 @@ func brief(text string) string {
 		return string(letters)
 	}
 	return string(letters[:maxNote-1]) + "…"
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // ends are the words of the ends that edges lead to, each once, in their order.

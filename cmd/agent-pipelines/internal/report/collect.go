@@ -2,10 +2,10 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -64,10 +64,9 @@ type Failure struct {
 
 // Collector takes the events of a session. It is used from one goroutine.
 type Collector struct {
-	names map[string]string
-	clean func(string) string // takes secrets out
+	locate *locate.Locator
+	clean  func(string) string // takes secrets out
 
-	epoch int
 	start time.Time
 	seen  time.Time
 
@@ -76,7 +75,6 @@ type Collector struct {
 	decisions bounded[*Decision]
 	questions bounded[*Question]
 	asked     map[string]*Question
-	visits    map[string]int // by path, in this run of the pipeline
 	failures  bounded[*Failure]
 	lanes     lanes
 	series    series
@@ -86,17 +84,14 @@ type Collector struct {
 // NewCollector returns a collector for a session whose nodes have the ids, by their paths. clean takes the secrets out of
 // a text.
 func NewCollector(names map[string]string, clean func(string) string) *Collector {
-	c := &Collector{names: maps.Clone(names), clean: clean}
-	if c.names == nil {
-		c.names = map[string]string{}
-	}
+	c := &Collector{locate: locate.New(names), clean: clean}
 	c.reset()
 	return c
 }
 
 func (c *Collector) reset() {
 	*c = Collector{
-		names: c.names, clean: c.clean, epoch: c.epoch, at: map[string]*Iteration{}, asked: map[string]*Question{}, visits: map[string]int{},
+		locate: c.locate, clean: c.clean, at: map[string]*Iteration{}, asked: map[string]*Question{},
 		rows: bounded[*Iteration]{most: maxIterations}, decisions: bounded[*Decision]{most: maxRows},
 		questions: bounded[*Question]{most: maxRows}, failures: bounded[*Failure]{most: maxRows}, lanes: lanes{by: map[string]*Lane{}},
 	}
@@ -104,10 +99,9 @@ func (c *Collector) reset() {
 
 // Take takes the next event. What a kernel wrote that was overtaken does not count, and what cannot be read says nothing.
 func (c *Collector) Take(e event.Event) {
-	if e.Epoch != 0 && e.Epoch < c.epoch {
+	if !c.locate.Take(e) {
 		return
 	}
-	c.epoch = max(c.epoch, e.Epoch)
 	if e.Type == event.SessionStart {
 		c.reset()
 		c.start = e.Time
@@ -120,9 +114,9 @@ func (c *Collector) Take(e event.Event) {
 	c.spent(e)
 	switch e.Type {
 	case event.NodeStart:
-		c.enters(e)
-	case event.RunStart:
-		clear(c.visits)
+		if e.Cursor != nil {
+			c.lanes.open(e.Time, c.place(e))
+		}
 	case event.ParallelProviderComplete, event.ParallelProviderFailed:
 		read(e, func(d event.ProviderCompleteData) { c.lanes.done(e.Time, c.place(e), d.Status) })
 	case event.NodeComplete:
@@ -177,38 +171,8 @@ func (p place) words() string {
 }
 
 func (c *Collector) place(e event.Event) place {
-	var p place
-	if e.Cursor != nil {
-		p.Place = event.Place{
-			Node: e.Cursor.NodePath, Visit: max(e.Cursor.Visit, c.visits[e.Cursor.NodePath], 1), Run: max(e.Cursor.Run, 1), Branch: e.Cursor.Provider, Step: e.Cursor.Step, Iteration: e.Cursor.Iteration,
-		}
-	}
-	if _, at, _, ok := e.Key.Parse(); ok {
-		p.Place = at
-	}
-	if p.name = c.names[p.Node]; p.name == "" && p.Node != "" {
-		p.name = "node " + p.Node
-	}
-	return p
-}
-
-func (c *Collector) enters(e event.Event) {
-	path := e.Cursor
-	if path == nil {
-		return
-	}
-	read(e, func(d event.NodeStartData) {
-		if d.Name != "" {
-			c.names[path.NodePath] = d.Name
-		}
-	})
-	read(e, func(d event.BlockStartData) {
-		for i, id := range d.Stages {
-			c.names[fmt.Sprintf("%s.%d", path.NodePath, i)] = id
-		}
-	})
-	c.visits[path.NodePath]++
-	c.lanes.open(e.Time, c.place(e))
+	at := c.locate.Place(e)
+	return place{at, c.locate.Name(at.Node)}
 }
 
 func (c *Collector) begins(e event.Event) {

@@ -25,7 +25,7 @@ func healed(d event.IterationCompleteData) []string {
 	if d.Healed == 0 {
 		return nil
 	}
-	return []string{"✓ The artifact is healed, after " + count(d.Healed, "heal")}
+	return []string{"✓ The artifact is healed, after " + Plural(d.Healed, "heal")}
 }
 
 // oddities are what is odd about the artifact that a node is given.

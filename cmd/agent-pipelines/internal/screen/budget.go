@@ -28,7 +28,7 @@ func Spent(of plan.Cost, c state.Charge) string {
 	}
 	text := strings.Join(parts, ", ")
 	if unknown > 0 {
-		text += fmt.Sprintf(" (unknown for %s: counted as reserved)", count(unknown, "attempt"))
+		text += fmt.Sprintf(" (unknown for %s: counted as reserved)", Plural(unknown, "attempt"))
 	}
 	return text
 }

@@ -258,7 +258,7 @@ func planned(e event.Event) []string {
 	case d.Failure != nil:
 		return []string{fmt.Sprintf("✗ %s: %s", d.Failure.ErrorType, Clean(d.Failure.Message))}
 	}
-	lines := []string{count(len(d.Steps), "step")}
+	lines := []string{Plural(len(d.Steps), "step")}
 	for i, s := range d.Steps {
 		if i == maxPlanned {
 			return append(lines, fmt.Sprintf("  … and %d more", len(d.Steps)-i))
@@ -337,11 +337,4 @@ func short(ms int64) string {
 		return d.String()
 	}
 	return d.Round(100 * time.Millisecond).String()
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -23,6 +23,14 @@ func Lines(text string) []string {
 	return lines
 }
 
+// Plural is a number of things: "1 node", "3 nodes".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // printable is [Clean] without a change to spaces.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {

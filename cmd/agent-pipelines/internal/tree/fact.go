@@ -73,7 +73,7 @@ func iterations(l state.Loop, limit int, mark Mark) string {
 	case mark == Pending || mark == Skipped:
 		return ""
 	case mark == Done:
-		return plural(max(l.Counted(), 0), "iteration")
+		return screen.Plural(max(l.Counted(), 0), "iteration")
 	case l.Iteration == 0:
 		return ""
 	case limit >= l.Iteration: // retries of a stage go beyond it
@@ -199,11 +199,4 @@ func reasonOf(mark Mark, ns state.Node) string {
 	default:
 		return ""
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

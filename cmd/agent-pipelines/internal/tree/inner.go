@@ -65,7 +65,7 @@ func branchIterations(b state.Branch) string {
 	for _, d := range b.Done {
 		total += d.Iterations
 	}
-	return plural(total, "iteration")
+	return screen.Plural(total, "iteration")
 }
 
 // steps are the rows of a node's steps, while the run is at it or where one of them failed.

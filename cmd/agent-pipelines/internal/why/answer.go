@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -172,9 +173,9 @@ func (a *Answer) tried(c *Chain) {
 	attempts, stages := c.Tries()
 	switch {
 	case attempts > 0 && stages > 0:
-		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage began anew %s.", count(attempts, "attempt"), times(stages)))
+		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed, and the stage began anew %s.", screen.Plural(attempts, "attempt"), times(stages)))
 	case attempts > 1:
-		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed.", count(attempts, "attempt")))
+		a.More = append(a.More, fmt.Sprintf("It was tried: %s of the last iteration failed.", screen.Plural(attempts, "attempt")))
 	case attempts == 1:
 		a.More = append(a.More, "It was tried once, and no attempt was left or to be made.")
 	}

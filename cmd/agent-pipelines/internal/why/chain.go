@@ -1,10 +1,12 @@
 package why
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -74,9 +76,8 @@ type link struct {
 
 // Chain takes the events of a session. Its zero value is not usable: see [New]. It is used from one goroutine.
 type Chain struct {
-	names map[string]string // ids of nodes by path
-	epoch int
-	alive bool // a kernel is at work, as far as the events tell
+	locate *locate.Locator
+	alive  bool // a kernel is at work, as far as the events tell
 
 	first *link
 	links []*link
@@ -91,7 +92,6 @@ type Chain struct {
 	pid     int                         // of the last kernel
 	seen    event.Event                 // the last event
 	answer  *event.QuestionAnsweredData // the last one, since the last question
-	count   map[string]int              // visits by path, in this run of the pipeline
 	asked   map[string]struct{}         // ids of questions
 }
 
@@ -114,17 +114,14 @@ type timer struct {
 
 // New returns a chain of a session whose nodes have the ids, by their paths. Others are learned from the events.
 func New(names map[string]string) *Chain {
-	c := &Chain{names: names}
-	if c.names == nil {
-		c.names = map[string]string{}
-	}
+	c := &Chain{locate: locate.New(names)}
 	c.reset()
 	return c
 }
 
 // reset forgets an earlier run.
 func (c *Chain) reset() {
-	*c = Chain{names: c.names, epoch: c.epoch, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}, count: map[string]int{}}
+	*c = Chain{locate: c.locate, open: map[string]*link{}, visits: map[string]*visit{}, asked: map[string]struct{}{}}
 }
 
 // Links are the links, the newest first, and how many older ones are left out.
@@ -166,8 +163,8 @@ func (c *Chain) add(e event.Event, l Link) *link {
 // join adds to the open link of a group, or opens one. What made it makes its text.
 func (c *Chain) join(e event.Event, at lane, group string, l Link, tell func(*link) string) *link {
 	group = at.id() + "\x00" + string(l.What) + "\x00" + group
-	l.Stage, l.Provider, l.Visit = at.name, at.branch, at.visit
-	l.From, l.To = at.iteration, at.iteration
+	l.Stage, l.Provider, l.Visit = at.name, at.Branch, at.Visit
+	l.From, l.To = at.Iteration, at.Iteration
 	open := c.open[group]
 	if open == nil {
 		open = c.add(e, l)
@@ -176,7 +173,7 @@ func (c *Chain) join(e event.Event, at lane, group string, l Link, tell func(*li
 		return open
 	}
 	until := e.Time
-	open.Until, open.To, open.Code = &until, max(open.To, at.iteration), l.Code
+	open.Until, open.To, open.Code = &until, max(open.To, at.Iteration), l.Code
 	open.Times++
 	return open
 }
@@ -186,52 +183,35 @@ func (c *Chain) close() { clear(c.open) }
 
 // lane is where work goes on by itself.
 type lane struct {
-	path, name   string
-	branch, step string
-	visit, run   int
-	iteration    int
+	event.Place
+	name string
 }
 
 // id tells lanes apart.
 func (l lane) id() string {
-	return strings.Join([]string{l.path, l.branch, l.step}, "\x00")
+	return strings.Join([]string{l.Node, l.Branch, l.Step}, "\x00")
 }
 
 // words are the lane for people: "build", "ideas by claude", "step s1 of build".
 func (l lane) words() string {
 	text := l.name
-	if l.step != "" {
-		text = "step " + l.step + " of " + text
+	if l.Step != "" {
+		text = "step " + l.Step + " of " + text
 	}
-	if l.branch != "" {
-		text += " by " + l.branch
+	if l.Branch != "" {
+		text += " by " + l.Branch
 	}
 	return text
 }
 
 // lane is where an event happened.
 func (c *Chain) lane(e event.Event) lane {
-	var l lane
-	if e.Cursor != nil {
-		l = lane{path: e.Cursor.NodePath, branch: e.Cursor.Provider, step: e.Cursor.Step, visit: max(e.Cursor.Visit, c.count[e.Cursor.NodePath], 1), iteration: e.Cursor.Iteration}
-	}
-	if _, at, _, ok := e.Key.Parse(); ok {
-		l = lane{path: at.Node, branch: at.Branch, step: at.Step, visit: at.Visit, run: at.Run, iteration: at.Iteration}
-	}
-	l.name = c.name(l.path)
-	return l
+	at := c.locate.Place(e)
+	return lane{at, c.name(at.Node)}
 }
 
 // name is the id of a node, or its path where that is not known.
-func (c *Chain) name(path string) string {
-	if id := c.names[path]; id != "" {
-		return id
-	}
-	if path == "" {
-		return "the run"
-	}
-	return "node " + path
-}
+func (c *Chain) name(path string) string { return cmp.Or(c.locate.Name(path), "the run") }
 
 // at is what is known of a lane.
 func (c *Chain) at(l lane) *visit {

@@ -35,7 +35,7 @@ func (c *Chain) asks(e event.Event, d event.QuestionAskedData) {
 	c.answer = nil
 	at := c.lane(e)
 	about := ""
-	if at.path != "" {
+	if at.Node != "" {
 		about = " about " + at.words()
 	}
 	c.add(e, Link{What: Asked, Stage: stageOf(at), Code: d.Code, Text: fmt.Sprintf("a person was asked%s%s (%s, question %s): %s", again, about, d.Kind, d.ID, quote(d.Text))})
@@ -43,7 +43,7 @@ func (c *Chain) asks(e event.Event, d event.QuestionAskedData) {
 
 // stageOf is the name of a lane's node, "" for none.
 func stageOf(at lane) string {
-	if at.path == "" {
+	if at.Node == "" {
 		return ""
 	}
 	return at.name

@@ -11,10 +11,9 @@ import (
 // Take takes the next event. What a kernel wrote that was overtaken does not count, and data that cannot be read says
 // nothing.
 func (c *Chain) Take(e event.Event) {
-	if e.Epoch != 0 && e.Epoch < c.epoch {
+	if !c.locate.Take(e) {
 		return
 	}
-	c.epoch = max(c.epoch, e.Epoch)
 	if e.Type == event.SessionStart {
 		c.reset()
 	}
@@ -51,7 +50,6 @@ func (c *Chain) session(e event.Event) {
 	case event.RunStart:
 		take(e, func(e event.Event, d event.RunStartData) {
 			c.close()
-			clear(c.count)
 			c.add(e, Link{What: Began, Text: fmt.Sprintf("run %d of %d of the pipeline began", d.N, d.Max)})
 		})
 	}
@@ -218,24 +216,15 @@ func (c *Chain) enters(e event.Event) {
 		return
 	}
 	path := e.Cursor.NodePath
-	if d, err := event.Decode[event.NodeStartData](e); err == nil && d.Name != "" {
-		c.names[path] = d.Name
-	}
-	if d, err := event.Decode[event.BlockStartData](e); err == nil {
-		for i, id := range d.Stages {
-			c.names[fmt.Sprintf("%s.%d", path, i)] = id
-		}
-	}
-	c.count[path]++
 	c.close()
 	for id := range c.visits {
-		if id == (lane{path: path}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
+		if id == (lane{Place: event.Place{Node: path}}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
 			delete(c.visits, id)
 		}
 	}
 	if c.to != path {
 		at := c.lane(e)
-		c.add(e, Link{What: Entered, Stage: at.name, Visit: at.visit, Text: at.name + " began" + visitWords(at.visit)})
+		c.add(e, Link{What: Entered, Stage: at.name, Visit: at.Visit, Text: at.name + " began" + visitWords(at.Visit)})
 	}
 	c.to = ""
 }
@@ -250,9 +239,9 @@ func visitWords(n int) string {
 // leaves tells how a visit ended, why, and where that led.
 func (c *Chain) leaves(e event.Event, d event.NodeCompleteData) {
 	at := c.lane(e)
-	at.step, at.branch = "", ""
+	at.Step, at.Branch = "", ""
 	c.to = d.To
-	l := Link{What: Ended, Stage: at.name, Visit: at.visit, To: at.iteration}
+	l := Link{What: Ended, Stage: at.name, Visit: at.Visit, To: at.Iteration}
 	if d.Failure != nil {
 		l.Code = d.Failure.Code
 	}
@@ -262,7 +251,7 @@ func (c *Chain) leaves(e event.Event, d event.NodeCompleteData) {
 	if d.Status == "skipped" {
 		l.What, l.Text = Skipped, at.name+" was skipped"+because(d.Reason)
 	} else {
-		l.Text = at.name + " ended as " + d.Outcome + visitWords(at.visit) + c.iterations(at) + c.cause(at, d)
+		l.Text = at.name + " ended as " + d.Outcome + visitWords(at.Visit) + c.iterations(at) + c.cause(at, d)
 	}
 	l.Text += c.leadsTo(d)
 	text := l.Text
@@ -278,7 +267,7 @@ func (c *Chain) leaves(e event.Event, d event.NodeCompleteData) {
 func (c *Chain) iterations(at lane) string {
 	n := 0
 	for id, v := range c.visits {
-		if id == at.id() || strings.HasPrefix(id, at.path+".") || strings.HasPrefix(id, at.path+"\x00") && !strings.HasSuffix(id, "\x00") {
+		if id == at.id() || strings.HasPrefix(id, at.Node+".") || strings.HasPrefix(id, at.Node+"\x00") && !strings.HasSuffix(id, "\x00") {
 			n += v.iterations
 		}
 	}

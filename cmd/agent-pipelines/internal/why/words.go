@@ -44,13 +44,6 @@ func failure(d event.FailureData) string {
 	return text + because(d.Message)
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // tally counts reasons that are the same but for their numbers.
 type tally struct {
 	said  []*reason // the one that was said last stands last

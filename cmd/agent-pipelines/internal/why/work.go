@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -67,7 +68,7 @@ func (c *Chain) decides(e event.Event, d event.DecisionData) {
 			reason = "no verdict: " + reason
 		}
 		l := c.join(e, at, d.Strategy, Link{What: WentOn}, func(l *link) string { return wentOn(l, at, d.Strategy) })
-		l.said.add(reason, at.iteration)
+		l.said.add(reason, at.Iteration)
 		v.unsaid = false
 	}
 }
@@ -117,10 +118,10 @@ func (c *Chain) retries(e event.Event, d event.RetryData) {
 	switch d.Rung {
 	case event.RungStage:
 		stage := at
-		stage.step = ""
+		stage.Step = ""
 		c.at(stage).stages++
 		c.close()
-		c.add(e, Link{What: Anew, Stage: at.name, Provider: at.branch, Text: fmt.Sprintf("%s began anew, since its attempts were used up (stage retry %d of %d)", stage.words(), d.N-1, d.Max-1)})
+		c.add(e, Link{What: Anew, Stage: at.name, Provider: at.Branch, Text: fmt.Sprintf("%s began anew, since its attempts were used up (stage retry %d of %d)", stage.words(), d.N-1, d.Max-1)})
 		return
 	case event.RungHeal:
 		text = "the agent was asked again for its artifact"
@@ -171,11 +172,11 @@ func (c *Chain) measures(e event.Event, d event.CheckResultData) {
 
 // steps takes up how steps end. Those that were made are one link.
 func (c *Chain) steps(e event.Event, at lane) {
-	at.step, at.iteration = "", 0
+	at.Step, at.Iteration = "", 0
 	if e.Type == event.StepBlocked {
 		take(e, func(e event.Event, d event.StepBlockedData) {
 			l := c.join(e, at, "blocked", Link{What: Stepped}, func(l *link) string {
-				return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", count(l.Times, "step"), at.name, l.last)
+				return fmt.Sprintf("%s of %s cannot be made, since a step before failed: %s", screen.Plural(l.Times, "step"), at.name, l.last)
 			})
 			l.last = strings.TrimPrefix(l.last+", "+d.Step, ", ")
 			if len(l.last) > maxQuote {
