@@ -140,9 +140,14 @@ func (s *simulation) checkCeilings() {
 	for path := range s.state.Nodes {
 		for _, c := range s.plan.Ceilings(path) {
 			charge := s.state.Charges[c.Scope]
-			held := 0.0
+			held, counted := 0.0, map[event.Place]bool{}
 			for _, at := range slices.Sorted(maps.Keys(s.under)) {
-				if part := s.state.LoopAt(s.under[at].Place).Reserved[c.Scope]; part.USD != nil {
+				loop := s.under[at].Place
+				if loop.Iteration = 0; counted[loop] { // a hook goes on beside the attempt, and holds nothing of its own
+					continue
+				}
+				counted[loop] = true
+				if part := s.state.LoopAt(loop).Reserved[c.Scope]; part.USD != nil {
 					held += *part.USD
 				}
 			}
