@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,6 +66,7 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 	name := "s" + strconv.Itoa(k.sessions)
 	dir := filepath.Join(h.project, ".claude/pipeline-runs", name)
 	args := []string{"pipeline", "soak", name, "--foreground"}
+	behind := false // the kernel was killed behind its last line
 	for try := 0; ; try++ {
 		c, text := h.command(args...)
 		if err := c.Start(); err != nil {
@@ -80,8 +82,9 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 			}
 		}
 		err := c.Wait()
-		if err == nil || try > 0 && c.ProcessState.ExitCode() == alreadyComplete {
-			break // in the latter case the kernel was killed behind its last line
+		if complete := try > 0 && c.ProcessState.ExitCode() == alreadyComplete; err == nil || complete {
+			behind = complete
+			break
 		}
 		if try > 8 {
 			return fmt.Errorf("session %s does not end: %w\n%s", name, err, text)
@@ -93,7 +96,7 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 	}
 	n, err := whole(dir)
 	k.events += n
-	return errors.Join(err, h.left(name), h.remove(name))
+	return errors.Join(err, h.left(name, behind), h.remove(name))
 }
 
 func (h home) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
@@ -178,11 +181,17 @@ func whole(dir string) (int, error) {
 	return lines, nil
 }
 
-// left are processes, locks and temporary files that are there though no session runs.
-func (h home) left(session string) error {
+// left are processes, locks and temporary files that are there though no session runs. behind: the last kernel of the session was
+// killed behind its last line, so that no other one came to clean up.
+func (h home) left(session string, behind bool) error {
 	var found []string
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if found = h.stray(); len(found) == 0 {
+		found = h.stray()
+		if behind { // the next kernel that starts a plugin removes the directory of a socket, and after that one nothing may be there
+			sockets := filepath.Join(h.temp, "agent-pipelines-socket-")
+			found = slices.DeleteFunc(found, func(name string) bool { return strings.HasPrefix(name, sockets) })
+		}
+		if len(found) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {
