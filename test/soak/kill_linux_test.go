@@ -66,7 +66,7 @@ func (h home) session(k *toll, r *rand.Rand, usual time.Duration) error {
 	name := "s" + strconv.Itoa(k.sessions)
 	dir := filepath.Join(h.project, ".claude/pipeline-runs", name)
 	args := []string{"pipeline", "soak", name, "--foreground"}
-	behind := false // the kernel was killed behind its last line
+	var behind bool // the kernel was killed behind its last line
 	for try := 0; ; try++ {
 		c, text := h.command(args...)
 		if err := c.Start(); err != nil {
