@@ -30,7 +30,7 @@ var outside = map[string]string{
 	"internal/pluginhost/catalog": "a cache of what plugins say of themselves; it is made again",
 	"internal/pluginhost/install": "the user's directory of plugins, by plugins install",
 	"internal/pluginhost/launch":  "the directory of a plugin's socket, which ends with its process",
-	"internal/pluginhost/process": "the same; survivors of a dead kernel are swept",
+	"internal/pluginhost/process": "the same; what a dead kernel left is swept (TestCrashedSocketDir)",
 	"internal/pluginhost/trust":   "the user's trusted.json and plugins.lock, by trust and plugins lock",
 	"internal/sandbox":            "the process that it confines, and control groups",
 	"kerneltest":                  "the project of a test",

@@ -19,11 +19,13 @@ func TestEscapedGrandchildIsEnded(t *testing.T) {
 	// A process is sealed as soon as it has been started: what it starts before that, its environment alone tells.
 	const sealed = "until grep -q '^Max file locks *[0-9]' /proc/$$/limits; do sleep 0.01; done; "
 	for name, line := range map[string]string{
-		"a session of its own":    "setsid sh -c 'echo $$; exec sleep 3600' & sleep 0.2; exit 0",
-		"... without environment": sealed + "setsid -f env -i sh -c 'echo $$; exec sleep 3600'; sleep 0.2; exit 0",
+		"a session of its own":    "setsid sh -c \"$GRANDCHILD\" &",
+		"... without environment": sealed + "setsid -f env -i sh -c \"$GRANDCHILD\"",
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told []Survivor // before the child counts as ended
+			said := filepath.Join(t.TempDir(), "said")
+			line = "GRANDCHILD='echo $$; : >" + said + "; exec sleep 3600'\n" + line + "\nuntil [ -e " + said + " ]; do sleep 0.01; done; exit 0"
 			c := start(t, line, func(s *Spec) { s.Escaped = func(left []Survivor) { told = left } })
 			child := firstPID(t, c)
 			await(t, c)

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// crash begins the report that the Go runtime writes when a program crashes.
-var crash = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|runtime/cgo|SIG[A-Z]+): `)
+// crashReport begins the report that the Go runtime writes when a program crashes.
+var crashReport = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|runtime/cgo|SIG[A-Z]+): `)
 
 // Crashed reports whether a text, such as [Child.Tail], begins with the report of a crash of the Go runtime.
 func Crashed(log string) bool {
-	first := crash.FindString(log)
+	first := crashReport.FindString(log)
 	return first != "" && strings.HasPrefix(log, first)
 }
 
@@ -33,7 +33,7 @@ func (r *ring) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	r.buf = append(r.buf, p...)
-	if at := crash.FindIndex(r.buf); !r.crashed && at != nil {
+	if at := crashReport.FindIndex(r.buf); !r.crashed && at != nil {
 		r.buf, r.crashed = r.buf[at[0]:], true
 	}
 	switch over := len(r.buf) - r.size; {

@@ -6,9 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/crash"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
 )
 
@@ -27,6 +29,13 @@ var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for
 
 // socketDirLock is the file in a socket directory that its kernel holds locked.
 const socketDirLock = "kernel.lock"
+
+// socketDirNewLock begins the name that the lock has until it is held.
+const socketDirNewLock = "lock-"
+
+// unfinishedAfter is how old a directory without a lock has to be to be taken for that of a kernel which was killed while it
+// made it: making one takes microseconds.
+const unfinishedAfter = time.Minute
 
 // SocketDir is a private directory for a plugin's socket. A file in it is locked while its kernel lives, so
 // that later ones can tell the directories that a killed kernel left.
@@ -58,12 +67,15 @@ func makeSocketDir(base string) (*SocketDir, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := os.CreateTemp(path, "lock-")
+	crash.Point("socketdir.make.before-lock")
+	lock, err := os.CreateTemp(path, socketDirNewLock)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(path))
 	}
 	d := &SocketDir{path: path, lock: lock}
-	if err := errors.Join(filelock.Try(lock), os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
+	err = filelock.Try(lock)
+	crash.Point("socketdir.make.before-rename")
+	if err = errors.Join(err, os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
 		return nil, errors.Join(err, d.Remove())
 	}
 	return d, nil
@@ -78,7 +90,8 @@ func (d *SocketDir) Remove() error {
 }
 
 // SweepSocketDirs removes the socket directories below the candidates that killed kernels left. Those in
-// use, those of other users, and whatever has no lock of a kernel in it, stay.
+// use and those of other users stay, and so does whatever has no lock of a kernel in it: only where there is nothing at all,
+// or a lock that has not got its name yet, is it removed, once it has lain there for a minute.
 func SweepSocketDirs(candidates ...string) error {
 	var errs []error
 	for _, base := range candidates {
@@ -96,10 +109,34 @@ func SweepSocketDirs(candidates ...string) error {
 			}
 			if lock := leftLock(filepath.Join(path, socketDirLock)); lock != nil {
 				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
+			} else if strings.Trim(e.Name()[len(socketDirPrefix):], "0123456789") == "" {
+				sweepUnfinished(path)
 			}
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sweepUnfinished removes a directory whose kernel was killed before its lock had its name. Whoever is faster with something
+// else in it keeps it.
+func sweepUnfinished(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || time.Since(info.ModTime()) < unfinishedAfter {
+		return
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) > 1 { // of another user; of something else
+		return
+	}
+	if len(entries) == 1 && strings.HasPrefix(entries[0].Name(), socketDirNewLock) {
+		lock := leftLock(filepath.Join(path, entries[0].Name()))
+		if lock == nil {
+			return
+		}
+		defer lock.Close()
+		_ = os.Remove(lock.Name())
+	}
+	_ = os.Remove(path)
 }
 
 // leftLock takes a lock that nobody holds; nil for one in use, of another user, or removed by another sweep.

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/filelock"
 )
 
 func TestSocketDir(t *testing.T) {
@@ -61,15 +64,43 @@ func TestSweepSocketDirs(t *testing.T) {
 		os.Symlink(elsewhere, filepath.Join(base, socketDirPrefix+"1", socketDirLock))); err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(base, socketDirPrefix+"2notes")
-	if err := os.Mkdir(other, 0o700); err != nil {
+	// A kernel was killed while it made one (old), or is about to (new); some are no socket directories.
+	old := time.Now().Add(-unfinishedAfter)
+	lay := func(name string, made time.Time, files ...string) string {
+		dir := filepath.Join(base, socketDirPrefix+name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(dir, made, made); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	want := map[string]bool{
+		used.Path(): true, killed.Path(): false, elsewhere: true,
+		lay("2", old): false, lay("3", old, "lock-12"): false, lay("4", time.Now()): true, lay("5", time.Now(), "lock-12"): true,
+		lay("6notes", old): true, lay("7", old, "notes"): true, lay("8", old, "lock-12", "notes"): true,
+	}
+	held := lay("9", old, "lock-12")
+	holder, err := os.Open(filepath.Join(held, "lock-12"))
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer holder.Close()
+	if err := filelock.Try(holder); err != nil {
+		t.Fatal(err)
+	}
+	want[held] = true
 
 	if err := SweepSocketDirs("", filepath.Join(base, "missing"), base); err != nil {
 		t.Error(err)
 	}
-	for path, want := range map[string]bool{used.Path(): true, killed.Path(): false, elsewhere: true, other: true} {
+	for path, want := range want {
 		if exists(path) != want {
 			t.Errorf("%s is there: %t, want %t", path, exists(path), want)
 		}
