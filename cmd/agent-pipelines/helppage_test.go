@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// docs/cli.md is made from the help, the exit codes and the environment that the command prints (make golden writes it).
+func TestHelpPage(t *testing.T) {
+	p := helpPage{t: t, shared: map[string][]*kong.Flag{}}
+	root := newTestParser().Model.Node
+	p.text.WriteString(strings.ReplaceAll(helpPageIntro, "~", "`"))
+	for _, child := range root.Children {
+		if !child.Hidden && child.Name != stageCommand {
+			fmt.Fprintf(&p.text, "| [`%s`](#%s) | %s |\n", named(child), anchored(child), child.Help)
+		}
+	}
+	p.text.WriteString("\n## Flags of every verb\n\nThey stand anywhere on the line, before the verb, too.\n\n")
+	p.table(slices.DeleteFunc(slices.Clone(root.Flags), func(f *kong.Flag) bool { return f.Hidden }))
+	for _, child := range root.Children {
+		if child.Name != stageCommand {
+			p.verb(child, "##")
+		}
+	}
+	for _, name := range p.groups {
+		title := strings.TrimSuffix(name, ":")
+		fmt.Fprintf(&p.text, "## %s flags\n\n%s\n\n", title, helpPageGroups[title])
+		p.table(p.shared[name])
+	}
+	p.text.WriteString("## Exit codes\n\n`agent-pipelines help exit-codes` prints them, and `agent-pipelines explain 22` says more of one ([errors](errors.md)).\n\n| code | |\n|---|---|\n")
+	for _, row := range exits {
+		fmt.Fprintf(&p.text, "| %d | %s |\n", row.code, row.when)
+	}
+	p.text.WriteString("\n## Environment\n\n`agent-pipelines help environment` prints them.\n\n| variable | |\n|---|---|\n")
+	for _, row := range environment {
+		fmt.Fprintf(&p.text, "| `%s` | %s |\n", row.name, escapedCell(row.meaning))
+	}
+	golden(t, "../../docs/cli.md", p.text.String())
+}
+
+const helpPageIntro = `# The command line
+
+<!-- Made from the command's help by a test of cmd/agent-pipelines: do not edit, run make golden. -->
+
+Every verb of ~agent-pipelines~, with its arguments, its flags and examples, as ~agent-pipelines help <verb>~ prints them. The page is generated from the
+grammar that the command reads its line by, and a test reads every example by it. A first word that is no verb is the name of a stage:
+~agent-pipelines polish~ is short for ~agent-pipelines loop polish~. A value stands behind ~=~ or a blank. Results go to standard output, what is told on the way
+to standard error.
+
+| verb | |
+|---|---|
+`
+
+// helpPageGroups says which verbs the flags of a group are for.
+var helpPageGroups = map[string]string{
+	"Flow":      "What a run does of its pipeline. Which verb has which of them stands with the verb.",
+	"Isolation": "What plugins and agents may reach, and where models may be: [isolation](isolation.md).",
+}
+
+// helpPage is the page as far as it is written.
+type helpPage struct {
+	t    *testing.T
+	text strings.Builder
+	// shared has the flags of each group, and groups the names of those in the order in which they came up.
+	shared map[string][]*kong.Flag
+	groups []string
+}
+
+// verb writes the section of a verb, and those of its own verbs.
+func (p *helpPage) verb(node *kong.Node, level string) {
+	if node.Hidden {
+		return
+	}
+	fmt.Fprintf(&p.text, "%s %s\n\n%s\n\n```text\n%s %s\n```\n\n", level, named(node), node.Help, program, node.Summary())
+	about, _, _ := strings.Cut(node.Detail, "Examples:\n")
+	if about = strings.TrimSpace(about); about != "" {
+		fmt.Fprintf(&p.text, "%s\n\n", about)
+	}
+	if len(node.Positional) > 0 {
+		p.text.WriteString("| argument | |\n|---|---|\n")
+		for _, arg := range node.Positional {
+			fmt.Fprintf(&p.text, "| `%s` | %s |\n", strings.Trim(arg.Summary(), "[]<>"), escapedCell(arg.Help))
+		}
+		p.text.WriteString("\n")
+	}
+	var own []*kong.Flag
+	groups := map[string][]string{}
+	var order []string
+	for _, flag := range node.Flags {
+		switch {
+		case flag.Hidden:
+		case flag.Group == nil:
+			own = append(own, flag)
+		default:
+			name := flag.Group.Title
+			if groups[name] == nil {
+				order = append(order, name)
+			}
+			groups[name] = append(groups[name], "`--"+flag.Name+"`")
+			p.share(named(node), name, flag)
+		}
+	}
+	if len(own) > 0 {
+		p.table(own)
+	}
+	for _, name := range order {
+		title := strings.TrimSuffix(name, ":")
+		fmt.Fprintf(&p.text, "[%s flags](#%s-flags): %s.\n\n", title, strings.ToLower(title), strings.Join(groups[name], ", "))
+	}
+	if lines := examplesOf(node.Detail); len(lines) > 0 {
+		fmt.Fprintf(&p.text, "```text\n%s %s\n```\n\n", program, strings.Join(lines, "\n"+program+" "))
+	}
+	for _, child := range node.Children {
+		p.verb(child, level+"#")
+	}
+}
+
+// share keeps a flag of a group, which means the same in every verb.
+func (p *helpPage) share(verb, group string, flag *kong.Flag) {
+	if p.shared[group] == nil {
+		p.groups = append(p.groups, group)
+	}
+	for _, other := range p.shared[group] {
+		if other.Name == flag.Name {
+			if other.Help != flag.Help {
+				p.t.Errorf("--%s of %s means %q, elsewhere %q", flag.Name, verb, flag.Help, other.Help)
+			}
+			return
+		}
+	}
+	p.shared[group] = append(p.shared[group], flag)
+}
+
+func (p *helpPage) table(flags []*kong.Flag) {
+	p.text.WriteString("| flag | |\n|---|---|\n")
+	for _, flag := range flags {
+		fmt.Fprintf(&p.text, "| `%s` | %s |\n", strings.ReplaceAll(flag.String(), "|", `\|`), escapedCell(flag.Help))
+	}
+	p.text.WriteString("\n")
+}
+
+// named is a verb with its other names.
+func named(node *kong.Node) string {
+	words := node.Name
+	if len(node.Aliases) > 0 {
+		words += " (" + strings.Join(node.Aliases, ", ") + ")"
+	}
+	if node.Parent != nil && node.Parent.Type == kong.CommandNode {
+		words = named(node.Parent) + " " + words
+	}
+	return words
+}
+
+// anchored is the anchor of a verb's heading.
+func anchored(node *kong.Node) string {
+	return strings.NewReplacer(" ", "-", "(", "", ")", "", ",", "").Replace(named(node))
+}
+
+// escapedCell keeps a text in its cell of a table.
+func escapedCell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "\n", " ").Replace(text)
+}
