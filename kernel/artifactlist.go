@@ -51,22 +51,16 @@ type ArtifactContent struct {
 // each node's from its first visit to its newest. It takes no lock and changes nothing; of a running session it is what
 // is done so far. It fails as [Engine.History] does.
 func (e *Engine) Artifacts(session string) ([]ArtifactInfo, error) {
-	dir, k, err := e.look(session, func(event.Event) {})
+	var named collection
+	dir, k, err := e.look(session, func(*plan.Plan) func(event.Event) { return named.take })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
-	if k.log.Count == 0 && k.damage == "" {
+	if !k.began() {
 		return nil, neverBegan(session)
 	}
-	found, err := artifactsOf(dir, k)
-	if err != nil {
-		return nil, err
-	}
-	for i := range found {
-		found[i].look(dir, k.plan)
-	}
-	return found, nil
+	return named.artifacts(dir, k), nil
 }
 
 // ReadArtifact reads an artifact of a list that [Engine.Artifacts] has made of the session. The error is of kind
@@ -114,63 +108,118 @@ func (a *ArtifactInfo) look(dir *rundir.Dir, p *plan.Plan) {
 	a.Faults, a.Valid = artifact.Told(faults), len(faults) == 0
 }
 
-// artifactsOf finds what events and state name, in the order of [Engine.Artifacts].
-func artifactsOf(dir *rundir.Dir, k known) ([]ArtifactInfo, error) {
-	c := collection{plan: k.plan}
-	if k.state.Input != nil {
-		c.add(event.Place{}, plan.RequiresStart, *k.state.Input)
-	}
-	for path, ref := range k.state.Given {
-		c.made(event.Place{Node: path}, &ref)
-	}
-	err := k.retell(dir, func(ev event.Event) {
-		if ev.RunID == k.state.RunID {
-			c.event(ev)
-		}
-	})
-	if err != nil {
-		return nil, err
-	}
-	for path, n := range k.state.Nodes { // of a session whose journal does not tell
-		if ref, made := n.Artifacts[event.Artifact]; made {
-			c.made(event.Place{Node: path, Visit: n.Visit}, &ref)
-		}
-	}
-	return c.sorted(), nil
-}
-
-// collection gathers artifacts. A file that is named again is in it once, as it was named last.
+// collection gathers the artifacts that the events of a run name. A file that is named again is in it once, as it was named
+// last.
 type collection struct {
-	plan  *plan.Plan
-	found []ArtifactInfo
+	run    string
+	named  []naming
+	places map[string]int // in named, by the file
 }
 
-// event adds the artifacts that an event names. Data that cannot be read names none.
-func (c *collection) event(ev event.Event) {
-	at := placeOf(ev)
+// naming is an artifact as it was named: of the node at a place, or given to it.
+type naming struct {
+	at    event.Place
+	given bool
+	ref   event.Ref
+}
+
+// take adds the artifacts that an event names. Data that cannot be read names none.
+func (c *collection) take(ev event.Event) {
+	switch ev.RunID {
+	case c.run:
+	case "": // of the Bash engine, after ours
+		return
+	default:
+		*c = collection{run: ev.RunID}
+	}
 	switch ev.Type {
 	case event.IterationComplete:
 		if d, err := event.Decode[event.IterationCompleteData](ev); err == nil {
-			c.made(at, d.Artifact)
+			c.made(placeOf(ev), d.Artifact)
 		}
 	case event.InputChecked:
 		if d, err := event.Decode[event.InputCheckedData](ev); err == nil {
-			c.made(at, d.Artifact)
+			c.made(placeOf(ev), d.Artifact)
 			if d.Input != nil {
-				c.add(at, plan.RequiresStart, *d.Input)
+				c.add(naming{at: placeOf(ev), given: true, ref: *d.Input})
 			}
 		}
 	case event.ArtifactWritten:
 		if d, err := event.Decode[event.ArtifactWrittenData](ev); err == nil && d.Name == event.Artifact {
-			c.made(at, &d.Ref)
+			c.made(placeOf(ev), &d.Ref)
 		}
 	case event.NodeComplete:
 		if d, err := event.Decode[event.NodeCompleteData](ev); err == nil {
 			if ref, made := d.Artifacts[event.Artifact]; made {
-				c.made(at, &ref)
+				c.made(placeOf(ev), &ref)
 			}
 		}
 	}
+}
+
+// made adds what the node at a place made, nil for nothing.
+func (c *collection) made(at event.Place, ref *event.Ref) {
+	if ref != nil {
+		c.add(naming{at: at, ref: *ref})
+	}
+}
+
+func (c *collection) add(n naming) {
+	if i, named := c.places[n.ref.Path]; named {
+		c.named[i].ref = n.ref
+		return
+	}
+	if c.places == nil {
+		c.places = map[string]int{}
+	}
+	c.places[n.ref.Path] = len(c.named)
+	c.named = append(c.named, n)
+}
+
+// artifacts are all that events and state name, looked at, in the order of [Engine.Artifacts].
+func (c *collection) artifacts(dir *rundir.Dir, k known) []ArtifactInfo {
+	var all collection
+	if k.state.Input != nil {
+		all.add(naming{given: true, ref: *k.state.Input})
+	}
+	for path, ref := range k.state.Given {
+		all.made(event.Place{Node: path}, &ref)
+	}
+	if c.run == k.state.RunID {
+		for _, n := range c.named {
+			all.add(n)
+		}
+	}
+	for path, n := range k.state.Nodes { // of a session whose journal does not tell
+		if ref, made := n.Artifacts[event.Artifact]; made {
+			all.made(event.Place{Node: path, Visit: n.Visit}, &ref)
+		}
+	}
+	var found []ArtifactInfo
+	for _, n := range all.named {
+		if a, ok := n.info(k.plan); ok {
+			a.look(dir, k.plan)
+			found = append(found, a)
+		}
+	}
+	return sorted(found, k.plan)
+}
+
+// info is the artifact in a list; ok is false where the plan knows no such node.
+func (n naming) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
+	a = ArtifactInfo{Node: plan.RequiresStart, Path: n.at.Node, Provider: n.at.Branch, Visit: n.at.Visit, ref: n.ref}
+	if n.at.Run > 1 {
+		a.Run = n.at.Run
+	}
+	if n.given {
+		return a, true
+	}
+	node := p.Find(n.at.Node)
+	if node == nil {
+		return a, false
+	}
+	a.Node = node.ID
+	return a, true
 }
 
 // placeOf is where an event happened: as its key says, or its cursor.
@@ -184,41 +233,22 @@ func placeOf(ev event.Event) event.Place {
 	return event.Place{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
 }
 
-// made adds what the node at a place made, nil for nothing.
-func (c *collection) made(at event.Place, ref *event.Ref) {
-	if n := c.plan.Find(at.Node); n != nil && ref != nil {
-		c.add(at, n.ID, *ref)
-	}
-}
-
-func (c *collection) add(at event.Place, node string, ref event.Ref) {
-	a := ArtifactInfo{Node: node, Path: at.Node, Provider: at.Branch, Visit: at.Visit, ref: ref}
-	if at.Run > 1 {
-		a.Run = at.Run
-	}
-	if i := slices.IndexFunc(c.found, func(other ArtifactInfo) bool { return other.ref.Path == ref.Path }); i >= 0 {
-		c.found[i].ref = ref
-		return
-	}
-	c.found = append(c.found, a)
-}
-
-// sorted is the collection in order, with the newest of each node marked.
-func (c *collection) sorted() []ArtifactInfo {
+// sorted are artifacts in the order of a plan, with the newest of each node marked.
+func sorted(found []ArtifactInfo, p *plan.Plan) []ArtifactInfo {
 	order := map[string]int{"": -1}
-	for n := range c.plan.All() {
+	for n := range p.All() {
 		order[n.Path] = len(order)
 		for _, stage := range n.Stages {
 			order[stage.Path] = len(order)
 		}
 	}
-	slices.SortStableFunc(c.found, func(a, b ArtifactInfo) int {
+	slices.SortStableFunc(found, func(a, b ArtifactInfo) int {
 		return cmp.Or(cmp.Compare(order[a.Path], order[b.Path]), cmp.Compare(a.Node, b.Node), cmp.Compare(a.Provider, b.Provider),
 			cmp.Compare(a.Run, b.Run), cmp.Compare(a.Visit, b.Visit))
 	})
-	for i := range c.found {
-		a := &c.found[i]
-		a.Newest = i+1 == len(c.found) || c.found[i+1].Path != a.Path || c.found[i+1].Node != a.Node || c.found[i+1].Provider != a.Provider
+	for i := range found {
+		a := &found[i]
+		a.Newest = i+1 == len(found) || found[i+1].Path != a.Path || found[i+1].Node != a.Node || found[i+1].Provider != a.Provider
 	}
-	return c.found
+	return found
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/account"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/rundir"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -61,7 +62,11 @@ func (e *Engine) History(session string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &History{Session: session, RunID: k.state.RunID, Status: k.state.Status, Visits: a.Visits(), Damage: k.damage}, nil
+	return historyOf(session, k, a), nil
+}
+
+func historyOf(session string, k known, a *account.Account) *History {
+	return &History{Session: session, RunID: k.state.RunID, Status: k.state.Status, Visits: a.Visits(), Damage: k.damage}
 }
 
 // Metrics says what a session took in all and stage by stage, from its journal. It fails as [Engine.History] does.
@@ -74,16 +79,31 @@ func (e *Engine) Metrics(session string) (*Metrics, error) {
 }
 
 func (e *Engine) accountOf(session string) (known, *account.Account, error) {
-	dir, k, err := e.look(session, func(event.Event) {})
+	var told accounting
+	dir, k, err := e.look(session, told.begin)
 	if err != nil {
 		return known{}, nil, err
 	}
 	defer dir.Close()
-	if k.log.Count == 0 && k.damage == "" {
+	if !k.began() {
 		return known{}, nil, neverBegan(session)
 	}
-	a := account.New(k.plan)
-	return k, a, k.retell(dir, a.Take)
+	if told.plan != k.plan {
+		err = k.retell(dir, told.begin(k.plan))
+	}
+	return k, told.account, err
+}
+
+// accounting makes the account of a session while its journal is read.
+type accounting struct {
+	plan    *plan.Plan
+	account *account.Account
+}
+
+// begin is a [hearer].
+func (t *accounting) begin(p *plan.Plan) func(event.Event) {
+	t.plan, t.account = p, account.New(p)
+	return t.account.Take
 }
 
 func metricsOf(st state.State, a *account.Account) *Metrics {

@@ -26,6 +26,9 @@ type known struct {
 	doubtful bool
 }
 
+// began reports whether there is anything to tell of the session.
+func (k *known) began() bool { return k.log.Count > 0 || k.damage != "" }
+
 // add says what else is damaged.
 func (k *known) add(damage ...string) {
 	if k.damage != "" {
@@ -34,8 +37,12 @@ func (k *known) add(damage ...string) {
 	k.damage = strings.Join(damage, "; ")
 }
 
-// look opens a session and reads its files; each event of its journal goes to tell, too. The caller closes the directory.
-func (e *Engine) look(session string, tell func(event.Event)) (*rundir.Dir, known, error) {
+// hearer is called with the plan of a session, before its journal is read, and returns what takes the events.
+type hearer func(p *plan.Plan) func(event.Event)
+
+// look opens a session and reads its files; each event of its journal goes to what tell returns, too. The caller closes the
+// directory.
+func (e *Engine) look(session string, tell hearer) (*rundir.Dir, known, error) {
 	dir, err := e.open(session)
 	if err != nil {
 		return nil, known{}, err
@@ -48,7 +55,7 @@ func (e *Engine) look(session string, tell func(event.Event)) (*rundir.Dir, know
 }
 
 // known reads a session's files. Nothing is started and nothing written.
-func (e *Engine) known(dir *rundir.Dir, tell func(event.Event)) (known, error) {
+func (e *Engine) known(dir *rundir.Dir, tell hearer) (known, error) {
 	p, unread := loadPlan(dir)
 	if unread != nil && !errors.Is(unread, fs.ErrNotExist) && failure.KindOf(unread) != failure.StateCorrupt {
 		return known{}, unread
@@ -58,8 +65,9 @@ func (e *Engine) known(dir *rundir.Dir, tell func(event.Event)) (known, error) {
 		k.plan = &plan.Plan{}
 	}
 	var err error
+	hear := tell(k.plan)
 	k.log, err = journal.Read(dir, func(ev event.Event) error {
-		tell(ev)
+		hear(ev)
 		if next, misfit := schedule.Apply(k.plan, k.state, ev); misfit == nil { // late deliveries do not fit, and do not count
 			k.state = next
 		}
@@ -77,8 +85,8 @@ func (e *Engine) known(dir *rundir.Dir, tell func(event.Event)) (known, error) {
 	return e.recovered(dir, k)
 }
 
-// retell hands the events of a session that was looked at to tell once more: for those who have to know first what is
-// known. What was written meanwhile is left out.
+// retell hands the events of a session that was looked at to tell once more: for those who have to know the plan, where it
+// turned out to be another one. What was written meanwhile is left out.
 func (k known) retell(dir *rundir.Dir, tell func(event.Event)) error {
 	_, err := journal.Read(dir, func(ev event.Event) error {
 		if ev.Seq <= k.log.Last.Seq {

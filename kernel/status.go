@@ -20,11 +20,16 @@ import (
 // wraps [ErrNoSession] if there is none.
 func (e *Engine) Status(session string) (*Status, error) {
 	var t told
-	dir, k, err := e.look(session, t.take)
+	dir, k, err := e.look(session, func(*plan.Plan) func(event.Event) { return t.take })
 	if err != nil {
 		return nil, err
 	}
 	defer dir.Close()
+	return e.statusOf(session, dir, k, &t)
+}
+
+// statusOf is how a session stands that was looked at.
+func (e *Engine) statusOf(session string, dir *rundir.Dir, k known, t *told) (*Status, error) {
 	s := describe(k.plan, k.state)
 	s.Stages, s.Deliverable = stageResults(k.plan, k.state, dir.Path()), deliverable(k.plan, k.state, dir.Path())
 	s.Damage, s.Plugins, s.Secrets, s.Survivors = k.damage, t.plugins, t.secrets, t.survivors

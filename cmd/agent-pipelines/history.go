@@ -107,13 +107,7 @@ func writeReturns(to io.Writer, h *kernel.History) error {
 }
 
 // took is a time of so many milliseconds, for people.
-func took(ms int64) string {
-	d := time.Duration(ms) * time.Millisecond
-	if d < time.Second {
-		return d.String()
-	}
-	return d.Round(100 * time.Millisecond).String()
-}
+func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
 // metricsVerb is `metrics session`.
 type metricsVerb struct {

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,7 +43,7 @@ func (v *reportVerb) run(ctx context.Context, a *app) error {
 		return usageError("--json and --output - both write to standard output", "name a file, or leave --json out")
 	}
 	return a.use(ctx, func(e *kernel.Engine) error {
-		text, err := reportOf(ctx, e, v.Session)
+		text, err := reportOf(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -93,30 +92,26 @@ func (v *reportVerb) write(text []byte) (file string, err error) {
 	return filepath.Abs(name)
 }
 
-// reportOf makes the page of a session. Its journal is read event by event.
-func reportOf(ctx context.Context, e *kernel.Engine, session string) ([]byte, error) {
-	s, err := e.Status(session)
-	if err != nil {
-		return nil, err
-	}
+// reportOf makes the page of a session. Its journal is read once, event by event.
+func reportOf(e *kernel.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
-	chain, collector := why.New(nodeNames(s)), report.NewCollector(nodeNames(s), secrets.Text)
-	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		chain.Take(ev)
-		collector.Take(ev)
-		return nil
+	var chain *why.Chain
+	var collector *report.Collector
+	s, err := e.Survey(session, func(p *plan.Plan) func(event.Event) {
+		chain, collector = why.New(nodeNames(p)), report.NewCollector(nodeNames(p), secrets.Text)
+		return func(ev event.Event) {
+			chain.Take(ev)
+			collector.Take(ev)
+		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	facts := report.Facts{Status: s, Why: why.Of(s, chain), Graph: graphOf(s.Dir), Agent: secrets.Agent().Text, Made: time.Now(), Version: thisBuild().Version}
-	if facts.Metrics, err = e.Metrics(session); err != nil && !errors.Is(err, kernel.ErrNothingToResume) {
-		return nil, err
+	facts := report.Facts{
+		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: graphOf(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: thisBuild().Version,
 	}
-	if facts.Artifacts, err = shownArtifacts(e, session, secrets.Agent().Text); err != nil {
-		return nil, err
-	}
-	if root, err := os.OpenRoot(s.Dir); err == nil {
+	facts.Artifacts, facts.ArtifactsLeft = shownArtifacts(e, s, secrets.Agent().Text)
+	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
 		defer root.Close()
 		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
 	}
@@ -127,36 +122,14 @@ func reportOf(ctx context.Context, e *kernel.Engine, session string) ([]byte, er
 	return text.Bytes(), nil
 }
 
-// maxPlanFile is the largest plan that is drawn, in bytes.
-const maxPlanFile = 16 << 20
-
-// graphOf draws the pipeline of a session, "" where its plan cannot be read: the page does without.
-func graphOf(dir string) string {
-	p, err := planOf(dir)
-	if err != nil || len(p.Nodes) == 0 {
+// graphOf draws a pipeline, "" where its plan cannot be read: the page does without.
+func graphOf(p *plan.Plan) string {
+	if len(p.Nodes) == 0 {
 		return ""
 	}
 	var text strings.Builder
 	graph.Of(p).SVG(&text)
 	return text.String()
-}
-
-// planOf reads the plan that a session follows.
-func planOf(dir string) (*plan.Plan, error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	text, whole, err := readSome(root, "plan.json", maxPlanFile)
-	if err != nil {
-		return nil, err
-	}
-	if !whole {
-		return nil, errors.New("plan.json is too large")
-	}
-	var p plan.Plan
-	return &p, json.Unmarshal([]byte(text), &p)
 }
 
 // readSome reads the beginning of a file, and says whether that is all of it.
@@ -185,20 +158,19 @@ const (
 	maxArtifacts = 100
 )
 
-// shownArtifacts are the newest artifacts of a session's nodes, with their texts.
-func shownArtifacts(e *kernel.Engine, session string, clean func(string) string) ([]report.Artifact, error) {
-	list, err := e.Artifacts(session)
-	if err != nil && !errors.Is(err, kernel.ErrNothingToResume) {
-		return nil, err
-	}
-	var all []report.Artifact
-	for _, i := range list {
-		if !i.Newest || len(all) == maxArtifacts {
+// shownArtifacts are the newest artifacts of a session's nodes, with their texts, and how many are left out.
+func shownArtifacts(e *kernel.Engine, s *kernel.Survey, clean func(string) string) (all []report.Artifact, left int) {
+	for _, i := range s.Artifacts {
+		switch {
+		case !i.Newest:
+			continue
+		case len(all) == maxArtifacts:
+			left++
 			continue
 		}
 		shown := report.Artifact{Node: nameOf(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: within(e.WorkDir(), i.File), Problem: i.Problem}
 		if i.Problem == "" && i.Size <= 1<<20 {
-			content, err := e.ReadArtifact(session, i)
+			content, err := e.ReadArtifact(s.Status.Session, i)
 			if err != nil {
 				shown.Problem = err.Error()
 			} else {
@@ -210,5 +182,5 @@ func shownArtifacts(e *kernel.Engine, session string, clean func(string) string)
 		}
 		all = append(all, shown)
 	}
-	return all, nil
+	return all, left
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // whyVerb is `why <session>`.
@@ -36,7 +37,7 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 		return usageError("fewer than no things cannot be told", "give --limit a number from 0")
 	}
 	return a.use(ctx, func(e *kernel.Engine) error {
-		answer, err := whyOf(ctx, e, v.Session)
+		answer, err := whyOf(e, v.Session)
 		if err != nil {
 			return err
 		}
@@ -53,25 +54,24 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-// whyOf reads a session's journal event by event, and says why the session is where it is.
-func whyOf(ctx context.Context, e *kernel.Engine, session string) (why.Answer, error) {
-	s, err := e.Status(session)
+// whyOf reads a session's journal once, event by event, and says why the session is where it is.
+func whyOf(e *kernel.Engine, session string) (why.Answer, error) {
+	var chain *why.Chain
+	s, err := e.Survey(session, func(p *plan.Plan) func(event.Event) {
+		chain = why.New(nodeNames(p))
+		return chain.Take
+	})
 	if err != nil {
 		return why.Answer{}, err
 	}
-	chain := why.New(nodeNames(s))
-	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
-		chain.Take(ev)
-		return nil
-	})
-	return why.Of(s, chain), err
+	return why.Of(s.Status, chain), nil
 }
 
-// nodeNames are the ids of a session's nodes, by their paths.
-func nodeNames(s *kernel.Status) map[string]string {
+// nodeNames are the ids of a plan's nodes, by their paths.
+func nodeNames(p *plan.Plan) map[string]string {
 	names := map[string]string{}
-	for _, stage := range s.Stages {
-		names[stage.Path] = stage.ID
+	for n := range p.All() {
+		names[n.Path] = n.ID
 	}
 	return names
 }

@@ -6,6 +6,8 @@ import (
 	"html/template"
 	"strings"
 	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 )
 
 // The measures of drawings, in units of their view boxes.
@@ -72,13 +74,13 @@ func (c *Collector) timeline() (drawing template.HTML, left int) {
 	fmt.Fprintf(&b, `<svg class="timeline" role="img" aria-label="timeline" viewBox="0 0 %.0f %.0f">`, wide, high)
 	for _, g := range a.gaps {
 		x := a.x(g.Start)
-		fmt.Fprintf(&b, `<g><title>nobody held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, took(g.End.Sub(g.Start)), x, high-22)
+		fmt.Fprintf(&b, `<g><title>nobody held the session for %s</title><path class="gap" d="M%.1f 0V%.0f"/></g>`, screen.Took(g.End.Sub(g.Start)), x, high-22)
 	}
 	for i, lane := range lanes {
 		c.lane(&b, a, lane, float64(i)*row)
 	}
 	fmt.Fprintf(&b, `<text class="tick" x="%.0f" y="%.0f">0</text><text class="tick" text-anchor="end" x="%.0f" y="%.0f">%s of work</text></svg>`,
-		names, high-6, wide-10, high-6, took(a.work(a.to)))
+		names, high-6, wide-10, high-6, screen.Took(a.work(a.to)))
 	return template.HTML(b.String()), left //nolint:gosec // everything in it is a number or escaped
 }
 
@@ -93,7 +95,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 	fmt.Fprintf(b, `<text x="%.0f" y="%.1f" text-anchor="end">%s</text>`, names-8, y+16, html.EscapeString(cut(c.line(lane.Name), maxName)))
 	from, to := a.x(lane.Start), a.x(end)
 	fmt.Fprintf(b, `<g><title>%s</title><rect class="lane %s" x="%.1f" y="%.1f" width="%.1f" height="16" rx="3"/></g>`,
-		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))
+		html.EscapeString(strings.TrimSpace(fmt.Sprintf("%s %s, %s", c.line(lane.Name), c.line(lane.Outcome), screen.Took(a.work(end)-a.work(lane.Start))))), good(lane.Outcome), from, y+5, max(to-from, 2))
 	spans, left := lane.Spans, lane.left
 	if n := len(spans); n > maxSpans {
 		left += n - maxSpans
@@ -110,7 +112,7 @@ func (c *Collector) lane(b *strings.Builder, a axis, lane *Lane, y float64) {
 			class += " bad"
 		}
 		x, to := a.x(s.Start), a.x(end)
-		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.Iteration, took(a.work(end)-a.work(s.Start)), class, x, y+8, max(to-x-0.6, 1))
+		fmt.Fprintf(b, `<g><title>iteration %d, %s</title><rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="10" rx="2"/></g>`, s.Iteration, screen.Took(a.work(end)-a.work(s.Start)), class, x, y+8, max(to-x-0.6, 1))
 	}
 }
 
@@ -147,6 +149,6 @@ func (c *Collector) chart(title string, value func(point) float64, words func(fl
 	fmt.Fprintf(&b, `<svg class="chart" role="img" aria-label="%s" viewBox="0 0 %.0f %.0f">`, html.EscapeString(title), chartWide, chartHigh)
 	fmt.Fprintf(&b, `<path class="axis" d="M%.1f %.1fH%.1f"/><path class="area" d="%sV%.1fZ"/><path class="curve" d="%s"/>`, chartLeft, floor, chartWide-chartLeft, line.String(), floor, line.String())
 	fmt.Fprintf(&b, `<text x="%.1f" y="14">%s: %s</text>`, chartLeft, html.EscapeString(title), html.EscapeString(words(top)))
-	fmt.Fprintf(&b, `<text class="tick" x="%.1f" y="%.1f">0</text><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s of work</text></svg>`, chartLeft, chartHigh-6, chartWide-chartLeft, chartHigh-6, took(a.work(a.to)))
+	fmt.Fprintf(&b, `<text class="tick" x="%.1f" y="%.1f">0</text><text class="tick" text-anchor="end" x="%.1f" y="%.1f">%s of work</text></svg>`, chartLeft, chartHigh-6, chartWide-chartLeft, chartHigh-6, screen.Took(a.work(a.to)))
 	return template.HTML(b.String()) //nolint:gosec // everything in it is a number or escaped
 }

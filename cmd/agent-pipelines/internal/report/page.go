@@ -28,7 +28,8 @@ type Facts struct {
 	Why     why.Answer
 	Graph   string // an SVG of the pipeline, made by package graph; "" for none
 	// Artifacts are what nodes made for each other, with their texts where those are short.
-	Artifacts []Artifact
+	Artifacts     []Artifact
+	ArtifactsLeft int // how many more there are
 	// Read reads at most so many bytes of a file of the session, and says whether that is all.
 	Read func(path string, most int64) (text string, whole bool, err error)
 	// Agent takes the secrets out of what agents said.
@@ -85,6 +86,7 @@ type page struct {
 	Failures                                        table[*Failure]
 	Late, Found                                     []string
 	Artifacts                                       []Artifact
+	ArtifactsLeft                                   int
 	Outputs                                         []Output
 	OutputsLeft                                     int
 }
@@ -103,7 +105,7 @@ const maxChain = 25
 func (c *Collector) Write(to io.Writer, f Facts) error {
 	p := c.page(f)
 	t := template.New("page").Funcs(template.FuncMap{
-		"line": c.line, "lines": block, "brief": func(s string) string { return cut(c.line(s), maxSummary) }, "clock": clock, "took": took, "tokens": tokens, "cost": cost, "good": good,
+		"line": c.line, "lines": block, "brief": func(s string) string { return cut(c.line(s), maxSummary) }, "clock": clock, "took": screen.Took, "tokens": tokens, "cost": cost, "good": good,
 		"count": func(n int) string { return screen.Count(int64(n)) }, "size": screen.Count,
 	})
 	t, err := t.Parse(pageText)
@@ -129,7 +131,7 @@ func (c *Collector) page(f Facts) *page {
 		Session: s.Session, Status: cmp.Or(string(s.Status), "never began"), Class: statusClass(s), Version: f.Version, Made: clock(f.Made), Style: template.CSS(styleText), //nolint:gosec // our own
 		Answer: f.Why.Text, Code: f.Why.Code, More: f.Why.More, Next: f.Why.Next, ChainLeft: f.Why.LeftOut,
 		Graph:      template.HTML(f.Graph), //nolint:gosec // package graph escapes what is not its own
-		Iterations: tableOf(&c.rows), Decisions: tableOf(&c.decisions), Questions: tableOf(&c.questions), Failures: tableOf(&c.failures), Artifacts: f.Artifacts,
+		Iterations: tableOf(&c.rows), Decisions: tableOf(&c.decisions), Questions: tableOf(&c.questions), Failures: tableOf(&c.failures), Artifacts: f.Artifacts, ArtifactsLeft: f.ArtifactsLeft,
 	}
 	if s.Crashed {
 		p.Status = "crashed"
@@ -187,7 +189,7 @@ func (c *Collector) facts(p *page, f Facts) {
 	s, m := f.Status, f.Metrics
 	if m != nil {
 		p.Pipeline = m.Pipeline
-		add("Duration", took(time.Duration(m.DurationMS)*time.Millisecond))
+		add("Duration", screen.Took(time.Duration(m.DurationMS)*time.Millisecond))
 		add("Iterations", screen.Count(int64(m.Iterations)))
 		add("Attempts", fmt.Sprintf("%s, %d retries", screen.Count(int64(m.Attempts)), m.Retries))
 		add("Tokens", cmp.Or(tokens(m.Usage), "unknown"))
@@ -230,7 +232,7 @@ func stages(s *kernel.Status, m *kernel.Metrics) []stage {
 			for j := range m.Stages {
 				if at := &m.Stages[j]; at.Path == r.Path {
 					row.Attempts, row.Retries, row.Visits = at.Attempts, at.Retries+at.StageRetries, at.Visits
-					row.Duration, row.Tokens, row.Cost = took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
+					row.Duration, row.Tokens, row.Cost = screen.Took(time.Duration(at.DurationMS)*time.Millisecond), tokens(at.Usage), cost(at.Usage)
 				}
 			}
 		}

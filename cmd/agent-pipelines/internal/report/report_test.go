@@ -111,11 +111,13 @@ func TestBounded(t *testing.T) {
 	c := report.NewCollector(nil, same)
 	feed(c, 20_000)
 	long := strings.Repeat("a line of an output\n", 2000)
-	text := page(t, c, facts(func(string, int64) (string, bool, error) { return long, false, nil }))
+	f := facts(func(string, int64) (string, bool, error) { return long, false, nil })
+	f.ArtifactsLeft = 1900
+	text := page(t, c, f)
 	if len(text) > 6<<20 {
 		t.Errorf("the page has %d bytes", len(text))
 	}
-	for _, want := range []string{"19,000 in the middle are left out", "900 earlier iterations", "200 earlier failures", "… more is left out", "Those of "} {
+	for _, want := range []string{"19,000 in the middle are left out", "900 earlier iterations", "200 earlier failures", "… more is left out", "Those of ", "1,900 more are left out; <code>agent-pipelines artifacts "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not said", want)
 		}

@@ -23,18 +23,6 @@ func cut(text string, most int) string {
 	return string(letters[:most-1]) + "…"
 }
 
-// took is a duration for people.
-func took(d time.Duration) string {
-	switch {
-	case d < time.Second:
-		return d.Round(time.Millisecond).String()
-	case d < time.Minute:
-		return d.Round(100 * time.Millisecond).String()
-	default:
-		return d.Round(time.Second).String()
-	}
-}
-
 // clock is a time as the reader's clock has it.
 func clock(t time.Time) string {
 	if t.IsZero() {

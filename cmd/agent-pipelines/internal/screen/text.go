@@ -116,6 +116,19 @@ func Age(d time.Duration) string {
 	}
 }
 
+// Took is how long something took, for people: milliseconds below a second, tenths of a second below a minute, then whole
+// seconds: "340ms", "12.3s", "1h2m3s".
+func Took(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return d.Round(time.Millisecond).String()
+	case d < time.Minute:
+		return d.Round(100 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}
+
 // Clock is a running time as minutes and seconds: "0:07", "1:02:03".
 func Clock(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
