@@ -54,19 +54,8 @@ func examplesOf(detail string) []string {
 // understood parses a line as the command does, without doing what it says.
 func understood(t *testing.T, line string) {
 	t.Helper()
-	for _, shell := range []string{" < ", " > ", " | ", " && "} {
-		line, _, _ = strings.Cut(line, shell)
-	}
-	var args []string
-	for i, part := range strings.Split(line, `"`) {
-		if i%2 == 1 { // within quotes
-			args = append(args, part)
-			continue
-		}
-		args = append(args, strings.Fields(strings.ReplaceAll(part, "'", ""))...)
-	}
 	p := newTestParser()
-	if _, err := p.Parse(arrange(p.Model, args).args); err != nil {
+	if _, err := p.Parse(arrange(p.Model, shellWords(line)).args); err != nil {
 		t.Errorf("%s %s: %v", program, line, err)
 	}
 }

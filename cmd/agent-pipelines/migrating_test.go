@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -15,7 +14,15 @@ import (
 // TestMigrating runs testdata/migrating: what users of the Bash engine's scripts/run.sh type, with the
 // shim in its place.
 func TestMigrating(t *testing.T) {
-	choice := string(block(t, guide(t), "bash"))
+	choice := ""
+	for _, b := range fences(string(guide(t))) {
+		if b.language == "bash" {
+			choice = b.text()
+		}
+	}
+	if choice == "" {
+		t.Fatal("the guide does not say how to choose")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/migrating",
 		RequireExplicitExec: true,
@@ -25,38 +32,6 @@ func TestMigrating(t *testing.T) {
 			"exits": expectExit, "events": events,
 		},
 	})
-}
-
-// TestMigrationGuide runs every command of the guide, one after the other, in a project of the Bash engine.
-func TestMigrationGuide(t *testing.T) {
-	checkout, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	if err := os.CopyFS(root, os.DirFS("testdata/bash-project")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "scripts/run.sh"), []byte("#!/usr/bin/env bash\n"+bashEngine), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllSubmatch(guide(t), -1)
-	if len(blocks) != 3 {
-		t.Errorf("the guide has %d blocks of commands, want those to look, to switch and to go back", len(blocks))
-	}
-	said := make([]string, len(blocks))
-	for i, b := range blocks {
-		code, output := shell(t, root, "set -eux; CHECKOUT='"+checkout+"'; "+string(b[1]))
-		if said[i] = output; code != 0 {
-			t.Errorf("exit %d of\n%s\n%s", code, b[1], output)
-		}
-	}
-	if want := "Status:         completed"; len(said) > 1 && !strings.Contains(said[1], want) {
-		t.Errorf("the switch does not lead to %q:\n%s", want, said[1])
-	}
-	if n := strings.Count(said[len(said)-1], "bash engine: list\n"); n != 2 {
-		t.Errorf("the way back leads to the Bash engine %d times, want 2:\n%s", n, said[len(said)-1])
-	}
 }
 
 // Each exit code of the command is in the guide.

@@ -47,7 +47,7 @@ type designVerb struct{ requestFlags }
 func (*designVerb) Help() string {
 	return `Examples:
   agent-pipelines design "a login page with a rate limit"
-  agent-pipelines artifacts <session> --stage spec --output specs/login.yaml`
+  agent-pipelines artifacts my-session --stage spec --output specs/login.yaml`
 }
 
 func (v *designVerb) run(ctx context.Context, a *app) error { return v.start(ctx, a, pipelineDesign) }

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// TestDocs runs every command of the documentation: the blocks sh, bash and console of a page, from above to below, as a reader
+// would type them, in a new project of their own and without a terminal. Above a block may stand what concerns it, as a comment:
+//
+//	<!-- not run: REASON -->           what cannot run here; TestDocsNotRun counts these
+//	<!-- file: PATH -->                the block, of any language, is a file that is written now; with ", above LINE" it is put in there
+//	<!-- each line by itself -->       each command finds the project as it was before the block
+//
+// A block console shows what a command says, too: see [pageShows]. What a page needs beside its own commands lies in testdata/docs:
+// commands that go before, files, what else must be said ("test/says", in this order), exit codes other than 0 ("test/exits")
+// and commands that look at what is there at the end ("test/after").
+func TestDocs(t *testing.T) {
+	for name, text := range documents(t) {
+		p := pageOf(t, name, text)
+		if len(p.steps) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p.run(t)
+		})
+	}
+}
+
+// Commands that are not run are those that the file lists, with the reason that their page gives (make golden rewrites it).
+func TestDocsNotRun(t *testing.T) {
+	var list strings.Builder
+	all := documents(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		for _, b := range fences(all[name]) {
+			if why, marked := b.mark("not run: "); marked {
+				for _, command := range commandsOf(b) {
+					fmt.Fprintf(&list, "%s: %s\n\t%s\n", name, why, command.line)
+				}
+			}
+		}
+	}
+	golden(t, filepath.Join("testdata", "docs", "not-run.txt"), list.String())
+}
+
+// step is a command of a page.
+type step struct {
+	at    int // line of the page
+	line  string
+	shown []string // lines that the page shows below it
+}
+
+// docPage is a page with what its test needs.
+type docPage struct {
+	steps  []step
+	script strings.Builder // of the shell that types the commands
+	needs  txtar.Archive
+	dir    string // of files that the script reads
+}
+
+// pageOf makes the script of a page.
+func pageOf(t *testing.T, name, text string) *docPage {
+	t.Helper()
+	p := &docPage{dir: t.TempDir()}
+	if archive, err := txtar.ParseFile(filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(name, ".md"), "/", "-")+".txtar")); err == nil {
+		p.needs = *archive
+	} else if !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for i, b := range fences(text) {
+		if file, marked := b.mark("file: "); marked {
+			p.place(t, i, file, b.text())
+			continue
+		}
+		_, not := b.mark("not run: ")
+		_, alone := b.mark("each line by itself")
+		if !b.shell() || not {
+			continue
+		}
+		for _, s := range commandsOf(b) {
+			if alone {
+				p.script.WriteString("rm -rf \"$ASIDE\" && cp -a . \"$ASIDE\"\n")
+			}
+			p.script.WriteString(s.line + "\nprintf '\\036%d\\n' $?\n")
+			if alone {
+				p.script.WriteString("find . -mindepth 1 -delete && cp -a \"$ASIDE\"/. .\n")
+			}
+			p.steps = append(p.steps, s)
+		}
+	}
+	return p
+}
+
+// place lets the script write a block into a file, or put it in above a line of one.
+func (p *docPage) place(t *testing.T, n int, file, text string) {
+	t.Helper()
+	from := filepath.Join(p.dir, strconv.Itoa(n))
+	if err := os.WriteFile(from, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, line, within := strings.Cut(file, ", above ")
+	if within {
+		fmt.Fprintf(&p.script, "grep -qxF -- '%[2]s' '%[1]s' || printf 'no such line: %[2]s'\n"+
+			"awk -v from='%[3]s' -v line='%[2]s' '$0 == line { while ((getline put < from) > 0) print put } 1' '%[1]s' > '%[1]s.new' && mv '%[1]s.new' '%[1]s'\n", file, line, from)
+		return
+	}
+	fmt.Fprintf(&p.script, "mkdir -p '%s' && cp '%s' '%s'\n", filepath.Dir(file), from, file)
+}
+
+// run types the commands and looks at what comes of each.
+func (p *docPage) run(t *testing.T) {
+	root := t.TempDir()
+	project := filepath.Join(root, "project")
+	var says, exits, after string
+	for _, f := range p.needs.Files {
+		switch f.Name {
+		case "test/says":
+			says = string(f.Data)
+		case "test/exits":
+			exits = string(f.Data)
+		case "test/after":
+			after = string(f.Data)
+		default:
+			file := filepath.Join(project, f.Name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, f.Data, 0o755)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	said := p.typed(t, root, project, after)
+	before := said[0]
+	for i, s := range p.steps {
+		code, text := said[i+1].code, said[i+1].text
+		if want := exitWanted(exits, s.line); code != want {
+			t.Fatalf("line %d: %s\nexit %d, want %d\n%s\nbefore all: %s", s.at, s.line, code, want, text, before.text)
+		}
+		if len(s.shown) > 0 && !pageShows(s.shown, text, project) {
+			t.Errorf("line %d: %s\nthe page shows\n%s\nand it says\n%s", s.at, s.line, strings.Join(s.shown, "\n"), text)
+		}
+	}
+	all := ""
+	for _, one := range said {
+		all += one.text
+	}
+	for want := range strings.Lines(says) {
+		_, rest, found := strings.Cut(all, strings.TrimSpace(want))
+		if !found {
+			t.Fatalf("what is said has no %q where it should:\n%s", strings.TrimSpace(want), all)
+		}
+		all = rest
+	}
+	if last := said[len(said)-1]; after != "" && last.code != 0 {
+		t.Errorf("what is left at the end is not as it should be: exit %d of\n%s\n%s", last.code, after, last.text)
+	}
+}
+
+// released writes what a shell reads to find the released command and the released modules, without a network.
+func (p *docPage) released(t *testing.T, root string) {
+	t.Helper()
+	r := published(t)
+	gobin, err := exec.LookPath("go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := "export PATH='" + r.bin + ":" + filepath.Dir(gobin) + "':$PATH\n"
+	for _, entry := range r.env {
+		name, value, _ := strings.Cut(entry, "=")
+		lines += "export " + name + "='" + value + "'\n"
+	}
+	if err := os.WriteFile(filepath.Join(root, "released"), []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// uttered is what a command said, and how it ended.
+type uttered struct {
+	code int
+	text string
+}
+
+// typed runs the script: first what the page needs, then each step, at last what looks at the end.
+func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
+	t.Helper()
+	checkout, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(p.needs.Comment), "$RELEASED") {
+		p.released(t, root)
+	}
+	script := "exec 2>&1\nset -e\n" + string(p.needs.Comment) + "\nset +e\nprintf '\\036%d\\n' 0\n" + p.script.String() + "( set -e\n" + after + "\n)\nprintf '\\036%d\\n' $?\n"
+	if err := errors.Join(os.MkdirAll(project, 0o755), os.MkdirAll(filepath.Join(root, "home"), 0o700), os.WriteFile(filepath.Join(root, "script"), []byte(script), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", filepath.Join(root, "script"))
+	cmd.Dir = project
+	cmd.Env = []string{
+		"PATH=" + filepath.Join(programs, "bin") + ":/usr/bin:/bin", "HOME=" + filepath.Join(root, "home"), "LANG=C.UTF-8", "TZ=UTC", "USER=ann",
+		"CHECKOUT=" + checkout, "SHOP=" + filepath.Join(checkout, "cmd/agent-pipelines/testdata/docs/shop"), "ASIDE=" + filepath.Join(root, "aside"), "AGENT_PIPELINES_BELL=0",
+		"RELEASED=" + filepath.Join(root, "released"),
+	}
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	parts := strings.Split(string(out), "\036")
+	said := []uttered{{text: parts[0]}}
+	for i, part := range parts[1:] {
+		code, text, _ := strings.Cut(part, "\n")
+		said[i].code, _ = strconv.Atoi(code)
+		said = append(said, uttered{text: text})
+	}
+	if said = said[:len(said)-1]; len(said) != len(p.steps)+2 {
+		t.Fatalf("the script ended after %d of %d commands:\n%s", len(said)-1, len(p.steps), out)
+	}
+	return said
+}
+
+// exitWanted is the exit code that a command has by a list of lines "CODE COMMAND", 0 where it is not in it.
+func exitWanted(list, command string) int {
+	for row := range strings.Lines(list) {
+		code, line, _ := strings.Cut(strings.TrimSpace(row), " ")
+		if strings.HasPrefix(command, line) {
+			n, _ := strconv.Atoi(code)
+			return n
+		}
+	}
+	return 0
+}
+
+// pageShows says whether a command said what its page shows. In the page "…" stands for any words in a line, and for any lines where
+// it is alone; the project is /home/ann/shop; numbers, times, ids and sizes are others each time.
+func pageShows(page []string, said, project string) bool {
+	said = columns.ReplaceAllString(strings.ReplaceAll(said, project, "/home/ann/shop"), "  ")
+	var pattern strings.Builder
+	for _, line := range page {
+		if strings.TrimSpace(line) == "…" {
+			pattern.WriteString(`(?:.*\n)*`)
+			continue
+		}
+		exact := strings.ReplaceAll(regexp.QuoteMeta(changing.ReplaceAllString(columns.ReplaceAllString(strings.TrimRight(line, " "), "  "), "0")), "…", ".*")
+		pattern.WriteString(exact + ` *\n`)
+	}
+	return regexp.MustCompile("^" + pattern.String() + "$").MatchString(changing.ReplaceAllString(said, "0"))
+}
+
+// columns are as wide as what stands in them.
+var columns = regexp.MustCompile(`  +`)
+
+// changing is what is another one each time.
+var changing = regexp.MustCompile(`q-[0-9a-f]{8}|[0-9a-f]{64}|[0-9]+(?:[.:,T-][0-9]+)*(?:Z\b|[kMG]iB|ms\b|s\b|m\b)?`)
+
+// documents are the pages of the documentation, by their names from the root of the repository.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*/*.md", "plugins/*/*.md"} {
+		files, err := filepath.Glob(filepath.Join("../..", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[strings.TrimPrefix(filepath.ToSlash(file), "../../")] = string(text)
+		}
+	}
+	if len(all) < 40 {
+		t.Fatalf("only %d pages", len(all))
+	}
+	return all
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// fence is a block of a page between two lines of three backticks.
+type fence struct {
+	at       int // line of the page where its text begins, from 1
+	language string
+	lines    []string
+	marks    []string // comments directly above it
+}
+
+// fences finds the blocks of a page.
+func fences(text string) []fence {
+	var all []fence
+	var marks []string
+	var open *fence
+	indent := ""
+	for i, line := range strings.Split(text, "\n") {
+		bare := strings.TrimSpace(line)
+		switch {
+		case open != nil && bare == "```":
+			all = append(all, *open)
+			open, marks = nil, nil
+		case open != nil:
+			open.lines = append(open.lines, strings.TrimPrefix(line, indent))
+		case strings.HasPrefix(bare, "```"):
+			indent, _, _ = strings.Cut(line, "`")
+			open = &fence{at: i + 2, language: bare[3:], marks: marks}
+		case strings.HasPrefix(bare, "<!--") && strings.HasSuffix(bare, "-->"):
+			marks = append(marks, strings.TrimSpace(bare[4:len(bare)-3]))
+		default:
+			marks = nil
+		}
+	}
+	return all
+}
+
+func (b fence) text() string { return strings.Join(b.lines, "\n") + "\n" }
+
+// shell says whether the block has commands.
+func (b fence) shell() bool { return slices.Contains([]string{"sh", "bash", "console"}, b.language) }
+
+// mark is what a comment above the block says behind a word.
+func (b fence) mark(word string) (string, bool) {
+	for _, m := range b.marks {
+		if rest, found := strings.CutPrefix(m, word); found {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// commandsOf are the commands of a block: its lines, those that end in a backslash with the next one; of console those behind "$ ",
+// with the lines below them.
+func commandsOf(b fence) []step {
+	var all []step
+	joined := false
+	for i, line := range b.lines {
+		prompt := strings.HasPrefix(line, "$ ")
+		switch {
+		case joined:
+			all[len(all)-1].line += "\n" + line
+		case b.language == "console" && !prompt:
+			if len(all) > 0 {
+				all[len(all)-1].shown = append(all[len(all)-1].shown, line)
+			}
+			continue
+		case strings.TrimSpace(line) == "" || strings.HasPrefix(line, "#"):
+			continue
+		default:
+			all = append(all, step{at: b.at + i, line: strings.TrimPrefix(line, "$ ")})
+		}
+		joined = strings.HasSuffix(line, `\`)
+	}
+	return all
+}
+
+func TestFences(t *testing.T) {
+	text := "# Page\n<!-- not run: it needs a model -->\n```sh\nmake \\\n  all\n\n# why\nls   # what\n```\n\n  ```console\n  $ a\n  said\n  $ b\n  ```\n```yaml\na: 1\n```\n"
+	got := fences(text)
+	want := []fence{
+		{at: 4, language: "sh", lines: []string{`make \`, "  all", "", "# why", "ls   # what"}, marks: []string{"not run: it needs a model"}},
+		{at: 12, language: "console", lines: []string{"$ a", "said", "$ b"}},
+		{at: 17, language: "yaml", lines: []string{"a: 1"}},
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(fence{})); diff != "" {
+		t.Fatal(diff)
+	}
+	if why, marked := got[0].mark("not run: "); !marked || why != "it needs a model" {
+		t.Errorf("the mark is %q", why)
+	}
+	commands := slices.Concat(commandsOf(got[0]), commandsOf(got[1]))
+	if diff := cmp.Diff([]step{{at: 4, line: "make \\\n  all"}, {at: 8, line: "ls   # what"}, {at: 12, line: "a", shown: []string{"said"}}, {at: 14, line: "b"}}, commands, cmp.AllowUnexported(step{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for _, tt := range []struct {
+		name, page, said string
+		want             bool
+	}{
+		{"the same", "done", "done\n", true},
+		{"another", "done", "gone\n", false},
+		{"more", "done", "done\nand more\n", false},
+		{"any lines", "a\n…\nz", "a\nb\nc\nz\n", true},
+		{"any words", "in … days", "in seven long days\n", true},
+		{"numbers", "PID 4711, 2 s, q-b906d6a9", "PID 1, 0.3 s, q-00000000\n", true},
+		{"the project", "/home/ann/shop/x", "/tmp/p/x\n", true},
+	} {
+		if got := pageShows(strings.Split(tt.page, "\n"), tt.said, "/tmp/p"); got != tt.want {
+			t.Errorf("%s: %t", tt.name, got)
+		}
+	}
+}

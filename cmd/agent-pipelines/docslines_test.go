@@ -1,0 +1,123 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every line of the command that the documentation shows is one that it understands: in blocks, also in those that are not run, and
+// within sentences. `<x>` there stands for a word, `[x]` for what may be left out.
+func TestDocsLines(t *testing.T) {
+	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + program + " [^`\n]+)`")
+	found := 0
+	for name, text := range documents(t) {
+		switch name {
+		case "CHANGELOG.md", "docs/errors.md", "docs/cli.md": // what was; what TestExplanationsNameCommands reads, and TestHelpExamples
+			continue
+		}
+		for _, b := range fences(text) {
+			for i, line := range b.lines {
+				command, typed := strings.CutPrefix(line, "$ ")
+				switch {
+				case b.language == "console" && !typed:
+				case b.shell() || b.language == "text":
+					found += documented(t, name, command)
+				case strings.HasPrefix(command, program+" "):
+					t.Errorf("%s:%d: a command outside of a block sh, console or text: %s", name, b.at+i, line)
+				}
+			}
+			text = strings.Replace(text, b.text(), "\n", 1)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
+			found += documented(t, name, m[1])
+		}
+		for _, line := range regexp.MustCompile(`(?m)^ {4,}(?:\$ )?`+program+` .*$`).FindAllString(text, -1) {
+			t.Errorf("%s: a command outside of a block: %s", name, line)
+		}
+	}
+	if found < 200 {
+		t.Errorf("only %d lines found", found)
+	}
+}
+
+// documented reads each call of the command in a line of a page, and says how many there are.
+func documented(t *testing.T, page, line string) int {
+	t.Helper()
+	for _, form := range forms {
+		line = form.pattern.ReplaceAllString(line, form.stands)
+	}
+	line, _, _ = strings.Cut(line, " # ")
+	calls := callPattern.Split(line, -1)[1:]
+	for _, call := range calls {
+		args := shellWords(call)
+		if len(args) > 0 && args[0] == "plugin" { // for programs, and what follows is the plugin's own
+			continue
+		}
+		p := newTestParser()
+		arranged := arrange(p.Model, args)
+		if arranged.help {
+			continue
+		}
+		switch _, err := p.Parse(arranged.args); {
+		case err != nil && strings.HasPrefix(err.Error(), "expected \""): // only the verb is meant
+		case err != nil:
+			t.Errorf("%s: %s %s: %v", page, program, call, err)
+		case arranged.verb == stageCommand && !stageNames[args[0]]:
+			t.Errorf("%s: %s %s: no verb, and no stage that the documentation has", page, program, call)
+		}
+	}
+	return len(calls)
+}
+
+// callPattern is what stands before the words of a call.
+var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + program + ` `)
+
+// forms are what a text says in place of words.
+var forms = []struct {
+	pattern *regexp.Regexp
+	stands  string
+}{
+	{regexp.MustCompile(`<([a-z]+)[^>]*>`), "$1"},               // <file|name> is a word
+	{regexp.MustCompile(` \[(--[^\]]+)\]`), " $1"},              // a flag that may be there
+	{regexp.MustCompile(` \[[a-z]+(?:\.\.\.)?\]`), ""},          // and a word
+	{regexp.MustCompile(`(\w)(?:\.\.\.|…)(\s|$)`), "$1$2"},      // name... are several
+	{regexp.MustCompile(`(--format) (\w+)(?:\|\w+)+`), "$1 $2"}, // one of several words
+}
+
+// stageNames are the stages by which the documentation shows the short form of loop.
+var stageNames = map[string]bool{"polish": true, "work": true, "ralph": true, "stage": true}
+
+// shellWords are those of a shell's line up to where the command ends: quotes hold them together, and after # is nothing.
+func shellWords(line string) []string {
+	var all []string
+	var word strings.Builder
+	open, within := rune(0), false
+	flush := func() {
+		if within {
+			all = append(all, word.String())
+		}
+		word.Reset()
+		within = false
+	}
+	for _, r := range line {
+		switch {
+		case open != 0 && r == open:
+			open = 0
+		case open != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			open, within = r, true
+		case r == ' ':
+			flush()
+		case strings.ContainsRune("|<>;&)", r) || r == '#' && !within:
+			flush()
+			return all
+		default:
+			word.WriteRune(r)
+			within = true
+		}
+	}
+	flush()
+	return all
+}
