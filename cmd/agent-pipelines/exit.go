@@ -64,7 +64,7 @@ var exits = []struct {
 	{exitSandbox, "an agent insisted on a path or a command that it may not have"},
 	{exitDenied, "a tool call was denied, and the agent could not go on without it"},
 	{exitStepTime, "a step of a stage passed its time limit"},
-	{exitDiffers, "crashtest: a session that was killed came to something else, or left a process"},
+	{exitDiffers, "crashtest: a session that was killed came to something else, or left a process; diff --exit-code: the sessions differ"},
 	{exitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
 	{exitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
 	{exitTerminate, "paused by SIGTERM; resume goes on"},

@@ -74,6 +74,7 @@ func TestHelp(t *testing.T) {
 		"version",
 		"why",
 		"report",
+		"diff",
 		"export",
 	} {
 		t.Run(subject, func(t *testing.T) {
@@ -150,6 +151,8 @@ func TestUsageErrors(t *testing.T) {
 		{"resume s --tmux --detach", exitUsage, "contradict each other"},
 		{"list --status=crushed", exitUsage, "did you mean 'crashed'?"},
 		{"list --limit=-1", exitUsage, "fewer than no sessions"},
+		{"diff one", exitUsage, `expected "<other>"`},
+		{"diff one two --limit=-1", exitUsage, "give --limit a number from 0"},
 		{"session prune --older=soon", exitUsage, "write 30d, 2w or 36h"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {

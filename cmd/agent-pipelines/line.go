@@ -32,6 +32,7 @@ type line struct {
 	Status   statusVerb    `cmd:"" help:"Show where a session is."`
 	Why      whyVerb       `cmd:"" help:"Tell why a session is where it is, what led to that, and what to do next."`
 	Report   reportVerb    `cmd:"" help:"Make a page of a session: one HTML file that needs nothing else."`
+	Diff     diffVerb      `cmd:"" help:"Put what two sessions came to beside each other."`
 	Export   exportVerb    `cmd:"" help:"Pack the files of a session into one archive, without secrets."`
 	Made     artifactsVerb `cmd:"" name:"artifacts" help:"Show what the stages of a session have made for each other."`
 	Tail     tailVerb      `cmd:"" aliases:"logs" help:"Print a session's events and follow them (also: logs)."`

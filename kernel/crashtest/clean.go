@@ -53,6 +53,9 @@ func (r reader) settled(v any) any {
 		}
 		settled := make(map[string]any, len(v))
 		for key, member := range v {
+			if key == "session" && member == r.session {
+				member = theSession
+			}
 			settled[r.plain(key)] = r.settled(member)
 		}
 		return settled

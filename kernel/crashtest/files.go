@@ -50,10 +50,10 @@ var rules = []rule{
 	}, why: "the view of the state without times, and without what an attempt costs that is made again"},
 	{name: "state.json", form: asJSON, drop: []string{"started_at"}, why: "a provider's state in a block, with its time"},
 	{name: "/plan.json", form: asJSON, drop: []string{
-		"session.created_at", "created_at", "compiled_at",
+		"session.name", "session.created_at", "created_at", "compiled_at",
 		"nodes.*.plan.session.created_at", "nodes.*.plan.compiled_at", // of a pipeline within, and of one within that
 		"nodes.*.plan.nodes.*.plan.session.created_at", "nodes.*.plan.nodes.*.plan.compiled_at",
-	}, why: "says when it was compiled"},
+	}, why: "says when it was compiled, and for which session"},
 	{name: "manifest.json", form: asJSON, drop: []string{"completed_at"}, why: "says when the block was complete"},
 	{name: "context.json", form: asJSON, drop: []string{"limits.remaining_seconds", "budget.used"}, why: "says how much time is left; tokens of a prompt with paths in it"},
 	{name: "questions/*.json", form: asJSON, drop: []string{

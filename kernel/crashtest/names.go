@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +18,10 @@ import (
 // names are what a session calls itself by, which no other session does.
 type names struct {
 	replacer *strings.Replacer
+	// session is the session's name, and in is where it stands in texts: in the path of its directory, and of the file that
+	// agents keep notes in.
+	session string
+	in      *regexp.Regexp
 	// recovery are ids of questions that a person is asked only because an attempt was cut off, and escalations the names
 	// of their files without the extension.
 	recovery    map[string]bool
@@ -24,7 +29,12 @@ type names struct {
 }
 
 // plain is a text in which these names are replaced.
-func (n names) plain(text string) string { return n.replacer.Replace(text) }
+func (n names) plain(text string) string {
+	return n.in.ReplaceAllString(n.replacer.Replace(text), "${1}"+theSession+"${2}")
+}
+
+// theSession stands for the session's name.
+const theSession = "<session>"
 
 // ofRecovery reports whether a file is there only because an attempt was cut off.
 func (n names) ofRecovery(name string) bool {
@@ -33,9 +43,11 @@ func (n names) ofRecovery(name string) bool {
 	return dir == "questions" && n.recovery[id] || dir == "escalations" && slices.Contains(n.escalations, id)
 }
 
-// namesOf finds them: the root, the run's id, that of the request, and those of escalations, which are times.
+// namesOf finds them: the root, the session's name, the run's id, that of the request, and those of escalations, which are
+// times.
 func namesOf(dir, root string, journal []event.Event) (names, error) {
-	n := names{recovery: map[string]bool{}}
+	n := names{recovery: map[string]bool{}, session: filepath.Base(dir)}
+	n.in = regexp.MustCompile(`(pipeline-runs/|progress-)` + regexp.QuoteMeta(n.session) + `([^A-Za-z0-9_-]|$)`)
 	for _, e := range journal {
 		if id := recoveryQuestion(e); id != "" {
 			n.recovery[id] = true

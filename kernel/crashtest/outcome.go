@@ -17,8 +17,8 @@ type Outcome struct {
 }
 
 // Read takes down what lies in a session's directory. root, an absolute path, is the directory that the session belongs
-// to: where a text names it, that is no difference to a session of another directory; "" names none. The session must not
-// be running. An error means that a file cannot be read, or that there is no journal.
+// to: where a text names it, that is no difference to a session of another directory; "" names none. Nor is the session's
+// name one, where its own directory is named by it. The session must not be running. An error means that a file cannot be read, or that there is no journal.
 func Read(dir, root string) (Outcome, error) {
 	o, _, err := read(dir, root)
 	return o, err

@@ -231,6 +231,28 @@ func TestEqual(t *testing.T) {
 	}
 }
 
+// The name of a session is no difference where the session itself is called by it; elsewhere it is a word like others.
+func TestEqualButForTheName(t *testing.T) {
+	named := func(name string) crashtest.Outcome {
+		s := newSession(t)
+		dir := filepath.Join(filepath.Dir(s.dir), name)
+		if err := os.RemoveAll(s.dir); err != nil {
+			t.Fatal(err)
+		}
+		s.dir = dir
+		s.file("state.json", fmt.Sprintf(`{"session": %q, "status": "completed", "word": "s"}`, name))
+		s.file("plan.json", fmt.Sprintf(`{"session": {"name": %q, "created_at": "now"}, "pipeline": {"name": "s"}}`, name))
+		s.file("progress-"+name+".md", "built\n")
+		s.file("stage-00-s/iterations/001/context.json", fmt.Sprintf(`{"session": %q, "paths": {"session_dir": %q, "result": %q}}`, name, dir, dir+"/stage-00-s/result.json"))
+		s.file("stage-00-s/iterations/001/output.md", fmt.Sprintf("see `.claude/pipeline-runs/%s` and .claude/pipeline-runs/%[1]s/progress-%[1]s.md\n", name))
+		s.iteration()
+		return s.read()
+	}
+	if diff := cmp.Diff([]string(nil), texts(named("s").Diff(named("s-2.1")))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // branches tells of providers, one after the other, counting the iterations of each.
 func (s *session) branches(order ...string) {
 	n := map[string]int{}
@@ -296,10 +318,10 @@ func TestDiff(t *testing.T) {
 			func(s *session) { s.file("state.json", `{"session": "s", "status": "running"}`) }, `state.json, status: expected "completed", got "running"`,
 		},
 		"a member is missing": {
-			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, session: missing: "s"`,
+			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, session: missing: "<session>"`,
 		},
 		"the state is no JSON": {
-			func(s *session) { s.file("state.json", `{"session`) }, `state.json: expected {"session":"s","status":"completed"}, got "{\"session"`,
+			func(s *session) { s.file("state.json", `{"session`) }, `state.json: expected {"session":"<session>","status":"completed"}, got "{\"session"`,
 		},
 		"a call that may not be repeated has its result twice": {
 			func(s *session) {
@@ -320,7 +342,7 @@ func TestDiff(t *testing.T) {
 			`events: question_asked hook:0/v1/r1/-/-/i1#1: not expected, and there: {`,
 		},
 		"an agent did not say its progress": {
-			func(s *session) { s.file("progress-s.md", "built\n") }, `progress-s.md: not expected, and there: "built\n"`,
+			func(s *session) { s.file("progress-s.md", "built\n") }, `progress-<session>.md: not expected, and there: "built\n"`,
 		},
 	}
 	for name, tt := range tests {

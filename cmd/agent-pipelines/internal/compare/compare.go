@@ -1,0 +1,151 @@
+package compare
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// Of compares two sessions, whose surveys are there.
+func Of(a, b *Side) Comparison {
+	a.settled()
+	b.settled()
+	c := Comparison{
+		Sessions: [2]Session{a.session(), b.session()}, Plan: append([]Key{}, plans(a, b)...), Inputs: append([]Key{}, inputs(a, b)...), Parted: parted(a, b), Nodes: nodes(a, b),
+	}
+	found, left := texts(a, b)
+	c.Texts, c.LeftOut.Outputs = append([]Text{}, found...), left
+	c.settle()
+	return c
+}
+
+// AddExact adds what package crashtest finds.
+func (c *Comparison) AddExact(found []Exact) {
+	c.Exact = append([]Exact{}, found...)
+	c.settle()
+}
+
+// settle says what differs.
+func (c *Comparison) settle() {
+	c.Differ = []string{}
+	add := func(kind string, differs bool) {
+		if differs {
+			c.Differ = append(c.Differ, kind)
+		}
+	}
+	add(ofStatus, c.end(0) != c.end(1))
+	add(ofPlan, len(c.Plan) > 0)
+	add(ofInputs, len(c.Inputs) > 0)
+	add(ofWay, c.Parted != nil)
+	add(ofNodes, len(c.differing()) > 0)
+	add(ofTexts, len(c.Texts) > 0)
+	add(ofExact, len(c.Exact) > 0)
+	c.Same = len(c.Differ) == 0
+	c.Text = c.words()
+}
+
+// end is how a session ended, as far as that makes a difference.
+func (c *Comparison) end(i int) [4]string {
+	s := &c.Sessions[i]
+	return [4]string{status(s), s.Stage, s.Reason, s.Failure}
+}
+
+// differing are the names of the nodes that came to something else.
+func (c *Comparison) differing() []string {
+	var all []string
+	for i := range c.Nodes {
+		if n := &c.Nodes[i]; len(n.Differ) > 0 {
+			all = append(all, n.Node)
+		}
+	}
+	return all
+}
+
+// parted is where the ways of two sessions parted, nil if they did not.
+func parted(a, b *Side) *Parted {
+	aWay, bWay := a.way(), b.way()
+	for i := range max(len(aWay), len(bWay)) {
+		p := &Parted{Visit: i + 1}
+		if i < len(aWay) {
+			p.Values[0] = a.visit(aWay[i])
+		}
+		if i < len(bWay) {
+			p.Values[1] = b.visit(bWay[i])
+		}
+		if p.Values[0] != p.Values[1] {
+			return p
+		}
+	}
+	return nil
+}
+
+func (s *Side) way() []kernel.Visit {
+	if s.Survey.History == nil {
+		return nil
+	}
+	return s.Survey.History.Visits
+}
+
+// nodes puts the nodes of two sessions beside each other.
+func nodes(a, b *Side) []Node {
+	aFacts, aOrder := a.facts()
+	bFacts, bOrder := b.facts()
+	all := []Node{}
+	for _, label := range slices.Concat(aOrder, slices.DeleteFunc(bOrder, func(label string) bool { return aFacts[label] != nil })) {
+		n := Node{Node: label, Values: [2]*Facts{aFacts[label], bFacts[label]}}
+		n.Differ = n.Values[0].differs(n.Values[1])
+		all = append(all, n)
+	}
+	return all
+}
+
+// differs names the members that make a difference; none where a session does not have the node: that is a difference of
+// the plans.
+func (f *Facts) differs(g *Facts) []string {
+	names := []string{}
+	switch {
+	case f == nil || g == nil:
+		return names
+	case f.Visits == 0 || g.Visits == 0: // of one that was not entered the rest says nothing
+		if f.Status != g.Status {
+			names = append(names, "status")
+		}
+		return names
+	}
+	for _, member := range []struct {
+		name string
+		same bool
+	}{
+		{"status", f.Status == g.Status},
+		{"outcome", f.Outcome == g.Outcome},
+		{"reason", f.Reason == g.Reason},
+		{"visits", f.Visits == g.Visits},
+		{"iterations", f.Iterations == g.Iterations},
+		{"agents", slices.Equal(f.Agents, g.Agents)},
+	} {
+		if !member.same {
+			names = append(names, member.name)
+		}
+	}
+	return names
+}
+
+// Limit leaves so many differences of each kind, and counts the others. Nodes that came to the same are not among them.
+func (c *Comparison) Limit(most int) {
+	c.Plan, c.LeftOut.Plan = limit(c.Plan, most)
+	c.Inputs, c.LeftOut.Inputs = limit(c.Inputs, most)
+	c.Texts, c.LeftOut.Texts = limit(c.Texts, most)
+	c.Exact, c.LeftOut.Exact = limit(c.Exact, most)
+	if len(c.Nodes) > most { // those that differ come first
+		slices.SortStableFunc(c.Nodes, func(a, b Node) int { return cmp.Compare(min(len(b.Differ), 1), min(len(a.Differ), 1)) })
+	}
+	c.Nodes, c.LeftOut.Nodes = limit(c.Nodes, most)
+}
+
+func limit[T any](all []T, most int) (kept []T, left int) {
+	if len(all) <= most {
+		return all, 0
+	}
+	return all[:most], len(all) - most
+}

@@ -1,0 +1,231 @@
+package compare_test
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// session is one of two that a test makes up: a loop of node work, and the outputs of its iterations.
+type session struct {
+	name    string
+	outputs []string
+	change  func(s *kernel.Survey)
+	given   map[string]any // the artifact that the run was started with
+	made    map[string]any // that of node work
+	model   string
+}
+
+func (s session) side() *compare.Side {
+	p := &plan.Plan{
+		CompiledAt: s.name, Session: plan.Session{Name: s.name}, Pipeline: plan.Pipeline{Name: "poem"},
+		Nodes: []plan.Node{
+			{Path: "0", ID: "work", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 3}, Prompt: "in /runs/" + s.name + "/library"},
+			{Path: "1", ID: "both", Kind: plan.KindParallel, Stages: []plan.Node{{Path: "1.0", ID: "think", Kind: plan.KindStage}}},
+		},
+	}
+	files := map[string]string{}
+	side := &compare.Side{
+		Clean: func(text string) string { return strings.ReplaceAll(text, "secret", "[out]") },
+		Read: func(path string, most int64) (string, bool, error) {
+			text, there := files[path]
+			if !there {
+				return "", false, fs.ErrNotExist
+			}
+			return text[:min(len(text), int(most))], len(text) <= int(most), nil
+		},
+		Artifact: func(a kernel.ArtifactInfo) (*kernel.ArtifactContent, error) {
+			if a.Node == plan.RequiresStart {
+				return &kernel.ArtifactContent{Data: s.given}, nil
+			}
+			return &kernel.ArtifactContent{Data: s.made}, nil
+		},
+	}
+	take := side.Begin(p)
+	take(event.New(event.SessionStart, nil, "", event.SessionStartData{}))
+	for i, text := range s.outputs {
+		at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: i + 1}
+		ref := event.Ref{Path: fmt.Sprintf("%03d", i+1), SHA256: event.Digest(text)}
+		if text != "" {
+			files[ref.Path] = text
+		}
+		take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "mock", Model: s.model}))
+		take(event.New(event.IterationComplete, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Output: &ref}))
+	}
+	at := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
+	take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "codex"}))
+	work := kernel.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
+	side.Survey = &kernel.Survey{
+		Plan: p,
+		Status: &kernel.Status{
+			Session: s.name, RunID: "PL-" + s.name, Status: state.Completed, Dir: "/runs/" + s.name, Reason: "all of PL-" + s.name,
+			Stages: []kernel.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}},
+		},
+		Metrics: &kernel.Metrics{Pipeline: "poem"},
+		History: &kernel.History{Visits: []kernel.Visit{{Stage: "work", Path: "0", Visit: 1, Status: "running"}}},
+	}
+	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
+	side.Survey.Metrics.Stages = []kernel.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
+	if s.given != nil {
+		side.Survey.Artifacts = append(side.Survey.Artifacts, kernel.ArtifactInfo{Node: plan.RequiresStart, Newest: true})
+	}
+	if s.made != nil {
+		side.Survey.Artifacts = append(side.Survey.Artifacts, kernel.ArtifactInfo{Node: "work", Path: "0", Newest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
+	}
+	if s.change != nil {
+		s.change(side.Survey)
+	}
+	return side
+}
+
+// What differs is told, in a sentence and by kind; names, times, and what work took are no difference.
+func TestOf(t *testing.T) {
+	three := []string{"one\n", "two\n", "three\n"}
+	status := func(change func(*kernel.Status)) func(*kernel.Survey) {
+		return func(s *kernel.Survey) { change(s.Status) }
+	}
+	for _, tt := range []struct {
+		name   string
+		other  session
+		differ string
+		text   string
+	}{
+		{"the same", session{}, "", "did the same: both are completed, after 3 iterations"},
+		{"at work", session{change: status(func(s *kernel.Status) { s.Held = true })}, "", "did the same so far: both are completed, after 3 iterations"},
+		{
+			"failed", session{change: status(func(s *kernel.Status) {
+				s.Status, s.Stage, s.Failure = state.Failed, "work", &event.FailureData{ErrorType: "provider_failed", Code: "X-1"}
+			})}, "status", "did not do the same: 'a' is completed and 'other' failed at work",
+		},
+		{"crashed", session{change: status(func(s *kernel.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
+		{"never began", session{change: func(s *kernel.Survey) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
+		{"another reason", session{change: status(func(s *kernel.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
+		{"another pipeline", session{change: func(s *kernel.Survey) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
+		{"another plan", session{change: func(s *kernel.Survey) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
+		{"other inputs", session{given: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "came to the same, though they were given different inputs: both are completed, after 3 iterations"},
+		{"another way", session{change: func(s *kernel.Survey) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
+		{"another verdict", session{change: status(func(s *kernel.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
+		{"another model", session{model: "opus"}, "nodes", "did not do the same: work came to something else"},
+		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "did not do the same: 2 outputs differ"},
+		{"more of them", session{outputs: []string{"one\n", "two\n", "three\n", "four\n"}}, "nodes texts", "did not do the same: work came to something else; 1 output differs"},
+		{"another artifact", session{made: map[string]any{"a": 1}}, "texts", "did not do the same: 1 artifact differs"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			one := session{name: "a", outputs: three}
+			tt.other.name = "other"
+			if tt.other.outputs == nil {
+				tt.other.outputs = three
+			}
+			c := compare.Of(one.side(), tt.other.side())
+			if diff := cmp.Diff([]string{tt.differ, tt.text}, []string{strings.Join(c.Differ, " "), c.Text}); diff != "" || c.Same != (tt.differ == "") {
+				t.Errorf("%s\n%+v", diff, c)
+			}
+		})
+	}
+}
+
+// Keys of plans are told node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
+func TestKeys(t *testing.T) {
+	a := session{name: "a", given: map[string]any{"goal": "a secret house", "request_id": "R-1"}}
+	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *kernel.Survey) {
+		n := s.Plan.Nodes
+		n[0].Termination, n[0].Context, n[0].Checks = plan.Termination{"type": "fixed"}, "a secret", []plan.Check{{ID: "tests"}}
+		s.Plan.Nodes = []plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}, n[1], n[0]}
+		s.Plan.Nodes[1].Stages = []plan.Node{{Path: "1.0", ID: "think", Kind: plan.KindStage, Model: "m"}}
+		s.Plan.Pipeline.Overrides = &plan.Overrides{Context: "the sea", Inputs: []string{"x.md"}, Model: "m"}
+		s.Plan.Session.Inputs = []string{"/p/x.md"}
+	}}
+	c := compare.Of(a.side(), b.side())
+	want := []string{
+		"work/checks: <nil>, [map[config:<nil> id:tests]]", "work/context: <nil>, a [out]", "work/termination.max: 3, <nil>",
+		"both/think/model: <nil>, m", "first/: <nil>, stage", "/order of the nodes: work, both, both, work", "/pipeline.overrides.model: <nil>, m",
+	}
+	var got []string
+	for _, k := range c.Plan {
+		got = append(got, fmt.Sprintf("%s/%s: %v, %v", k.Node, k.Key, k.Values[0], k.Values[1]))
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	got = nil
+	for _, k := range c.Inputs {
+		got = append(got, fmt.Sprintf("%s: %v, %v", k.Key, k.Values[0], k.Values[1]))
+	}
+	if diff := cmp.Diff([]string{"context: <nil>, the sea", "files: <nil>, [/p/x.md]", "inputs: <nil>, [x.md]", "request.goal: a [out] house, a hut"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Outputs are told by the first that differs and the last; what cannot be read, is too long, or is there once is told too.
+func TestTexts(t *testing.T) {
+	long := strings.Repeat("a line\n", 20_000)
+	tests := map[string]struct {
+		a, b []string
+		want []string
+	}{
+		"first and last": {[]string{"1\n", "x 2\n", "x 3\n", "x 4\n"}, []string{"1\n", "y 2\n", "y 3\n", "y 4\n"}, []string{`[2 2] more 1 cut false "" "@@ -1 +1 @@\n-x 2\n+y 2\n"`, `[4 4] more 0 cut false "" "@@ -1 +1 @@\n-x 4\n+y 4\n"`}},
+		"own names":      {[]string{"in /runs/a, PL-a, .claude/pipeline-runs/a/x"}, []string{"in /runs/b, PL-b, .claude/pipeline-runs/b/x\n"}, nil},
+		"secrets":        {[]string{"secret 1\n"}, []string{"secret 2\n"}, []string{`[1 1] more 0 cut false "" "@@ -1 +1 @@\n-[out] 1\n+[out] 2\n"`}},
+		"lost":           {[]string{""}, []string{"2\n"}, []string{`[1 1] more 0 cut false "file does not exist" ""`}},
+		"long, and the same as far as it is read": {[]string{long + "x"}, []string{long + "y"}, []string{`[1 1] more 0 cut true "they differ behind their first 65536 bytes" ""`}},
+		"of other numbers":                        {[]string{"1\n"}, []string{"1\n", "2\n"}, []string{`[1 2] more 0 cut false "" "@@ -1 +1 @@\n-1\n+2\n"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := compare.Of(session{name: "a", outputs: tt.a}.side(), session{name: "b", outputs: tt.b}.side())
+			var got []string
+			for _, d := range c.Texts {
+				got = append(got, fmt.Sprintf("%v more %d cut %v %q %q", d.Iterations, d.More, d.Cut, d.Problem, d.Diff))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	once := compare.Of(session{name: "a", made: map[string]any{"x": 1}}.side(), session{name: "b"}.side())
+	if len(once.Texts) != 1 || once.Texts[0].Files != [2]string{"a.yaml", ""} || once.Texts[0].What != "artifact" {
+		t.Errorf("%+v", once.Texts)
+	}
+}
+
+// However much differs, what is told is bounded and the rest counted.
+func TestBounded(t *testing.T) {
+	many := func(word string) []string {
+		all := make([]string, 6000)
+		for i := range all {
+			all[i] = fmt.Sprintf("%s %d\n", word, i)
+		}
+		all[0] = strings.Repeat(word+" of many lines\n", 1000)
+		return all
+	}
+	c := compare.Of(session{name: "a", outputs: many("x")}.side(), session{name: "b", outputs: many("y")}.side())
+	if len(c.Texts) != 2 || c.Texts[0].More != 4999 || c.LeftOut.Outputs != 1000 || c.Texts[1].Iterations != [2]int{6000, 6000} {
+		t.Errorf("%d texts, %+v", len(c.Texts), c.LeftOut)
+	}
+	if lines := strings.Count(c.Texts[0].Diff, "\n"); lines != 120 || !c.Texts[0].Cut {
+		t.Errorf("a diff of %d lines", lines)
+	}
+	for i := range 50 {
+		c.Plan = append(c.Plan, compare.Key{Key: fmt.Sprint(i)})
+	}
+	c.AddExact(make([]compare.Exact, 30))
+	c.Limit(1)
+	if len(c.Plan) != 1 || len(c.Texts) != 1 || len(c.Nodes) != 1 || len(c.Exact) != 1 {
+		t.Errorf("%+v", c)
+	}
+	if diff := cmp.Diff(compare.LeftOut{Plan: 49, Texts: 1, Nodes: 1, Exact: 29, Outputs: 1000}, c.LeftOut); diff != "" {
+		t.Error(diff)
+	}
+	if !strings.HasSuffix(c.Text, "5001 outputs differ; 30 exact differences") {
+		t.Error(c.Text)
+	}
+}

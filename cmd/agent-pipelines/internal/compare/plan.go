@@ -1,0 +1,192 @@
+package compare
+
+import (
+	"encoding/json"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// silent are keys of a plan that say nothing of what is done: when and from which bytes it was compiled, what the machine
+// has, where a node stands, and what is compared as an input.
+var silent = map[string]bool{
+	"compiled_at": true, "version": true, "dependencies": true, "session": true, "source.sha256": true, "path": true,
+	"pipeline.overrides.context": true, "pipeline.overrides.inputs": true, "pipeline.overrides.artifacts": true,
+}
+
+// keys collects the keys that differ.
+type keys struct {
+	sides [2]*Side
+	found []Key
+}
+
+// plans compares the plans of two sessions, node by node and key by key.
+func plans(a, b *Side) []Key {
+	k := keys{sides: [2]*Side{a, b}}
+	k.value("", "", generic(a.Survey.Plan), generic(b.Survey.Plan))
+	return k.found
+}
+
+// generic is a value as JSON has it; nil for one that cannot be.
+func generic(v any) any {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	var plain any
+	if json.Unmarshal(text, &plain) != nil {
+		return nil
+	}
+	return plain
+}
+
+// value compares two values of a key of a node, "" for those of the pipeline.
+func (k *keys) value(node, key string, a, b any) {
+	if silent[strings.TrimPrefix(key, "plan.")] {
+		return
+	}
+	if key == "pipeline.overrides" { // what is said over the files has members that are silent
+		a, b = orEmpty(a), orEmpty(b)
+	}
+	a, b = k.sides[0].clean(a), k.sides[1].clean(b)
+	if reflect.DeepEqual(a, b) {
+		return
+	}
+	aMap, isMap := a.(map[string]any)
+	bMap, areMaps := b.(map[string]any)
+	aList, isList := a.([]any)
+	bList, areLists := b.([]any)
+	last := key[strings.LastIndexByte(key, '.')+1:]
+	switch {
+	case last == "nodes" || last == "stages":
+		k.nodes(node, aList, bList)
+	case isMap && areMaps:
+		for _, member := range union(aMap, bMap) {
+			k.value(node, strings.TrimPrefix(key+"."+member, "."), aMap[member], bMap[member])
+		}
+	case isList && areLists && len(aList) == len(bList):
+		for i := range aList {
+			k.value(node, key+"."+strconv.Itoa(i), aList[i], bList[i])
+		}
+	default:
+		k.found = append(k.found, Key{node, key, [2]any{a, b}})
+	}
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return map[string]any{}
+	}
+	return v
+}
+
+// nodes compares the nodes of a list by their ids.
+func (k *keys) nodes(outer string, a, b []any) {
+	aNodes, aOrder := byID(a)
+	bNodes, bOrder := byID(b)
+	for _, id := range slices.Concat(aOrder, slices.DeleteFunc(slices.Clone(bOrder), func(id string) bool { return aNodes[id] != nil })) {
+		label := strings.TrimPrefix(outer+"/"+id, "/")
+		switch {
+		case aNodes[id] == nil:
+			k.found = append(k.found, Key{Node: label, Values: [2]any{nil, bNodes[id]["kind"]}})
+		case bNodes[id] == nil:
+			k.found = append(k.found, Key{Node: label, Values: [2]any{aNodes[id]["kind"], nil}})
+		default:
+			k.value(label, "", aNodes[id], bNodes[id])
+		}
+	}
+	aOrder = slices.DeleteFunc(aOrder, func(id string) bool { return bNodes[id] == nil })
+	bOrder = slices.DeleteFunc(bOrder, func(id string) bool { return aNodes[id] == nil })
+	if !slices.Equal(aOrder, bOrder) {
+		k.found = append(k.found, Key{outer, "order of the nodes", [2]any{strings.Join(aOrder, ", "), strings.Join(bOrder, ", ")}})
+	}
+}
+
+func byID(list []any) (nodes map[string]map[string]any, order []string) {
+	nodes = map[string]map[string]any{}
+	for _, v := range list {
+		n, _ := v.(map[string]any)
+		id, _ := n["id"].(string)
+		if n != nil {
+			nodes[id], order = n, append(order, id)
+		}
+	}
+	return nodes, order
+}
+
+func union(a, b map[string]any) []string {
+	all := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// clean is a value whose texts are without the session's own names and without secrets.
+func (s *Side) clean(v any) any {
+	switch v := v.(type) {
+	case string:
+		return s.plain(v)
+	case []any:
+		all := make([]any, len(v))
+		for i := range v {
+			all[i] = s.clean(v[i])
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for key := range v {
+			all[key] = s.clean(v[key])
+		}
+		return all
+	default:
+		return v
+	}
+}
+
+// inputs compares what the sessions were given.
+func inputs(a, b *Side) []Key {
+	k := keys{sides: [2]*Side{a, b}}
+	aGiven, bGiven := a.given(), b.given()
+	for _, name := range union(aGiven, bGiven) {
+		k.value("", name, aGiven[name], bGiven[name])
+	}
+	return k.found
+}
+
+// given are the inputs of a session by name: context, inputs and artifacts as they were said, files that these came to, and
+// the fields of the artifact that the run was started with.
+func (s *Side) given() map[string]any {
+	all := map[string]any{}
+	for i := range s.Survey.Artifacts {
+		a := &s.Survey.Artifacts[i]
+		if a.Node != plan.RequiresStart || a.Path != "" {
+			continue
+		}
+		content, err := s.Artifact(*a)
+		if err != nil {
+			all["request"] = err.Error()
+			continue
+		}
+		for name, value := range content.Data {
+			if name != "request_id" && !strings.HasPrefix(name, "_") {
+				all["request."+name] = generic(value)
+			}
+		}
+	}
+	p := s.Survey.Plan
+	put := func(name string, value any, there bool) {
+		if there {
+			all[name] = generic(value)
+		}
+	}
+	put("files", p.Session.Inputs, len(p.Session.Inputs) > 0)
+	if o := p.Pipeline.Overrides; o != nil {
+		put("context", o.Context, o.Context != "")
+		put("inputs", o.Inputs, len(o.Inputs) > 0)
+		put("artifacts", o.Artifacts, len(o.Artifacts) > 0)
+	}
+	return all
+}

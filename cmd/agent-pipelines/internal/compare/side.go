@@ -1,0 +1,245 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// What is kept of a session, however long it is.
+const (
+	maxOutputs = 5000 // the first ones; and the last one of each place
+	maxAgents  = 10   // of a node
+)
+
+// Side is one of the two sessions. It is used from one goroutine.
+type Side struct {
+	// Survey is what the kernel knows of it.
+	Survey *kernel.Survey
+	// Read reads at most so many bytes of a file of the session, and says whether that is all.
+	Read func(path string, most int64) (text string, whole bool, err error)
+	// Artifact reads an artifact of the survey.
+	Artifact func(kernel.ArtifactInfo) (*kernel.ArtifactContent, error)
+	// Clean takes the secrets out of what agents said.
+	Clean func(string) string
+
+	locate *locate.Locator
+	labels map[string]string // of nodes, by path
+	lanes  map[lane]*outputs
+	order  []lane
+	kept   int
+	left   int // outputs that are not kept
+	agents map[string][]string
+	own    *strings.Replacer // takes the session's own names out of a text
+}
+
+// lane is where outputs follow each other: a visit of a node, by provider and step.
+type lane struct {
+	node           string // label
+	visit, run     int
+	provider, step string
+}
+
+// outputs are those of a lane by their iterations.
+type outputs struct {
+	first map[int]event.Ref
+	last  int
+	ref   event.Ref // of the last one
+}
+
+// Begin is called with the plan of the session and returns what takes its events, in order. It may be called once more, and
+// then begins anew.
+func (s *Side) Begin(p *plan.Plan) func(event.Event) {
+	names := map[string]string{}
+	for n := range p.All() {
+		names[n.Path] = n.ID
+	}
+	s.labels = labelsOf(p)
+	s.locate = locate.New(names)
+	s.reset()
+	return s.take
+}
+
+func (s *Side) reset() {
+	s.lanes, s.order, s.kept, s.left, s.agents = map[lane]*outputs{}, nil, 0, 0, map[string][]string{}
+}
+
+// labelsOf are what the nodes of a plan are called, by path: the id, in a block or a nested pipeline behind that of the outer.
+func labelsOf(p *plan.Plan) map[string]string {
+	labels := map[string]string{}
+	name := func(n *plan.Node) {
+		label := n.ID
+		if i := strings.LastIndexByte(n.Path, '.'); i >= 0 {
+			label = labels[n.Path[:i]] + "/" + label
+		}
+		labels[n.Path] = label
+	}
+	for n := range p.All() {
+		name(n)
+		for i := range n.Stages {
+			stage := n.Stages[i]
+			if !strings.HasPrefix(stage.Path, n.Path+".") { // within a nested pipeline paths are those of that plan
+				_, last, _ := strings.Cut(stage.Path, ".")
+				stage.Path = n.Path + "." + last
+			}
+			name(&stage)
+		}
+	}
+	return labels
+}
+
+func (s *Side) label(at event.Place) string {
+	return cmp.Or(s.labels[at.Node], s.locate.Name(at.Node))
+}
+
+func (s *Side) take(e event.Event) {
+	if !s.locate.Take(e) {
+		return
+	}
+	switch e.Type {
+	case event.SessionStart:
+		s.reset()
+	case event.IterationStart:
+		if d, err := event.Decode[event.IterationStartData](e); err == nil {
+			s.worked(e, d.Provider, d.Model)
+		}
+	case event.IterationComplete:
+		if d, err := event.Decode[event.IterationCompleteData](e); err == nil && d.Output != nil {
+			s.said(s.locate.Place(e), *d.Output)
+		}
+	}
+}
+
+// worked takes up who worked on a node.
+func (s *Side) worked(e event.Event, provider, model string) {
+	label := s.label(s.locate.Place(e))
+	agent := strings.TrimSuffix(provider+"/"+model, "/")
+	if all := s.agents[label]; agent != "" && len(all) < maxAgents && !slices.Contains(all, agent) {
+		s.agents[label] = append(all, agent)
+	}
+}
+
+// said takes up an output.
+func (s *Side) said(at event.Place, ref event.Ref) {
+	l := lane{s.label(at), at.Visit, at.Run, at.Branch, at.Step}
+	o := s.lanes[l]
+	if o == nil {
+		o = &outputs{first: map[int]event.Ref{}}
+		s.lanes[l], s.order = o, append(s.order, l)
+	}
+	o.last, o.ref = at.Iteration, ref
+	if s.kept >= maxOutputs {
+		s.left++
+		return
+	}
+	s.kept++
+	o.first[at.Iteration] = ref
+}
+
+// settled is called when the survey is there.
+func (s *Side) settled() {
+	st := s.Survey.Status
+	pairs := []string{
+		st.Dir, "<session>", "pipeline-runs/" + st.Session + "/", "pipeline-runs/<session>/", "progress-" + st.Session + ".", "progress-<session>.",
+	}
+	if st.RunID != "" {
+		pairs = append(pairs, st.RunID, "<run>")
+	}
+	s.own = strings.NewReplacer(pairs...)
+}
+
+// plain is a text without the session's own names and without secrets.
+func (s *Side) plain(text string) string { return s.Clean(s.own.Replace(text)) }
+
+// session is what is told of the session as a whole.
+func (s *Side) session() Session {
+	st, m := s.Survey.Status, s.Survey.Metrics
+	one := Session{
+		Session: st.Session, RunID: st.RunID, Status: st.Status, Crashed: st.Crashed, Running: st.Held, Reason: s.plain(st.Reason),
+		Pipeline: s.Survey.Plan.Pipeline.Name, StartedAt: st.StartedAt, Dir: st.Dir,
+	}
+	if st.Status != "completed" {
+		one.Stage = st.Stage
+	}
+	if f := st.Failure; f != nil && st.Status == "failed" {
+		one.Failure = f.ErrorType
+		if f.Code != "" {
+			one.Failure += " (" + f.Code + ")"
+		}
+	}
+	if m != nil {
+		one.Pipeline = cmp.Or(m.Pipeline, one.Pipeline)
+		one.Iterations, one.Took = m.Iterations, tookOf(m.Work, m.DurationMS)
+	}
+	return one
+}
+
+func tookOf(w kernel.Work, ms int64) Took {
+	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
+}
+
+// facts are what came of each node, by label, and the labels in the order of the plan.
+func (s *Side) facts() (all map[string]*Facts, order []string) {
+	all = map[string]*Facts{}
+	stages := s.Survey.Status.Stages
+	for i := range stages {
+		r := &stages[i]
+		label := s.labels[r.Path]
+		f := &Facts{Status: r.Status, Outcome: r.Outcome, Reason: s.plain(r.Reason), Iterations: r.Iterations, Agents: s.agents[label]}
+		if m := s.metrics(r.Path); m != nil {
+			f.Visits, f.Iterations, f.Took = m.Visits, m.Iterations, tookOf(m.Work, m.DurationMS)
+		}
+		if r.Kind == plan.KindParallel {
+			f.Agents = s.within(label)
+		}
+		all[label], order = f, append(order, label)
+	}
+	return all, order
+}
+
+func (s *Side) metrics(path string) *kernel.StageMetrics {
+	if s.Survey.Metrics == nil {
+		return nil
+	}
+	for i := range s.Survey.Metrics.Stages {
+		if m := &s.Survey.Metrics.Stages[i]; m.Path == path {
+			return m
+		}
+	}
+	return nil
+}
+
+// within are those who worked on the stages of a block, in the order of their names: they work at the same time.
+func (s *Side) within(block string) []string {
+	var all []string
+	for label, agents := range s.agents {
+		if strings.HasPrefix(label, block+"/") {
+			all = append(all, agents...)
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxAgents)]
+}
+
+// visit is a visit of a node in words.
+func (s *Side) visit(v kernel.Visit) string {
+	text := cmp.Or(s.labels[v.Path], v.Stage)
+	if v.Visit > 1 {
+		text += fmt.Sprintf(" (visit %d)", v.Visit)
+	}
+	if v.EndedAt == nil {
+		return text + " has not ended"
+	}
+	text += " ended as " + cmp.Or(v.Outcome, v.Status)
+	if v.To != "" {
+		text += ", on to " + v.To
+	}
+	return text
+}

@@ -1,0 +1,211 @@
+package compare
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// How much of texts is compared and shown.
+const (
+	maxText      = 64 << 10 // bytes of one
+	beyond       = 4 << 10  // that are read beside them: half a secret would not be found
+	maxDiffLines = 120
+	maxReads     = 500 // outputs of each session that are read; others differ where their digests do
+)
+
+// texts finds the outputs and artifacts that differ. left counts the outputs that were not compared.
+func texts(a, b *Side) (found []Text, left int) {
+	t := comparing{a: a, b: b}
+	for _, l := range a.order {
+		if b.lanes[l] != nil {
+			t.lane(l)
+		}
+	}
+	t.artifacts()
+	return t.found, max(a.left, b.left)
+}
+
+// comparing is a comparison of texts under way.
+type comparing struct {
+	a, b  *Side
+	found []Text
+	reads int
+}
+
+// lane compares the outputs of a lane: it tells the first one that differs, and the last one.
+func (t *comparing) lane(l lane) {
+	a, b := t.a.lanes[l], t.b.lanes[l]
+	text := Text{Node: l.node, Provider: l.provider, Step: l.step, What: "output", Visit: l.visit}
+	var first *Text
+	differ := 0
+	for _, i := range slices.Sorted(maps.Keys(a.first)) {
+		ref, both := b.first[i]
+		if !both || a.last == i && b.last == i {
+			continue
+		}
+		text.Iterations = [2]int{i, i}
+		if d := t.pair(text, a.first[i], ref, first == nil); d != nil {
+			if differ++; first == nil {
+				first = d
+			}
+		}
+	}
+	text.Iterations = [2]int{a.last, b.last}
+	last := t.pair(text, a.ref, b.ref, true)
+	if first != nil {
+		first.More = differ - 1
+		t.found = append(t.found, *first)
+	}
+	if last != nil {
+		t.found = append(t.found, *last)
+	}
+}
+
+// pair compares two outputs, nil if they are the same. How they differ is told only where that is asked for.
+func (t *comparing) pair(text Text, a, b event.Ref, tell bool) *Text {
+	if a.SHA256 == b.SHA256 && a.SHA256 != "" {
+		return nil
+	}
+	text.Files = [2]string{a.Path, b.Path}
+	if t.reads++; t.reads > maxReads && !tell {
+		return &text
+	}
+	aText, aWhole, aErr := t.a.output(a)
+	bText, bWhole, bErr := t.b.output(b)
+	switch err := cmp.Or(aErr, bErr); {
+	case err != nil:
+		text.Problem = err.Error()
+		return &text
+	case tell:
+		return diff(text, aText, bText, aWhole && bWhole)
+	case aText == bText && aWhole && bWhole:
+		return nil
+	default:
+		return &text
+	}
+}
+
+// output is an output as it is compared, and whether that is all of it.
+func (s *Side) output(ref event.Ref) (text string, whole bool, err error) {
+	if text, whole, err = s.Read(ref.Path, maxText+beyond); err != nil {
+		return "", false, err
+	}
+	return s.shown(text, whole)
+}
+
+// shown is as much of a text as is compared, without the session's names and secrets, and whether that is all.
+func (s *Side) shown(text string, whole bool) (string, bool, error) {
+	text = s.plain(text)
+	if len(text) > maxText {
+		return strings.ToValidUTF8(text[:maxText], ""), false, nil
+	}
+	return text, whole, nil
+}
+
+// diff is how two texts differ, nil if they do not.
+func diff(text Text, a, b string, whole bool) *Text {
+	if a == b {
+		if whole {
+			return nil
+		}
+		text.Problem, text.Cut = fmt.Sprintf("they differ behind their first %d bytes", maxText), true
+		return &text
+	}
+	if !strings.HasSuffix(a, "\n") {
+		a += "\n"
+	}
+	if !strings.HasSuffix(b, "\n") {
+		b += "\n"
+	}
+	text.Cut = !whole
+	lines := strings.SplitAfter(udiff.Unified("", "", a, b), "\n")
+	if len(lines) < 2 { // only the line end at the end differs
+		return nil
+	}
+	if lines = lines[2:]; len(lines) > maxDiffLines { // behind the names, which are told elsewhere
+		lines, text.Cut = lines[:maxDiffLines], true
+	}
+	text.Diff = strings.Join(lines, "")
+	return &text
+}
+
+// artifacts compares the newest artifact of each node.
+func (t *comparing) artifacts() {
+	a, aOrder := t.a.newest()
+	b, bOrder := t.b.newest()
+	for _, name := range slices.Concat(aOrder, slices.DeleteFunc(bOrder, func(name string) bool { return a[name] != nil })) {
+		if d := t.artifact(a[name], b[name]); d != nil {
+			t.found = append(t.found, *d)
+		}
+	}
+}
+
+// newest are the newest artifacts of the nodes, by label and provider. What the run was given is compared as an input.
+func (s *Side) newest() (all map[string]*kernel.ArtifactInfo, order []string) {
+	all = map[string]*kernel.ArtifactInfo{}
+	for i := range s.Survey.Artifacts {
+		a := &s.Survey.Artifacts[i]
+		if a.Newest && a.Node != plan.RequiresStart {
+			name := s.labels[a.Path] + "\x00" + a.Provider
+			all[name], order = a, append(order, name)
+		}
+	}
+	return all, order
+}
+
+func (t *comparing) artifact(a, b *kernel.ArtifactInfo) *Text {
+	text := Text{What: "artifact"}
+	if a != nil {
+		text.Node, text.Provider, text.Files[0] = t.a.labels[a.Path], a.Provider, t.a.inside(a.File)
+	}
+	if b != nil {
+		text.Node, text.Provider, text.Files[1] = t.b.labels[b.Path], b.Provider, t.b.inside(b.File)
+	}
+	if a == nil || b == nil {
+		return &text
+	}
+	if a.SHA256 == b.SHA256 && a.SHA256 != "" {
+		return nil
+	}
+	aText, aWhole, aErr := t.a.body(*a)
+	bText, bWhole, bErr := t.b.body(*b)
+	if err := cmp.Or(aErr, bErr); err != nil {
+		text.Problem = err.Error()
+		return &text
+	}
+	return diff(text, aText, bText, aWhole && bWhole)
+}
+
+// inside is a path as seen from the session's directory.
+func (s *Side) inside(file string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(file, s.Survey.Status.Dir), "/")
+}
+
+// body is what an artifact says, without when and how it was made.
+func (s *Side) body(a kernel.ArtifactInfo) (text string, whole bool, err error) {
+	content, err := s.Artifact(a)
+	if err != nil {
+		return "", false, err
+	}
+	data := map[string]any{}
+	for name, value := range content.Data {
+		if name != "_metadata" {
+			data[name] = value
+		}
+	}
+	b, err := json.MarshalIndent(data, "", "  ")
+	if err != nil {
+		return "", false, err
+	}
+	return s.shown(string(b)+"\n", true)
+}

@@ -1,0 +1,138 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// words say in a sentence whether two sessions did the same.
+func (c *Comparison) words() string {
+	if c.Same {
+		return "did the same" + c.so() + ": " + c.both()
+	}
+	made := slices.ContainsFunc(c.Differ, func(kind string) bool { return kind != ofPlan && kind != ofInputs })
+	if !made {
+		return "came to the same" + c.so() + ", though " + strings.Join(c.given(), ", and ") + ": " + c.both()
+	}
+	var parts []string
+	if c.end(0) != c.end(1) {
+		parts = append(parts, c.ends())
+	}
+	parts = append(parts, c.given()...)
+	if names := c.differing(); len(names) > 0 {
+		verb := " came to something else"
+		if len(names) > 3 {
+			parts = append(parts, screen.Plural(len(names), "stage")+verb)
+		} else {
+			parts = append(parts, strings.Join(names, ", ")+verb)
+		}
+	} else if c.Parted != nil {
+		parts = append(parts, "they went different ways")
+	}
+	parts = append(parts, c.said()...)
+	if n := len(c.Exact); n > 0 {
+		parts = append(parts, screen.Plural(n, "exact difference"))
+	}
+	return "did not do the same" + c.so() + ": " + strings.Join(parts, "; ")
+}
+
+// so says that one of them is not done.
+func (c *Comparison) so() string {
+	if c.Sessions[0].Running || c.Sessions[1].Running {
+		return " so far"
+	}
+	return ""
+}
+
+// both is how both ended.
+func (c *Comparison) both() string {
+	s := &c.Sessions[0]
+	if s.Status == "" {
+		return "both never began"
+	}
+	return both(s) + ", after " + screen.Plural(s.Iterations, "iteration")
+}
+
+func both(s *Session) string {
+	text := ended(s)
+	if of, is := strings.CutPrefix(text, "is "); is {
+		return "both are " + of
+	}
+	return "both " + text
+}
+
+// ends is how each of them ended.
+func (c *Comparison) ends() string {
+	a, b := &c.Sessions[0], &c.Sessions[1]
+	if status(a) == status(b) && a.Stage == b.Stage && a.Status != "" {
+		return both(a) + ", for different reasons"
+	}
+	return fmt.Sprintf("'%s' %s and '%s' %s", a.Session, ended(a), b.Session, ended(b))
+}
+
+func ended(s *Session) string {
+	text := "is " + status(s)
+	switch s.Status {
+	case "":
+		return "never began"
+	case state.Failed:
+		text = "failed"
+	}
+	if s.Stage != "" {
+		text += " at " + s.Stage
+	}
+	return text
+}
+
+// status is the word for how a session stands.
+func status(s *Session) string {
+	if s.Crashed {
+		return "crashed"
+	}
+	return cmp.Or(string(s.Status), "never began")
+}
+
+// given says how what the sessions had to do differs.
+func (c *Comparison) given() []string {
+	var parts []string
+	if a, b := c.Sessions[0].Pipeline, c.Sessions[1].Pipeline; a != b && a != "" && b != "" {
+		parts = append(parts, fmt.Sprintf("they ran different pipelines (%s and %s)", a, b))
+	} else if n := len(c.Plan); n > 0 {
+		parts = append(parts, "their plans differ in "+screen.Plural(n, "place"))
+	}
+	if len(c.Inputs) > 0 {
+		parts = append(parts, "they were given different inputs")
+	}
+	return parts
+}
+
+// said counts the texts that differ.
+func (c *Comparison) said() []string {
+	outputs, artifacts := 0, 0
+	for i := range c.Texts {
+		if t := &c.Texts[i]; t.What == "output" {
+			outputs += 1 + t.More
+		} else {
+			artifacts++
+		}
+	}
+	var parts []string
+	for _, of := range []struct {
+		n    int
+		noun string
+	}{{outputs, "output"}, {artifacts, "artifact"}} {
+		switch of.n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+of.noun+" differs")
+		default:
+			parts = append(parts, screen.Plural(of.n, of.noun)+" differ")
+		}
+	}
+	return parts
+}
