@@ -107,8 +107,12 @@ func TestFollowEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	enough := errors.New("enough")
-	if err := e.Follow(t.Context(), "demo", -1, func(kernel.Update) error { return enough }); !errors.Is(err, enough) {
+	dir := ""
+	if err := e.Follow(t.Context(), "demo", -1, func(u kernel.Update) error { dir = u.Dir; return enough }); !errors.Is(err, enough) {
 		t.Errorf("got %v", err)
+	}
+	if s, err := e.Status("demo"); err != nil || dir != s.Dir {
+		t.Errorf("an update says that the session lies in %q: %v", dir, err)
 	}
 	count := 0
 	if err := e.Follow(t.Context(), "demo", 0, func(kernel.Update) error { count++; return nil }); err != nil || count != 0 {

@@ -160,7 +160,7 @@ func (f *follower) take(ev event.Event) error {
 		f.state = next
 	}
 	st := f.state
-	return f.observe(Update{Session: f.dir.Session(), Event: &ev, State: &st, Plan: f.plan})
+	return f.observe(Update{Session: f.dir.Session(), Event: &ev, State: &st, Plan: f.plan, Dir: f.dir.Path()})
 }
 
 func (f *follower) load() error {

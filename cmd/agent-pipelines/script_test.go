@@ -111,6 +111,7 @@ func scripts(dir string) testscript.Params {
 			"exits":   expectExit,
 			"await":   await,
 			"shows":   shows,
+			"grid":    grid,
 			"signal":  sendSignal,
 			"gone":    gone,
 			"events":  events,

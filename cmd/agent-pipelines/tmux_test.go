@@ -6,9 +6,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// screens is where the golden screens lie.
+var screens = filepath.Join("testdata", "screens")
 
 // privateTmux gives a script a tmux server of its own, which begins when it is used and ends with the
 // script.
@@ -39,10 +44,66 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 	for _, pattern := range args {
 		expression := regexp.MustCompile("(?m)" + pattern)
 		eventually(ts, pattern+" on the screen", func() bool {
-			cmd := exec.Command("tmux", "capture-pane", "-p", "-t", "t")
-			cmd.Env = append(cmd.Environ(), "TMUX=", "TMUX_TMPDIR="+ts.Getenv("TMUX_TMPDIR"))
-			screen, err := cmd.Output()
-			return err == nil && expression.Match(screen)
+			screen, err := capture(ts, "t")
+			return err == nil && expression.MatchString(screen)
 		})
 	}
+}
+
+// capture is what the terminal of a tmux session of the script shows, line by line.
+func capture(ts *testscript.TestScript, session string) (string, error) {
+	cmd := exec.Command("tmux", "capture-pane", "-p", "-t", "="+session+":")
+	cmd.Env = append(cmd.Environ(), "TMUX=", "TMUX_TMPDIR="+ts.Getenv("TMUX_TMPDIR"))
+	screen, err := cmd.Output()
+	return string(screen), err
+}
+
+// changing is what differs from one look at the same screen to the next, without a change of its width: times, what turns
+// while something runs, and the ids of questions.
+var changing = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`\d\d:\d\d:\d\d`), "hh:mm:ss"},
+	{regexp.MustCompile(`\b\d:\d\d\b`), "m:ss"},
+	{regexp.MustCompile(`[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]`), "⠿"},
+	{regexp.MustCompile(`q-[0-9a-f]{8}`), "q-xxxxxxxx"},
+}
+
+// calmLooks is how often a screen looks the same before it is taken as a golden one.
+const calmLooks = 8
+
+// grid <tmux session> <name>: waits until the whole screen, but for what changes with time, is that of
+// testdata/screens/<name>.txt; with -update it becomes that when it has been calm for a while.
+func grid(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: grid <tmux session> <name>")
+	}
+	file := filepath.Join(screens, args[1]+".txt")
+	want, err := os.ReadFile(file)
+	if !*update {
+		ts.Check(err)
+	}
+	got, calm := "", 0
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		before := got
+		got, err = capture(ts, args[0])
+		ts.Check(err)
+		for _, c := range changing {
+			got = c.pattern.ReplaceAllString(got, c.instead)
+		}
+		switch {
+		case !*update && got == string(want):
+			return
+		case *update && got == before:
+			if calm++; calm == calmLooks {
+				ts.Check(errors.Join(os.MkdirAll(screens, 0o755), os.WriteFile(file, []byte(got), 0o644)))
+				return
+			}
+			time.Sleep(200 * time.Millisecond)
+		default:
+			calm = 0
+		}
+	}
+	ts.Fatalf("waited in vain for the screen %s:\n%s", args[1], cmp.Diff(string(want), got))
 }

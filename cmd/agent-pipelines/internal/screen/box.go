@@ -35,3 +35,19 @@ func nodeBox(lines ...string) []string {
 	}
 	return append(out, "└"+rule)
 }
+
+// inRoom are lines whose frames are no wider than width, 0 or less for any: a text is broken by the terminal and stays
+// whole, but a frame that is broken is none.
+func inRoom(lines []string, width int) []string {
+	if width <= 0 || width > boxWidth+1 {
+		return lines
+	}
+	var all []string
+	for _, line := range lines {
+		if frame := []rune(line); len(frame) > width && strings.Trim(line, "╔═╗╚╝╠╣┌─└") == "" {
+			line = string(frame[:max(width-1, 1)]) + string(frame[len(frame)-1])
+		}
+		all = append(all, line)
+	}
+	return all
+}

@@ -101,7 +101,8 @@ func (l *Live) tick() {
 // Show takes an update in. What only changes the lines below is drawn some times a second.
 func (l *Live) Show(u kernel.Update) {
 	now := time.Now()
-	lines := l.narrator.Lines(u)
+	width, _ := l.extent()
+	lines := inRoom(l.narrator.Lines(u), width)
 	l.mu.Lock()
 	l.below.Take(u)
 	if text := l.call.Hear(u); text != "" && !l.closed {

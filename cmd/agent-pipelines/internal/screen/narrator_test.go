@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -180,5 +181,21 @@ func TestDetails(t *testing.T) {
 		if diff := cmp.Diff(tt.want, Details(*tt.update.Event)); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// A frame is never broken by a narrow terminal; texts are whole.
+func TestInRoom(t *testing.T) {
+	box := append(TitledBox("title", "a text that is longer than the terminal is wide"), nodeBox("loop")...)
+	for _, width := range []int{0, 80, 64, 63, 40, 1} {
+		for i, line := range inRoom(box, width) {
+			framed := strings.Trim(box[i], "╔═╗╚╝╠╣┌─└") == ""
+			if fits := Columns(line) <= max(width, 2); width > 0 && framed && !fits || !framed && line != box[i] || width == 0 && line != box[i] {
+				t.Errorf("in %d columns: %q", width, line)
+			}
+		}
+	}
+	if got := inRoom(box[:1], 4)[0]; got != "╔══╗" {
+		t.Errorf("got %q", got)
 	}
 }

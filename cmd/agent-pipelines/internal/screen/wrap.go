@@ -2,6 +2,48 @@ package screen
 
 import "strings"
 
+// Fold breaks a printable line into lines of at most width columns: at a space where there is one, else within a word.
+// All but the first begin with hang spaces. A line that fits, or a width of 0 or less, breaks nothing.
+func Fold(line string, width, hang int) []string {
+	if width <= 0 || Columns(line) <= width {
+		return []string{line}
+	}
+	indent := ""
+	if hang > 0 && hang < width {
+		indent = strings.Repeat(" ", hang)
+	}
+	var lines []string
+	for begun := 0; Columns(line) > width; begun = len(indent) {
+		end := breakAt(line, begun, width)
+		lines = append(lines, strings.TrimRight(line[:end], " "))
+		rest := strings.TrimLeft(line[end:], " ")
+		if rest == "" {
+			return lines
+		}
+		line = indent + rest
+	}
+	return append(lines, line)
+}
+
+// breakAt is where a line is broken that is too wide: at the last space that is in sight, but not within its first begun
+// bytes; else where the width ends, behind one character at least.
+func breakAt(line string, begun, width int) int {
+	used, space, end := 0, 0, len(line)
+	for i, r := range line {
+		if used += columns(r); used > width && i > begun {
+			end = i
+			break
+		}
+		if r == ' ' && i > begun && strings.TrimSpace(line[:i]) != "" {
+			space = i
+		}
+	}
+	if space > 0 && end < len(line) && line[end] != ' ' {
+		return space
+	}
+	return end
+}
+
 // Wrap breaks a text at its spaces into a line of at most first columns and others of at most width; a
 // longer word has a line of its own and is not cut, so that it can be copied. No width (0 or less) breaks
 // nothing. The text is cleaned as [Clean] does; an empty one is one empty line.

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,4 +28,48 @@ func TestWrap(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestFold(t *testing.T) {
+	for _, tt := range []struct {
+		name, line  string
+		width, hang int
+		want        []string
+	}{
+		{"fits", "one two", 7, 2, []string{"one two"}},
+		{"at a space", "one two three", 7, 2, []string{"one two", "  three"}},
+		{"spaces within stay", "a  b c", 5, 0, []string{"a  b", "c"}},
+		{"within a word", "abcdefgh", 3, 1, []string{"abc", " de", " fg", " h"}},
+		{"behind an indentation", "  abcd efgh", 6, 2, []string{"  abcd", "  efgh"}},
+		{"wide characters", "漢字漢字", 5, 0, []string{"漢字", "漢字"}},
+		{"narrower than a character", "漢字", 1, 0, []string{"漢", "字"}},
+		{"a hang as wide as the line", "abcd", 2, 2, []string{"ab", "cd"}},
+		{"no width", "one two", 0, 0, []string{"one two"}},
+		{"nothing", "", 10, 0, []string{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, Fold(tt.line, tt.width, tt.hang)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// FuzzFold: every line fits, but for one character that is too wide alone, and nothing but spaces is lost.
+func FuzzFold(f *testing.F) {
+	f.Add("11:43:48 ✗ provider_crashed: the agent ended with exit code 3", 20, 9)
+	f.Add("  漢字 漢字", 3, 2)
+	f.Fuzz(func(t *testing.T, line string, width, hang int) {
+		width, hang = min(width, 300), min(hang, 300)
+		bare := func(s string) string { return strings.ReplaceAll(s, " ", "") }
+		lines := Fold(line, width, hang)
+		for _, l := range lines {
+			if width > 0 && Columns(l) > width && Columns(strings.TrimSpace(l)) > 2 {
+				t.Errorf("%q has %d columns of %d", l, Columns(l), width)
+			}
+		}
+		if bare(strings.Join(lines, "")) != bare(line) {
+			t.Errorf("%q became %q", line, lines)
+		}
+	})
 }

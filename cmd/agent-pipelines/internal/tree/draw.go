@@ -21,7 +21,7 @@ type Look struct {
 	Selected int
 }
 
-// maxName is how many columns names have, with what they are indented by.
+// maxName is how many columns names have at most, with what they are indented by; on a wide terminal a quarter of it.
 const maxName = 28
 
 // minFolded is how many lines a drawing has at least, however low the terminal is.
@@ -54,7 +54,7 @@ func Draw(m *Model, look Look) []screen.Line {
 	if look.Height > 0 {
 		room = max(look.Height-len(lines), minFolded)
 	}
-	for _, line := range fold(items, room, d.focus(rows)) {
+	for _, line := range fold(items, room, d.focus(rows), d.lead()) {
 		lines = append(lines, line.Cut(look.Width))
 	}
 	return lines
@@ -77,7 +77,7 @@ func nameColumns(rows []Row, width int) int {
 	for _, r := range rows {
 		widest = max(widest, 2*r.Depth+screen.Columns(r.Name))
 	}
-	return min(widest, maxName, max(width/3, 8))
+	return min(widest, max(maxName, width/4), max(width/3, 8))
 }
 
 type drawer struct {
@@ -94,18 +94,27 @@ func (d drawer) focus(rows []Row) int {
 }
 
 // Focus is the row that is most worth a look: one that somebody is waited for, else one that runs, has failed or rests,
-// the innermost; else the first. It is -1 where there are none.
+// the innermost; else the last node of the pipeline itself that is done, or the first. It is -1 where there are none.
 func Focus(rows []Row) int {
 	if len(rows) == 0 {
 		return -1
 	}
 	best := 0
 	for i, r := range rows {
-		if urgency[r.Mark] > 0 && cmp.Or(cmp.Compare(urgency[r.Mark], urgency[rows[best].Mark]), cmp.Compare(r.Depth, rows[best].Depth)) > 0 {
+		worth := cmp.Or(cmp.Compare(urgency[r.Mark], urgency[rows[best].Mark]), cmp.Compare(r.Depth, rows[best].Depth))
+		if urgency[r.Mark] > 0 && worth > 0 || urgency[rows[best].Mark] == 0 && r.Mark == Done && r.Depth == 0 {
 			best = i
 		}
 	}
 	return best
+}
+
+// lead is what rows begin with, but for the selected one.
+func (d drawer) lead() string {
+	if d.Select {
+		return "  "
+	}
+	return ""
 }
 
 // row draws a row: a line about it, and others below that say what is being done, or asked.
@@ -113,10 +122,7 @@ func (d drawer) row(r Row, selected bool) []screen.Line {
 	indent := strings.Repeat("  ", r.Depth)
 	name := screen.Cut(r.Name, max(d.names-len(indent), 1))
 	glyph, style := d.glyph(r.Mark)
-	lead := ""
-	if d.Select {
-		lead = "  "
-	}
+	lead := d.lead()
 	nameStyle := screen.Normal
 	switch {
 	case selected:

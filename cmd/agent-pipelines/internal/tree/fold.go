@@ -20,9 +20,9 @@ type item struct {
 var urgency = map[Mark]int{Resting: 1, Failed: 2, Running: 3, Waiting: 4}
 
 // fold are the lines of the items, at most room of them (0: all). The item at focus is kept, then the urgent ones, then
-// those around the focus; each row of others that follow each other becomes one line.
-func fold(items []item, room, focus int) []screen.Line {
-	f := folding{items: items, kept: make([]bool, len(items)), room: room}
+// those around the focus; each row of others that follow each other becomes one line, which begins with lead.
+func fold(items []item, room, focus int, lead string) []screen.Line {
+	f := folding{items: items, kept: make([]bool, len(items)), room: room, lead: lead}
 	if room <= 0 || f.all() <= room {
 		for i := range f.kept {
 			f.kept[i] = true
@@ -45,6 +45,7 @@ type folding struct {
 	items []item
 	kept  []bool
 	room  int
+	lead  string
 }
 
 func (f folding) all() int {
@@ -106,7 +107,7 @@ func (f folding) lines() []screen.Line {
 		for end < len(f.items) && !f.kept[end] {
 			end++
 		}
-		lines = append(lines, screen.Line{{Text: "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})
+		lines = append(lines, screen.Line{{Text: f.lead + "⋮ " + counts(f.items[i:end]), Style: screen.Faint}})
 		i = end
 	}
 	return lines

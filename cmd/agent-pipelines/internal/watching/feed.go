@@ -49,7 +49,7 @@ type feed struct {
 	output   map[spot]string // path of the newest one, in the session's directory
 	last     int64           // number of the last event
 	status   *kernel.Status  // when nobody held the session; nil while somebody does
-	dir      string
+	dir      string          // of the session, absolute; "" before the first event
 	call     screen.Caller
 	calls    string // what is to be written to the terminal
 	live     time.Time
@@ -135,7 +135,7 @@ func (f *feed) take(u kernel.Update) error {
 	if u.Event.Seq <= f.last {
 		return nil
 	}
-	f.last, f.status = u.Event.Seq, nil
+	f.last, f.status, f.dir = u.Event.Seq, nil, u.Dir
 	f.model.Take(u)
 	f.tell(u)
 	if u.Event.Time.After(f.live) {

@@ -2,6 +2,7 @@ package watching
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -45,24 +46,26 @@ func (p program) view() view {
 	r := rows[v.selected]
 	v.title = r.Name
 	v.body = append(v.body, p.feed.story[spot{r.Path, r.Branch, r.Step}]...)
-	if path := p.feed.outputOf(r); path != "" && path == p.shown.path {
+	questions := p.feed.model.State().Questions
+	path := p.feed.outputOf(r)
+	again := slices.ContainsFunc(r.Asks, func(a tree.Ask) bool { return slices.Equal(screen.Lines(questions[a.ID].Preview), p.shown.lines) })
+	if path != "" && path == p.shown.path && !again {
 		v.body = append(v.body, "")
 		for _, line := range p.shown.lines {
 			v.body = append(v.body, "  "+line)
 		}
 	}
 	for _, a := range r.Asks {
-		v.body = append(append(v.body, ""), asked(p.feed.model.State().Questions[a.ID], v.width)...)
+		v.body = append(append(v.body, ""), asked(questions[a.ID])...)
 	}
-	v.up = min(v.up, max(len(v.body)-1, 0))
 	return v
 }
 
 // asked are the lines of a question with the beginning of what it is about.
-func asked(q state.Question, width int) []string {
+func asked(q state.Question) []string {
 	var lines []string
 	for line := range strings.Lines(q.Text) {
-		lines = append(lines, screen.Wrap(line, width, width)...)
+		lines = append(lines, screen.Clean(line))
 	}
 	if q.Remedy != "" {
 		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
@@ -88,8 +91,10 @@ func (f *feed) hint() string {
 		return ""
 	case s.Crashed:
 		return "Its process is gone; the work that was finished is kept." + resume(s)
-	case st.Status == state.Paused, st.Status == state.Failed:
-		return "It is " + string(st.Status) + "." + resume(s)
+	case st.Status == state.Paused:
+		return "It is paused." + resume(s)
+	case st.Status == state.Failed:
+		return "It has failed." + resume(s)
 	default:
 		return "It has ended: " + string(st.Status) + ". q leaves."
 	}

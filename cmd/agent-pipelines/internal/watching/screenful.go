@@ -50,13 +50,13 @@ func screenful(v view) []screen.Line {
 	if v.width <= 0 || v.height <= 0 {
 		return nil
 	}
-	const below = 2 // hint and keys
-	room := max(v.height-below, 0)
+	bottom := v.bottom()
+	room := max(v.height-len(bottom), 0)
 	least := minBody
 	if v.help {
 		least = len(helpLines) + 1
 	}
-	top := max(min(room-least, max(room-3*minBody, room*3/5)), 1)
+	top := max(min(room-least, max(room-3*minBody, room*2/3)), 1)
 	lines := tree.Draw(v.tree, tree.Look{Width: v.width, Height: top, Now: v.now, Head: true, Select: true, Selected: v.selected})
 	if len(lines) == 0 {
 		lines = append(lines, screen.Line{{Text: "Nothing has happened in this session yet."}})
@@ -66,7 +66,7 @@ func screenful(v view) []screen.Line {
 	for len(lines) < room {
 		lines = append(lines, nil)
 	}
-	lines = append(lines, v.bottom()...)
+	lines = append(lines, bottom...)
 	for i := range lines {
 		lines[i] = lines[i].Cut(v.width)
 	}
@@ -78,7 +78,7 @@ func (v view) lower(room int) []screen.Line {
 	if room < 2 {
 		return nil
 	}
-	title, body := v.title, v.body
+	title, body := v.title, folded(v.body, v.width)
 	if v.help {
 		title, body = "Keys", helpLines
 	}
@@ -98,6 +98,23 @@ func (v view) lower(room int) []screen.Line {
 	return lines
 }
 
+// clockColumns is how many columns the time has with which a line of a story begins.
+const clockColumns = len("15:04:05 ")
+
+// folded are lines that are at most width columns wide: what is too long goes on below, behind the time or the spaces
+// that it begins with.
+func folded(body []string, width int) []string {
+	var lines []string
+	for _, line := range body {
+		hang := len(line) - len(strings.TrimLeft(line, " "))
+		if hang == 0 && len(line) > clockColumns && line[2] == ':' && line[5] == ':' && line[clockColumns-1] == ' ' {
+			hang = clockColumns
+		}
+		lines = append(lines, screen.Fold(line, width, min(hang, width/3))...)
+	}
+	return lines
+}
+
 // bottom is what is asked or said last, and the keys.
 func (v view) bottom() []screen.Line {
 	if v.prompt != "" {
@@ -110,13 +127,18 @@ func (v view) bottom() []screen.Line {
 			{{Text: "Enter sends · Esc leaves it", Style: screen.Faint}},
 		}
 	}
-	first := screen.Line{{Text: v.hint, Style: screen.Bold}}
+	text, style := v.hint, screen.Bold
 	if v.note != "" {
-		first = screen.Line{{Text: v.note, Style: screen.Urgent}}
+		text, style = v.note, screen.Urgent
 	}
+	var lines []screen.Line
+	for _, line := range screen.Fold(text, v.width, 0) {
+		lines = append(lines, screen.Line{{Text: line, Style: style}})
+	}
+	lines = lines[:min(len(lines), max(v.height/3, 1))]
 	which := keys
 	if screen.Columns(which) > v.width {
 		which = few
 	}
-	return []screen.Line{first, {{Text: which, Style: screen.Faint}}}
+	return append(lines, screen.Line{{Text: which, Style: screen.Faint}})
 }
