@@ -58,9 +58,9 @@ func capture(ts *testscript.TestScript, session string) (string, error) {
 	return string(screen), err
 }
 
-// changing is what differs from one look at the same screen to the next, without a change of its width: times, what turns
+// unsteady is what differs from one look at the same screen to the next, without a change of its width: times, what turns
 // while something runs, and the ids of questions.
-var changing = []struct {
+var unsteady = []struct {
 	pattern *regexp.Regexp
 	instead string
 }{
@@ -89,7 +89,7 @@ func grid(ts *testscript.TestScript, neg bool, args []string) {
 		before := got
 		got, err = capture(ts, args[0])
 		ts.Check(err)
-		for _, c := range changing {
+		for _, c := range unsteady {
 			got = c.pattern.ReplaceAllString(got, c.instead)
 		}
 		switch {
