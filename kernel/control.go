@@ -119,6 +119,21 @@ func (s *session) takeMessages(ctx context.Context) error {
 	return nil
 }
 
+// clearInbox removes the messages that a session which rests does not need any more: all where it has ended, and where it is
+// paused those that asked for it, which would pause it again when it goes on.
+func (s *session) clearInbox() {
+	messages, err := inbox.Poll(s.dir)
+	if err != nil {
+		s.log.Warn("messages in the inbox cannot be read", "error", err)
+	}
+	for _, m := range messages {
+		if s.state.Status.Final() && m.Action != inbox.Rejected || m.Action == inbox.Pause {
+			s.log.Warn("a message came too late", "id", m.ID, "action", m.Action, "by", m.By)
+			s.ack(m.ID)
+		}
+	}
+}
+
 // takeLeft takes up what was said in this process when the run did not listen any more, because it had just paused or
 // ended. Nothing is added to said after that.
 func (s *session) takeLeft(ctx context.Context, said <-chan event.Event) error {

@@ -113,8 +113,9 @@ func metricsOf(st state.State, a *account.Account) *Metrics {
 	}
 }
 
-// rest settles the views of a session that ends or pauses.
+// rest settles the inbox and the views of a session that ends or pauses.
 func (s *session) rest() error {
+	s.clearInbox()
 	if err := s.view.Flush(s.state); err != nil {
 		return err
 	}

@@ -249,15 +249,9 @@ func (e *Engine) notAsked(o AnswerOptions, all []Question) error {
 		return err
 	}
 	for _, q := range all { // all of them are answered, or have another id
-		if o.Question != "" && q.ID != o.Question {
-			continue
+		if o.Question == "" || q.ID == o.Question {
+			return answeredAlready(o.Session, q.ID, q.Answer.Word, q.Answer.By)
 		}
-		by := ""
-		if q.Answer.By != "" {
-			by = " by " + q.Answer.By
-		}
-		return refused(ErrNoQuestion, "question %s of session '%s' is answered already: %s%s", q.ID, o.Session, q.Answer.Word, by).
-			WithHint("agent-pipelines resume %s goes on with it, unless a process holds the session", o.Session)
 	}
 	switch {
 	case st.Status.Final():
@@ -269,6 +263,14 @@ func (e *Engine) notAsked(o AnswerOptions, all []Question) error {
 		return refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
 			WithHint("agent-pipelines status %s says how it stands", o.Session)
 	}
+}
+
+func answeredAlready(session, question, word, by string) error {
+	if by != "" {
+		by = " by " + by
+	}
+	return refused(ErrNoQuestion, "question %s of session '%s' is answered already: %s%s", question, session, word, by).
+		WithHint("agent-pipelines resume %s goes on with it, unless a process holds the session", session)
 }
 
 func tooLong(text string) error {
@@ -317,6 +319,7 @@ func (e *Engine) tell(ctx context.Context, session string, m inbox.Message, ev e
 	}
 }
 
+// post leaves a message for whoever holds the session. One that comes too late is taken back, and the error says so.
 func (e *Engine) post(session string, m inbox.Message) error {
 	dir, err := e.open(session)
 	if err != nil {
@@ -325,8 +328,36 @@ func (e *Engine) post(session string, m inbox.Message) error {
 	defer dir.Close()
 	// It lies in the session's directory until the kernel that holds the session takes it up.
 	m.Reason, m.Text = e.redactor.Text(m.Reason), e.redactor.Agent().Text(m.Text)
-	_, err = inbox.Post(dir, m)
-	return err
+	if m.ID, err = inbox.Post(dir, m); err != nil {
+		return err
+	}
+	if late := e.late(dir, m); late != nil {
+		return errors.Join(late, inbox.Ack(dir, m.ID))
+	}
+	return nil
+}
+
+// late is why a message that was just left is not taken up any more, nil: it is. A session that has ended since does not look
+// for it: a kernel clears its inbox after its last event and before it gives the session back. Of two answers to
+// one question that were left at the same time, the first one counts.
+func (e *Engine) late(dir *rundir.Dir, m inbox.Message) error {
+	k, err := e.known(dir, func(event.Event) {})
+	switch {
+	case err != nil || slices.Contains(k.state.Handled, m.ID):
+		return nil //nolint:nilerr // whoever holds the session reads it better
+	case k.state.Status.Final():
+		return refused(ErrTerminal, "session '%s' %s", dir.Session(), ended(k.state.Status)).WithHint("it did so a moment ago, and takes nothing more")
+	case m.Action != inbox.Answer:
+		return nil
+	}
+	if first, is := inbox.Before(dir, m); is {
+		return answeredAlready(dir.Session(), m.Question, first.Answer, first.By)
+	}
+	if _, misfit := schedule.Apply(k.plan, k.state, requested(m)); misfit != nil {
+		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", dir.Session(), misfit).
+			WithHint("agent-pipelines status %s says how it stands", dir.Session())
+	}
+	return nil
 }
 
 // record journals an event of a session that nobody holds, and what follows from it without any work.

@@ -210,7 +210,10 @@ func (s *session) mayGoOn(o ResumeOptions) bool {
 // ended refuses a session that has ended for good. A crash after its last event may have left state.json
 // behind.
 func (s *session) ended(o ResumeOptions) error {
-	return errors.Join(final(s.state, o), s.rest())
+	if err := s.rest(); err != nil {
+		s.log.Warn("files that repeat what the journal says are behind it", "error", err)
+	}
+	return final(s.state, o)
 }
 
 // awaitOvertaken gives the kernel whose session was taken by force the time to notice and to end its

@@ -209,11 +209,13 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// signal <name> <session>: sends INT, TERM or KILL to the kernel that holds a session.
+// signal <name> <session>: sends INT, TERM, KILL, STOP or CONT to the kernel that holds a session.
 func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
-	signals := map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+	signals := map[string]syscall.Signal{
+		"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT,
+	}
 	if neg || len(args) != 2 || signals[args[0]] == 0 {
-		ts.Fatalf("usage: signal INT|TERM|KILL <session>")
+		ts.Fatalf("usage: signal INT|TERM|KILL|STOP|CONT <session>")
 	}
 	var lock struct {
 		PID int `json:"pid"`

@@ -76,6 +76,29 @@ func Poll(d *rundir.Dir) ([]Message, error) {
 	return messages, errors.Join(faults...)
 }
 
+// Before returns the answer to the same question that was left before an answer and still lies there: whoever holds the
+// session takes that one. It moves nothing aside.
+func Before(d *rundir.Dir, answer Message) (Message, bool) {
+	entries, err := d.Entries(rundir.InboxDir)
+	if err != nil {
+		return Message{}, false
+	}
+	for _, e := range entries {
+		id := strings.TrimSuffix(e.Name(), suffix)
+		if id >= answer.ID || !e.Type().IsRegular() {
+			continue
+		}
+		text, err := d.Read(file(id), MaxMessage+1)
+		if err != nil {
+			continue
+		}
+		if m, err := parse(id, text); err == nil && m.Action == Answer && m.Question == answer.Question {
+			return m, true
+		}
+	}
+	return Message{}, false
+}
+
 // Ack removes a message that has been recorded. One that is not there is no error.
 func Ack(d *rundir.Dir, id string) error {
 	if !idPattern.MatchString(id) {

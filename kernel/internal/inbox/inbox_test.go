@@ -59,6 +59,42 @@ func TestPostPollAck(t *testing.T) {
 	}
 }
 
+// Of two answers to a question the earlier one is found, until it is taken; other messages and files do not matter.
+func TestBefore(t *testing.T) {
+	d := openDir(t)
+	post := func(action inbox.Action, question, by string) inbox.Message {
+		m := inbox.Message{Action: action, Question: question, By: by}
+		id, err := inbox.Post(d, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ID = id
+		return m
+	}
+	post(inbox.Pause, "", "eve")
+	other := post(inbox.Answer, "q2", "ann")
+	first, second := post(inbox.Answer, "q1", "bob"), post(inbox.Answer, "q1", "cem")
+	for name, text := range map[string]string{"0.json": "no message", "1": "", "2.txt": "x"} {
+		if _, err := d.Write("inbox/"+name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range []inbox.Message{other, first} {
+		if found, is := inbox.Before(d, m); is {
+			t.Errorf("before %s's there is %s's", m.By, found.By)
+		}
+	}
+	if found, is := inbox.Before(d, second); !is || found.By != "bob" {
+		t.Errorf("before cem's there is %q's: %t", found.By, is)
+	}
+	if err := inbox.Ack(d, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	if found, is := inbox.Before(d, second); is {
+		t.Errorf("%s's is taken, and there", found.By)
+	}
+}
+
 // The file is what other programs and later versions read.
 func TestFile(t *testing.T) {
 	d := openDir(t)

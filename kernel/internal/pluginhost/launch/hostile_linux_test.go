@@ -52,7 +52,11 @@ func asUsers(t *testing.T, test func(t *testing.T)) {
 		name, _, _ := strings.Cut(t.Name(), "/")
 		c := exec.Command(again, "-test.run", "^"+name+"$", "-test.v", "-test.timeout=5m")
 		if testing.CoverMode() != "" { // what it covers is written where it may write
-			c.Args = append(c.Args, "-test.gocoverdir="+dir)
+			counts := openDir(t)
+			if err := os.Chown(counts, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+			c.Args = append(c.Args, "-test.gocoverdir="+counts)
 		}
 		c.Dir = dir
 		c.Env = append(os.Environ(), hostileVariable+"="+hostile(t), "HOME="+dir)
