@@ -341,7 +341,7 @@ func (e *Engine) post(session string, m inbox.Message) error {
 // for it: a kernel clears its inbox after its last event and before it gives the session back. Of two answers to
 // one question that were left at the same time, the first one counts.
 func (e *Engine) late(dir *rundir.Dir, m inbox.Message) error {
-	k, err := e.known(dir, func(event.Event) {})
+	k, err := e.known(dir, func(*plan.Plan) func(event.Event) { return func(event.Event) {} })
 	switch {
 	case err != nil || slices.Contains(k.state.Handled, m.ID):
 		return nil //nolint:nilerr // whoever holds the session reads it better
