@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // D2: blind kills at random moments, several in one run: of the kernel, of it and all its plugins, and of a plugin alone.
@@ -56,8 +57,9 @@ func atRandom(t *testing.T, p program, of subject, want crashtest.Outcome, seed 
 }
 
 var (
-	missing    = regexp.MustCompile(`^(events: \S+ attempt:\S+)#\d+((?: \S+)?: )missing: (.*)$`)
-	unexpected = regexp.MustCompile(`^(events: \S+ attempt:\S+)#\d+((?: \S+)?: )not expected, and there: (.*)$`)
+	missing    = regexp.MustCompile(`^(events: \S+ \w+:\S+)#\d+((?: \S+)?: )missing: (.*)$`)
+	unexpected = regexp.MustCompile(`^(events: \S+ \w+:\S+)#\d+((?: \S+)?: )not expected, and there: (.*)$`)
+	otherwise  = regexp.MustCompile(`^(events: decision \w+:\S+)#\d+, data\.\w+: `)
 )
 
 // number is that of an attempt, at the end of a key.
@@ -66,10 +68,10 @@ var number = regexp.MustCompile(`#\d+`)
 // sameEvent is what is alike in the same event of two attempts: its type, its place, its call and what it says.
 func sameEvent(m []string) string { return m[1] + m[2] + number.ReplaceAllString(m[3], "") }
 
-// exceptRetries leaves out what comes of an attempt whose plugin died: it is made again under the next number, and said
-// to be.
+// exceptRetries leaves out what comes of an attempt or a decision whose plugin died: it is made again under the next number, and
+// said to be; and a node whose strategy could not decide has failed before.
 func exceptRetries(wrong []string) []string {
-	lacks := map[string]bool{} // events, without their attempts' numbers
+	lacks, decided := map[string]bool{}, map[string]bool{} // events, without their attempts' numbers
 	for _, what := range wrong {
 		if m := missing.FindStringSubmatch(what); m != nil {
 			lacks[sameEvent(m)] = true
@@ -77,18 +79,27 @@ func exceptRetries(wrong []string) []string {
 	}
 	again := map[string]bool{}
 	for _, what := range wrong {
-		if m := unexpected.FindStringSubmatch(what); m != nil && lacks[sameEvent(m)] {
+		m := unexpected.FindStringSubmatch(what)
+		if m == nil {
+			continue
+		}
+		if lacks[sameEvent(m)] {
 			again[sameEvent(m)] = true
 		}
+		decided[m[1]] = true
 	}
 	return slices.DeleteFunc(wrong, func(what string) bool {
 		if m := missing.FindStringSubmatch(what); m != nil {
 			return again[sameEvent(m)]
 		}
-		if m := unexpected.FindStringSubmatch(what); m != nil && again[sameEvent(m)] {
+		if m := otherwise.FindStringSubmatch(what); m != nil {
+			return decided[m[1]]
+		}
+		if m := unexpected.FindStringSubmatch(what); m != nil && (again[sameEvent(m)] || strings.HasPrefix(what, "events: decision ")) {
 			return true
 		}
-		return strings.HasPrefix(what, "events: error ") || strings.HasPrefix(what, "events: retry ") || strings.Contains(what, "/error.json: not expected")
+		return strings.HasPrefix(what, "events: error ") || strings.HasPrefix(what, "events: retry ") || strings.Contains(what, "/error.json") ||
+			strings.HasPrefix(what, "events: node_complete ") && strings.Contains(what, "not expected, and there: ") && strings.Contains(what, string(failure.ProviderCrashed))
 	})
 }
 
@@ -101,6 +112,12 @@ func TestExceptRetries(t *testing.T) {
 		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-1: not expected, and there: {x attempt:0#2}",
 		"events: retry attempt:0/v1/r1/-/-/i1#2: not expected, and there: {y}",
 		"stage-00-write/iterations/001/error.json: not expected, and there: {z}",
+		"stage-00-write/iterations/001/error.json, attempt: expected 1, got 2",
+		"events: iteration_complete settle:2/v1/r1/-/-/i1#1: missing: {y}",
+		"events: iteration_complete settle:2/v1/r1/-/-/i1#2: not expected, and there: {y}",
+		`events: decision decide:0/v1/r1/-/-/i1#1, data.action: expected "continue", got "error"`,
+		"events: decision decide:0/v1/r1/-/-/i1#1: not expected, and there: {continue}",
+		`events: node_complete of node 0: not expected, and there: {"data":{"failure":{"error_type":"provider_crashed"}}}`,
 	}
 	if left := exceptRetries(same); len(left) != 0 {
 		t.Errorf("left of a retry: %q", left)
@@ -111,6 +128,8 @@ func TestExceptRetries(t *testing.T) {
 		"events: tool_call attempt:0/v1/r1/-/-/i1#1 call-1: missing: {x}",
 		"events: tool_call attempt:0/v1/r1/-/-/i1#2 call-2: not expected, and there: {x}",
 		"events: decision decide:0/v1/r1/-/-/i1#1: missing: {x}",
+		`events: decision decide:0/v1/r1/-/-/i2#1, data.action: expected "continue", got "error"`,
+		`events: node_complete of node 0: not expected, and there: {"data":{"status":"complete"}}`,
 	}
 	if left := exceptRetries(slices.Clone(other)); !slices.Equal(left, other) {
 		t.Errorf("left of real differences: %q", left)

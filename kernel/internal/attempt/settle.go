@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 	"time"
 
@@ -109,11 +110,23 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 	if err := a.keepApart(r.Result.JSON(), out); err != nil {
 		return event.Event{}, err
 	}
+	if err := a.keepArtifact(); err != nil {
+		return event.Event{}, err
+	}
 	if err := a.recordEnd("completed", nil, out); err != nil {
 		return event.Event{}, err
 	}
 	a.tellBlock(ctx, ref)
 	return a.completed(r, ref, out)
+}
+
+// keepArtifact makes the file durable in which the agent left its artifact, before the journal says that the attempt is over: from
+// then on nobody asks the agent again, and what it left is read by whoever settles the iteration.
+func (a *attempt) keepArtifact() error {
+	if a.node.Artifact == nil || a.command.Place.Step != "" {
+		return nil
+	}
+	return a.Dir.Sync(string(a.iteration), path.Base(a.iteration.Artifact()), path.Base(a.iteration.ArtifactJSON()))
 }
 
 // completed is the event that ends the attempt: the iteration's end, unless its outcome is still to be settled.

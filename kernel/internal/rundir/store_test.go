@@ -97,6 +97,20 @@ func TestReadRefusesPipesAndDirectories(t *testing.T) {
 	}
 }
 
+// What an agent left is made durable where it is a file; of anything else it is the business of whoever reads it.
+func TestSyncTakesWhatThereIs(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sync("it", "file", "pipe", "dir", "link", "absent"); err != nil {
+		t.Error(err)
+	}
+	if err := d.Sync("absent", "file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
 func TestNothingLeadsOut(t *testing.T) {
 	p, d := openDir(t, "s")
 	secret := filepath.Join(t.TempDir(), "secret")

@@ -236,6 +236,35 @@ func (s *Store) Settle(dir string) error {
 	return nil
 }
 
+// Sync makes the content of files durable that somebody else wrote, as an agent does, with the entries of their directory dir.
+// Names are those in it; what is no regular file, or is not there, is left alone.
+func (s *Store) Sync(dir string, names ...string) error {
+	for _, base := range names {
+		name := path.Join(dir, base)
+		if info, err := s.stat(name); err != nil || !info.Mode().IsRegular() {
+			continue // whoever reads it says what it is
+		}
+		if err := s.syncFile(name); err != nil {
+			return s.explain("make "+name+" durable", err)
+		}
+	}
+	return s.Settle(dir)
+}
+
+func (s *Store) syncFile(name string) error {
+	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	crash.Writing(s.path, name) // by its writer, of whom nobody here knew
+	crash.Synced(s.path, name)
+	return nil
+}
+
 func (s *Store) syncDir(name string) error {
 	p, err := s.at(name)
 	if err != nil {

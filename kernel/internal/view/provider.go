@@ -60,8 +60,12 @@ func provider(st state.State, block *plan.Node, id string) Provider {
 }
 
 // writeProviders writes the views of the providers that an event is about: one, or all of the block that
-// the run has come to or goes on with.
+// the run has come to. Where the session goes on, they are all of all blocks: no view is on the disk before the system
+// puts it there, and nothing happens any more in a block that is over.
 func (w *Writer) writeProviders(e event.Event) error {
+	if e.Type == event.SessionResumed || e.Type == event.SessionImported {
+		return w.writeBlocks()
+	}
 	block := w.plan.Find(w.latest.At)
 	if block == nil || block.Kind != plan.KindParallel {
 		return nil
@@ -69,7 +73,7 @@ func (w *Writer) writeProviders(e event.Event) error {
 	one := ""
 	var errs []error
 	switch {
-	case e.Type == event.NodeStart, e.Type == event.SessionResumed, e.Type == event.SessionImported:
+	case e.Type == event.NodeStart:
 		errs = append(errs, w.dropManifest(block))
 	case e.Cursor != nil && e.Cursor.Provider != "" && worth(e.Type) != never:
 		one = e.Cursor.Provider
@@ -79,6 +83,22 @@ func (w *Writer) writeProviders(e event.Event) error {
 	for i := range block.Providers {
 		if id := block.Providers[i].ID(); one == "" || one == id {
 			errs = append(errs, w.writeProvider(block, id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// writeBlocks writes the views of the providers of every block that has begun, as it was last entered.
+func (w *Writer) writeBlocks() error {
+	var errs []error
+	for at, ns := range w.latest.Nodes {
+		block := w.plan.Find(at)
+		if block == nil || block.Kind != plan.KindParallel || ns.Status == state.NodeSkipped {
+			continue
+		}
+		errs = append(errs, w.dropManifest(block))
+		for i := range block.Providers {
+			errs = append(errs, w.writeProvider(block, block.Providers[i].ID()))
 		}
 	}
 	return errors.Join(errs...)

@@ -119,3 +119,39 @@ func TestProviderState(t *testing.T) {
 		t.Errorf("after a resume: %v, %v", a, b)
 	}
 }
+
+// Files of a block that is over are made anew, too: a power loss may have left nothing of them.
+func TestProviderStateBehindTheBlock(t *testing.T) {
+	_, d := openDir(t, "p3")
+	p := block()
+	last := twoStages().Nodes[1]
+	last.Path, last.ID = "2", "last"
+	p.Nodes = append(p.Nodes, last)
+	s := newStory(t, d, p)
+	s.begin("pipeline")
+	s.enter("0")
+	s.iterate("0", 1)
+	s.leave("0", "1")
+	s.enter("1")
+	for _, provider := range []string{"a", "b"} {
+		at := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
+		s.tell(event.ParallelProviderStart, at, "", struct{}{})
+		s.inBlock(provider, "1.0", 0)
+		s.inBlock(provider, "1.1", 0)
+		s.tell(event.ParallelProviderComplete, at, "", event.ProviderCompleteData{Status: "complete"})
+	}
+	s.leave("1", "2")
+	s.enter("2")
+	s.tell(event.SessionPaused, event.Place{}, "", event.SessionPausedData{Kind: "user"})
+	for _, provider := range []string{"a", "b"} {
+		if err := d.Replace("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.tell(event.SessionResumed, event.Place{}, "", event.SessionResumedData{})
+	for _, provider := range []string{"a", "b"} {
+		if got := readMap(t, d, "parallel-01-both/providers/"+provider+"/state.json"); got["provider"] != provider || got["status"] != "complete" {
+			t.Errorf("provider %s after a resume: %v", provider, got)
+		}
+	}
+}

@@ -105,12 +105,12 @@ func (w *Writer) Settle() {
 	}
 }
 
-// Flush writes the file for a state at which the session rests.
+// Flush writes the files for a state at which the session rests.
 func (w *Writer) Flush(st state.State) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.latest = st
-	return errors.Join(w.write(), w.writeQuestions(), w.writeEscalations(w.at), w.calls.flush(w.dir))
+	return errors.Join(w.write(), w.writeBlocks(), w.writeQuestions(), w.writeEscalations(w.at), w.calls.flush(w.dir))
 }
 
 // catchUp is the write that an event was not worth at once. A later write makes it needless.
