@@ -16,7 +16,7 @@ const (
 func Replace(document, text string) (string, error) {
 	before, rest, begun := strings.Cut(document, Begin+"\n")
 	_, after, ended := strings.Cut(rest, End+"\n")
-	if !begun || !ended || strings.Contains(after, Begin) || strings.Contains(after, End) || strings.Contains(before, End) {
+	if !begun || !ended || strings.Count(document, Begin) != 1 || strings.Count(document, End) != 1 {
 		return "", fmt.Errorf("the document needs one line %q and below it one line %q", Begin, End)
 	}
 	return before + Begin + "\n" + strings.TrimRight(text, "\n") + "\n" + End + "\n" + after, nil
