@@ -31,6 +31,7 @@ func TestSmoke(t *testing.T) {
 	for _, part := range []string{
 		table.Header, "| iterations | iteration, agent in the engine's process, processor time |", "at most 1.5×",
 		"| events | status of a session of 10 events | ", "resume of a session of 30 events, command's start to the agent's call", "resume of a session of 30 events, processor time of the kernel",
+		"| looks | report of a session of 3 iterations | ", "until all of a session of 3 iterations is on the screen",
 		"a block of 3 providers whose agents take no time", "calls beyond a ceiling that 3 providers share, nothing said", "size of agent-plugin-mock", "in a second of 16 appenders",
 		"of 2 live sessions in one engine", "goroutines for a session of 100", "-only PART",
 		"iteration, mock plugin in its process", "kernel's work for iteration 6, without the list", "list of 1,000 earlier outputs",

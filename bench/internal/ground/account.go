@@ -16,6 +16,11 @@ func (p *Project) Status(ctx context.Context, session string) (cost.Cost, error)
 	return p.ground.account(ctx, p.Dir, p.ground.Command, "status", session, "--plugin-dir", p.ground.Plugins)
 }
 
+// Report lets the real command make the page of a session, and returns what that took.
+func (p *Project) Report(ctx context.Context, session string) (cost.Cost, error) {
+	return p.ground.account(ctx, p.Dir, p.ground.Command, "report", session, "--output", "-", "--plugin-dir", p.ground.Plugins)
+}
+
 // ReadLines lets a small program read a file line by line, and returns what that took.
 func (g *Ground) ReadLines(ctx context.Context, file string) (cost.Cost, error) {
 	return g.account(ctx, g.dir, g.Lines, file)

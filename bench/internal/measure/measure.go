@@ -38,6 +38,8 @@ type Effort struct {
 	// before its kernel is killed, where state.json is too large to be written before.
 	Events []EventRounds
 	Settle time.Duration
+	// Looked is the number of iterations of a session that people look back at, in so many LookRounds.
+	Looked, LookRounds int
 	// TurnRounds of an attempt with so many Turns, and of a node with so many Steps.
 	TurnRounds, Turns, Steps int
 	// Night is the number of turns of an attempt whose memory is looked at, Evening that of the one beside it.
@@ -61,6 +63,7 @@ func Full() Effort {
 		Young: 10, Middle: 450, Old: 10_000, LongRounds: 30, LongPause: 1100 * time.Millisecond, GrowthRounds: 15,
 		Events: []EventRounds{{100, 10}, {10_000, 10}, {1_000_000, 3}}, Settle: 2 * time.Second,
 		Live: 100, Horde: 1000, CrowdRuns: 3, Branches: 16, BlockRounds: 10, CeilingRuns: 5,
+		Looked: 1000, LookRounds: 10,
 	}
 }
 
@@ -87,6 +90,7 @@ func Smoke() Effort {
 		TurnRounds: 1, Turns: 3, Steps: 2, Night: 6, Evening: 3,
 		Young: 1, Middle: 4, Old: 6, LongRounds: 2, GrowthRounds: 1,
 		Events: []EventRounds{{10, 1}, {30, 1}}, Live: 2, Horde: 100, CrowdRuns: 1, Branches: 3, BlockRounds: 1, CeilingRuns: 1,
+		Looked: 3, LookRounds: 1,
 	}
 }
 
@@ -145,6 +149,7 @@ func (b *bench) parts() []part {
 		{"calls", b.calls},
 		{"journal", b.journal},
 		{"events", b.events},
+		{"looks", b.looks},
 		{"starts", b.starts},
 		{"isolation", b.isolation},
 		{"pipelines", b.pipelines},

@@ -1,0 +1,63 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/bench/internal/cost"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
+	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
+)
+
+// lookTarget is the time in seconds after which people begin to wait for what they asked for.
+const lookTarget = 1
+
+const lookedAt = "looked"
+
+// looks is how long people wait who look back at a session of many iterations: until its page is made, and until all of it
+// is on the screen of watch.
+func (b *bench) looks(ctx context.Context) ([]table.Row, error) {
+	p, err := b.Project(ground.Loop("mock", b.Looked))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Run(ctx, lookedAt); err != nil {
+		return nil, err
+	}
+	of := func(run func() (cost.Cost, error)) (float64, error) {
+		took, err := run()
+		return took.Seconds, err
+	}
+	read := func(ctx context.Context) (float64, error) {
+		return of(func() (cost.Cost, error) {
+			return b.ReadLines(ctx, filepath.Join(p.Session(lookedAt), "events.jsonl"))
+		})
+	}
+	report := func(ctx context.Context) (float64, error) {
+		return of(func() (cost.Cost, error) { return p.Report(ctx, lookedAt) })
+	}
+	screen := func(ctx context.Context) (float64, error) {
+		return p.Screen(ctx, lookedAt, fmt.Sprintf("Completed %d iterations", b.Looked))
+	}
+	subjects, names := []sample.Subject{read, report}, []string{"report of a session of %d iterations"}
+	if _, err := screen(ctx); err == nil {
+		subjects, names = append(subjects, screen), append(names, "watch, command's start until all of a session of %d iterations is on the screen")
+	} else if !errors.Is(err, errors.ErrUnsupported) {
+		return nil, err
+	}
+	took, err := sample.InTurn(ctx, b.LookRounds, subjects...)
+	if err != nil {
+		return nil, err
+	}
+	var rows []table.Row
+	for i, name := range names {
+		what, ours := fmt.Sprintf(name, b.Looked), took[i+1]
+		rows = append(rows,
+			table.Row{What: what, Ours: ours, Peer: "a program that reads its journal line by line", Theirs: took[0]},
+			table.Row{What: what, Ours: ours, Peer: "target", Theirs: sample.Constant(lookTarget, len(ours))})
+	}
+	return rows, nil
+}
