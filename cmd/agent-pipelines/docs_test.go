@@ -27,7 +27,18 @@ import (
 // commands that go before, files, what else must be said ("test/says", in this order), exit codes other than 0 ("test/exits")
 // and commands that look at what is there at the end ("test/after").
 func TestDocs(t *testing.T) {
-	for name, text := range documents(t) {
+	all := documents(t)
+	files, err := filepath.Glob(filepath.Join("testdata", "docs", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := slices.Collect(maps.Keys(all))
+	for _, file := range files {
+		if !slices.ContainsFunc(names, func(name string) bool { return needsOf(name) == file }) {
+			t.Errorf("%s is of no page", file)
+		}
+	}
+	for name, text := range all {
 		p := pageOf(t, name, text)
 		if len(p.steps) == 0 {
 			continue
@@ -74,7 +85,7 @@ type docPage struct {
 func pageOf(t *testing.T, name, text string) *docPage {
 	t.Helper()
 	p := &docPage{dir: t.TempDir()}
-	if archive, err := txtar.ParseFile(filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(name, ".md"), "/", "-")+".txtar")); err == nil {
+	if archive, err := txtar.ParseFile(needsOf(name)); err == nil {
 		p.needs = *archive
 	} else if !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -101,6 +112,11 @@ func pageOf(t *testing.T, name, text string) *docPage {
 		}
 	}
 	return p
+}
+
+// needsOf is the file with what the test of a page needs, where it needs something.
+func needsOf(page string) string {
+	return filepath.Join("testdata", "docs", strings.ReplaceAll(strings.TrimSuffix(page, ".md"), "/", "-")+".txtar")
 }
 
 // place lets the script write a block into a file, or put it in above a line of one.

@@ -21,10 +21,10 @@ func TestDocsLines(t *testing.T) {
 				command, typed := strings.CutPrefix(line, "$ ")
 				switch {
 				case b.language == "console" && !typed:
-				case b.shell() || b.language == "text":
+				case b.shell():
 					found += documented(t, name, command)
 				case strings.HasPrefix(command, program+" "):
-					t.Errorf("%s:%d: a command outside of a block sh, console or text: %s", name, b.at+i, line)
+					t.Errorf("%s:%d: a command outside of a block sh, bash or console: %s", name, b.at+i, line)
 				}
 			}
 			text = strings.Replace(text, b.text(), "\n", 1)
