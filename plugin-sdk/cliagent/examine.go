@@ -9,10 +9,20 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Examine tells the version of an agent's executable, for [sdk.Examiner]: which one answers to c.Path, and that it answers at all.
-func (v *Versions) Examine(ctx context.Context, c Command) sdk.Finding {
+// Measured is the version that a plugin was measured with, and how one comes to it: a command. The zero value is none.
+type Measured struct{ Version, Update string }
+
+// Examine tells the version of an agent's executable, for [sdk.Examiner]: which one answers to c.Path, and that it answers at
+// all. An older one than was measured may do as well, so that it is only told.
+func (v *Versions) Examine(ctx context.Context, c Command, m Measured) sdk.Finding {
 	f := sdk.Finding{About: "version", State: sdk.FindingOK}
-	if version := v.Of(ctx, c); version != "" {
+	switch version := v.Of(ctx, c); {
+	case Older(version, m.Version):
+		f.State = sdk.FindingUnclear
+		f.Detail = fmt.Sprintf("%s, %s: older than what was measured: %s", version, c.Path, m.Version)
+		f.Hint = "it may work; bring it up to date: " + m.Update
+		return f
+	case version != "":
 		f.Detail = fmt.Sprintf("%s, %s", version, c.Path)
 		return f
 	}

@@ -42,7 +42,7 @@ func TestLogin(t *testing.T) {
 // What answers is named with its version, and what does not is bad.
 func TestExamineVersion(t *testing.T) {
 	dir := t.TempDir()
-	for name, script := range map[string]string{"good": "echo 1.2.3", "mute": "exit 3"} {
+	for name, script := range map[string]string{"good": "echo 1.2.3", "old": "echo 1.2.2", "mute": "exit 3"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -50,12 +50,16 @@ func TestExamineVersion(t *testing.T) {
 	var v Versions
 	for name, want := range map[string]sdk.Finding{
 		"good": {About: "version", State: sdk.FindingOK, Detail: "1.2.3, " + dir + "/good"},
+		"old": {
+			About: "version", State: sdk.FindingUnclear, Detail: "1.2.2, " + dir + "/old: older than what was measured: 1.2.3",
+			Hint: "it may work; bring it up to date: get a new one",
+		},
 		"mute": {
 			About: "version", State: sdk.FindingBad, Detail: dir + "/mute --version prints no version",
 			Hint: "run it by hand to see why; it may be half installed, or another program of the name",
 		},
 	} {
-		if diff := cmp.Diff(want, v.Examine(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()})); diff != "" {
+		if diff := cmp.Diff(want, v.Examine(t.Context(), Command{Name: name, Path: filepath.Join(dir, name), Dir: dir, Env: os.Environ()}, Measured{"1.2.3", "get a new one"})); diff != "" {
 			t.Error(diff)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -71,4 +73,39 @@ func findVersion(line string) string {
 		}
 	}
 	return ""
+}
+
+// Older reports whether a version such as "2.1.329" or "0.169.0-alpha.1" comes before another one: by its numbers, and where
+// they are the same, a version with something behind a dash comes before one without. What begins with no number comes
+// before none, and none before it.
+func Older(version, than string) bool {
+	a, aPre := numbers(version)
+	b, bPre := numbers(than)
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	for len(a) < len(b) {
+		a = append(a, 0)
+	}
+	for len(b) < len(a) {
+		b = append(b, 0)
+	}
+	if c := slices.Compare(a, b); c != 0 {
+		return c < 0
+	}
+	return aPre && !bPre
+}
+
+// numbers are those at the beginning of a version, and pre whether it is one before that.
+func numbers(version string) (all []uint64, pre bool) {
+	version, _, _ = strings.Cut(version, "+") // what follows says how it was built
+	core, _, pre := strings.Cut(version, "-")
+	for part := range strings.SplitSeq(core, ".") {
+		n, err := strconv.ParseUint(part, 10, 64)
+		if err != nil {
+			break
+		}
+		all = append(all, n)
+	}
+	return all, pre
 }

@@ -106,3 +106,39 @@ func TestVersionsWithoutAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestOlder(t *testing.T) {
+	for _, tt := range []struct {
+		version, than string
+		want          bool
+	}{
+		{"2.1.328", "2.1.329", true},
+		{"2.1.329", "2.1.329", false},
+		{"2.1.330", "2.1.329", false},
+		{"2.0.999", "2.1.329", true},
+		{"10.0", "9.9.9", false},
+		{"0.169", "0.169.0", false},
+		{"0.168", "0.168.1", true},
+		{"0.169.0-alpha.1", "0.169.0", true},
+		{"0.169.0", "0.169.0-alpha.1", false},
+		{"0.169.0+build", "0.169.0", false},
+		{"", "1.0", false},
+		{"1.0", "", false},
+		{"nightly", "1.0", false},
+	} {
+		if got := Older(tt.version, tt.than); got != tt.want {
+			t.Errorf("%q before %q: %t", tt.version, tt.than, got)
+		}
+	}
+}
+
+// Of two versions at most one is the older one, and none is older than itself.
+func FuzzOlder(f *testing.F) {
+	f.Add("2.1.329", "2.1.330-alpha.1+x")
+	f.Add("99999999999999999999.1", "v1")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if Older(a, b) && Older(b, a) || Older(a, a) {
+			t.Errorf("%q and %q are older than each other", a, b)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package e2ereal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,5 +189,18 @@ func TestCacheDir(t *testing.T) {
 	got, err = CacheDir()
 	if err != nil || !strings.HasPrefix(got, "/home/somebody/") || !strings.HasSuffix(got, "/agent-pipelines/e2e") {
 		t.Errorf("got %q, error %v", got, err)
+	}
+}
+
+// The releases that the plugins tell people about are those that are installed here.
+func TestMeasured(t *testing.T) {
+	for plugin, cli := range map[string]CLI{"claude": Claude, "codex": Codex} {
+		text, err := os.ReadFile(filepath.Join("../../plugins", plugin, plugin, "examine.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("measured = cliagent.Measured{Version: %q,", cli.Version); !strings.Contains(string(text), want) {
+			t.Errorf("plugin %s does not have %s", plugin, want)
+		}
 	}
 }

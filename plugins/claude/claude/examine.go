@@ -15,6 +15,9 @@ var login = cliagent.Login{
 	Hint:      "log in: run claude and type /login, or set ANTHROPIC_API_KEY",
 }
 
+// measured is the release that the plugin was measured with; test/e2ereal pins it.
+var measured = cliagent.Measured{Version: "2.1.329", Update: "npm install -g @anthropic-ai/claude-code, or claude update"}
+
 // Examine implements [sdk.Examiner].
 func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
@@ -25,7 +28,7 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 	if err != nil {
 		return nil, err
 	}
-	findings := []sdk.Finding{p.versions.Examine(ctx, cmd), login.Examine(cmd.Env)}
+	findings := []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(cmd.Env)}
 	if os.Geteuid() == 0 && cfg.PermissionMode == bypass && cliagent.Getenv(cmd.Env, "IS_SANDBOX") != "1" {
 		findings = append(findings, sdk.Finding{
 			About: "permissions", State: sdk.FindingBad, Detail: "Claude Code refuses to bypass permissions as root",

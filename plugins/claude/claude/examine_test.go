@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -12,7 +13,7 @@ import (
 // What doctor is told: the version, and whether there is a login.
 func TestExamine(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho 1.2.3\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "claude"), []byte("#!/bin/sh\necho ${VERSION:-999.1}\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
@@ -33,6 +34,11 @@ func TestExamine(t *testing.T) {
 				t.Errorf("found %+v", findings)
 			}
 		})
+	}
+	old := New(func() []string { return []string{"PATH=" + dir + ":/usr/bin:/bin", "HOME=" + dir, "VERSION=0.1.2"} })
+	findings, err := old.Examine(t.Context(), sdk.ValidateRequest{})
+	if err != nil || findings[0].State != sdk.FindingUnclear || !strings.HasSuffix(findings[0].Detail, ": older than what was measured: "+measured.Version) {
+		t.Errorf("of an older release: %+v, %v", findings, err)
 	}
 	if _, err := New(func() []string { return nil }).Examine(t.Context(), sdk.ValidateRequest{}); err == nil {
 		t.Error("a program that is not there was found")

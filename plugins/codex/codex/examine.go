@@ -14,6 +14,9 @@ var login = cliagent.Login{
 	Hint:      "log in: run codex login, or set OPENAI_API_KEY",
 }
 
+// measured is the release that the plugin was measured with; test/e2ereal pins it.
+var measured = cliagent.Measured{Version: "0.169.0", Update: "npm install -g @openai/codex"}
+
 // Examine implements [sdk.Examiner].
 func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.Finding, error) {
 	cfg, err := readConfig(req.Config)
@@ -26,5 +29,5 @@ func (p *Provider) Examine(ctx context.Context, req sdk.ValidateRequest) ([]sdk.
 		return nil, err
 	}
 	cmd := cliagent.Command{Name: name, Path: path, Env: env}
-	return []sdk.Finding{p.versions.Examine(ctx, cmd), login.Examine(env)}, nil
+	return []sdk.Finding{p.versions.Examine(ctx, cmd, measured), login.Examine(env)}, nil
 }
