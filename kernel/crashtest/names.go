@@ -18,8 +18,8 @@ import (
 // names are what a session calls itself by, which no other session does.
 type names struct {
 	replacer *strings.Replacer
-	// session is the session's name, and in is where it stands in texts: in the path of its directory, and of the file that
-	// agents keep notes in.
+	// session is the session's name, and in is where it stands in texts: in the path of its directory, in that of the file that
+	// agents keep notes in, and in its title.
 	session string
 	in      *regexp.Regexp
 	// recovery are ids of questions that a person is asked only because an attempt was cut off, and escalations the names
@@ -47,7 +47,7 @@ func (n names) ofRecovery(name string) bool {
 // times.
 func namesOf(dir, root string, journal []event.Event) (names, error) {
 	n := names{recovery: map[string]bool{}, session: filepath.Base(dir)}
-	n.in = regexp.MustCompile(`(pipeline-runs/|progress-)` + regexp.QuoteMeta(n.session) + `([^A-Za-z0-9_-]|$)`)
+	n.in = regexp.MustCompile(`(pipeline-runs/|progress-|# Progress: )` + regexp.QuoteMeta(n.session) + `([^A-Za-z0-9_-]|$)`)
 	for _, e := range journal {
 		if id := recoveryQuestion(e); id != "" {
 			n.recovery[id] = true

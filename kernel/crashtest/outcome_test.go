@@ -242,7 +242,7 @@ func TestEqualButForTheName(t *testing.T) {
 		s.dir = dir
 		s.file("state.json", fmt.Sprintf(`{"session": %q, "status": "completed", "word": "s"}`, name))
 		s.file("plan.json", fmt.Sprintf(`{"session": {"name": %q, "created_at": "now"}, "pipeline": {"name": "s"}}`, name))
-		s.file("progress-"+name+".md", "built\n")
+		s.file("progress-"+name+".md", "# Progress: "+name+"\n\n# Progress: "+name+" (claude)\nbuilt\n")
 		s.file("stage-00-s/iterations/001/context.json", fmt.Sprintf(`{"session": %q, "paths": {"session_dir": %q, "result": %q}}`, name, dir, dir+"/stage-00-s/result.json"))
 		s.file("stage-00-s/iterations/001/output.md", fmt.Sprintf("see `.claude/pipeline-runs/%s` and .claude/pipeline-runs/%[1]s/progress-%[1]s.md\n", name))
 		s.iteration()

@@ -26,13 +26,29 @@ const (
 // texts finds the outputs and artifacts that differ. left counts the outputs that were not compared.
 func texts(a, b *Side) (found []Text, left int) {
 	t := comparing{a: a, b: b}
-	for _, l := range a.order {
+	for _, l := range a.ordered() {
 		if b.lanes[l] != nil {
 			t.lane(l)
 		}
 	}
 	t.artifacts()
 	return t.found, max(a.left, b.left)
+}
+
+// ordered are the places of outputs: nodes in the order in which they came first, providers by name, since they work at the
+// same time.
+func (s *Side) ordered() []lane {
+	first := map[string]int{}
+	for i, l := range s.order {
+		if _, known := first[l.node]; !known {
+			first[l.node] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(s.order), func(a, b lane) int {
+		return cmp.Or(
+			cmp.Compare(first[a.node], first[b.node]), cmp.Compare(a.run, b.run), cmp.Compare(a.visit, b.visit), cmp.Compare(a.provider, b.provider),
+		)
+	})
 }
 
 // comparing is a comparison of texts under way.
