@@ -27,6 +27,8 @@ type block struct {
 func (c *compiler) parallel(a authored, s scope) *plan.Node {
 	c.blocks = true
 	a.idle(notOnBlocks, "a parallel block", "say it on the stages of the block")
+	a.readIdle()
+	a.runs()
 	a.idle([]string{"inputs"}, "a parallel block", "say it on the stages or the providers of the block")
 	a.refuse("artifact", "say it on the stages of the block", "each provider's stage puts out its own")
 	a.refuse("checks", "say them on the stages of the block", "they measure the work of a stage")
@@ -49,6 +51,15 @@ func (c *compiler) parallel(a authored, s scope) *plan.Node {
 	b.checkHidden()
 	node.Providers, node.Stages = b.providers, b.stages
 	return node
+}
+
+// readIdle reads what has no effect on a node that runs no stage: a value of the wrong type is told all the same.
+func (a authored) readIdle() {
+	for _, key := range []string{"provider", "model", "context", "output_path"} {
+		_, _ = a.text(key)
+	}
+	_, _ = a.atLeast(0, "delay")
+	_ = a.termination()
 }
 
 // items is a list that must be there and hold something.

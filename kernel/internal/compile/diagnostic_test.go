@@ -80,7 +80,36 @@ func TestDiagnostics(t *testing.T) {
 		"null":         {yaml: "~\n", want: []string{`p.yaml:1:1: error[AP-YAML-008]: the file is empty`}},
 		"no map":       {yaml: "- a\n", want: []string{`p.yaml:1:1: error[AP-YAML-101]: the file must hold a map, not a list`}},
 		"no nodes key": {yaml: "name: a\n", want: []string{`p.yaml:1:1: error[AP-YAML-102]: the file has no nodes (add nodes:)`}},
-		"empty name":   {yaml: "name: \"\"\nnodes: [{id: a, prompt: x}]\n", want: []string{`p.yaml:1:1: error[AP-YAML-102]: the file has no name (add name:)`}},
+		"nothing but line ends": {
+			yaml: "name: a\nhooks: {session_start: [{action: \"\\n\"}]}\nnodes:\n- {id: \"\\n\", prompt: x}\n- {id: b, pipeline: \"\\n\\n\"}\n- {id: c, stage: \"\\n\"}\n- {id: d, wraps: {pipeline: \"\\n\"}}\n",
+			want: []string{
+				`p.yaml:2:25: error[AP-YAML-102]: hook 1 of session_start has no action (add action:)`,
+				`p.yaml:4:3: error[AP-YAML-102]: node 1 has no id (add id:)`,
+				`p.yaml:5:3: error[AP-YAML-102]: node "b" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
+				`p.yaml:6:3: error[AP-YAML-102]: node "c" has neither stage nor prompt (add stage:, prompt:, parallel:, pipeline: or wraps:)`,
+				`p.yaml:7:18: error[AP-YAML-102]: wraps of node "d" names neither a pipeline nor a command (add pipeline: <name>, or run: <command>)`,
+			},
+		},
+		"what has no effect is of its type": {
+			yaml: "name: a\nnodes:\n- {id: a, parallel: {providers: [mock], stages: [{id: s, prompt: x}]}, runs: [], provider: [x], delay: soon, termination: fixed}\n- {id: b, pipeline: inner, model: {a: 1}, output_path: [x], consensus: many}\n",
+			want: []string{
+				`p.yaml:3:72: warning[AP-YAML-303]: runs has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:78: error[AP-YAML-101]: runs must be a number, not a list`,
+				`p.yaml:3:82: warning[AP-YAML-303]: provider has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:92: error[AP-YAML-101]: provider must be text, not a list`,
+				`p.yaml:3:97: warning[AP-YAML-303]: delay has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:104: error[AP-YAML-101]: delay must be a number, not text`,
+				`p.yaml:3:110: warning[AP-YAML-303]: termination has no effect on a parallel block (say it on the stages of the block)`,
+				`p.yaml:3:123: error[AP-YAML-101]: termination must be a map, not text`,
+				`p.yaml:4:21: error[AP-YAML-206]: unknown pipeline "inner" (searched inner, .claude/pipelines/inner, .claude/pipelines/inner.yaml, inner.yaml, scripts/pipelines/inner, scripts/pipelines/inner.yaml, the shipped pipelines)`,
+				`p.yaml:4:28: warning[AP-YAML-303]: model has no effect on a node that runs a pipeline (say it in the pipeline)`,
+				`p.yaml:4:35: error[AP-YAML-101]: model must be text, not a map (put the text in quotes if it holds a colon or braces)`,
+				`p.yaml:4:43: warning[AP-YAML-303]: output_path has no effect on a node that runs a pipeline (say it in the pipeline)`,
+				`p.yaml:4:56: error[AP-YAML-101]: output_path must be text, not a list`,
+				`p.yaml:4:61: warning[AP-YAML-303]: consensus has no effect on a node that runs a pipeline (say it in the pipeline)`,
+			},
+		},
+		"empty name": {yaml: "name: \"\"\nnodes: [{id: a, prompt: x}]\n", want: []string{`p.yaml:1:1: error[AP-YAML-102]: the file has no name (add name:)`}},
 		"wrong types at the top": {
 			yaml: "name: {a: b}\ndescription: [a]\ncommands: go\ninputs: a\ndefaults: claude\npolicy: strict\nnodes: a\n",
 			want: []string{

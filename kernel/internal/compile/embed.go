@@ -30,6 +30,7 @@ type opened struct {
 // embed compiles a node that stands for a whole pipeline.
 func (c *compiler) embed(a authored, s scope) *plan.Node {
 	a.idle(notOnPipelines, "a node that runs a pipeline", "say it in the pipeline")
+	a.readIdle()
 	for _, key := range []string{"artifact", "checks", "steps"} {
 		a.refuse(key, "say it in the pipeline, on the node whose work it is", "its work is done by the nodes inside")
 	}

@@ -122,7 +122,7 @@ func (f hookFile) hook(e mapping, point plan.HookPoint) plan.Hook {
 func (f hookFile) action(e mapping) string {
 	name, at := e.text("action")
 	switch {
-	case at.Node == nil && !e.has("action"):
+	case !e.says("action"):
 		e.Errorf(e.node.Pos, diagnostic.CodeMissing, "add action:", "%s has no action", e.what)
 	case dialect.OwnKeys(name) != nil || at.Node == nil:
 		return name

@@ -68,6 +68,16 @@ func (m mapping) text(keys ...string) (string, value) {
 	return text, v
 }
 
+// blank reports whether there is no value, or a text of nothing but line ends.
+func (v value) blank() bool {
+	return v.Node == nil || v.Kind == yamltree.Text && trimmed(v.Source) == ""
+}
+
+// says reports whether one of the keys has a value that is more than line ends.
+func (m mapping) says(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(key string) bool { return !m.get(key).blank() })
+}
+
 // trimmed is a text without trailing newlines, which a block scalar leaves.
 func trimmed(source string) string { return strings.TrimRight(source, "\n") }
 

@@ -86,18 +86,18 @@ func (a authored) common() {
 
 // kind says what the node is. It returns "", having said why, for one that is nothing or two things.
 func (a authored) kind() plan.Kind {
-	isStage, block, nested := a.has("stage", "loop", "prompt"), a.get("parallel"), a.get("pipeline")
+	isStage, block, nested := a.says("stage", "loop", "prompt"), a.says("parallel"), a.says("pipeline")
 	switch {
-	case isStage && (block.Node != nil || nested.Node != nil):
+	case isStage && (block || nested):
 		key := a.get("parallel", "pipeline").key
 		a.Errorf(a.key(key), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have %s beside stage or prompt", a.what, key)
-	case block.Node != nil && nested.Node != nil:
+	case block && nested:
 		a.Errorf(a.key("pipeline"), diagnostic.CodeConflict, "make two nodes of it", "%s cannot have pipeline beside parallel", a.what)
 	case isStage:
 		return plan.KindStage
-	case block.Node != nil:
+	case block:
 		return plan.KindParallel
-	case nested.Node != nil:
+	case nested:
 		return plan.KindPipeline
 	default:
 		a.nothing("add stage:, prompt:, parallel:, pipeline: or wraps:")
@@ -151,7 +151,7 @@ func (c *compiler) work(node *plan.Node, a authored) (own settings, s stage, ok 
 }
 
 func (a authored) checkID() {
-	if a.id == "" && !a.has("id", "name") {
+	if a.id == "" && !a.says("id", "name") {
 		a.Errorf(a.node.Pos, diagnostic.CodeMissing, "add id:", "%s has no id", a.what)
 		return
 	}
