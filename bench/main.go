@@ -48,6 +48,7 @@ func start() error {
 		return nil
 	})
 	flag.StringVar(&o.gate, "gate", "", "print no table, but compare ratios with those recorded in this JSON `file`, and fail where one is worse")
+	flag.StringVar(&o.dir, "dir", "", "measure in this `directory`; without it in the one for temporary files, and with -gate in bin of the workspace, or wherever else a sync reaches a disk")
 	flag.BoolVar(&o.record, "record", false, "with -gate: record the ratios anew instead")
 	smoke := flag.Bool("smoke", false, "measure too little to learn anything, to see that everything runs")
 	flag.Parse()
@@ -69,6 +70,7 @@ type options struct {
 	only   []string // none: all parts
 	gate   string   // "": print the table
 	record bool
+	dir    string // "": wherever fits
 	effort measure.Effort
 }
 
@@ -100,14 +102,13 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 			return err
 		}
 	}
-	dir, err := os.MkdirTemp("", "bench-")
+	dir, err := o.place(ctx, root)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	machine := table.ThisMachine(ctx, root, dir)
-
-	fmt.Fprintln(tell, "building the programs")
+	fmt.Fprintf(tell, "measuring in %s (%s)\nbuilding the programs\n", filepath.Dir(dir), machine.FileSystem)
 	g, err := ground.Prepare(ctx, root, dir)
 	if err != nil {
 		return err
@@ -130,6 +131,37 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 		return err
 	}
 	return update(o.update, text)
+}
+
+// place makes the directory in which everything is measured.
+func (o options) place(ctx context.Context, root string) (string, error) {
+	base := o.dir
+	if base == "" && o.gate != "" {
+		var err error
+		if base, err = onDisk(root, func(dir string) string { return table.FileSystem(ctx, dir) }); err != nil {
+			return "", err
+		}
+	}
+	return os.MkdirTemp(base, "bench-")
+}
+
+// onDisk is the first directory in which a sync reaches a disk: what ratios of times of the gate are about. Where temporary files
+// lie is often memory, where it costs nothing.
+func onDisk(root string, fileSystem func(dir string) string) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = os.TempDir()
+	}
+	all := []string{filepath.Join(root, "bin"), cache, "/var/tmp", os.TempDir()}
+	for _, dir := range all {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			continue
+		}
+		if kind := fileSystem(dir); kind != "tmpfs" && kind != "ramfs" {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("%s are in memory, or cannot be written: a sync costs nothing there, and the ratios say nothing; name a directory on a disk with -dir", strings.Join(all, ", "))
 }
 
 // document is the table with what is to be said of all its rows.

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,7 +88,7 @@ func TestBaseline(t *testing.T) {
 	effort.Events = []measure.EventRounds{{Events: 100, Rounds: 1}, {Events: 10_000, Rounds: 1}} // which name their rows
 	effort.GrowthRounds = 0
 	var told strings.Builder
-	if err := run(t.Context(), options{root: "..", gate: file, record: true, effort: effort}, &strings.Builder{}, &told); err != nil {
+	if err := run(t.Context(), options{root: "..", gate: file, record: true, dir: os.TempDir(), effort: effort}, &strings.Builder{}, &told); err != nil {
 		t.Fatalf("%v\n%s", err, &told)
 	}
 	renewed, err := gate.Read(file)
@@ -96,6 +97,41 @@ func TestBaseline(t *testing.T) {
 	}
 	if len(renewed.Rows) != len(record.Rows) || renewed.Made == record.Made {
 		t.Errorf("recorded anew: %+v", renewed)
+	}
+}
+
+// The gate measures where a sync costs something, wherever temporary files lie.
+func TestOnDisk(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := filepath.Join(root, "bin")
+	for name, tt := range map[string]struct {
+		memory []string // directories in memory
+		want   string   // "": refused
+	}{
+		"the workspace":              {[]string{os.TempDir()}, bin},
+		"a workspace in memory":      {[]string{bin, os.TempDir()}, cache},
+		"no disk but for other data": {[]string{bin, cache, "/var/tmp", os.TempDir()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := onDisk(root, func(dir string) string {
+				if slices.Contains(tt.memory, dir) {
+					return "tmpfs"
+				}
+				return "ext4"
+			})
+			if dir != tt.want || (err == nil) != (tt.want != "") {
+				t.Errorf("got %q, %v; want %q", dir, err, tt.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "-dir") {
+				t.Errorf("it does not say what to do: %v", err)
+			}
+		})
 	}
 }
 

@@ -26,7 +26,7 @@ type Machine struct {
 // ThisMachine describes this machine, with the file system of dir and the commit of the workspace root.
 func ThisMachine(ctx context.Context, root, dir string) Machine {
 	return Machine{
-		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: fileSystem(ctx, dir),
+		CPU: cpu(ctx), Cores: runtime.NumCPU(), Kernel: output(ctx, "", "uname", "-srm"), FileSystem: FileSystem(ctx, dir),
 		Go: runtime.Version(), Commit: output(ctx, root, "git", "describe", "--always", "--dirty", "--exclude", "*"),
 		Day: time.Now().Format(time.DateOnly), Load: load(),
 	}
@@ -75,8 +75,9 @@ func load() string {
 	return orUnknown(minute, err)
 }
 
-// fileSystem asks df, whose second column is the type where it takes -T; the others tell the mount.
-func fileSystem(ctx context.Context, dir string) string {
+// FileSystem is the type of the file system of a directory, "file system unknown" where the system does not tell. It asks df,
+// whose second column is the type where it takes -T; the others tell the mount.
+func FileSystem(ctx context.Context, dir string) string {
 	lines := strings.Split(output(ctx, "", "df", "-T", dir), "\n")
 	if fields := strings.Fields(lines[len(lines)-1]); len(fields) > 2 && runtime.GOOS == "linux" {
 		return fields[1]
