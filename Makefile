@@ -13,8 +13,6 @@ LINT_VERSION := v2.15.0
 MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
 MODULES    = $(or $(patsubst $(MODULE_PREFIX)/%,%,$(shell $(GO) list -m)),$(error no modules found: is Go installed?))
 PACKAGES   = $(MODULES:%=./%/...)
-COMMAND    = $(MODULE_PREFIX)/cmd/agent-pipelines
-RECORDED   = $(MODULE_PREFIX)/test/e2ereal
 # The packages whose tests contain a line that matches the pattern; it is an error if there are none.
 with_tests = $(or $(sort $(patsubst %/,./%,$(dir $(shell grep -rlE '$(1)' --include='*_test.go' $(MODULES))))),$(error no test matches $(1)))
 PLUGINS   := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
@@ -80,7 +78,7 @@ test: walls ## run every test of every module
 	$(GO) test $(PATIENT) work
 
 race: walls ## the same with the race detector (needs a C compiler)
-	$(RACE) work
+	$(RACE) $(COVERED) work
 
 # The command's file system decides what a sync costs; where there is one in memory, trials are made there.
 IN_MEMORY = $(if $(wildcard /dev/shm),TMPDIR=/dev/shm)
@@ -124,12 +122,10 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 	done
 
 # What all tests cover of each package of the kernel, not each of its own, since a room is often shown by the room above it;
-# and what the command does of the kernel in the scripts: its tests build it with -cover where GOCOVERDIR is set. A program
-# that is recorded says that it is not built so.
-cover: walls ## race, and check that the tests and the command's scripts cover 90 % of each package of the kernel
+# and what the command does of the kernel in the scripts: its tests build it with -cover where they are told so.
+cover: ## race, and check that all tests and the command's scripts cover 90 % of each package of the kernel
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \
-	$(RACE) -coverpkg='$(MODULE_PREFIX)/kernel/...' -coverprofile="$$dir/tests" $$($(GO) list work | grep -vxE '$(COMMAND)|$(RECORDED)') && \
-	GOCOVERDIR="$$dir/data" $(RACE) '$(COMMAND)' && $(RACE) '$(RECORDED)' && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/data" $(MAKE) --no-print-directory race COVERED="-coverpkg='$(MODULE_PREFIX)/kernel/...' -coverprofile='$$dir/tests'" && \
 	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...' -o="$$dir/scripts" && \
 	$(GO) run ./tools/cover -least 90 "$$dir/tests" "$$dir/scripts"
 

@@ -27,7 +27,7 @@ var programs string
 
 func TestMain(m *testing.M) {
 	if exit, was := standIn(); was {
-		os.Exit(exit)
+		syscall.Exit(exit) // os.Exit would have it say, where make cover runs the tests, that it keeps no account
 	}
 	flag.Parse()
 	if given("test.list") != "" || given("test.fuzz") != "" && given("test.run") == "^$" {
@@ -39,6 +39,10 @@ func TestMain(m *testing.M) {
 // given is what a flag was given.
 func given(name string) string { return flag.Lookup(name).Value.String() }
 
+// coverVariable names a directory to whoever wants to know what the scripts' command runs of the kernel, as GOCOVERDIR does to
+// what is built with -cover, without a word to the tests of other packages.
+const coverVariable = "AGENT_PIPELINES_SCRIPTS_COVER"
+
 func testMain(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "ap-test-*") // short: sockets lie below it
 	if err != nil {
@@ -46,6 +50,12 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
+	if counts := os.Getenv(coverVariable); counts != "" {
+		if err := os.Setenv("GOCOVERDIR", counts); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	if err := errors.Join(buildPrograms(dir), linkStandIns(filepath.Join(dir, "agents"))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -82,9 +92,9 @@ func buildPrograms(dir string) error {
 	}
 	for out, pkg := range sources {
 		args := []string{"build", "-buildvcs=false", "-o", filepath.Join(dir, out)}
-		if os.Getenv("GOCOVERDIR") != "" && out == "bin/agent-pipelines" { // somebody wants to know what is run of the kernel
+		if os.Getenv(coverVariable) != "" && out == "bin/agent-pipelines" {
 			const modules = "github.com/dodo-digital/agent-pipelines/"
-			args = append(args, "-cover", "-coverpkg="+modules+"kernel/...,"+modules+pkg[2:]) // without main nothing is written
+			args = append(args, "-cover", "-covermode=atomic", "-coverpkg="+modules+"kernel/...,"+modules+pkg[2:]) // without main nothing is written
 		}
 		cmd := exec.Command("go", append(args, pkg)...)
 		cmd.Dir, cmd.Stderr = root, os.Stderr
