@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,7 +43,7 @@ func TestProject(t *testing.T) {
 		t.Errorf("the link leads to %q, %v", b, err)
 	}
 
-	r := reader{names: names{replacer: strings.NewReplacer()}}
+	r := reader{names: names{replacer: strings.NewReplacer(), in: regexp.MustCompile(`pipeline-runs/(s)()`)}}
 	if changed, err := r.changes(copied, was, nil); err != nil || len(changed) > 0 {
 		t.Fatalf("nothing was changed: %v, %v", changed, err)
 	}
