@@ -3,8 +3,8 @@ package crashtest
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
