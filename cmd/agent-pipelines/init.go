@@ -131,6 +131,9 @@ func example(name string) (initialized, map[string][]byte, error) {
 	}
 	e := all[i]
 	files, err := e.Files()
+	if err == nil {
+		files[scaffold.Shared], err = scaffold.Ignored()
+	}
 	mocked := fmt.Sprintf("MOCK_MODE=true MOCK_CONFIG=%s %s ", e.Mock, program)
 	next := []nextStep{lintCommand(name), {
 		"mock", "Run it with mock agents, which need no model and cost nothing",
