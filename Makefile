@@ -68,7 +68,6 @@ install: build ## install below PREFIX (default ~/.local): bin/ and lib/agent-pi
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins'
 	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
-	@case ":$$PATH:" in *':$(PREFIX)/bin:'*) ;; *) echo "The shell does not look into $(PREFIX)/bin yet: export PATH=\"$(PREFIX)/bin:\$$PATH\"";; esac
 
 clean: ## remove what was built
 	rm -rf $(BIN)

@@ -73,6 +73,12 @@ func (e *Engine) Stages(ctx context.Context) ([]StageInfo, error) {
 	return all, nil
 }
 
+// StageNames are the names of the stages that [Engine.Stages] lists, sorted. No file of a stage is read and no plugin started.
+func (e *Engine) StageNames() []string { return e.roots().Stages("") }
+
+// PipelineNames are those of [Engine.Pipelines], in the same way.
+func (e *Engine) PipelineNames() []string { return e.roots().Pipelines() }
+
 // Stage tells all of the stage with the name. The error is a [*NotFoundError], or a [Diagnostics] with the faults of its files.
 func (e *Engine) Stage(ctx context.Context, name string) (*StageDetail, error) {
 	l, _, err := e.linter(ctx, nil)

@@ -108,7 +108,7 @@ func (a *app) explain(arranged arrangement, err error) error {
 	case stageCommand:
 		verb = "loop" // which it is short for
 	}
-	return usageError(text, "%ssee `%s help %s`", near+a.missing(arranged, text), program, verb)
+	return usageError(text, "%ssee `%s help %s`", near, program, verb)
 }
 
 // negative is the first word that looks like a negative number, "" for none.

@@ -19,7 +19,7 @@ import (
 
 // crashtestVerb is `crashtest <pipeline|stage>`.
 type crashtestVerb struct {
-	Name string `arg:"" help:"The pipeline's name, or the path of its file; or a stage's name."`
+	Name string `arg:"" complete:"pipeline" help:"The pipeline's name, or the path of its file; or a stage's name."`
 
 	Kills    int      `default:"20" placeholder:"N" help:"How many sessions are killed. Default: 20."`
 	Seed     uint64   `default:"1" placeholder:"N" help:"Another number is other moments. Default: 1."`

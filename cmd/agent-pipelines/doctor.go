@@ -19,7 +19,7 @@ import (
 
 // doctorVerb is `doctor`.
 type doctorVerb struct {
-	Provider string `placeholder:"NAME" help:"Runs are to use this provider. Default: the one of stages that name none, by your settings, else claude."`
+	Provider string `placeholder:"NAME" complete:"provider" help:"Runs are to use this provider. Default: the one of stages that name none, by your settings, else claude."`
 }
 
 // Help is shown below the usage.

@@ -12,7 +12,7 @@ import (
 // dryRunVerb is `dry-run loop|pipeline <name> [session]`.
 type dryRunVerb struct {
 	Kind    string `arg:"" help:"loop or pipeline."`
-	Name    string `arg:"" help:"The stage's name; the pipeline's name or file."`
+	Name    string `arg:"" complete:"pipeline" help:"The stage's name; the pipeline's name or file."`
 	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
 
 	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -42,12 +41,7 @@ func (v *explainVerb) list(a *app) error {
 		return nil
 	}
 	for _, e := range all {
-		title := e.Title
-		if title == "" { // of a word, whose text says it at once
-			title, _, _ = strings.Cut(screen.Clean(e.Text), ". ")
-			title = strings.TrimSuffix(title, ".")
-		}
-		fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("%-20s %s", e.Name, title), " "))
+		fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("%-20s %s", e.Name, e.Title), " "))
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (v *exportVerb) write(dir string, m *bundle.Manifest) (file string, size in
 		return "", 0, usageError(name+" is there already", "remove it, or name another file with --output")
 	}
 	if err != nil {
-		return "", 0, elsewhere(fmt.Errorf("write the archive: %w", err))
+		return "", 0, fmt.Errorf("write the archive: %w", err)
 	}
 	err = bundle.Write(out, root.FS(), m, redact.New(os.Environ()), spool)
 	info, statErr := out.Stat()

@@ -185,9 +185,7 @@ func notFound(err error, missing *kernel.NotFoundError) (message, hint string) {
 	case errors.As(err, &word):
 		return word.Error(), word.Hint()
 	case missing.What == "stage":
-		return "loop type not found: " + missing.Name + " (there is no stage of this name)", missing.Hint() + "; `" + program + " stages list` shows all"
-	case missing.What == "pipeline":
-		return "pipeline not found: " + missing.Name, missing.Hint() + "; `" + program + " pipelines list` shows all"
+		return "loop type not found: " + missing.Name + " (there is no stage of this name)", missing.Hint()
 	default:
 		return missing.What + " not found: " + missing.Name, missing.Hint()
 	}

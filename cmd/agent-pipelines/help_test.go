@@ -71,6 +71,7 @@ func TestHelp(t *testing.T) {
 		"doctor",
 		"trust",
 		"explain",
+		"completion",
 		"version",
 		"why",
 		"report",

@@ -20,8 +20,8 @@ import (
 // initVerb is `init`, `init --example NAME` and `init --list`.
 type initVerb struct {
 	Name     string `placeholder:"NAME" help:"The name of the pipeline. Default: first."`
-	Provider string `placeholder:"NAME" help:"The provider that the pipeline names. Default: none, so that your settings or claude hold."`
-	Example  string `placeholder:"NAME" help:"Write this example instead: a small pipeline that shows one thing, with answers for mock agents."`
+	Provider string `placeholder:"NAME" complete:"provider" help:"The provider that the pipeline names. Default: none, so that your settings or claude hold."`
+	Example  string `placeholder:"NAME" complete:"example" help:"Write this example instead: a small pipeline that shows one thing, with answers for mock agents."`
 	List     bool   `help:"List the examples."`
 	Dir      string `type:"path" placeholder:"DIR" help:"Write into this directory, which is made if it is not there. Default: the project, which is the current directory."`
 }
@@ -131,9 +131,6 @@ func example(name string) (initialized, map[string][]byte, error) {
 	}
 	e := all[i]
 	files, err := e.Files()
-	if err == nil {
-		files[scaffold.Shared], err = scaffold.Ignored()
-	}
 	mocked := fmt.Sprintf("MOCK_MODE=true MOCK_CONFIG=%s %s ", e.Mock, program)
 	next := []nextStep{lintCommand(name), {
 		"mock", "Run it with mock agents, which need no model and cost nothing",

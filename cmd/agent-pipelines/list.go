@@ -87,12 +87,15 @@ func statusWord(s kernel.SessionInfo) string {
 	}
 }
 
+// statusWords are what [statusWord] may say.
+var statusWords = []string{
+	string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
+	string(state.Aborted), string(state.Pending), statusUnknown,
+}
+
 // checkStatuses refuses words that no session's status can be.
 func checkStatuses(words []string) error {
-	known := []string{
-		string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
-		string(state.Aborted), string(state.Pending), statusUnknown,
-	}
+	known := statusWords
 	for _, word := range words {
 		if slices.Contains(known, word) {
 			continue

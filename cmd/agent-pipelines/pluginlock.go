@@ -11,7 +11,7 @@ import (
 
 // pluginsLockVerb is `plugins lock [name]...`.
 type pluginsLockVerb struct {
-	Names   []string `arg:"" optional:"" name:"name" help:"The plugins to lock. Default: all that are files; one that the command carries only by its name."`
+	Names   []string `arg:"" optional:"" name:"name" complete:"plugin" help:"The plugins to lock. Default: all that are files; one that the command carries only by its name."`
 	Check   bool     `help:"Compare and write nothing; it fails where a plugin differs from what is locked, or one that you named is not locked."`
 	Project bool     `help:"The project's .claude/plugins.lock, which binds all who work on it, and adds to your own alone."`
 }

@@ -9,7 +9,7 @@ import (
 
 // pluginsRemoveVerb is `plugins remove <name>`.
 type pluginsRemoveVerb struct {
-	Name string `arg:"" help:"The plugin's name. It must lie in your own plugin directory."`
+	Name string `arg:"" complete:"plugin" help:"The plugin's name. It must lie in your own plugin directory."`
 }
 
 func (v *pluginsRemoveVerb) run(ctx context.Context, a *app) error {

@@ -27,7 +27,7 @@ type pluginsVerb struct {
 type pluginsListVerb struct{}
 
 type pluginsInfoVerb struct {
-	Name string `arg:"" help:"The plugin's name, or that of one of its components."`
+	Name string `arg:"" complete:"plugin" help:"The plugin's name, or that of one of its components."`
 }
 
 // pluginReport is a plugin as it is shown.

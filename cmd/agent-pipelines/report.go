@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
@@ -88,17 +87,9 @@ func (v *reportVerb) write(text []byte) (file string, err error) {
 		}
 	}
 	if err := os.WriteFile(name, text, 0o644); err != nil {
-		return "", elsewhere(fmt.Errorf("write the report: %w", err))
+		return "", fmt.Errorf("write the report: %w", err)
 	}
 	return filepath.Abs(name)
-}
-
-// elsewhere says of a file that cannot be made where it is to be that there are other places.
-func elsewhere(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR) {
-		return usageError(err.Error(), "name a file in a directory that is there and that you may write to, with --output FILE")
-	}
-	return err
 }
 
 // reportOf makes the page of a session. Its journal is read once, event by event.

@@ -229,5 +229,5 @@ func duration(s *kernel.Status, now time.Time) string {
 	if s.EndedAt != nil {
 		end = *s.EndedAt
 	}
-	return screen.Took(max(end.Sub(s.StartedAt), 0))
+	return screen.Age(end.Sub(s.StartedAt))
 }

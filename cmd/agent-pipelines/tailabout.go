@@ -16,7 +16,7 @@ import (
 
 // about are flags that choose among the events of a session.
 type about struct {
-	Stage      string `placeholder:"ID" help:"Only events of this stage, and of what it embeds."`
+	Stage      string `placeholder:"ID" complete:"node" help:"Only events of this stage, and of what it embeds."`
 	Iteration  int    `placeholder:"N" help:"Only events of iterations of this number."`
 	WithOutput bool   `help:"Also print what the agent said, after the event that ends its iteration."`
 }
@@ -64,7 +64,6 @@ func (v *tailVerb) some(ctx context.Context, a *app, e *kernel.Engine) error {
 			return err
 		}
 	}
-	v.none(a, s, len(kept))
 	further := func(ev event.Event) error {
 		if ev.Seq <= last {
 			return nil
@@ -136,21 +135,4 @@ func printOutput(to io.Writer, dir string, e event.Event) error {
 		}
 	}
 	return nil
-}
-
-// none says so where there are no events of those that are asked for.
-func (v *tailVerb) none(a *app, s *kernel.Status, events int) {
-	if events == 0 && v.lines() > 0 && !a.Quiet {
-		fmt.Fprintf(a.stderr, "Session '%s' has no such event yet%s.\n", v.Session, made(s, v.Stage))
-	}
-}
-
-// made is how many iterations the stage of an id has made so far, "" where that is not known.
-func made(s *kernel.Status, id string) string {
-	for _, stage := range s.Stages {
-		if stage.ID == id && id != "" {
-			return fmt.Sprintf(": %s made %s", id, screen.Plural(stage.Iterations, "iteration"))
-		}
-	}
-	return ""
 }

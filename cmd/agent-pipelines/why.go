@@ -4,9 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +13,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // whyVerb is `why <session>`.
@@ -68,30 +64,7 @@ func whyOf(e *kernel.Engine, session string) (why.Answer, error) {
 	if err != nil {
 		return why.Answer{}, err
 	}
-	answer := why.Of(s.Status, chain)
-	answer.Said = lastWords(s.Status)
-	return answer, nil
-}
-
-// lastWords is the file with what the agent said in the attempt that failed its session, as an absolute path; "" if there
-// is none, or nothing in it.
-func lastWords(s *kernel.Status) string {
-	f := s.Failure
-	if s.Status != state.Failed || f == nil || f.Stage == "" {
-		return ""
-	}
-	attempt := fmt.Sprintf("iterations/%03d/attempts/%02d/output.md", f.Iteration, max(s.Attempt, 1))
-	newest, at := "", time.Time{}
-	for _, between := range []string{"", "*/", "*/*/", "*/*/*/"} { // visit, run and step, or the provider of a block
-		found, _ := fs.Glob(os.DirFS(s.Dir), "*-"+f.Stage+"/"+between+attempt) // an id with a sign of patterns has no file then
-		for _, name := range found {
-			file := filepath.Join(s.Dir, filepath.FromSlash(name))
-			if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Size() > 0 && info.ModTime().After(at) {
-				newest, at = file, info.ModTime()
-			}
-		}
-	}
-	return newest
+	return why.Of(s.Status, chain), nil
 }
 
 // nodeNames are the ids of a plan's nodes, by their paths.
@@ -112,9 +85,6 @@ func writeWhy(to io.Writer, a why.Answer, now time.Time) {
 	writeWrapped(to, "", fmt.Sprintf("Session '%s' %s.%s", a.Session, strings.TrimRight(a.Text, "."), since))
 	for _, text := range a.More {
 		writeWrapped(to, "  ", text)
-	}
-	if a.Said != "" {
-		fmt.Fprintln(to, "  What the agent said: "+screen.Clean(a.Said))
 	}
 	if a.Damage != "" {
 		writeWrapped(to, "  ", "Not all of its files can be read: "+a.Damage)

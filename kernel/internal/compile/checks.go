@@ -233,7 +233,7 @@ func withCommands(v any, commands map[string]string, at place) any {
 				for key := range commands {
 					names = append(names, key)
 				}
-				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+commandRemedy(name, names), "unknown command %q in %s", name, reference)
+				at.errorf(diagnostic.CodeCommand, didYouMean(name, names)+"; name it under commands: in .claude/config.yaml, or by --command", "unknown command %q in %s", name, reference)
 			}
 			return command
 		})
@@ -247,12 +247,4 @@ func withCommands(v any, commands map[string]string, at place) any {
 		}
 	}
 	return v
-}
-
-// commandRemedy is how a command is named that is not among the names.
-func commandRemedy(name string, names []string) string {
-	if name == "" || len(names) > 0 {
-		return "; name it under commands: in .claude/config.yaml, or by --command"
-	}
-	return fmt.Sprintf("; name it: commands: {%s: …} in .claude/config.yaml, or --command %s='…'", name, name)
 }

@@ -83,8 +83,6 @@ func TestFaults(t *testing.T) {
 		"first line":          {"a: b: c\n", []yamltree.Fault{fault(yamltree.Syntax, 1, 1, "mapping values are not allowed in this context")}},
 		"second line":         {"a: 1\n  b: c\n", []yamltree.Fault{fault(yamltree.Syntax, 2, 3, "mapping values are not allowed in this context")}},
 		"bad indentation":     {"a:\n  - x\n - y\n", []yamltree.Fault{fault(yamltree.Syntax, 3, 2, "did not find expected key")}},
-		"an item too far":     {"a:\n  - x: 1\n   - y: 1\n", []yamltree.Fault{fault(yamltree.Syntax, 3, 4, "did not find expected '-' indicator")}},
-		"no item":             {"a:\n- x: 1\n\n# b\n- y: 1\n  z: 1\n c: 1\n", []yamltree.Fault{fault(yamltree.Syntax, 7, 2, "did not find expected key")}},
 		"end in a quote":      {"a: 1\nb: 'x", []yamltree.Fault{fault(yamltree.Syntax, 2, 1, "found unexpected end of stream")}},
 		"no anchor":           {"a: 1\nb: *x\n", []yamltree.Fault{fault(yamltree.Syntax, 2, 4, "alias *x has no anchor")}},
 		"second document":     {"a: 1\n---\n@\n", []yamltree.Fault{fault(yamltree.Syntax, 3, 1, "found character that cannot start any token")}},

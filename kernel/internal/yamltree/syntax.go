@@ -69,46 +69,7 @@ func syntaxFault(data []byte, err error) Fault {
 	if tab, ok := tabIndent(data, at.Line); ok {
 		return faultf(Tab, tab, "indent with spaces", "a tab is used for indentation")
 	}
-	if message == noItem {
-		at = misplaced(data, at)
-	}
-	return faultf(Syntax, at, remedies[message], "%s", message)
-}
-
-// noItem is the library's message about a line among the items of a list that is none of them.
-const noItem = "did not find expected '-' indicator"
-
-// remedies are what to do about the faults that people make most, by the library's messages.
-var remedies = map[string]string{
-	noItem:                                           "begin every item of the list with \"- \" in the same column, and indent what belongs to it further",
-	"did not find expected key":                      "indent the keys of one map alike, and put a text in quotes that holds quotes or begins with a special character",
-	"did not find expected ',' or '}'":               "close the { with a }, and put a text in quotes that holds a comma or a brace",
-	"did not find expected ',' or ']'":               "close the [ with a ], and put a text in quotes that holds a comma or a bracket",
-	"mapping values are not allowed in this context": "put a text in quotes that holds \": \", or indent the line as its neighbours",
-	"found unexpected end of stream":                 "close the quotes",
-	"could not find expected ':'":                    "put a colon and a space behind the key",
-	"found character that cannot start any token":    "put a text in quotes that begins with @, ` or %",
-}
-
-// misplaced is the place of the first line below that of a list which belongs neither to an item nor to what is around
-// the list; that of the list if there is none.
-func misplaced(data []byte, list Pos) Pos {
-	lines := bytes.Split(data, []byte("\n"))
-	for i := list.Line; i < len(lines); i++ {
-		at := firstCharacter(data, i+1)
-		text := bytes.TrimSpace(lines[i])
-		if len(text) == 0 || text[0] == '#' || at.Column > list.Column+1 {
-			continue
-		}
-		if at.Column == list.Column && text[0] == '-' {
-			continue
-		}
-		if at.Column < list.Column {
-			break
-		}
-		return at
-	}
-	return list
+	return faultf(Syntax, at, "", "%s", message)
 }
 
 // firstCharacter is the place of the first character of a line that is no blank; lines behind the

@@ -35,9 +35,6 @@ func (p Project) Files() (map[string][]byte, error) {
 	return all, err
 }
 
-// Ignored is the content of [Shared]: what runs leave is not for a repository.
-func Ignored() ([]byte, error) { return filled("template/project/dot_claude/dot_gitignore.tmpl", nil) }
-
 // filled is a template with the data in it.
 func filled(name string, data any) ([]byte, error) {
 	text, err := templates.ReadFile(name)

@@ -25,8 +25,6 @@ type Answer struct {
 	Code  string     `json:"code,omitempty"` // of what failed, or made a person needed
 	// More are further sentences: what retries did, what is to be mended.
 	More []string `json:"more,omitempty"`
-	// Said is the absolute path of what the agent said in the attempt that failed, "" if it said nothing.
-	Said string `json:"said,omitempty"`
 	// Next are the commands that go on from here, the likeliest first.
 	Next []Command `json:"next"`
 	// Chain is what led here, the newest first; LeftOut counts the older links that are not in it.

@@ -1,0 +1,236 @@
+package completion
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// Kind is what a word names.
+type Kind string
+
+// The kinds of words whose values are not part of the grammar.
+const (
+	None     Kind = ""
+	Session  Kind = "session"
+	Stage    Kind = "stage"
+	Pipeline Kind = "pipeline" // the path of a file will do, too
+	Node     Kind = "node"     // of the pipeline, or of the session, before it on the line
+	Question Kind = "question" // of the session before it on the line
+	Provider Kind = "provider"
+	Plugin   Kind = "plugin"
+	Setting  Kind = "setting"
+	Status   Kind = "status"
+	Code     Kind = "code"
+	Example  Kind = "example"
+	Help     Kind = "help"
+	File     Kind = "file" // or a directory
+)
+
+// kinds are what the names of arguments and the placeholders of flags stand for. The tag `complete` of a field goes before them,
+// and is one of these or "-" for nothing.
+var kinds = map[string]Kind{
+	"session": Session, "stage": Stage, "pipeline": Pipeline, "question": Question, "key": Setting, "code": Code, "subject": Help,
+	"plugin": Plugin, "file": File, "dir": File,
+	"NODE": Node, "NODE=OUTCOME": Node, "STATUS": Status, "FILE": File, "FILE|ID": File, "PATH": File, "DIR": File,
+}
+
+// Candidate is a word that may stand there.
+type Candidate struct {
+	Value       string
+	Description string // one line, "" for none
+}
+
+// Place is what may stand at a place of the line.
+type Place struct {
+	// Candidates are those of the grammar that begin as the word does.
+	Candidates []Candidate
+	// Kind is what the word may name beside them.
+	Kind Kind
+	// Word is what has been written of that name, Prefix what stands before it in the same word, as in --status=run.
+	Word, Prefix string
+	// Verb are the verbs before the place, Args the other words that are no flags, in order.
+	Verb, Args []string
+}
+
+// At tells what may stand in place of the last one of the words of a line, the command's name not among them. A first word that is
+// no verb counts as the first argument of the verb named shorthand.
+func At(root *kong.Node, shorthand string, words []string) Place {
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	w := walk{root: root, node: root, shorthand: shorthand}
+	for _, word := range words[:len(words)-1] {
+		w.pass(word)
+	}
+	return w.last(words[len(words)-1])
+}
+
+// walk is the way along a line.
+type walk struct {
+	root      *kong.Node
+	shorthand string
+
+	node    *kong.Node
+	verb    []string
+	args    []string
+	awaited *kong.Flag // the flag whose value comes next
+	dashes  bool       // "--" was passed
+}
+
+func (w *walk) pass(word string) {
+	switch {
+	case w.awaited != nil:
+		if word != "=" { // which bash makes a word of its own
+			w.awaited = nil
+		}
+	case w.dashes:
+		w.argument(word)
+	case word == "--":
+		w.dashes = true
+	case strings.HasPrefix(word, "-") && word != "-":
+		name, _, valued := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if flag := find(w.root, name); flag != nil && takesValue(flag) && !valued {
+			w.awaited = flag
+		}
+	default:
+		w.argument(word)
+	}
+}
+
+func (w *walk) argument(word string) {
+	if len(w.args) == 0 {
+		if child := command(w.node, word); child != nil {
+			w.node, w.verb = child, append(w.verb, child.Name)
+			return
+		}
+		if w.node == w.root {
+			w.node, w.verb = command(w.root, w.shorthand), []string{w.shorthand}
+		}
+	}
+	w.args = append(w.args, word)
+}
+
+func (w *walk) last(word string) Place {
+	p := Place{Word: word, Verb: w.verb, Args: w.args}
+	if w.awaited != nil {
+		p.Word = strings.TrimPrefix(word, "=")
+		p.value(w.awaited.Value)
+		return p
+	}
+	if !w.dashes && strings.HasPrefix(word, "-") {
+		if name, value, valued := strings.Cut(word, "="); valued {
+			p.Word, p.Prefix = value, name+"="
+			if flag := find(w.root, strings.TrimLeft(name, "-")); flag != nil {
+				p.value(flag.Value)
+			}
+			return p
+		}
+		p.offer(flags(w.node)...)
+		return p
+	}
+	if len(w.args) == 0 {
+		p.offer(commands(w.node)...)
+		if w.node == w.root {
+			p.Kind = Stage
+		}
+	}
+	if i := len(w.args); i < len(w.node.Positional) {
+		p.value(w.node.Positional[i])
+	} else if n := len(w.node.Positional); n > 0 && w.node.Positional[n-1].IsSlice() {
+		p.value(w.node.Positional[n-1])
+	}
+	return p
+}
+
+// value offers what the value of a flag or an argument may be.
+func (p *Place) value(v *kong.Value) {
+	if v.Enum != "" {
+		for _, word := range v.EnumSlice() {
+			if word != "" {
+				p.offer(Candidate{Value: word})
+			}
+		}
+		return
+	}
+	name := v.Name
+	if v.Flag != nil {
+		name = v.Flag.PlaceHolder
+	}
+	p.Kind = kinds[name]
+	if said := v.Tag.Get("complete"); said != "" {
+		p.Kind = Kind(strings.TrimPrefix(said, "-"))
+	}
+}
+
+// offer adds those that begin as the word does.
+func (p *Place) offer(all ...Candidate) {
+	p.Candidates = append(p.Candidates, p.Begun(all)...)
+}
+
+// Begun are those of the candidates that begin as the word does, with what stands before it in the same word.
+func (p *Place) Begun(all []Candidate) []Candidate {
+	var begun []Candidate
+	for _, c := range all {
+		if strings.HasPrefix(c.Value, p.Word) {
+			begun = append(begun, Candidate{p.Prefix + c.Value, c.Description})
+		}
+	}
+	return begun
+}
+
+// command is the verb below a node that has the name, nil for none.
+func command(n *kong.Node, name string) *kong.Node {
+	for _, child := range n.Children {
+		if child.Type == kong.CommandNode && (child.Name == name || slices.Contains(child.Aliases, name)) {
+			return child
+		}
+	}
+	return nil
+}
+
+func commands(n *kong.Node) []Candidate {
+	var all []Candidate
+	for _, child := range n.Children {
+		if child.Type == kong.CommandNode && !child.Hidden && !strings.HasPrefix(child.Name, "<") {
+			all = append(all, Candidate{child.Name, firstSentence(child.Help)})
+		}
+	}
+	return all
+}
+
+// flags are those that a verb takes, its own ones first.
+func flags(n *kong.Node) []Candidate {
+	var all []Candidate
+	for _, group := range slices.Backward(n.AllFlags(true)) {
+		for _, flag := range group {
+			all = append(all, Candidate{"--" + flag.Name, firstSentence(flag.Help)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Candidate) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.CompactFunc(all, func(a, b Candidate) bool { return a.Value == b.Value })
+}
+
+// find is the flag of the name, which no two verbs have in different ways, nil for none.
+func find(n *kong.Node, name string) *kong.Flag {
+	for _, flag := range n.Flags {
+		if flag.Name == name || flag.Short != 0 && string(flag.Short) == name {
+			return flag
+		}
+	}
+	for _, child := range n.Children {
+		if flag := find(child, name); flag != nil {
+			return flag
+		}
+	}
+	return nil
+}
+
+func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
+
+func firstSentence(text string) string {
+	sentence, _, _ := strings.Cut(text, ". ")
+	return strings.TrimSuffix(sentence, ".")
+}

@@ -1,0 +1,45 @@
+package completion
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+//go:embed scripts
+var scripts embed.FS
+
+// Shells are those that there is a [Script] for.
+var Shells = []string{"bash", "fish", "zsh"}
+
+// Files is what the command prints in place of candidates where the shell is to complete names of files.
+const Files = ":files"
+
+// Script is what a shell has to read so that it asks the command what may stand where. It calls the command by its name, never by
+// the path that the line has: a program that lies in a repository is not started by the tab key.
+func Script(shell string) (string, error) {
+	if !slices.Contains(Shells, shell) {
+		return "", fmt.Errorf("there is no completion for %q, only for %s", shell, strings.Join(Shells, ", "))
+	}
+	text, err := scripts.ReadFile("scripts/agent-pipelines." + shell)
+	return string(text), err
+}
+
+// Line is how a candidate is printed: the word and, behind a tab, what it is.
+func (c Candidate) Line() string {
+	if c.Description == "" {
+		return plain(c.Value)
+	}
+	return plain(c.Value) + "\t" + plain(c.Description)
+}
+
+// plain is text without what would end the line or the word, or reach a terminal as an order.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
