@@ -14,7 +14,7 @@ import (
 // diffVerb is `diff <session> <session>`.
 type diffVerb struct {
 	First    string `arg:"" name:"session" help:"The one session: running, paused or ended."`
-	Second   string `arg:"" name:"other" help:"The other one."`
+	Second   string `arg:"" name:"other" complete:"session" help:"The other one."`
 	Exact    bool   `help:"Also compare every event and every file, without times, ids and the sessions' own names. Neither session may be running."`
 	Limit    int    `default:"20" placeholder:"N" help:"How many differences of each kind are told; 0: all. Default: 20."`
 	ExitCode bool   `help:"Exit with 40 where the sessions differ. Without it the code says only whether they could be compared."`

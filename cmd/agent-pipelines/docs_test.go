@@ -227,6 +227,9 @@ func (p *docPage) typed(t *testing.T, root, project, after string) []uttered {
 		"CHECKOUT=" + checkout, "SHOP=" + filepath.Join(checkout, "cmd/agent-pipelines/testdata/docs/shop"), "ASIDE=" + filepath.Join(root, "aside"), "AGENT_PIPELINES_BELL=0",
 		"RELEASED=" + filepath.Join(root, "released"),
 	}
+	if counts := os.Getenv("GOCOVERDIR"); counts != "" { // see coverVariable
+		cmd.Env = append(cmd.Env, "GOCOVERDIR="+counts)
+	}
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -1,9 +1,14 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -76,5 +81,35 @@ func TestSweepFences(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(parent, dir)); err != nil {
 			t.Errorf("%s was removed", dir)
 		}
+	}
+}
+
+// What is left in a fence is killed until the fence can be taken down: cgroup.procs names it, and has other lines when it is
+// read while tasks come and go.
+func TestFenceEndsWhatIsLeft(t *testing.T) {
+	f := &fence{filepath.Join(t.TempDir(), "fence")}
+	if err := os.Mkdir(f.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left := exec.CommandContext(t.Context(), "sleep", "60")
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	procs := filepath.Join(f.dir, "cgroup.procs")
+	if err := os.WriteFile(procs, fmt.Appendf(nil, "\n0\nx\n%d\n", left.Process.Pid), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		_ = left.Wait()
+		_ = os.Remove(procs) // as the system does
+	})
+	f.remove()
+	ended.Wait()
+	if _, err := os.Stat(f.dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the fence is still there: %v", err)
+	}
+	if ws, ok := left.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != syscall.SIGKILL {
+		t.Errorf("what was left ended by %v", left.ProcessState)
 	}
 }
