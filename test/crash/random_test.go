@@ -148,6 +148,7 @@ func (w *world) killAfter(d time.Duration, whom string, args ...string) {
 	go func() { ended <- cmd.Wait() }()
 	select {
 	case err := <-ended:
+		w.resumed = w.resumed || args[0] == "resume"
 		w.judge(err, args)
 		return
 	case <-time.After(d):
