@@ -155,6 +155,8 @@ func (w *world) killAfter(d time.Duration, whom string, args ...string) {
 	}
 	if w.kill(whom) {
 		w.fell(blind)
+	} else {
+		w.resumed = w.resumed || args[0] == "resume"
 	}
 	if whom == "agent-plugin-" && w.person {
 		_ = cmd.Process.Signal(syscall.SIGKILL) // it would wait for somebody
