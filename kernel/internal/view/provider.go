@@ -70,36 +70,35 @@ func (w *Writer) writeProviders(e event.Event) error {
 	if block == nil || block.Kind != plan.KindParallel {
 		return nil
 	}
-	one := ""
-	var errs []error
 	switch {
 	case e.Type == event.NodeStart:
-		errs = append(errs, w.dropManifest(block))
-	case e.Cursor != nil && e.Cursor.Provider != "" && worth(e.Type) != never:
-		one = e.Cursor.Provider
-	default:
+		return w.writeBlock(block)
+	case e.Cursor == nil || e.Cursor.Provider == "" || worth(e.Type) == never:
 		return nil
 	}
 	for i := range block.Providers {
-		if id := block.Providers[i].ID(); one == "" || one == id {
-			errs = append(errs, w.writeProvider(block, id))
+		if id := block.Providers[i].ID(); id == e.Cursor.Provider {
+			return w.writeProvider(block, id)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // writeBlocks writes the views of the providers of every block that has begun, as it was last entered.
 func (w *Writer) writeBlocks() error {
 	var errs []error
 	for at, ns := range w.latest.Nodes {
-		block := w.plan.Find(at)
-		if block == nil || block.Kind != plan.KindParallel || ns.Status == state.NodeSkipped {
-			continue
+		if block := w.plan.Find(at); block != nil && block.Kind == plan.KindParallel && ns.Status != state.NodeSkipped {
+			errs = append(errs, w.writeBlock(block))
 		}
-		errs = append(errs, w.dropManifest(block))
-		for i := range block.Providers {
-			errs = append(errs, w.writeProvider(block, block.Providers[i].ID()))
-		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Writer) writeBlock(block *plan.Node) error {
+	errs := []error{w.dropManifest(block)}
+	for i := range block.Providers {
+		errs = append(errs, w.writeProvider(block, block.Providers[i].ID()))
 	}
 	return errors.Join(errs...)
 }
