@@ -69,6 +69,8 @@ func TestHelp(t *testing.T) {
 		"crashtest",
 		"graph",
 		"doctor",
+		"mcp",
+		"mcp serve",
 		"trust",
 		"explain",
 		"completion",

@@ -52,6 +52,7 @@ type line struct {
 	Plugin   pluginVerb     `cmd:"" hidden:"" help:"Serve a plugin that the command carries."`
 	InTmux   tmuxStartVerb  `cmd:"" name:"tmux-start" hidden:"" help:"Run a session in the tmux pane that was made for it."`
 	Doctor   doctorVerb     `cmd:"" help:"Look whether runs can start: providers, plugins, isolation, directories, the machine; and say what to do."`
+	MCP      mcpVerb        `cmd:"" name:"mcp" help:"Let agents run pipelines: the verbs as tools of the Model Context Protocol."`
 	Trust    trustVerb      `cmd:"" help:"Trust a directory: its plugins and all its settings may be used; or take that back."`
 	Explain  explainVerb    `cmd:"" help:"Explain the code of an error, and what to do about it."`
 	Tab      completionVerb `cmd:"" name:"completion" help:"Print what lets the tab key of a shell complete the command line: bash, zsh or fish."`

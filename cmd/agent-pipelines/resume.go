@@ -16,6 +16,7 @@ type resumeVerb struct {
 	Force          bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
 	SkipFailedStep bool   `help:"Count the steps that failed as done, and go on with what depends on them."`
 	ResetCycles    bool   `help:"Count the returns to earlier stages anew."`
+	By             string `hidden:"" help:"Who resumes, for the journal. Default: the user."`
 	herePlace
 	cleanedFlag
 	waitFlags
@@ -41,7 +42,7 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	}
 	o := kernel.ResumeOptions{
 		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes(),
-		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles,
+		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
 	}
 	a.unattended = v.Unattended
 	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
@@ -73,7 +74,7 @@ func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions, f
 }
 
 func (a *app) resume(ctx context.Context, at kernel.Background, o kernel.ResumeOptions, say ...string) error {
-	o.By = a.user()
+	o.By = orElse(o.By, a.user())
 	var err error
 	if at == kernel.BackgroundOff {
 		err = a.resumeHere(ctx, o, say...)
@@ -120,7 +121,7 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 			if o.Again != "" {
 				return a.foreground("review", append(more, againArguments(o)...), []string{session})
 			}
-			return a.foreground("resume", more, []string{session})
+			return a.foreground("resume", append(more, "--by="+o.By), []string{session})
 		},
 	})
 }

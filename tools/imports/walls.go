@@ -146,6 +146,17 @@ var Walls = []Wall{
 		Reason: "this file serves the plugins from the one binary, out of process, and does nothing else",
 	},
 	{
+		Room: "cmd/agent-pipelines/internal/mcpserve",
+		Allow: []string{
+			"std", "kernel", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
+		},
+		Reason: "this room offers what the command and the kernel do; it knows no plugin, and no rules of its own for pipelines",
+	},
+	{
+		Room: "cmd/agent-pipelines/mcp_test.go", Allow: slices.Concat(forTests, []string{"cmd/agent-pipelines/internal/mcpserve", "github.com/modelcontextprotocol/go-sdk/mcp"}),
+		Reason: "the test is a client of the real command",
+	},
+	{
 		Room: "cmd/agent-pipelines/...",
 		Allow: []string{
 			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/crashtest", "plugin-sdk/...",
@@ -175,5 +186,6 @@ type Single struct{ Import, Reason string }
 var Singles = []Single{
 	{"gopkg.in/yaml.v3", "one private room reads YAML, so that moving to the maintained fork is one line"},
 	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol; everything else knows its provider"},
+	{"github.com/modelcontextprotocol/go-sdk/mcp", "one private room speaks the Model Context Protocol; everything else knows verbs"},
 	{"charm.land/bubbletea/v2", "one private room takes the whole screen; everything else writes lines"},
 }

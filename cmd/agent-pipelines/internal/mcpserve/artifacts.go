@@ -1,0 +1,83 @@
+package mcpserve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+var (
+	artifacts = tool{
+		name: "artifacts", title: "List a session's artifacts", traits: reads,
+		text: "Lists what the nodes of a session have made for each other: of each node the newest version, or all.",
+	}
+	readArtifact = tool{
+		name: "read_artifact", title: "Read an artifact", traits: reads,
+		text: "Reads the newest artifact of a node, as YAML with its envelope, 64 KiB at most at once: go on with offset = next_offset.",
+	}
+)
+
+type artifactsIn struct {
+	named
+	All bool `json:"all,omitempty" jsonschema:"every version, not only the newest of each node"`
+}
+
+type artifactsOut struct {
+	Artifacts []kernel.ArtifactInfo `json:"artifacts"`
+}
+
+func (s *server) artifacts(ctx context.Context, _ call, in artifactsIn) (out artifactsOut, err error) {
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		list, err := e.Artifacts(in.Session)
+		if !in.All {
+			list = slices.DeleteFunc(list, func(i kernel.ArtifactInfo) bool { return !i.Newest })
+		}
+		out.Artifacts = append([]kernel.ArtifactInfo{}, list...)
+		return err
+	})
+}
+
+type readArtifactIn struct {
+	named
+	Node   string `json:"node" jsonschema:"the node's id or path; input is what the run was started with"`
+	Offset int    `json:"offset,omitempty" jsonschema:"where to begin, in bytes; default 0"`
+}
+
+type readArtifactOut struct {
+	Artifact   kernel.ArtifactInfo `json:"artifact"`
+	Text       string              `json:"text"`
+	NextOffset int                 `json:"next_offset,omitempty" jsonschema:"there is more from here"`
+}
+
+func (s *server) readArtifact(ctx context.Context, _ call, in readArtifactIn) (out readArtifactOut, err error) {
+	if err := word("node", in.Node); err != nil {
+		return out, err
+	}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		list, err := e.Artifacts(in.Session)
+		if err != nil {
+			return err
+		}
+		chosen, err := s.Artifact(in.Session, list, in.Node)
+		if err != nil {
+			return err
+		}
+		content, err := e.ReadArtifact(in.Session, chosen)
+		if err != nil {
+			return err
+		}
+		whole := s.Clean(string(content.Text)) // before it is cut, since a cut may go through a secret
+		if in.Offset < 0 || in.Offset > len(whole) {
+			return wrong(fmt.Sprintf("offset cannot be %d", in.Offset), fmt.Sprintf("the artifact has %d bytes", len(whole)))
+		}
+		out.Artifact = content.ArtifactInfo
+		var left int
+		out.Text, left = cut(whole[in.Offset:], maxText)
+		if left > 0 {
+			out.NextOffset = len(whole) - left
+		}
+		return nil
+	})
+}

@@ -1,0 +1,65 @@
+package mcpserve
+
+import (
+	"context"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+var (
+	listPipelines = tool{
+		name: "list_pipelines", title: "List pipelines and stages", traits: reads,
+		text: "Lists the pipelines and stages that can be started: the project's and those that are shipped. Runs nothing.",
+	}
+	lint = tool{
+		name: "lint", title: "Check pipelines and stages", traits: reads,
+		text: "Checks pipelines and stages: all that a start would refuse, and what is probably not meant. Without names: all of the project. Runs nothing.",
+	}
+)
+
+type nothing struct{}
+
+type listPipelinesOut struct {
+	Pipelines []kernel.PipelineInfo `json:"pipelines"`
+	Stages    []kernel.StageInfo    `json:"stages"`
+}
+
+func (s *server) listPipelines(ctx context.Context, _ call, _ nothing) (out listPipelinesOut, err error) {
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		if out.Pipelines, err = e.Pipelines(ctx); err != nil {
+			return err
+		}
+		out.Stages, err = e.Stages(ctx)
+		return err
+	})
+}
+
+type lintIn struct {
+	Pipelines []string `json:"pipelines,omitempty" jsonschema:"names of pipelines, or paths of their files in the project"`
+	Stages    []string `json:"stages,omitempty" jsonschema:"names of stages"`
+}
+
+type lintOut struct {
+	Passed  bool  `json:"passed"`
+	Targets []any `json:"targets" jsonschema:"what was checked and found, as agent-pipelines lint --json prints it"`
+}
+
+func (s *server) lint(ctx context.Context, _ call, in lintIn) (out lintOut, err error) {
+	for _, names := range [][]string{in.Pipelines, in.Stages} {
+		if err := s.namesOrPaths(names...); err != nil {
+			return out, err
+		}
+	}
+	out = lintOut{Passed: true, Targets: []any{}}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		targets, err := e.Lint(ctx, kernel.LintOptions{Pipelines: in.Pipelines, Stages: in.Stages})
+		if err != nil {
+			return err
+		}
+		for _, t := range targets {
+			out.Passed = out.Passed && t.Passed
+			out.Targets = append(out.Targets, t)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,125 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+var events = tool{
+	name: "events", title: "Read a session's events", traits: reads,
+	text: "Reads the events of a session's journal after a number, the oldest first. With wait_seconds it waits for the next one where there is none yet and a process works on the session. Go on with after = last.",
+}
+
+// How much one call reads.
+const (
+	fewEvents, mostEvents = 50, 200
+	maxEvents             = 128 << 10 // bytes
+)
+
+type eventsIn struct {
+	named
+	After       int64 `json:"after,omitempty" jsonschema:"only events with a higher number (seq); default 0, which is all"`
+	Limit       int   `json:"limit,omitempty" jsonschema:"how many at most, 1 to 200; default 50"`
+	WaitSeconds int   `json:"wait_seconds,omitempty" jsonschema:"wait so long at most for the next event, 0 to 300; default 0"`
+}
+
+type eventsOut struct {
+	Events []any `json:"events" jsonschema:"as they stand in the journal"`
+	Last   int64 `json:"last" jsonschema:"the number to go on after"`
+	More   bool  `json:"more" jsonschema:"there are more already"`
+	Held   bool  `json:"held" jsonschema:"a process works on the session: events will follow"`
+}
+
+func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut, err error) {
+	limit, err := number("limit", in.Limit, fewEvents, mostEvents)
+	switch {
+	case err != nil:
+		return out, err
+	case in.After < 0:
+		return out, wrong(fmt.Sprintf("after cannot be %d", in.After), "give the number of an event, or 0 for all")
+	case in.WaitSeconds < 0 || in.WaitSeconds > mostWait:
+		return out, wrong(fmt.Sprintf("wait_seconds cannot be %d", in.WaitSeconds), fmt.Sprintf("give a number from 0 to %d", mostWait))
+	}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		if out, err = eventsAfter(ctx, e, in.Session, in.After, limit); err != nil {
+			return err
+		}
+		if len(out.Events) > 0 || in.WaitSeconds == 0 {
+			return nil
+		}
+		err := s.follow(ctx, e, in.Session, -1, time.Duration(in.WaitSeconds)*time.Second, func(u kernel.Update) (enough bool) { return u.Event.Seq > in.After })
+		if err != nil {
+			return err
+		}
+		out, err = eventsAfter(ctx, e, in.Session, in.After, limit)
+		return err
+	})
+}
+
+// errEnough ends the reading of a journal of which enough is known.
+var errEnough = errors.New("enough")
+
+// eventsAfter reads the events behind a number, as many as fit.
+func eventsAfter(ctx context.Context, e *kernel.Engine, session string, after int64, limit int) (eventsOut, error) {
+	out, size := eventsOut{Events: []any{}, Last: after}, 0
+	err := e.Tail(ctx, session, -1, false, func(ev event.Event) error {
+		if ev.Seq <= after {
+			return nil
+		}
+		line, err := ev.AppendLine(nil)
+		if err != nil {
+			return err
+		}
+		if size += len(line); len(out.Events) == limit || len(out.Events) > 0 && size > maxEvents {
+			out.More = true
+			return errEnough
+		}
+		out.Events, out.Last = append(out.Events, json.RawMessage(line)), ev.Seq
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return out, err
+	}
+	st, err := e.Status(session)
+	if err != nil {
+		return out, err
+	}
+	out.Held = st.Held
+	return out, nil
+}
+
+// untilRest waits until nobody works on a session any more, or it waits for an answer while its process stays, or for as
+// long as is said. A session that is about to pause for its question has not come to rest yet.
+func (s *server) untilRest(ctx context.Context, e *kernel.Engine, session string, long time.Duration, c call) error {
+	told := 0
+	return s.follow(ctx, e, session, 1, long, func(u kernel.Update) bool {
+		told++
+		c.progress(told, s.Clean(screen.Details(*u.Event)))
+		return u.State.AwaitsPerson()
+	})
+}
+
+// follow watches a session, beginning with its last lines, until enough says so, nobody works on it, the client has left,
+// or for as long as is said.
+func (s *server) follow(ctx context.Context, e *kernel.Engine, session string, lines int, long time.Duration, enough func(kernel.Update) bool) error {
+	watched, cancel := context.WithTimeout(ctx, long)
+	defer cancel()
+	defer s.whenLeft(cancel)()
+	err := e.Follow(watched, session, lines, func(u kernel.Update) error {
+		if enough(u) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || watched.Err() != nil && ctx.Err() == nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package mcpserve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// metaFault is where a result that is an error has it for programs.
+const metaFault = "agent-pipelines/error"
+
+// wordArguments is the error_type of a call that cannot be understood, as of a line of the command.
+const wordArguments = "bad_arguments"
+
+// misused is a call that cannot be done as it was made.
+type misused struct{ message, hint string }
+
+func (e *misused) Error() string { return e.message }
+
+func wrong(message, hint string) error { return &misused{message, hint} }
+
+// reported is what the command printed as its error.
+type reported struct{ fault json.RawMessage }
+
+func (e *reported) Error() string { return words(e.fault) }
+
+// refusal is the result of a call that failed: in words for the model, and under metaFault as --json prints it.
+func (s *server) refusal(err error) *mcp.CallToolResult {
+	fault := s.faultOf(err)
+	r := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: clipped(words(fault))}}}
+	r.Meta = mcp.Meta{metaFault: fault}
+	return r
+}
+
+func (s *server) faultOf(err error) json.RawMessage {
+	var printed *reported
+	var used *misused
+	switch {
+	case errors.As(err, &printed):
+		return printed.fault
+	case errors.As(err, &used):
+		text, err := json.Marshal(struct {
+			ErrorType string `json:"error_type"`
+			Message   string `json:"message"`
+			Hint      string `json:"hint,omitempty"`
+		}{wordArguments, s.Clean(used.message), used.hint})
+		if err == nil {
+			return text
+		}
+	}
+	return s.Fault(err)
+}
+
+// words are a fault as a model reads it: what, where, what to do, and the code that stays the same.
+func words(fault json.RawMessage) string {
+	var f struct {
+		Code        string `json:"code"`
+		ErrorType   string `json:"error_type"`
+		Message     string `json:"message"`
+		Hint        string `json:"hint"`
+		Detail      string `json:"detail"`
+		Diagnostics []struct {
+			File    string `json:"file"`
+			Line    int    `json:"line"`
+			Column  int    `json:"column"`
+			Message string `json:"message"`
+			Hint    string `json:"hint"`
+			Code    string `json:"code"`
+		} `json:"diagnostics"`
+	}
+	if err := json.Unmarshal(fault, &f); err != nil || f.Message == "" {
+		return string(fault)
+	}
+	var text strings.Builder
+	fmt.Fprintln(&text, f.Message)
+	for _, d := range f.Diagnostics {
+		fmt.Fprintf(&text, "%s:%d:%d: %s (%s)\n", d.File, d.Line, d.Column, d.Message, d.Code)
+		if d.Hint != "" {
+			fmt.Fprintln(&text, "  "+d.Hint)
+		}
+	}
+	if f.Hint != "" {
+		fmt.Fprintln(&text, "What to do: "+f.Hint)
+	}
+	if f.Detail != "" {
+		fmt.Fprintln(&text, f.Detail)
+	}
+	code := f.ErrorType
+	if f.Code != "" {
+		code = f.Code + " (" + f.ErrorType + ")"
+	}
+	fmt.Fprint(&text, "code: "+code)
+	return text.String()
+}

@@ -1,0 +1,209 @@
+package mcpserve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+var (
+	listSessions = tool{
+		name: "list_sessions", title: "List sessions", traits: reads,
+		text: "Lists the sessions of the project, the most recently changed first, with their status, the stage they are at and the questions they wait for.",
+	}
+	status = tool{
+		name: "status", title: "Show a session's status", traits: reads,
+		text: "Tells where a session is and what can be done next. With wait_seconds it first waits until the session rests (paused, completed, failed, aborted) or asks something; where progress is asked for, each event meanwhile is told.",
+	}
+	whyTool = tool{
+		name: "why", title: "Tell why a session is where it is", traits: reads,
+		text: "Tells why a session is where it is: one sentence, what led to it (the newest first), and the commands that go on from there.",
+	}
+)
+
+// The numbers that calls may ask for: by default, and at most.
+const (
+	fewSessions, mostSessions = 20, 200
+	fewLinks, mostLinks       = 20, 200
+	mostWait                  = 300 // seconds
+)
+
+type listSessionsIn struct {
+	Status []string `json:"status,omitempty" jsonschema:"only sessions with one of these: running, paused, failed, crashed, completed, aborted, pending, unknown"`
+	Limit  int      `json:"limit,omitempty" jsonschema:"how many at most, 1 to 200; default 20"`
+}
+
+type listSessionsOut struct {
+	Sessions []sessionRow `json:"sessions"`
+	LeftOut  int          `json:"left_out" jsonschema:"how many more there are"`
+}
+
+type sessionRow struct {
+	Session  string    `json:"session"`
+	Status   string    `json:"status" jsonschema:"running, paused, failed, crashed (its process is gone), completed, aborted, pending or unknown"`
+	Stage    string    `json:"stage,omitempty"`
+	Waiting  []string  `json:"waiting,omitempty" jsonschema:"ids of the questions that nobody has answered yet"`
+	Modified time.Time `json:"modified"`
+}
+
+func (s *server) listSessions(ctx context.Context, _ call, in listSessionsIn) (out listSessionsOut, err error) {
+	limit, err := number("limit", in.Limit, fewSessions, mostSessions)
+	if err != nil {
+		return out, err
+	}
+	wanted := map[string]bool{}
+	for _, word := range in.Status {
+		wanted[word] = true
+	}
+	out.Sessions = []sessionRow{}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		all, err := e.Sessions()
+		if err != nil {
+			return err
+		}
+		for _, i := range all {
+			row := sessionRow{Session: i.Session, Status: statusWord(i.Status, i.Crashed), Stage: i.Stage, Waiting: i.Waiting, Modified: i.Modified}
+			switch {
+			case len(wanted) > 0 && !wanted[row.Status]:
+			case len(out.Sessions) == limit:
+				out.LeftOut++
+			default:
+				out.Sessions = append(out.Sessions, row)
+			}
+		}
+		return nil
+	})
+}
+
+// statusWord is a status as lists of the command have it.
+func statusWord(s state.Status, crashed bool) string {
+	switch {
+	case crashed:
+		return "crashed"
+	case s == "":
+		return "unknown"
+	default:
+		return string(s)
+	}
+}
+
+// number is what was asked for, or else the default.
+func number(name string, said, few, most int) (int, error) {
+	switch {
+	case said == 0:
+		return few, nil
+	case said < 0 || said > most:
+		return 0, wrong(fmt.Sprintf("%s cannot be %d", name, said), fmt.Sprintf("give a number from 1 to %d, or leave it out", most))
+	default:
+		return said, nil
+	}
+}
+
+// named is the argument that nearly every tool has.
+type named struct {
+	Session string `json:"session" jsonschema:"the session's name"`
+}
+
+type statusIn struct {
+	named
+	WaitSeconds int `json:"wait_seconds,omitempty" jsonschema:"wait so long at most for the session to rest or to ask, 0 to 300; default 0"`
+}
+
+type statusOut struct {
+	Session   string   `json:"session"`
+	Status    string   `json:"status" jsonschema:"running, paused, failed, crashed (its process is gone), completed, aborted, pending or unknown"`
+	Held      bool     `json:"held" jsonschema:"a process works on it now"`
+	Reason    string   `json:"reason,omitempty"`
+	Stage     string   `json:"stage,omitempty"`
+	Iteration int      `json:"iteration,omitempty"`
+	Waiting   []string `json:"waiting,omitempty" jsonschema:"ids of the questions that nobody has answered yet; the tool questions shows them"`
+	LastEvent int64    `json:"last_event" jsonschema:"number of its last event, for the tool events"`
+	Next      []string `json:"next" jsonschema:"what can be done next"`
+	Detail    any      `json:"detail" jsonschema:"all that is known, as agent-pipelines status --json prints it"`
+}
+
+func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut, err error) {
+	if in.WaitSeconds < 0 || in.WaitSeconds > mostWait {
+		return out, wrong(fmt.Sprintf("wait_seconds cannot be %d", in.WaitSeconds), fmt.Sprintf("give a number from 0 to %d", mostWait))
+	}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		st, err := e.Status(in.Session)
+		if err == nil && in.WaitSeconds > 0 && st.Held {
+			if err = s.untilRest(ctx, e, in.Session, time.Duration(in.WaitSeconds)*time.Second, c); err == nil {
+				st, err = e.Status(in.Session)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		out = s.statusOf(st)
+		return nil
+	})
+}
+
+func (s *server) statusOf(st *kernel.Status) statusOut {
+	out := statusOut{
+		Session: st.Session, Status: statusWord(st.Status, st.Crashed), Held: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
+		Waiting: unanswered(st), LastEvent: st.Events, Detail: st,
+	}
+	out.Next = s.next(out)
+	return out
+}
+
+// unanswered are the ids of the questions that somebody has to answer.
+func unanswered(st *kernel.Status) []string {
+	var ids []string
+	for _, q := range st.Questions {
+		if q.Answer == nil {
+			ids = append(ids, q.ID)
+		}
+	}
+	return ids
+}
+
+// next says what can be done with a session by the tools that there are.
+func (s *server) next(st statusOut) []string {
+	next := []string{}
+	say := func(when bool, text string) {
+		if when {
+			next = append(next, text)
+		}
+	}
+	asks := len(st.Waiting) > 0
+	rests := !st.Held && (st.Status == string(state.Paused) || st.Status == string(state.Failed) || st.Status == "crashed")
+	say(asks, "questions shows what it asks")
+	say(asks && s.Level.approves(), "approve or reject answers, with the digest that questions shows")
+	say(asks && !s.Level.approves(), "a person answers, by the commands that questions shows")
+	say(st.Held && !asks, "status with wait_seconds waits until it rests or asks; events tells what happens")
+	say(rests && st.Status != string(state.Paused), "why tells what led to it")
+	say(rests && !asks && s.Level.runs(), "resume goes on")
+	say(rests && !asks && !s.Level.runs(), "a person goes on with agent-pipelines resume "+st.Session)
+	say(st.Status == string(state.Completed), "artifacts lists what it has made")
+	return next
+}
+
+type whyIn struct {
+	named
+	Limit int `json:"limit,omitempty" jsonschema:"how many of the things that led to it, 1 to 200; default 20"`
+}
+
+func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Answer, err error) {
+	limit, err := number("limit", in.Limit, fewLinks, mostLinks)
+	if err != nil {
+		return out, err
+	}
+	return out, s.Use(ctx, func(e *kernel.Engine) error {
+		if out, err = s.Why(e, in.Session); err != nil {
+			return err
+		}
+		if n := len(out.Chain); n > limit {
+			out.LeftOut += n - limit
+			out.Chain = out.Chain[:limit]
+		}
+		return nil
+	})
+}

@@ -1,0 +1,292 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+var (
+	dryRun = tool{
+		name: "dry_run", title: "Preview a run", traits: reads,
+		text: "Shows what a start with the same arguments would be: the plan, the prompts, the way through the pipeline. Calls no agent and writes nothing. assume says what nodes come to.",
+	}
+	start = tool{
+		name: "start", title: "Start a session", traits: startsWork,
+		text: "Starts a pipeline or a stage as a session in the background and returns as soon as it has begun. The session goes on whatever becomes of this client. Agents of the session work in the project's directory with the user's rights: it may cost money and change files.",
+	}
+	resume = tool{
+		name: "resume", title: "Go on with a session", traits: startsWork,
+		text: "Goes on with a paused, failed or crashed session in the background. One that waits for an answer needs that first.",
+	}
+)
+
+// runIn says what is run.
+type runIn struct {
+	Pipeline  string            `json:"pipeline,omitempty" jsonschema:"the pipeline's name, or the path of its file in the project; this or stage"`
+	Stage     string            `json:"stage,omitempty" jsonschema:"the name of a stage, to be run alone as a loop; this or pipeline"`
+	Session   string            `json:"session,omitempty" jsonschema:"the session's name; default: made up from the pipeline's or stage's"`
+	Request   string            `json:"request,omitempty" jsonschema:"what is wanted; prompts have it as ${CONTEXT}"`
+	Inputs    []string          `json:"inputs,omitempty" jsonschema:"files and directories of the project that the agents are to read first"`
+	Artifacts map[string]string `json:"artifacts,omitempty" jsonschema:"files of the project by name, each in place of the artifact of that node, or a field of what the run starts with"`
+	Provider  string            `json:"provider,omitempty" jsonschema:"use this provider for all stages"`
+	Model     string            `json:"model,omitempty" jsonschema:"use this model for all stages"`
+	StartAt   string            `json:"start_at,omitempty" jsonschema:"begin with this node of the pipeline"`
+	ExitAfter string            `json:"exit_after,omitempty" jsonschema:"end after this node of the pipeline"`
+	Skip      []string          `json:"skip,omitempty" jsonschema:"nodes of the pipeline to leave out"`
+	// The limits.
+	MaxIterations  int  `json:"max_iterations,omitempty" jsonschema:"the most iterations of a stage; default 25"`
+	MaxCycles      int  `json:"max_cycles,omitempty" jsonschema:"how often each edge that leads back may be taken, 1 to 10"`
+	TimeoutSeconds int  `json:"timeout_seconds,omitempty" jsonschema:"how long the whole run may take"`
+	Supervised     bool `json:"supervised,omitempty" jsonschema:"ask a person after every node but the last"`
+}
+
+// check refuses what cannot be meant, and what lies outside of the project.
+func (in *runIn) check(s *server) error {
+	if (in.Pipeline == "") == (in.Stage == "") {
+		return wrong("either pipeline or stage is needed", "list_pipelines names those that there are")
+	}
+	if in.Stage != "" && (in.StartAt != "" || in.ExitAfter != "" || len(in.Skip) > 0 || len(in.Artifacts) > 0 || in.Supervised || in.MaxCycles != 0) {
+		return wrong("a stage alone has no nodes, artifacts or edges", "leave out start_at, exit_after, skip, artifacts, supervised and max_cycles, or start a pipeline")
+	}
+	if in.Pipeline != "" && in.MaxIterations != 0 {
+		return wrong("max_iterations is of a stage that runs alone", "leave it out: the pipeline's file says how often its stages iterate")
+	}
+	if err := s.namesOrPaths(slices.DeleteFunc([]string{in.Pipeline, in.Stage}, empty)...); err != nil {
+		return err
+	}
+	for _, said := range slices.DeleteFunc(slices.Concat([]string{in.Session, in.Provider, in.Model, in.StartAt, in.ExitAfter}, in.Skip), empty) {
+		if err := word("a name", said); err != nil {
+			return err
+		}
+	}
+	if err := in.files(s); err != nil {
+		return err
+	}
+	for _, n := range []struct {
+		name       string
+		said, most int
+	}{{"max_iterations", in.MaxIterations, 10_000}, {"max_cycles", in.MaxCycles, 10}, {"timeout_seconds", in.TimeoutSeconds, 30 * 24 * 3600}} {
+		if _, err := number(n.name, n.said, 0, n.most); err != nil {
+			return err
+		}
+	}
+	return text("the request", in.Request)
+}
+
+func empty(s string) bool { return s == "" }
+
+func (in *runIn) files(s *server) error {
+	if n := max(len(in.Inputs), len(in.Artifacts), len(in.Skip)); n > maxMany {
+		return wrong(fmt.Sprintf("there are %d of one kind", n), fmt.Sprintf("inputs, artifacts and skip take %d each at most", maxMany))
+	}
+	for _, path := range in.Inputs {
+		if err := s.within("input", path); err != nil {
+			return err
+		}
+	}
+	for name, path := range in.Artifacts {
+		if err := word("the name of an artifact", name); err != nil {
+			return err
+		}
+		if err := s.within("artifact", path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flags are the same for the command.
+func (in *runIn) flags() []string {
+	var flags []string
+	say := func(name, value string) {
+		if value != "" {
+			flags = append(flags, "--"+name+"="+value)
+		}
+	}
+	say("provider", in.Provider)
+	say("model", in.Model)
+	say("start", in.StartAt)
+	say("exit-after", in.ExitAfter)
+	for _, node := range in.Skip {
+		say("skip", node)
+	}
+	for _, path := range in.Inputs {
+		say("input", path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Artifacts)) {
+		say("artifact", name+"="+in.Artifacts[name])
+	}
+	if in.MaxCycles > 0 {
+		say("max-cycles", strconv.Itoa(in.MaxCycles))
+	}
+	if in.TimeoutSeconds > 0 {
+		say("timeout", strconv.Itoa(in.TimeoutSeconds))
+	}
+	if in.Supervised {
+		flags = append(flags, "--supervised")
+	}
+	return flags
+}
+
+// line is the command that runs it in the background.
+func (in *runIn) line() []string {
+	detached := func(verb string, flags, words []string) []string {
+		return slices.Concat([]string{verb, "--verb", "--detach"}, flags, []string{"--"}, words)
+	}
+	switch {
+	case in.Stage != "":
+		words := []string{in.Stage, in.Session}
+		if in.Session == "" {
+			words[1] = in.Stage
+		}
+		if in.MaxIterations > 0 {
+			words = append(words, strconv.Itoa(in.MaxIterations))
+		}
+		return detached("loop", in.context(), words)
+	case in.Request != "":
+		flags := in.flags()
+		if in.Session != "" {
+			flags = append(flags, "--session="+in.Session)
+		}
+		return detached("start", flags, []string{in.Pipeline, in.Request})
+	default:
+		return detached("pipeline", in.flags(), slices.DeleteFunc([]string{in.Pipeline, in.Session}, empty))
+	}
+}
+
+// context are the flags where the request is no word of the line.
+func (in *runIn) context() []string {
+	flags := in.flags()
+	if in.Request != "" {
+		flags = append(flags, "--context="+in.Request)
+	}
+	return flags
+}
+
+type startOut struct {
+	Session string   `json:"session"`
+	PID     int      `json:"pid,omitempty" jsonschema:"the process that works on it"`
+	Log     string   `json:"log,omitempty" jsonschema:"where that process writes what it says"`
+	Ended   bool     `json:"ended,omitempty" jsonschema:"it has ended already"`
+	Exit    int      `json:"exit_code,omitempty" jsonschema:"with which it has"`
+	Output  string   `json:"output,omitempty" jsonschema:"what it said then"`
+	Next    []string `json:"next" jsonschema:"what can be done next"`
+}
+
+func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) {
+	if err := in.check(s); err != nil {
+		return startOut{}, err
+	}
+	return s.begin(ctx, in.line())
+}
+
+// begin has the command begin or go on with a session in the background.
+func (s *server) begin(ctx context.Context, line []string) (out startOut, err error) {
+	printed, err := s.Command(ctx, line...)
+	if err != nil {
+		return out, err
+	}
+	var refused struct {
+		Error json.RawMessage `json:"error"`
+	}
+	if err := json.Unmarshal(printed, &refused); err != nil {
+		return out, fmt.Errorf("read what the command printed: %w", err)
+	}
+	if refused.Error != nil {
+		return out, &reported{refused.Error}
+	}
+	if err := json.Unmarshal(printed, &out); err != nil {
+		return out, fmt.Errorf("read what the command printed: %w", err)
+	}
+	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events tells what happens"}
+	if out.Ended {
+		out.Next = []string{"status tells how it ended"}
+	}
+	return out, nil
+}
+
+type dryRunIn struct {
+	runIn
+	Assume map[string]string `json:"assume,omitempty" jsonschema:"what the iterations of a node come to, by its id: success, fail, retry, stop or error; under a contract also reject or escalate"`
+}
+
+type dryRunOut struct {
+	Run any `json:"run" jsonschema:"as agent-pipelines dry-run --json prints it"`
+}
+
+func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut, err error) {
+	if err := in.check(s); err != nil {
+		return out, err
+	}
+	line := slices.Concat([]string{"dry-run", "--verb"}, in.context())
+	if len(in.Assume) > maxMany {
+		return out, wrong(fmt.Sprintf("assume names %d nodes", len(in.Assume)), fmt.Sprintf("name %d at most", maxMany))
+	}
+	for _, node := range slices.Sorted(maps.Keys(in.Assume)) {
+		if err := word("an outcome", in.Assume[node]); err != nil {
+			return out, err
+		}
+		line = append(line, "--assume="+node+"="+in.Assume[node])
+	}
+	if in.MaxIterations > 0 {
+		line = append(line, "--max="+strconv.Itoa(in.MaxIterations))
+	}
+	kind, name := "pipeline", in.Pipeline
+	if in.Stage != "" {
+		kind, name = "loop", in.Stage
+	}
+	line = append(line, "--", kind, name)
+	if in.Session != "" {
+		line = append(line, in.Session)
+	}
+	printed, err := s.Command(ctx, line...)
+	if err != nil {
+		return out, err
+	}
+	var run map[string]json.RawMessage
+	if err := json.Unmarshal(printed, &run); err != nil {
+		return out, fmt.Errorf("read what the command printed: %w", err)
+	}
+	if fault, refused := run["error"]; refused {
+		return out, &reported{fault}
+	}
+	out.Run = run
+	return out, nil
+}
+
+type resumeIn struct {
+	named
+	Context string `json:"context,omitempty" jsonschema:"text for the next prompts"`
+}
+
+func (s *server) resume(ctx context.Context, c call, in resumeIn) (startOut, error) {
+	if err := s.saidOf(in.Session, "context", in.Context); err != nil {
+		return startOut{}, err
+	}
+	return s.goOn(ctx, c, in.Session, in.Context)
+}
+
+func (s *server) goOn(ctx context.Context, c call, session, context string) (startOut, error) {
+	line := []string{"resume", "--verb", "--detach", "--by=" + c.by}
+	if context != "" {
+		line = append(line, "--context="+context)
+	}
+	return s.begin(ctx, append(line, "--", session))
+}
+
+// saidOf refuses a session's name, or a text about it, that cannot be.
+func (s *server) saidOf(session, what, said string) error {
+	if err := word("session", session); err != nil {
+		return err
+	}
+	if len(said) > event.MaxText {
+		return wrong(fmt.Sprintf("%s has %d bytes, at most %d are taken", what, len(said), event.MaxText), "put it into a file of the project and name the file")
+	}
+	return text(what, said)
+}

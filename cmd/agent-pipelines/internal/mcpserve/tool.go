@@ -1,0 +1,171 @@
+package mcpserve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// call is one call of a tool.
+type call struct {
+	by       string // who calls, for the journal
+	progress func(n int, message string)
+}
+
+// traits are what hosts may tell their users of a tool.
+type traits int
+
+const (
+	reads      traits = iota // changes nothing
+	adds                     // changes something, and takes nothing away
+	addsOnce                 // the same, and a second time changes nothing more
+	takesAway                // ends or discards something
+	startsWork               // adds, and what it starts reaches the world outside
+)
+
+func (t traits) annotations(title string) *mcp.ToolAnnotations {
+	destructive, open := t == takesAway, t == startsWork
+	return &mcp.ToolAnnotations{
+		Title: title, ReadOnlyHint: t == reads, DestructiveHint: &destructive, IdempotentHint: t == reads || t == addsOnce || t == takesAway, OpenWorldHint: &open,
+	}
+}
+
+// tool describes a tool.
+type tool struct {
+	name, title, text string
+	traits            traits
+}
+
+// add offers a tool. Its schemas are those of the types; what it returns is bounded and without secrets.
+func add[In, Out any](s *server, m *mcp.Server, t tool, do func(*server, context.Context, call, In) (Out, error)) {
+	described := &mcp.Tool{Name: t.name, Title: t.title, Description: t.text, Annotations: t.traits.annotations(t.title)}
+	mcp.AddTool(m, described, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer s.whenStopped(cancel)()
+		var none Out
+		out, err := do(s, ctx, called(ctx, r), in)
+		if err == nil {
+			out, err = shown(out, s.Clean)
+		}
+		if err != nil {
+			return s.refusal(err), none, nil
+		}
+		return nil, out, nil
+	})
+}
+
+// called is what is known of a call.
+func called(ctx context.Context, r *mcp.CallToolRequest) call {
+	c := call{by: caller(r.ClientInfo()), progress: func(int, string) {}}
+	if token := r.Params.GetProgressToken(); token != nil {
+		c.progress = func(n int, message string) {
+			// A client that takes no progress any more is told by its next call.
+			_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: float64(n), Message: message})
+		}
+	}
+	return c
+}
+
+// maxCaller is how much of a client's name is kept, in bytes.
+const maxCaller = 64
+
+// caller is how the journal calls a client: by the name that it gives itself, which proves nothing.
+func caller(client *mcp.Implementation) string {
+	if client == nil {
+		return "mcp"
+	}
+	name := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) && r != utf8.RuneError {
+			return r
+		}
+		return -1
+	}, client.Name)
+	if name, _ = cut(strings.TrimSpace(name), maxCaller); name == "" {
+		return "mcp"
+	}
+	return "mcp:" + name
+}
+
+// maxText is the longest text in a result, maxResult the largest result, in bytes.
+const (
+	maxText   = 64 << 10
+	maxResult = 1 << 20
+)
+
+// shown is a result as a client gets it: without secrets, and no longer than a client can take.
+func shown[Out any](out Out, clean func(string) string) (Out, error) {
+	var none Out
+	text, err := json.Marshal(out)
+	if err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	value, err := decoded(text)
+	if err != nil {
+		return none, err
+	}
+	if text, err = json.Marshal(eachText(value, func(s string) string { return clipped(clean(s)) })); err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	if len(text) > maxResult {
+		return none, wrong(fmt.Sprintf("the result has %d bytes, at most %d are sent", len(text), maxResult), "ask for less: a smaller limit, or one session or name")
+	}
+	var result Out
+	if err := json.Unmarshal(text, &result); err != nil {
+		return none, fmt.Errorf("write the result: %w", err)
+	}
+	return result, nil
+}
+
+// decoded is JSON as maps, lists and texts, with numbers as they are written.
+func decoded(text []byte) (value any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return nil, fmt.Errorf("read the result: %w", err)
+	}
+	return value, nil
+}
+
+// eachText is a decoded value with every text in it changed; keys stay.
+func eachText(value any, change func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return change(v)
+	case []any:
+		for i := range v {
+			v[i] = eachText(v[i], change)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = eachText(v[k], change)
+		}
+	}
+	return value
+}
+
+// clipped is a text that says how much of it is missing.
+func clipped(text string) string {
+	short, left := cut(text, maxText)
+	if left == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s\n… (%d more bytes)", short, left)
+}
+
+// cut is the beginning of a text, in whole runes, and how many bytes are missing.
+func cut(text string, most int) (short string, left int) {
+	if len(text) <= most {
+		return text, 0
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most], len(text) - most
+}

@@ -1,0 +1,440 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/mcpserve"
+)
+
+const mcpPipeline = `name: review
+defaults: {provider: mock}
+hooks:
+  stage_end:
+    - {stage: plan, action: confirm, accept_feedback: true, message: "Is the plan good?"}
+nodes:
+  - id: plan
+    prompt: "plan ${CONTEXT}"
+    artifact: {type: plan, schema: {type: object, required: [steps]}}
+  - {id: work, prompt: "work on it"}
+`
+
+const mcpSecret = "hunter2-hunter2-hunter2"
+
+// mcpProject is a project with a pipeline that asks a person, and an agent that repeats a secret.
+func mcpProject(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		".claude/pipelines/review.yaml": mcpPipeline,
+		".claude/pipelines/broken.yaml": "name: broken\nnodes: [{id: a}]\n",
+		"mock.json":                     `{"record": "requests.jsonl", "replies": [{"node": "plan", "artifact": {"steps": ["one"], "key": "` + mcpSecret + `"}}]}`,
+		"slow.json":                     `{"replies": [{"delay_ms": 600000}]}`,
+		"spec.yaml":                     "a: 1\n",
+	} {
+		file := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// mcpClient is the SDK's client of the real command.
+type mcpClient struct {
+	*testing.T
+	*mcp.ClientSession
+	process *os.Process
+}
+
+// mcpConnect starts a server for a project, and a client of it.
+func mcpConnect(t *testing.T, project, mock string, options *mcp.ClientOptions, flags ...string) *mcpClient {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(programs, "bin", "agent-pipelines"), append([]string{"mcp", "serve"}, flags...)...)
+	cmd.Dir, cmd.Stderr = project, os.Stderr
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "MOCK_CONFIG="+filepath.Join(project, mock), "API_TOKEN="+mcpSecret, "USER=anna")
+	client := mcp.NewClient(&mcp.Implementation{Name: "tester", Version: "1"}, options)
+	session, err := client.Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return &mcpClient{t, session, cmd.Process}
+}
+
+// ask calls a tool and returns its result, which has no secrets.
+func (c *mcpClient) ask(tool string, arguments map[string]any) *mcp.CallToolResult {
+	c.Helper()
+	r, err := c.CallTool(c.Context(), &mcp.CallToolParams{Name: tool, Arguments: arguments})
+	if err != nil {
+		c.Fatalf("%s: %v", tool, err)
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		c.Fatal(err)
+	}
+	if strings.Contains(string(text), mcpSecret) {
+		c.Errorf("%s tells a secret: %s", tool, text)
+	}
+	return r
+}
+
+// do calls a tool that has to succeed.
+func (c *mcpClient) do(tool string, arguments map[string]any) map[string]any {
+	c.Helper()
+	r := c.ask(tool, arguments)
+	if r.IsError {
+		c.Fatalf("%s %v: %s", tool, arguments, wordsOf(r))
+	}
+	return r.StructuredContent.(map[string]any)
+}
+
+// refused calls a tool that has to fail: with this error_type, and with these words.
+func (c *mcpClient) refused(tool string, arguments map[string]any, errorType string, words ...string) {
+	c.Helper()
+	r := c.ask(tool, arguments)
+	text := wordsOf(r)
+	if !r.IsError {
+		c.Errorf("%s %v succeeds: %s", tool, arguments, text)
+		return
+	}
+	fault, _ := r.Meta["agent-pipelines/error"].(map[string]any)
+	if fault["error_type"] != errorType {
+		c.Errorf("%s %v: error_type %v, want %s: %s", tool, arguments, fault["error_type"], errorType, text)
+	}
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			c.Errorf("%s %v: no %q in %s", tool, arguments, word, text)
+		}
+	}
+}
+
+func wordsOf(r *mcp.CallToolResult) string {
+	var text strings.Builder
+	for _, content := range r.Content {
+		if t, ok := content.(*mcp.TextContent); ok {
+			text.WriteString(t.Text)
+		}
+	}
+	return text.String()
+}
+
+// rests waits until a session rests or asks, and returns its status.
+func (c *mcpClient) rests(session string) map[string]any {
+	c.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		st := c.do("status", map[string]any{"session": session, "wait_seconds": 30})
+		if st["held"] == false {
+			return st
+		}
+		if time.Now().After(deadline) {
+			c.Fatalf("waited in vain for %s: %v", session, st)
+		}
+	}
+}
+
+// question is the one that a session asks.
+func (c *mcpClient) question(session string) map[string]any {
+	c.Helper()
+	all := c.do("questions", map[string]any{"session": session})["questions"].([]any)
+	if len(all) != 1 {
+		c.Fatalf("questions: %v", all)
+	}
+	return all[0].(map[string]any)
+}
+
+// A session from its start through a rejection and an approval to its artifacts, by the client of the SDK.
+func TestMCPFromStartToArtifacts(t *testing.T) {
+	project := mcpProject(t)
+	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
+
+	if d := c.do("list_pipelines", nil)["pipelines"].([]any); !slices.ContainsFunc(d, func(p any) bool { return p.(map[string]any)["name"] == "review" }) {
+		t.Errorf("list_pipelines: %v", d)
+	}
+	if r := c.do("lint", map[string]any{"pipelines": []string{"review"}}); r["passed"] != true {
+		t.Errorf("lint: %v", r)
+	}
+	run := map[string]any{"pipeline": "review", "session": "s", "request": "a login page"}
+	preview, err := json.Marshal(c.do("dry_run", run))
+	if err != nil || !strings.Contains(string(preview), "plan a login page") {
+		t.Errorf("dry_run: %s (%v)", preview, err)
+	}
+	if all := c.do("list_sessions", nil)["sessions"].([]any); len(all) != 0 {
+		t.Errorf("a dry run made a session: %v", all)
+	}
+
+	if r := c.do("start", run); r["session"] != "s" {
+		t.Errorf("start: %v", r)
+	}
+	st := c.rests("s")
+	if st["status"] != "paused" || st["waiting"] == nil {
+		t.Fatalf("status: %v", st)
+	}
+	q := c.question("s")
+	if q["text"] != "Is the plan good?" {
+		t.Errorf("question: %v", q)
+	}
+	answer := map[string]any{"session": "s", "question": q["id"], "digest": q["digest"], "feedback": "name the risks"}
+	if r := c.do("reject", answer); r["resumed"] != true {
+		t.Errorf("reject: %v", r)
+	}
+	c.rests("s")
+	again := c.question("s")
+	if again["id"] == q["id"] {
+		t.Errorf("the stage was not sent back: %v", again)
+	}
+	requests, err := os.ReadFile(filepath.Join(project, "requests.jsonl"))
+	if err != nil || !strings.Contains(string(requests), "Feedback of mcp:tester on the previous attempt") {
+		t.Errorf("no feedback in %s (%v)", requests, err)
+	}
+	c.refused("approve", map[string]any{"session": "s", "question": again["id"], "digest": "0000"}, "no_question", "has changed since it was shown")
+	c.do("approve", map[string]any{"session": "s", "question": again["id"], "digest": again["digest"]})
+	if st := c.rests("s"); st["status"] != "completed" {
+		t.Fatalf("status: %v", st)
+	}
+
+	list := c.do("artifacts", map[string]any{"session": "s"})["artifacts"].([]any)
+	var nodes []any
+	for _, a := range list {
+		nodes = append(nodes, a.(map[string]any)["node"])
+	}
+	if !slices.Contains(nodes, any("plan")) {
+		t.Errorf("artifacts: %v", list)
+	}
+	read := c.do("read_artifact", map[string]any{"session": "s", "node": "plan"})
+	if text, _ := read["text"].(string); !strings.Contains(text, "steps:") || !strings.Contains(text, "[REDACTED]") {
+		t.Errorf("read_artifact: %v", read)
+	}
+	if w := c.do("why", map[string]any{"session": "s"}); w["text"] == "" {
+		t.Errorf("why: %v", w)
+	}
+	journal, err := os.ReadFile(filepath.Join(project, ".claude/pipeline-runs/s/events.jsonl"))
+	if err != nil || strings.Count(string(journal), `"by":"mcp:tester"`) < 3 {
+		t.Errorf("the journal does not say who answered (%v):\n%s", err, journal)
+	}
+}
+
+// events reads a journal in pieces, each event once.
+func TestMCPEvents(t *testing.T) {
+	c := mcpConnect(t, mcpProject(t), "mock.json", nil)
+	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
+	c.rests("s")
+	var seen []float64
+	after := 0.0
+	for {
+		r := c.do("events", map[string]any{"session": "s", "after": after, "limit": 3})
+		for _, e := range r["events"].([]any) {
+			seen = append(seen, e.(map[string]any)["seq"].(float64))
+		}
+		after = r["last"].(float64)
+		if r["more"] != true {
+			break
+		}
+	}
+	var want []float64
+	for i := range seen {
+		want = append(want, float64(i+1))
+	}
+	if diff := cmp.Diff(want, seen); diff != "" || len(seen) < 4 {
+		t.Errorf("numbers of events (-want +got):\n%s", diff)
+	}
+	// Nobody works on it: there is nothing to wait for.
+	if r := c.do("events", map[string]any{"session": "s", "after": after, "wait_seconds": 300}); len(r["events"].([]any)) != 0 || r["held"] != false {
+		t.Errorf("events: %v", r)
+	}
+}
+
+// What a level does not allow is not there.
+func TestMCPLevels(t *testing.T) {
+	project := mcpProject(t)
+	reading := []string{"artifacts", "dry_run", "events", "lint", "list_pipelines", "list_sessions", "questions", "read_artifact", "status", "why"}
+	running := []string{"abort", "pause", "resume", "start"}
+	answering := []string{"approve", "reject", "skip_call"}
+	for _, test := range []struct {
+		flags []string
+		want  []string
+	}{
+		{[]string{"--allow", "read"}, reading},
+		{nil, slices.Concat(reading, running)},
+		{[]string{"--allow", "approve"}, slices.Concat(reading, running, answering)},
+	} {
+		c := mcpConnect(t, project, "mock.json", nil, test.flags...)
+		listed, err := c.ListTools(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, tool := range listed.Tools {
+			names = append(names, tool.Name)
+			if tool.InputSchema == nil || tool.OutputSchema == nil || tool.Annotations == nil || tool.Annotations.ReadOnlyHint != slices.Contains(reading, tool.Name) {
+				t.Errorf("%s: %+v", tool.Name, tool)
+			}
+			if destructive := *tool.Annotations.DestructiveHint; destructive != slices.Contains([]string{"abort", "reject"}, tool.Name) {
+				t.Errorf("%s: destructive %v", tool.Name, destructive)
+			}
+		}
+		slices.Sort(test.want)
+		slices.Sort(names)
+		if diff := cmp.Diff(test.want, names); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", test.flags, diff)
+		}
+		if slices.Contains(names, "approve") {
+			continue
+		}
+		if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "approve", Arguments: map[string]any{"session": "s"}}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			t.Errorf("%v: approve: %v", test.flags, err)
+		}
+	}
+}
+
+// An agent of a session does not answer what people are asked, whatever it is started with.
+func TestMCPWithinASession(t *testing.T) {
+	t.Setenv("AGENT_PIPELINES_RUN", "p/s")
+	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", "approve")
+	listed, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range listed.Tools {
+		if tool.Name == "approve" {
+			t.Error("approve is there")
+		}
+	}
+}
+
+// What cannot be done is the result of a tool that says what to do, with the code that the command has for it.
+func TestMCPRefusals(t *testing.T) {
+	project := mcpProject(t)
+	if err := os.Symlink(t.TempDir(), filepath.Join(project, "out")); err != nil {
+		t.Fatal(err)
+	}
+	c := mcpConnect(t, project, "mock.json", nil, "--allow", "approve")
+	const bad = "bad_arguments"
+	c.refused("status", map[string]any{"session": "nosuch"}, "no_session", "nosuch")
+	c.refused("status", map[string]any{"session": "../x"}, bad)
+	c.refused("status", map[string]any{"session": "s", "wait_seconds": 301}, bad, "0 to 300")
+	c.refused("events", map[string]any{"session": "nosuch"}, "no_session")
+	c.refused("events", map[string]any{"session": "s", "limit": 100_000}, bad, "1 to 200")
+	c.refused("artifacts", map[string]any{"session": "nosuch"}, "no_session")
+	c.refused("pause", map[string]any{"session": "nosuch"}, "no_session")
+	c.refused("resume", map[string]any{"session": "nosuch"}, "nothing_to_resume")
+	c.refused("start", map[string]any{}, bad, "either pipeline or stage")
+	c.refused("start", map[string]any{"pipeline": "nosuch"}, "not_found", "nosuch")
+	c.refused("start", map[string]any{"pipeline": "broken"}, "compile_error", "broken.yaml:2")
+	c.refused("start", map[string]any{"pipeline": "--force"}, "not_found")
+	c.refused("start", map[string]any{"pipeline": "review", "request": strings.Repeat("x", 1<<17)}, bad, "at most 65536")
+	for _, path := range []string{"/etc/passwd", "../x", "out", "out/x", "nosuch"} {
+		c.refused("start", map[string]any{"pipeline": "review", "inputs": []string{path}}, bad, "input '"+path+"'")
+		c.refused("dry_run", map[string]any{"pipeline": "review", "artifacts": map[string]string{"plan": path}}, bad, "artifact '"+path+"'")
+	}
+	c.refused("lint", map[string]any{"pipelines": []string{"../broken.yaml"}}, bad, "outside of the project")
+	c.refused("reject", map[string]any{"session": "s", "question": "q-00000000", "digest": "x"}, bad, "end_session")
+	c.refused("approve", map[string]any{"session": "nosuch", "question": "q-00000000", "digest": "x"}, "no_session")
+	for _, arguments := range []map[string]any{{"session": 7}, {"session": "s", "force": true}, {}} { // found by the schemas
+		if r := c.ask("status", arguments); !r.IsError {
+			t.Errorf("status %v succeeds", arguments)
+		}
+	}
+	if entries, err := os.ReadDir(filepath.Join(project, ".claude", "pipeline-runs")); err == nil && len(entries) > 0 {
+		t.Errorf("refused calls left %v", entries)
+	}
+}
+
+// A session outlives the client that started it, even one that is killed; another client sees and ends it.
+func TestMCPClientKilled(t *testing.T) {
+	project := mcpProject(t)
+	first, second := mcpConnect(t, project, "slow.json", nil), mcpConnect(t, t.TempDir(), "slow.json", nil, "--root", project)
+	first.do("start", map[string]any{"pipeline": "review", "session": "s"})
+	if err := first.process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	st := second.do("status", map[string]any{"session": "s"})
+	if st["status"] != "running" || st["held"] != true {
+		t.Fatalf("status: %v", st)
+	}
+	second.refused("start", map[string]any{"pipeline": "review", "session": "s"}, "lock_contention")
+	second.do("abort", map[string]any{"session": "s", "reason": "enough"})
+	if st := second.rests("s"); st["status"] != "aborted" {
+		t.Errorf("status: %v", st)
+	}
+}
+
+// Progress is told while a client waits, and a client that goes away while it waits is not waited for.
+func TestMCPProgress(t *testing.T) {
+	project := mcpProject(t)
+	told := make(chan string, 1000)
+	c := mcpConnect(t, project, "slow.json", &mcp.ClientOptions{
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { told <- r.Params.Message },
+	})
+	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := &mcp.CallToolParams{Name: "status", Arguments: map[string]any{"session": "s", "wait_seconds": 300}}
+	waiting.SetProgressToken("p")
+	done := make(chan error)
+	go func() {
+		_, err := c.CallTool(ctx, waiting)
+		done <- err
+	}()
+	if first := <-told; first == "" {
+		t.Error("progress without words")
+	}
+	cancel() // the server is told, and answers others at once
+	if err := <-done; err == nil {
+		t.Error("a cancelled call succeeds")
+	}
+	c.do("abort", map[string]any{"session": "s"})
+	if st := c.rests("s"); st["status"] != "aborted" {
+		t.Errorf("status: %v", st)
+	}
+}
+
+// A signal ends the server cleanly, and its session goes on.
+func TestMCPSignal(t *testing.T) {
+	project := mcpProject(t)
+	c := mcpConnect(t, project, "slow.json", nil)
+	c.do("start", map[string]any{"pipeline": "review", "session": "s"})
+	if err := c.process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err != nil && !strings.Contains(err.Error(), "closed") {
+		t.Errorf("wait: %v", err)
+	}
+	other := mcpConnect(t, project, "slow.json", nil)
+	if st := other.do("status", map[string]any{"session": "s"}); st["status"] != "running" {
+		t.Errorf("status: %v", st)
+	}
+	other.do("abort", map[string]any{"session": "s"})
+	other.rests("s")
+}
+
+// The page lists every tool.
+func TestMCPPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/mcp.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcpConnect(t, mcpProject(t), "mock.json", nil, "--allow", string(mcpserve.Approve))
+	listed, err := c.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range listed.Tools {
+		if !strings.Contains(string(page), "| `"+tool.Name+"` |") {
+			t.Errorf("docs/mcp.md has no row for %s", tool.Name)
+		}
+	}
+}
