@@ -286,7 +286,7 @@ var changing = regexp.MustCompile(`q-[0-9a-f]{8}|[0-9a-f]{64}|[0-9]+(?:[.:,T-][0
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*/*.md", "plugins/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md", "examples/*/*.md", "plugins/*/*.md", "skills/*/*.md"} {
 		files, err := filepath.Glob(filepath.Join("../..", pattern))
 		if err != nil {
 			t.Fatal(err)
