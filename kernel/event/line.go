@@ -2,8 +2,6 @@ package event
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -68,22 +66,6 @@ func plain(v any) ([]byte, error) {
 		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
-}
-
-// trace derives W3C trace and span ids from the run and the key, so that a replay yields the same
-// ids and no id has to be kept (DESIGN 5). An event without a key belongs to the run's root span.
-func (e Event) trace() (traceID, spanID, parent string) {
-	if e.RunID == "" {
-		return "", "", ""
-	}
-	root := sha256.Sum256([]byte("span\x00" + e.RunID))
-	t := sha256.Sum256([]byte("trace\x00" + e.RunID))
-	traceID, parent = hex.EncodeToString(t[:16]), hex.EncodeToString(root[:8])
-	if e.Key == "" {
-		return traceID, parent, ""
-	}
-	s := sha256.Sum256([]byte("span\x00" + e.RunID + "\x00" + string(e.Key)))
-	return traceID, hex.EncodeToString(s[:8]), parent
 }
 
 // ParseLine reads a journal line, ours or the Bash engine's, which lacks everything after data. The
