@@ -102,6 +102,8 @@ var environment = []struct{ name, meaning string }{
 	{"MOCK_MODE", "true: provider mock answers in place of all others, without delays"},
 	{"AGENT_PIPELINES_SKIP_HOOKS", "actions of hooks that are left out, with commas, or all of them; notify: nobody is told"},
 	{"AGENT_PIPELINES_LEGACY", "1: of sessions of the Bash engine state.json alone counts, not their events"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT", "where traces and metrics are sent; this and the other standard variables: docs/observability.md"},
+	{"TRACEPARENT", "the span of whoever starts a session; the trace of the session has a link to it"},
 	{"CI", "true: sessions run in the foreground, unless a flag or your own config.yaml says where; nothing is redrawn"},
 	{"AGENT_PIPELINES_BELL", "0: no bell, title or notification at a terminal"},
 	{"GITHUB_ACTIONS", "true: the log has a group for each node, and GITHUB_STEP_SUMMARY gets a table of them"},

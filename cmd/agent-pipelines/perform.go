@@ -55,16 +55,19 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 		v.Say(line)
 	}
 	ask, summary := a.asker(ctx, engine, out, v, w, wait), a.stepSummary()
+	sent := a.telemetry(ctx, engine, v.Say)
 	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
 		summary.observe(u)
+		sent.Observe(u)
 		if !a.JSON { // else the result has them
 			writeDiagnostics(v, u.Warnings)
 		}
 		v.Show(u)
 	})
 	ask.close()
+	sent.Close()
 	err = errors.Join(err, shut(ctx, engine))
 	if err := summary.write(resumeOf(result)); err != nil {
 		v.Say("Warning: " + err.Error())

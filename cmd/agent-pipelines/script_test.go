@@ -111,6 +111,7 @@ func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
 
 // scripts are those of a directory, with the verbs that they may use.
 func scripts(dir string) testscript.Params {
+	var sent collectors
 	return testscript.Params{
 		Dir:                 dir,
 		UpdateScripts:       *update,
@@ -130,6 +131,9 @@ func scripts(dir string) testscript.Params {
 			"sound":   sound,
 			"stub":    stub,
 			"normal":  normal,
+			"collect": sent.collect,
+			"traced":  sent.traced,
+			"spans":   sent.spans,
 		},
 	}
 }

@@ -157,6 +157,24 @@ var Walls = []Wall{
 		Reason: "the test is a client of the real command",
 	},
 	{
+		Room: "cmd/agent-pipelines/internal/trace", Allow: []string{"std", "kernel/event", "kernel/state", "kernel/plan", "go.opentelemetry.io/otel/attribute"},
+		Reason: "spans are a fold of events; what they are sent with is another room's",
+	},
+	{
+		Room: "cmd/agent-pipelines/internal/telemetry",
+		Allow: []string{
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "kernel", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel",
+		},
+		Reason: "this room alone sends telemetry: the SDK and its exporters stay behind it",
+	},
+	{
+		Room: "cmd/agent-pipelines/internal/collector",
+		Allow: []string{
+			"std", "kernel/event", "go.opentelemetry.io/proto/otlp/...", "google.golang.org/grpc", "google.golang.org/protobuf/proto",
+		},
+		Reason: "the other end of telemetry, for tests: it knows the protocol and the journal, not what sends",
+	},
+	{
 		Room: "cmd/agent-pipelines/...",
 		Allow: []string{
 			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/crashtest", "plugin-sdk/...",
@@ -187,5 +205,6 @@ var Singles = []Single{
 	{"gopkg.in/yaml.v3", "one private room reads YAML, so that moving to the maintained fork is one line"},
 	{"github.com/coder/acp-go-sdk", "one plugin speaks the Agent Client Protocol; everything else knows its provider"},
 	{"github.com/modelcontextprotocol/go-sdk/mcp", "one private room speaks the Model Context Protocol; everything else knows verbs"},
+	{"go.opentelemetry.io/otel/sdk/trace", "one private room sends telemetry; all else of it is events"},
 	{"charm.land/bubbletea/v2", "one private room takes the whole screen; everything else writes lines"},
 }

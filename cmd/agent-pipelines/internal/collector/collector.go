@@ -1,0 +1,173 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+
+	metricservice "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
+	traceservice "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
+	trace "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+)
+
+// Collector keeps what it was sent. It is safe for concurrent use; the caller closes it.
+type Collector struct {
+	// GRPC and HTTP are the endpoints, as the standard variables want them.
+	GRPC, HTTP string
+
+	servers sync.WaitGroup
+	ends    []func()
+	hang    chan struct{} // nil: it answers
+
+	mu        sync.Mutex // guards:
+	spans     []*trace.Span
+	metrics   []*metrics.ResourceMetrics
+	resources []*resource.Resource
+	headers   []http.Header
+}
+
+// New starts a collector.
+func New() (*Collector, error) { return start(&Collector{}) }
+
+// NewHanging starts one that takes what is sent to it and answers nothing until it is closed.
+func NewHanging() (*Collector, error) { return start(&Collector{hang: make(chan struct{})}) }
+
+func start(c *Collector) (*Collector, error) {
+	calls, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	requests, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(err, calls.Close())
+	}
+	c.GRPC, c.HTTP = "http://"+calls.Addr().String(), "http://"+requests.Addr().String()
+	rpc := grpc.NewServer()
+	traceservice.RegisterTraceServiceServer(rpc, tracesOf{c: c})
+	metricservice.RegisterMetricsServiceServer(rpc, metricsOf{c: c})
+	web := &http.Server{Handler: c} //nolint:gosec // of a test, on this machine
+	c.servers.Go(func() { _ = rpc.Serve(calls) })
+	c.servers.Go(func() { _ = web.Serve(requests) })
+	c.ends = []func(){rpc.Stop, func() { _ = web.Close() }}
+	return c, nil
+}
+
+// Close ends the collector.
+func (c *Collector) Close() {
+	if c.hang != nil {
+		close(c.hang)
+	}
+	for _, end := range c.ends {
+		end()
+	}
+	c.servers.Wait()
+}
+
+// Spans are those that arrived, in that order.
+func (c *Collector) Spans() []*trace.Span {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*trace.Span(nil), c.spans...)
+}
+
+// Metrics are what arrived of them, in that order.
+func (c *Collector) Metrics() []*metrics.ResourceMetrics {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*metrics.ResourceMetrics(nil), c.metrics...)
+}
+
+// Resources are what the senders of spans said of themselves.
+func (c *Collector) Resources() []*resource.Resource {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]*resource.Resource(nil), c.resources...)
+}
+
+func (c *Collector) tookSpans(all []*trace.ResourceSpans) {
+	c.wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, of := range all {
+		c.resources = append(c.resources, of.GetResource())
+		for _, scope := range of.GetScopeSpans() {
+			c.spans = append(c.spans, scope.GetSpans()...)
+		}
+	}
+}
+
+func (c *Collector) tookMetrics(all []*metrics.ResourceMetrics) {
+	c.wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.metrics = append(c.metrics, all...)
+}
+
+// wait holds the sender up where it is one that hangs.
+func (c *Collector) wait() {
+	if c.hang != nil {
+		<-c.hang
+	}
+}
+
+type tracesOf struct {
+	traceservice.UnimplementedTraceServiceServer
+	c *Collector
+}
+
+func (t tracesOf) Export(_ context.Context, m *traceservice.ExportTraceServiceRequest) (*traceservice.ExportTraceServiceResponse, error) {
+	t.c.tookSpans(m.GetResourceSpans())
+	return &traceservice.ExportTraceServiceResponse{}, nil
+}
+
+type metricsOf struct {
+	metricservice.UnimplementedMetricsServiceServer
+	c *Collector
+}
+
+func (t metricsOf) Export(_ context.Context, m *metricservice.ExportMetricsServiceRequest) (*metricservice.ExportMetricsServiceResponse, error) {
+	t.c.tookMetrics(m.GetResourceMetrics())
+	return &metricservice.ExportMetricsServiceResponse{}, nil
+}
+
+// ServeHTTP takes what is sent as protocol buffers over HTTP.
+func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var answer proto.Message
+	switch r.URL.Path {
+	case "/v1/traces":
+		var m traceservice.ExportTraceServiceRequest
+		if err = errors.Join(err, proto.Unmarshal(body, &m)); err == nil {
+			c.tookSpans(m.GetResourceSpans())
+		}
+		answer = &traceservice.ExportTraceServiceResponse{}
+	case "/v1/metrics":
+		var m metricservice.ExportMetricsServiceRequest
+		if err = errors.Join(err, proto.Unmarshal(body, &m)); err == nil {
+			c.tookMetrics(m.GetResourceMetrics())
+		}
+		answer = &metricservice.ExportMetricsServiceResponse{}
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	c.mu.Lock()
+	c.headers = append(c.headers, r.Header)
+	c.mu.Unlock()
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	text, err := proto.Marshal(answer)
+	if err == nil {
+		_, _ = w.Write(text) // a sender that is gone wants no answer
+	}
+}

@@ -1,0 +1,83 @@
+package telemetry
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The standard variables that are read here. The exporters and the SDK read the others: endpoints, headers, timeouts,
+// certificates, samplers, limits, resource attributes.
+const (
+	variableDisabled        = "OTEL_SDK_DISABLED"
+	variableTraces          = "OTEL_TRACES_EXPORTER"
+	variableMetrics         = "OTEL_METRICS_EXPORTER"
+	variableEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT"
+	variableTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
+	variableMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
+	variableProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	variableTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
+	variableMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
+	variableParent          = "TRACEPARENT"
+)
+
+// Settings say what is sent. The zero value sends nothing.
+type Settings struct {
+	Traces, Metrics Protocol
+	// Parent is the value of TRACEPARENT: the span of whoever started the command, "" for none.
+	Parent string
+}
+
+// Protocol is how a collector is spoken to, "" for not at all.
+type Protocol string
+
+// The protocols of OTLP that there are. The default is HTTP, as the specification has it.
+const (
+	GRPC Protocol = "grpc"
+	HTTP Protocol = "http/protobuf"
+)
+
+// On says whether anything is sent.
+func (s Settings) On() bool { return s.Traces != "" || s.Metrics != "" }
+
+// FromEnvironment reads the variables. The warnings say which of them ask for something that there is not here.
+func FromEnvironment(getenv func(string) string) (Settings, []string) {
+	if strings.EqualFold(getenv(variableDisabled), "true") {
+		return Settings{}, nil
+	}
+	var warnings []string
+	signal := func(exporter, endpoint, protocol string) Protocol {
+		p, err := protocolOf(getenv, exporter, endpoint, protocol)
+		if err != nil {
+			warnings = append(warnings, err.Error())
+		}
+		return p
+	}
+	s := Settings{
+		Traces:  signal(variableTraces, variableTracesEndpoint, variableTracesProtocol),
+		Metrics: signal(variableMetrics, variableMetricsEndpoint, variableMetricsProtocol),
+		Parent:  getenv(variableParent),
+	}
+	return s, warnings
+}
+
+// protocolOf is the protocol of one signal, "" where nobody asks for it.
+func protocolOf(getenv func(string) string, exporter, endpoint, protocol string) (Protocol, error) {
+	switch said := getenv(exporter); {
+	case said == "none", said == "" && getenv(endpoint) == "" && getenv(variableEndpoint) == "":
+		return "", nil
+	case said != "" && said != "otlp":
+		return "", fmt.Errorf("%s is %q: nothing of it is sent; write otlp or none", exporter, said)
+	}
+	said, from := getenv(protocol), protocol
+	if said == "" {
+		said, from = getenv(variableProtocol), variableProtocol
+	}
+	switch Protocol(said) {
+	case "", HTTP:
+		return HTTP, nil
+	case GRPC:
+		return GRPC, nil
+	default:
+		return "", fmt.Errorf("%s is %q: nothing is sent by it; write %s or %s", from, said, GRPC, HTTP)
+	}
+}

@@ -1,0 +1,113 @@
+package telemetry_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFromEnvironment(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		env      map[string]string
+		want     telemetry.Settings
+		warnings int
+	}{
+		{"nothing", nil, telemetry.Settings{}, 0},
+		{"who sends is no reason to send", map[string]string{"OTEL_SERVICE_NAME": "x", "OTEL_RESOURCE_ATTRIBUTES": "a=b"}, telemetry.Settings{}, 0},
+		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP}, 0},
+		{"of traces alone", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, telemetry.Settings{Traces: telemetry.GRPC}, 0},
+		{"exporters", map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}, telemetry.Settings{Metrics: telemetry.GRPC}, 0},
+		{"disabled", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "TRUE"}, telemetry.Settings{}, 0},
+		{"unknown", map[string]string{"OTEL_TRACES_EXPORTER": "jaeger", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, telemetry.Settings{}, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, warnings := telemetry.FromEnvironment(func(name string) string { return tt.env[name] })
+			if diff := cmp.Diff(tt.want, got); diff != "" || len(warnings) != tt.warnings {
+				t.Errorf("%s, warnings %v", diff, warnings)
+			}
+		})
+	}
+}
+
+// journal is a run of no more than a node, as events with numbers from 1.
+func journal() []kernel.Update {
+	var all []kernel.Update
+	for i, of := range []struct {
+		t      event.Type
+		status state.Status
+		epoch  int
+	}{
+		{event.SessionStart, state.Running, 0},
+		{event.KernelStart, state.Running, 1},
+		{event.NodeStart, state.Running, 1},
+		{event.KernelStart, state.Running, 2},
+		{event.NodeComplete, state.Running, 2},
+		{event.SessionComplete, state.Completed, 2},
+	} {
+		e := event.New(of.t, &event.Cursor{NodePath: "0"}, "", nil)
+		e.Seq, e.Epoch, e.RunID, e.Session, e.Time = int64(i+1), of.epoch, "PL-1", "s", time.Unix(int64(i+1), 0)
+		all = append(all, kernel.Update{Session: "s", Event: &e, State: &state.State{Status: of.status, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1}}}})
+	}
+	return all
+}
+
+// A kernel that takes a session over reads what was before it, once; what comes out of order waits; what an earlier one has
+// sent is not sent again.
+func TestSession(t *testing.T) {
+	c, err := collector.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.HTTP)
+	all, dir, warned, read := journal(), t.TempDir(), "", 0
+	for i := range all {
+		all[i].Dir = dir
+	}
+	for range 2 {
+		s, err := telemetry.Start(t.Context(), telemetry.Options{
+			Settings: telemetry.Settings{Traces: telemetry.HTTP}, Warn: func(w string) { warned = w },
+			Follow: func(_ context.Context, _ string, observe func(kernel.Update) error) error {
+				read++
+				for _, u := range all {
+					if err := observe(u); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range []int{3, 5, 4} {
+			s.Observe(all[i])
+		}
+		s.Close()
+	}
+	if got := collector.Draw(c.Trace("PL-1")); len(c.Spans()) != 2 || warned != "" || read != 2 {
+		t.Errorf("%s, warned %q, read %d times", got, warned, read)
+	}
+}
+
+// One that is not asked for does nothing.
+func TestOff(t *testing.T) {
+	s, err := telemetry.Start(t.Context(), telemetry.Options{})
+	if s != nil || err != nil {
+		t.Fatalf("%v %v", s, err)
+	}
+	s.Observe(journal()[0])
+	s.Close()
+}

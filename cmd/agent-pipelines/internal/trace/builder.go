@@ -1,0 +1,235 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Builder makes spans from the events of one session, from its first one on. It is used from one goroutine at a time.
+type Builder struct {
+	ended func(Span)
+
+	plan  *plan.Plan
+	state *state.State
+	run   string // its id, "" before a run that has one
+	epoch int
+	seen  time.Time // of the last event
+	// resumed is the epoch in which the session went on after it rested, 0 for the first.
+	resumed int
+	top     *open // nil while the session rests
+	spans   map[event.Key]*open
+	paths   map[string]*open           // the nodes', by path
+	before  map[event.Key]event.SpanID // the last span of what is no work of one kernel, for what goes on after a rest
+	used    map[event.SpanID]bool      // ids
+}
+
+// NewBuilder makes spans and hands each to ended when it has ended: one inside another before that.
+func NewBuilder(ended func(Span)) *Builder {
+	b := &Builder{ended: ended, plan: &plan.Plan{}}
+	b.reset("")
+	return b
+}
+
+func (b *Builder) reset(run string) {
+	b.run, b.epoch, b.resumed, b.seen = run, 0, 0, time.Time{}
+	b.top, b.spans, b.paths = nil, map[event.Key]*open{}, map[string]*open{}
+	b.before, b.used = map[event.Key]event.SpanID{}, map[event.SpanID]bool{}
+}
+
+// Take takes the next event up, with the session's plan and, for what changes it, its state after the event. What an
+// overtaken kernel wrote does not count.
+func (b *Builder) Take(e event.Event, st *state.State, p *plan.Plan) {
+	if e.RunID != "" && e.RunID != b.run {
+		b.rest(b.seen, "")
+		b.reset(e.RunID)
+	}
+	if b.run == "" || e.Epoch != 0 && e.Epoch < b.epoch {
+		return
+	}
+	if e.Epoch > b.epoch {
+		b.crashed()
+		b.epoch = e.Epoch
+	}
+	if p != nil {
+		b.plan = p
+	}
+	if st != nil {
+		b.state = st
+	}
+	if e.Type == event.SessionImported { // from here on nothing of what was before is sure
+		b.rest(b.seen, interrupted)
+	}
+	running := b.state != nil && b.state.Status == state.Running
+	if b.top == nil && running {
+		b.begin(e)
+	}
+	if b.top != nil {
+		b.take(e)
+		b.seen = e.Time
+		b.top.touch(e.Time)
+	}
+	if b.top != nil && b.state != nil && !running && b.state.Status != state.Pending {
+		b.rest(e.Time, interrupted)
+	}
+}
+
+// begin opens the span of the run, or that of its going on after it rested.
+func (b *Builder) begin(e event.Event) {
+	if len(b.used) > 0 {
+		b.resumed = max(e.Epoch, 2)
+	}
+	name := cmp.Or(b.state.Pipeline, b.stage(), "stage")
+	o := &open{last: e.Time, Span: Span{
+		Trace: event.TraceOf(b.run), ID: event.SpanOf(b.run, "", b.resumed), Name: "run " + name, Top: true, Start: e.Time,
+	}}
+	if b.resumed > 0 {
+		o.Name = "resume " + name
+		o.Parent = event.SpanOf(b.run, "", 0)
+		o.Before = b.before[""]
+	}
+	o.add(keySession.String(e.Session), keyRunID.String(b.run), keyMode.String(b.state.Mode), keyEpoch.Int(max(e.Epoch, 1)))
+	o.add(keyPipeline.String(name), keyOperation.String("invoke_workflow"), keyWorkflow.String(name))
+	b.used[o.ID] = true
+	b.top, b.spans[""] = o, o
+}
+
+// stage is the id of the one stage of a loop.
+func (b *Builder) stage() string {
+	if b.plan == nil || len(b.plan.Nodes) == 0 {
+		return ""
+	}
+	return b.plan.Nodes[0].ID
+}
+
+// Why something ended that did not come to its own end.
+const (
+	interrupted = "interrupted"   // the session came to rest
+	cutOff      = "kernel_killed" // its kernel was killed
+)
+
+// rest ends all that is open. Work that was under way ended in the given error.
+func (b *Builder) rest(at time.Time, why string) {
+	if b.top == nil {
+		return
+	}
+	if b.state != nil {
+		b.top.add(keyStatus.String(string(b.state.Status)))
+		switch f := b.state.Failure; {
+		case b.state.Status == state.Failed && f != nil:
+			b.top.Error = cmp.Or(f.ErrorType, "failed")
+		case b.state.Status == state.Failed || b.state.Status == state.Aborted:
+			b.top.Error = string(b.state.Status)
+		}
+	}
+	b.end(b.top, at, "", why)
+	b.top = nil
+}
+
+// crashed ends the work of a kernel that was there before the one that writes now.
+func (b *Builder) crashed() {
+	for _, o := range b.inOrder() {
+		if b.spans[o.key] == o && o.epoch > 0 {
+			b.end(o, b.seen, cutOff, cutOff)
+		}
+	}
+}
+
+// inOrder are the open spans in the order of their keys: which one ends first must not depend on chance.
+func (b *Builder) inOrder() []*open {
+	keys := make([]event.Key, 0, len(b.spans))
+	for key := range b.spans {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	all := make([]*open, 0, len(keys))
+	for _, key := range keys {
+		all = append(all, b.spans[key])
+	}
+	return all
+}
+
+// start opens the span of a key within another.
+func (b *Builder) start(key event.Key, around *open, name string, at time.Time, attributes ...attribute.KeyValue) *open {
+	if at.Before(around.Start) {
+		at = around.Start
+	}
+	o := &open{key: key, around: around, last: at, Span: Span{
+		Trace: around.Trace, ID: b.id(key, b.resumed), Parent: around.ID, Name: name, Start: at,
+		Attributes: attributes, Before: b.before[key],
+	}}
+	b.enter(o)
+	return o
+}
+
+func (b *Builder) enter(o *open) {
+	o.around.within = append(o.around.within, o)
+	o.around.touch(o.Start)
+	b.spans[o.key] = o
+}
+
+// id is the id of a key's span. The same may be done twice in an epoch, seldom; then the second span has one of its own.
+func (b *Builder) id(key event.Key, epoch int) event.SpanID {
+	id := event.SpanOf(b.run, key, epoch)
+	for n := 2; b.used[id]; n++ {
+		id = event.SpanOf(b.run, key+event.Key("~"+strconv.Itoa(n)), epoch)
+	}
+	b.used[id] = true
+	return id
+}
+
+// work opens the span of an effect, which is of one kernel.
+func (b *Builder) work(key event.Key, around *open, name string, at time.Time, attributes ...attribute.KeyValue) *open {
+	if was := b.spans[key]; was != nil {
+		b.end(was, at, interrupted, interrupted)
+	}
+	if at.Before(around.Start) {
+		at = around.Start
+	}
+	o := &open{key: key, around: around, last: at, epoch: max(b.epoch, 1), Span: Span{
+		Trace: around.Trace, ID: b.id(key, b.epoch), Parent: around.ID, Name: name, Start: at, Attributes: attributes,
+	}}
+	b.enter(o)
+	return o
+}
+
+// end ends a span in an error, or in none, and before it what is open within it; work among that in the error why.
+func (b *Builder) end(o *open, at time.Time, failed, why string) {
+	for len(o.within) > 0 {
+		in := o.within[0]
+		inAt, inFailed := at, ""
+		switch {
+		case in.done:
+			inAt = in.last
+		case in.epoch > 0:
+			inFailed = why
+		}
+		b.end(in, inAt, inFailed, why)
+	}
+	o.End = at
+	if o.last.After(at) {
+		o.End = o.last
+	}
+	if failed != "" {
+		o.Error = failed
+	}
+	if o.Error != "" {
+		o.add(keyError.String(o.Error))
+	}
+	delete(b.spans, o.key)
+	if o.epoch == 0 {
+		b.before[o.key] = o.ID
+	}
+	if o.around != nil {
+		o.around.within = slices.DeleteFunc(o.around.within, func(in *open) bool { return in == o })
+		o.around.touch(o.End)
+	}
+	b.ended(o.Span)
+}

@@ -1,0 +1,134 @@
+package trace
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// around is the span around that of a key, which is opened where it is not open.
+func (b *Builder) around(key event.Key, at time.Time) *open {
+	_, place, _, ok := key.Parse()
+	outer := key.Around()
+	switch {
+	case !ok || outer == "":
+		return b.top
+	case outer.Kind() == event.KeyIteration:
+		return b.iteration(place, at)
+	default:
+		return b.part(place, at)
+	}
+}
+
+// nearest is the innermost open span around that of a key; it opens none.
+func (b *Builder) nearest(key event.Key) *open {
+	for outer := key; outer != ""; outer = outer.Around() {
+		if o := b.spans[outer]; o != nil {
+			return o
+		}
+	}
+	return b.top
+}
+
+// node is the span of a visit of a node.
+func (b *Builder) node(place event.Place, at time.Time) *open {
+	place = event.Place{Node: place.Outer(), Visit: place.Visit, Run: place.Run}
+	key := place.Key(event.KeyNode, 1)
+	if o := b.spans[key]; o != nil {
+		return o
+	}
+	if was := b.paths[place.Node]; was != nil && b.spans[was.key] == was { // entered anew
+		was.add(keyOutcome.String("restarted"))
+		b.end(was, at, "", interrupted)
+	}
+	id, kind := place.Node, ""
+	if n := b.plan.Find(place.Node); n != nil {
+		id, kind = n.ID, string(n.Kind)
+	}
+	o := b.start(key, b.embedder(place.Node), "node "+id, at, keyNode.String(id), keyPath.String(place.Node), keyVisit.Int(place.Visit), keyRun.Int(place.Run))
+	o.add(text(keyKind, kind)...)
+	b.paths[place.Node] = o
+	return o
+}
+
+// embedder is the span of the node that embeds the one at a path, or else that of the run.
+func (b *Builder) embedder(path string) *open {
+	for {
+		i := strings.LastIndexByte(path, '.')
+		if i < 0 {
+			return b.top
+		}
+		path = path[:i]
+		if o := b.paths[path]; o != nil && b.spans[o.key] == o {
+			return o
+		}
+	}
+}
+
+// part is the span of what has iterations of its own: a provider of a parallel block, a step, or else a node.
+func (b *Builder) part(place event.Place, at time.Time) *open {
+	node := b.node(place, at)
+	place.Iteration = 0
+	if place.Branch != "" {
+		place.Node = place.Outer()
+	}
+	key := place.Key(event.KeyNode, 1)
+	if o := b.spans[key]; o != nil {
+		return o
+	}
+	if place.Branch != "" {
+		return b.start(key, node, "provider "+place.Branch, at, keyBranch.String(place.Branch))
+	}
+	return b.start(key, node, "step "+place.Step, at, keyStep.String(place.Step))
+}
+
+// iteration is the span of an iteration. The one before it has no more to come.
+func (b *Builder) iteration(place event.Place, at time.Time) *open {
+	key := place.Key(event.KeyIteration, 1)
+	if o := b.spans[key]; o != nil {
+		return o
+	}
+	part := b.part(place, at)
+	for _, in := range append([]*open(nil), part.within...) {
+		if in.key.Kind() == event.KeyIteration && in.done {
+			b.end(in, in.last, "", interrupted)
+		}
+	}
+	o := b.start(key, part, "iteration", at, keyIteration.Int(place.Iteration))
+	if n := b.plan.Find(place.Node); n != nil {
+		o.node = n.ID
+		o.add(keyNode.String(n.ID), keyPath.String(place.Node))
+	}
+	o.add(text(keyBranch, place.Branch)...)
+	o.add(text(keyStep, place.Step)...)
+	return o
+}
+
+// entered is the place of a node whose visit an event of no key is about.
+func (b *Builder) entered(e event.Event) (event.Place, bool) {
+	if e.Cursor == nil || b.state == nil {
+		return event.Place{}, false
+	}
+	place := event.Place{Node: e.Cursor.NodePath, Visit: max(e.Cursor.Visit, 1), Run: 1}
+	if n, ok := b.state.Nodes[place.Node]; ok {
+		place.Visit, place.Run = cmp.Or(n.Visit, place.Visit), cmp.Or(n.Run, 1)
+	}
+	return place, place.Node != ""
+}
+
+// attempting says whether an attempt is under way at a place by the state: an iteration that is checked before it, or
+// that passes over the steps of its node, begins without one.
+func (b *Builder) attempting(at event.Place) bool {
+	n := b.state.Nodes[at.Outer()]
+	loop := n.Loop
+	switch {
+	case at.Branch != "":
+		loop = n.Branches[at.Branch].Loop
+	case at.Step != "":
+		loop = n.Steps[at.Step].Loop
+	}
+	return loop.Phase == state.PhaseAttempt
+}

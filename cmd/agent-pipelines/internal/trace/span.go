@@ -1,0 +1,69 @@
+package trace
+
+import (
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Span is something that has ended.
+type Span struct {
+	Trace event.TraceID
+	ID    event.SpanID
+	// Parent is the span around it, zero for that of the run.
+	Parent event.SpanID
+	Name   string
+	// Top: it is the span of the run, or of its going on after a rest.
+	Top bool
+	// Call: it is a call of something outside: a plugin, or through it an agent.
+	Call       bool
+	Start, End time.Time
+	Attributes []attribute.KeyValue
+	Events     []Event
+	// Before is the span in which the same went on until the session came to rest, zero for none.
+	Before event.SpanID
+	// Error is the kind of what went wrong, "" for nothing.
+	Error string
+}
+
+// Event is something that happened within a span.
+type Event struct {
+	Name       string
+	At         time.Time
+	Attributes []attribute.KeyValue
+}
+
+// open is a span that has not ended.
+type open struct {
+	Span
+	key      event.Key
+	around   *open
+	within   []*open // that are open, in the order in which they began
+	last     time.Time
+	epoch    int    // of the kernel whose work it is; 0: it outlives kernels
+	done     bool   // an iteration whose work is over: only what follows from it is still to come
+	node     string // of an iteration: the id of its node, and whom its attempts ask
+	provider string
+	model    string
+}
+
+// touch lets the span and those around it reach to a time.
+func (o *open) touch(at time.Time) {
+	for ; o != nil; o = o.around {
+		if at.After(o.last) {
+			o.last = at
+		}
+	}
+}
+
+func (o *open) add(attributes ...attribute.KeyValue) {
+	o.Attributes = append(o.Attributes, attributes...)
+}
+
+// told adds an event.
+func (o *open) told(name string, at time.Time, attributes ...attribute.KeyValue) {
+	o.Events = append(o.Events, Event{Name: name, At: at, Attributes: attributes})
+	o.touch(at)
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// telemetry sends traces and metrics of the session that runs, where the standard variables of OpenTelemetry ask for it:
+// those of the user's environment, which no file of a project can set. What is wrong with it is said, and is no reason not
+// to run.
+func (a *app) telemetry(ctx context.Context, e *kernel.Engine, say func(string)) *telemetry.Session {
+	settings, warnings := telemetry.FromEnvironment(a.getenv)
+	for _, w := range warnings {
+		say("Warning: " + w)
+	}
+	session, err := telemetry.Start(ctx, telemetry.Options{
+		Settings: settings, Version: thisBuild().Version, Warn: func(w string) { say("Warning: " + w) },
+		Follow: func(ctx context.Context, session string, observe func(kernel.Update) error) error {
+			return e.Follow(ctx, session, -1, observe)
+		},
+	})
+	if err != nil {
+		say("Warning: no telemetry is sent: " + err.Error())
+	}
+	return session
+}

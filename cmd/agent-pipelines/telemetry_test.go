@@ -1,0 +1,90 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// collectors are those of scripts, by working directory.
+type collectors struct{ all sync.Map }
+
+// collect is "collect grpc|http|hang": it starts a collector that the environment leads to, until the script ends.
+func (c *collectors) collect(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: collect grpc|http|hang")
+	}
+	start, protocol := collector.New, "http/protobuf"
+	switch args[0] {
+	case "grpc":
+		protocol = "grpc"
+	case "hang":
+		start = collector.NewHanging
+	}
+	made, err := start()
+	ts.Check(err)
+	ts.Defer(made.Close)
+	endpoint := made.HTTP
+	if protocol == "grpc" {
+		endpoint = made.GRPC
+	}
+	ts.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint)
+	ts.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+	c.all.Store(ts.Getenv("WORK"), made)
+}
+
+func (c *collectors) of(ts *testscript.TestScript) *collector.Collector {
+	made, _ := c.all.Load(ts.Getenv("WORK"))
+	found, ok := made.(*collector.Collector)
+	if !ok {
+		ts.Fatalf("no collector: collect starts one")
+	}
+	return found
+}
+
+// traced is "traced <session>...": what arrived of the newest run of each session is whole by its journal.
+func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: traced <session>...")
+	}
+	for _, session := range args {
+		journal := linesOf(ts, session)
+		run := journal[len(journal)-1].RunID
+		journal = slices.DeleteFunc(journal, func(e event.Event) bool { return e.RunID != run })
+		spans := c.of(ts).Trace(run)
+		if err := collector.Whole(spans, journal); err != nil {
+			ts.Fatalf("session %s: %v\n%s", session, err, collector.Draw(spans))
+		}
+	}
+}
+
+// linesOf reads the journal of a session.
+func linesOf(ts *testscript.TestScript, session string) []event.Event {
+	f, err := os.Open(ts.MkAbs(".claude/pipeline-runs/" + session + "/events.jsonl"))
+	ts.Check(err)
+	defer f.Close()
+	var all []event.Event
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		e, err := event.ParseLine(lines.Bytes())
+		ts.Check(err)
+		all = append(all, e)
+	}
+	ts.Check(lines.Err())
+	return all
+}
+
+// spans is "spans <file>": it writes what arrived, a span on a line, each with its attributes and those within it below.
+func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: spans <file>")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.of(ts).Spans())), 0o600))
+}
