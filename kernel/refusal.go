@@ -74,8 +74,11 @@ func idle(name string, s *Status) error {
 	case s.Crashed:
 		return refused(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
 			WithHint("agent-pipelines resume %s goes on; agent-pipelines abort %s ends it for good", name, name)
+	case s.Status == state.Paused:
+		return refused(ErrNothingToResume, "session '%s' is paused already", name).WithHint("agent-pipelines resume %s goes on", name)
 	default:
-		return refused(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status)
+		return refused(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
+			WithHint("agent-pipelines resume %s goes on", name)
 	}
 }
 

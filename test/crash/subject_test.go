@@ -107,8 +107,8 @@ const mock = `{"replies": [
   {"node": "flaky", "attempt": 1, "failure": {"kind": "provider_timeout", "message": "too slow", "retryable": true}},
   {"node": "decide", "prompt_contains": "go on", "result": {"summary": "decided"}},
   {"node": "decide", "result": {"summary": "unclear", "outcome": "escalate", "escalation": {"type": "unclear", "message": "which of the two?", "options": ["a", "b"]}}},
-  {"node": "ask", "attempt": 1, "artifact": {"title": "t"}},
-  {"node": "ask", "artifact": {"title": "t", "open": []}},
+  {"node": "ask", "prompt_contains": "not what the contract says", "artifact": {"title": "t", "open": []}},
+  {"node": "ask", "artifact": {"title": "t"}},
   {"node": "make", "artifact": {"done": true}},
   {"node": "plan", "artifact": {"steps": [{"id": "one"}, {"id": "two", "depends_on": ["one"]}]}},
   {"node": "verify", "visit": 1, "result": {"summary": "verified", "outcome": "fail", "message": "not yet"}}

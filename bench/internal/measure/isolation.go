@@ -36,6 +36,14 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 	return rows, nil
 }
 
+// box are the programs that the sandboxes are made with.
+func box() []string {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	return []string{"bwrap"}
+}
+
 // milliseconds are seconds.
 func milliseconds(s sample.Series) sample.Series {
 	seconds := make(sample.Series, len(s))

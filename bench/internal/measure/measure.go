@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -112,11 +113,16 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 			return nil, fmt.Errorf("there is no part %q; the parts are %s", name, names(parts))
 		}
 	}
+	if len(only) > 0 {
+		parts = slices.DeleteFunc(parts, func(p part) bool { return !slices.Contains(only, p.name) })
+	}
+	for _, p := range parts { // before minutes of others are lost
+		if err := p.ready(); err != nil {
+			return nil, err
+		}
+	}
 	var rows []table.Row
 	for _, p := range parts {
-		if len(only) > 0 && !slices.Contains(only, p.name) {
-			continue
-		}
 		tell(p.name)
 		more, err := p.make(ctx)
 		if err != nil {
@@ -137,31 +143,43 @@ func All(ctx context.Context, g *ground.Ground, effort Effort, bash *Recorded, o
 type part struct {
 	name string
 	make func(context.Context) ([]table.Row, error)
+	// needs are programs that have to be installed.
+	needs []string
+}
+
+// ready reports what the part lacks on this machine.
+func (p part) ready() error {
+	for _, program := range p.needs {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("measure %s: %w; install it, or say with -only what else to measure", p.name, err)
+		}
+	}
+	return nil
 }
 
 // parts are all of them, in the order of the table.
 func (b *bench) parts() []part {
 	return []part{
-		{"iterations", b.iterations},
-		{"age", b.long},
-		{"context", b.contexts},
-		{"briefs", b.briefs},
-		{"calls", b.calls},
-		{"journal", b.journal},
-		{"events", b.events},
-		{"looks", b.looks},
-		{"starts", b.starts},
-		{"isolation", b.isolation},
-		{"pipelines", b.pipelines},
-		{"cycles", b.cycles},
-		{"blocks", b.blocks},
-		{"ceilings", b.ceilings},
-		{"tools", b.tools},
-		{"night", b.night},
-		{"memory", b.memory},
-		{"sessions", b.sessions},
-		{"binaries", b.binaries},
-		{"bash", b.besideBash},
+		{name: "iterations", make: b.iterations},
+		{name: "age", make: b.long},
+		{name: "context", make: b.contexts},
+		{name: "briefs", make: b.briefs},
+		{name: "calls", make: b.calls},
+		{name: "journal", make: b.journal},
+		{name: "events", make: b.events},
+		{name: "looks", make: b.looks},
+		{name: "starts", make: b.starts},
+		{name: "isolation", make: b.isolation, needs: box()},
+		{name: "pipelines", make: b.pipelines},
+		{name: "cycles", make: b.cycles},
+		{name: "blocks", make: b.blocks},
+		{name: "ceilings", make: b.ceilings},
+		{name: "tools", make: b.tools},
+		{name: "night", make: b.night},
+		{name: "memory", make: b.memory},
+		{name: "sessions", make: b.sessions},
+		{name: "binaries", make: b.binaries},
+		{name: "bash", make: b.besideBash},
 	}
 }
 

@@ -249,7 +249,7 @@ func values() []any {
 		map[string]any{"type": "fixed"},
 		map[string]any{"max": 0},
 		map[string]any{"": "x"},
-		"a", "b", "a/b", "tool:x", "tool:", "auto", "tmux\n", "7\n",
+		"a", "b", "a/b", "tool:x", "tool:", "auto", "tmux\n", "7\n", "\n", "\n\n",
 	}
 	seen := map[string]bool{}
 	for _, f := range dialect.Files() {

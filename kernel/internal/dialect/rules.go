@@ -3,11 +3,14 @@ package dialect
 // schema is a JSON Schema, or a part of one.
 type schema map[string]any
 
+// silent are the values that say nothing.
+var silent = schema{"anyOf": []any{schema{"type": "null"}, schema{"type": "string", "pattern": `^\n*$`}}}
+
 // said are the maps in which one of the keys has a value.
 func said(keys ...string) schema {
 	var all []schema
 	for _, key := range keys {
-		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": schema{"enum": []any{nil, ""}}}}})
+		all = append(all, schema{"required": []string{key}, "properties": schema{key: schema{"not": silent}}})
 	}
 	return anyOf(all...)
 }

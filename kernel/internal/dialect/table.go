@@ -192,7 +192,7 @@ func either(forms ...Value) Value { return Value{Type: Forms, Forms: forms} }
 func anything() Value { return Value{Type: Any} }
 
 // fieldPattern is the name of a field, or names with dots between them.
-const fieldPattern = `[^.]+(\.[^.]+)*`
+const fieldPattern = `([^.]+\.)*[^.]*[^.\n]`
 
 func field() Value { return matching(fieldPattern, "a field, as `goal` or `overview.goals`") }
 
