@@ -12,6 +12,15 @@ const projectLock = ".claude/plugins.lock"
 // Plugins is what `plugins list` shows.
 type Plugins = pluginhost.Listing
 
+// IgnoredPlugin is a file or directory of [Plugins] that was passed over, and why.
+type IgnoredPlugin = pluginhost.Ignored
+
+// PluginConflict is a component of [Plugins] that another of its name hides.
+type PluginConflict = pluginhost.Conflict
+
+// PluginPlace is a directory in which plugins were looked for.
+type PluginPlace = pluginhost.Place
+
 // LockRequest says what [Engine.LockPlugins] is to lock or to check.
 type LockRequest = pluginhost.LockRequest
 

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
-	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // questionArgs name a question.
@@ -144,25 +144,13 @@ func (v *feedbackVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand})
+			a.document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, nextOf(s)...)
 			return nil
 		}
 		fmt.Fprintf(a.stdout, "The next prompts of session '%s' have it.\n", v.Session)
 		writeResume(a.stdout, s.ResumeCommand)
 		return nil
 	})
-}
-
-// taken says for programs what became of a person's word.
-type taken struct {
-	Session   string `json:"session"`
-	Requested string `json:"requested"` // as of pause and abort: answer or feedback
-	Question  string `json:"question,omitempty"`
-	Answer    string `json:"answer,omitempty"`
-	// Held: a process holds the session and goes on by itself; else ResumeCommand does, if anything is left to do.
-	Held          bool         `json:"held"`
-	Status        state.Status `json:"status,omitempty"`
-	ResumeCommand string       `json:"resume_command,omitempty"`
 }
 
 // answer answers a question, and goes on with the session if that is asked for.
@@ -199,10 +187,10 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 		return a.resume(ctx, kernel.BackgroundOff, kernel.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
 	if a.JSON {
-		printJSON(a.stdout, taken{
+		a.document(document.Taken{
 			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
 			ResumeCommand: s.ResumeCommand,
-		})
+		}, nextOf(s)...)
 		return nil
 	}
 	fmt.Fprintln(a.stdout, outcome(q, o, s))

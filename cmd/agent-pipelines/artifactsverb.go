@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -57,10 +58,7 @@ func (v *artifactsVerb) list(a *app, e *kernel.Engine, list []kernel.ArtifactInf
 		list = slices.DeleteFunc(list, func(i kernel.ArtifactInfo) bool { return !i.Newest })
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Session   string                `json:"session"`
-			Artifacts []kernel.ArtifactInfo `json:"artifacts"`
-		}{v.Session, append([]kernel.ArtifactInfo{}, list...)})
+		a.document(document.Artifacts{Session: v.Session, Artifacts: append([]kernel.ArtifactInfo{}, list...)})
 		return nil
 	}
 	return writeArtifacts(a.stdout, v.Session, e.WorkDir(), list)
@@ -162,7 +160,7 @@ func chooseArtifact(session string, list []kernel.ArtifactInfo, said string) (ke
 func (v *artifactsVerb) show(a *app, e *kernel.Engine, i kernel.ArtifactInfo) error {
 	if v.Output == "" && i.Size > shownBytes {
 		if a.JSON {
-			printJSON(a.stdout, i)
+			a.document(document.Artifact{ArtifactInfo: i}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", program, v.Session, shellWord(v.Stage), shellWord(filepath.Base(i.File))))
 			return nil
 		}
 		fmt.Fprintf(a.stdout, "The artifact of %s has %d bytes, too many to be printed: %s\n", nameOf(i), i.Size, within(e.WorkDir(), i.File))
@@ -177,7 +175,7 @@ func (v *artifactsVerb) show(a *app, e *kernel.Engine, i kernel.ArtifactInfo) er
 	case v.Output != "":
 		return v.write(a, content)
 	case a.JSON:
-		printJSON(a.stdout, content)
+		a.document(document.Artifact{ArtifactInfo: content.ArtifactInfo, Data: content.Data})
 	default:
 		writePrintable(a.stdout, strings.TrimRight(string(content.Text), "\n"))
 	}
@@ -190,10 +188,7 @@ func (v *artifactsVerb) write(a *app, content *kernel.ArtifactContent) error {
 	}
 	if a.JSON {
 		file, err := filepath.Abs(v.Output)
-		printJSON(a.stdout, struct {
-			kernel.ArtifactInfo
-			Output string `json:"output"`
-		}{content.ArtifactInfo, file})
+		a.document(document.Artifact{ArtifactInfo: content.ArtifactInfo, Output: file})
 		return err
 	}
 	fmt.Fprintf(a.stdout, "Wrote the artifact of %s, %d bytes, to %s\n", nameOf(content.ArtifactInfo), len(content.Text), v.Output)

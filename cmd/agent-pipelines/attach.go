@@ -125,9 +125,7 @@ func (v *attachVerb) settle(a *app, e *kernel.Engine) error {
 	}
 	a.code = exitOfStatus(s)
 	switch {
-	case a.JSON:
-		return nil // the events have said it
-	case s.Crashed, s.Status == "":
+	case (s.Crashed || s.Status == "") && !a.JSON:
 		fmt.Fprintf(a.stdout, "Session '%s' is not running: it %s\n", v.Session, condition(s))
 		if s.ResumeCommand != "" {
 			fmt.Fprintln(a.stdout, "To resume: "+s.ResumeCommand)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -35,18 +36,9 @@ type host interface {
 	keep(ctx context.Context) error
 	close(ctx context.Context) error
 	// place says for programs where it runs.
-	place() hosted
+	place() document.Host
 	// hints are for people.
 	hints(session string) []string
-}
-
-// hosted says for programs where a session runs.
-type hosted struct {
-	Background  kernel.Background `json:"background"`
-	PID         int               `json:"pid"`
-	Log         string            `json:"log,omitempty"`          // detach
-	TmuxSession string            `json:"tmux_session,omitempty"` // tmux
-	TmuxWindow  string            `json:"tmux_window,omitempty"`  // in the session it was started from
 }
 
 // inBackground starts a session elsewhere. Whatever would keep it from beginning is told here, before
@@ -154,10 +146,7 @@ func (a *app) reportStart(ctx context.Context, session string, h host) error {
 		return errors.Join(err, a.reportCode(ctx, session, h, code))
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Session string `json:"session"`
-			hosted
-		}{session, h.place()})
+		a.documentLine(document.Started{Session: session, Host: h.place()}, program+" attach "+session, program+" status "+session)
 		return nil
 	}
 	for _, line := range h.hints(session) {
@@ -188,13 +177,7 @@ func (a *app) reportCode(ctx context.Context, session string, h host, code int) 
 	}
 	a.code = exit(code)
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Session string `json:"session"`
-			hosted
-			Ended    bool   `json:"ended"`
-			ExitCode int    `json:"exit_code"`
-			Output   string `json:"output"`
-		}{session, h.place(), true, code, text})
+		a.documentLine(document.Started{Session: session, Host: h.place(), Ended: true, ExitCode: &code, Output: text}, program+" status "+session)
 		return nil
 	}
 	to := a.stdout

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -40,10 +41,7 @@ func (v *completionVerb) run(_ context.Context, a *app) error {
 		return err
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Shell  string `json:"shell"`
-			Script string `json:"script"`
-		}{v.Shell, script})
+		a.document(document.Completion{Shell: v.Shell, Script: script})
 		return nil
 	}
 	_, err = io.WriteString(a.stdout, script)
@@ -111,6 +109,12 @@ func wordsFor(ctx context.Context, a *app, e *kernel.Engine, place completion.Pl
 		var names []completion.Candidate
 		for _, example := range gallery.Examples() {
 			names = append(names, completion.Candidate{Value: example.Name, Description: example.Shows})
+		}
+		return names
+	case completion.Document:
+		var names []completion.Candidate
+		for _, s := range document.Shapes() {
+			names = append(names, completion.Candidate{Value: s.Name, Description: s.About})
 		}
 		return names
 	case completion.Help:

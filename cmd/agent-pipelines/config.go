@@ -9,6 +9,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -35,7 +36,7 @@ func (v *configShowVerb) run(ctx context.Context, a *app) error {
 			return a.showOrigins(ctx, e, s)
 		}
 		if a.JSON {
-			printJSON(a.stdout, s)
+			a.document(s)
 			return nil
 		}
 		writeDiagnostics(a.stderr, s.Warnings)
@@ -71,12 +72,7 @@ func (a *app) showOrigins(ctx context.Context, e *kernel.Engine, s *kernel.Setti
 		return err
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			ProjectFile string             `json:"project_file"`
-			UserFile    string             `json:"user_file"`
-			Settings    []kernel.Origin    `json:"settings"`
-			Warnings    kernel.Diagnostics `json:"warnings,omitempty"`
-		}{s.ProjectFile, s.UserFile, all, s.Warnings})
+		a.document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: list(all), Warnings: s.Warnings})
 		return nil
 	}
 	writeDiagnostics(a.stderr, s.Warnings)
@@ -115,7 +111,7 @@ func (v *configGetVerb) run(ctx context.Context, a *app) error {
 			return notSet(s, v.Key)
 		}
 		if a.JSON {
-			printJSON(a.stdout, s.Settings[i])
+			a.document(s.Settings[i])
 			return nil
 		}
 		_, err = fmt.Fprintln(a.stdout, strings.Join(screen.Lines(s.Settings[i].Value), "\n"))
@@ -178,11 +174,7 @@ func (a *app) reportSet(key string, layer kernel.Layer, all []kernel.Origin) err
 		}
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Key   string         `json:"key"`
-			Set   *kernel.Origin `json:"set,omitempty"` // nil for what is not shown: notes of one's own, no value
-			Holds *kernel.Origin `json:"holds,omitempty"`
-		}{key, set, over})
+		a.document(document.SettingChange{Key: key, Set: set, Holds: over})
 		return nil
 	}
 	if set == nil {

@@ -84,7 +84,7 @@ func (v *crashtestVerb) run(ctx context.Context, a *app) error {
 		a.code = exitDiffers
 	}
 	if a.JSON {
-		printJSON(a.stdout, report)
+		a.document(report)
 		return nil
 	}
 	writePrintable(a.stdout, reportText(v.Name, *report, v.again(a)))
@@ -239,18 +239,12 @@ func (a *app) notComparable(e *crashtest.EndError) {
 		a.code = exitFailed
 	}
 	f := fault{
-		ErrorType: "undisturbed_run", Message: e.Error(), Detail: strings.TrimRight(e.Output, "\n"), ExitCode: a.code,
+		ErrorType: "undisturbed_run", Message: e.Error(), Detail: strings.TrimRight(e.Output, "\n"), ExitCode: int(a.code),
 		Hint: "what the mock answers is in the file that --mock or MOCK_CONFIG names, or in " + mockFile,
 	}
 	if e.Reply != "" {
 		f.Hint += ", for instance\n" + e.Reply
 	}
 	f = f.withoutSecrets(redact.New(os.Environ()))
-	if a.JSON {
-		printJSON(a.stdout, struct {
-			Error fault `json:"error"`
-		}{f})
-		return
-	}
-	f.print(a.stderr)
+	a.printFault(f)
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -97,8 +98,8 @@ func (d *detached) close(context.Context) error {
 	return errors.Join(d.process.Release(), d.log.Close())
 }
 
-func (d *detached) place() hosted {
-	return hosted{Background: kernel.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
+func (d *detached) place() document.Host {
+	return document.Host{Background: kernel.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
 }
 
 func (d *detached) hints(session string) []string {

@@ -48,7 +48,7 @@ func (v *diffVerb) run(ctx context.Context, a *app) error {
 			c.Limit(v.Limit)
 		}
 		if a.JSON {
-			printJSON(a.stdout, c)
+			a.document(c)
 			return nil
 		}
 		return writeDiff(a.stdout, c)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -36,15 +37,6 @@ Examples:
 // doctorLimit bounds all that is looked at.
 const doctorLimit = time.Minute
 
-// examination is what doctor found.
-type examination struct {
-	// Ready: a run could begin, with the provider that was asked about.
-	Ready    bool           `json:"ready"`
-	Provider string         `json:"provider"`
-	Checks   []doctor.Check `json:"checks"`
-	ExitCode exit           `json:"exit_code"`
-}
-
 func (v *doctorVerb) run(ctx context.Context, a *app) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not come to its end within %s", doctorLimit))
 	defer cancel()
@@ -54,11 +46,10 @@ func (v *doctorVerb) run(ctx context.Context, a *app) error {
 	}
 	x.Ready = !slices.ContainsFunc(x.Checks, func(c doctor.Check) bool { return c.State == doctor.Bad })
 	if !x.Ready {
-		x.ExitCode = exitPreflight
+		a.code, x.ExitCode = exitPreflight, int(exitPreflight)
 	}
-	a.code = x.ExitCode
 	if a.JSON {
-		printJSON(a.stdout, x)
+		a.document(x)
 		return nil
 	}
 	a.writeExamination(x)
@@ -71,8 +62,8 @@ var areas = []struct{ name, title string }{
 }
 
 // examine looks at everything, side by side where it takes time.
-func (v *doctorVerb) examine(ctx context.Context, a *app) (examination, error) {
-	x := examination{Provider: v.Provider}
+func (v *doctorVerb) examine(ctx context.Context, a *app) (document.Examination, error) {
+	x := document.Examination{Provider: v.Provider}
 	work, err := filepath.Abs(a.getenv("PROJECT_ROOT"))
 	if err != nil {
 		return x, err
@@ -196,7 +187,7 @@ type providerChecks struct {
 }
 
 // of are the checks of providers. What is wrong with the one that runs are to use is bad, with others worth a note.
-func (p providerChecks) of(x *examination) ([]doctor.Check, error) {
+func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -258,7 +249,7 @@ func providerCheck(p kernel.ProviderCheck, wanted bool) []doctor.Check {
 	return append([]doctor.Check{c}, checks...)
 }
 
-func (a *app) writeExamination(x examination) {
+func (a *app) writeExamination(x document.Examination) {
 	page, wide := infoPage{a.stdout, a.width()}, 0
 	for _, c := range x.Checks {
 		wide = max(wide, len(c.Name))
@@ -289,11 +280,11 @@ func (a *app) writeExamination(x examination) {
 		}
 	}
 	fmt.Fprintln(a.stdout)
-	page.text("", x.verdict())
+	page.text("", verdict(x))
 }
 
 // verdict says in a line what all of it comes to.
-func (x examination) verdict() string {
+func verdict(x document.Examination) string {
 	if x.Ready {
 		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -47,10 +48,7 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				*kernel.DryRun
-				Lint kernel.LintTarget `json:"lint"`
-			}{d, targets[0]})
+			a.document(document.DryRun{DryRun: *d, Lint: targets[0]})
 			return nil
 		}
 		target := targets[0]

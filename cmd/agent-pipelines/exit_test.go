@@ -127,52 +127,22 @@ func TestPrintError(t *testing.T) {
 			"failure", fmt.Errorf("%w", locked),
 			"Error: session 'auth' is already running (PID 412): session is locked\n  wait for it, or pass --force\n  first\n  second\n" +
 				"  code: AP-LOCK-001 (lock_contention); more: agent-pipelines explain lock_contention\n",
-			`{
-  "error": {
-    "code": "AP-LOCK-001",
-    "error_type": "lock_contention",
-    "message": "session 'auth' is already running (PID 412): session is locked",
-    "hint": "wait for it, or pass --force",
-    "detail": "first\nsecond\n",
-    "exit_code": 16
-  }
-}
-`,
+			`{"schema":"agent-pipelines.error/v1","error":{"code":"AP-LOCK-001","error_type":"lock_contention",` +
+				`"message":"session 'auth' is already running (PID 412): session is locked","hint":"wait for it, or pass --force",` +
+				`"detail":"first\nsecond\n","exit_code":16},"next_commands":["agent-pipelines explain lock_contention"]}` + "\n",
 		},
 		{
-			"bad arguments", usageError("no <b>", "see `%s`", "x"), "Error: no <b>\n  see `x`\n",
-			`{
-  "error": {
-    "error_type": "bad_arguments",
-    "message": "no <b>",
-    "hint": "see ` + "`x`" + `",
-    "exit_code": 2
-  }
-}
-`,
+			"bad arguments", usageError("no <b>", "see `%s help x` or `%s help NAME`", program, program),
+			"Error: no <b>\n  see `agent-pipelines help x` or `agent-pipelines help NAME`\n",
+			`{"schema":"agent-pipelines.error/v1","error":{"error_type":"bad_arguments","message":"no <b>",` +
+				"\"hint\":\"see `agent-pipelines help x` or `agent-pipelines help NAME`\"," + `"exit_code":2},"next_commands":["agent-pipelines help x"]}` + "\n",
 		},
 		{
 			"diagnostics",
 			kernel.Diagnostics{{File: "p.yaml", Line: 3, Column: 5, Code: "AP-YAML-102", Message: "no name"}},
 			"p.yaml:3:5: error[AP-YAML-102]: no name\nError: 1 error\n",
-			`{
-  "error": {
-    "error_type": "compile_error",
-    "message": "1 error",
-    "diagnostics": [
-      {
-        "file": "p.yaml",
-        "line": 3,
-        "column": 5,
-        "code": "AP-YAML-102",
-        "message": "no name",
-        "severity": "error"
-      }
-    ],
-    "exit_code": 3
-  }
-}
-`,
+			`{"schema":"agent-pipelines.error/v1","error":{"error_type":"compile_error","message":"1 error","diagnostics":[` +
+				`{"file":"p.yaml","line":3,"column":5,"code":"AP-YAML-102","message":"no name","severity":"error"}],"exit_code":3},"next_commands":[]}` + "\n",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -27,7 +28,7 @@ func (v *explainVerb) run(_ context.Context, a *app) error {
 		return usageError(fmt.Sprintf("'%s' is no code of an error", v.Code), "%s`%s explain` lists all of them", hint, program)
 	}
 	if a.JSON {
-		printJSON(a.stdout, e)
+		a.document(e)
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "%s\n\n%s\n", strings.TrimSuffix(e.Name+": "+e.Title, ": "), e.Text)
@@ -37,7 +38,7 @@ func (v *explainVerb) run(_ context.Context, a *app) error {
 func (v *explainVerb) list(a *app) error {
 	all := explain.All()
 	if a.JSON {
-		printJSON(a.stdout, all)
+		a.document(document.Explanations{Explanations: all})
 		return nil
 	}
 	for _, e := range all {

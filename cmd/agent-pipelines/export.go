@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -44,11 +45,7 @@ func (v *exportVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Output string `json:"output"` // absolute
-				Bytes  int64  `json:"bytes"`
-				bundle.Manifest
-			}{file, size, m})
+			a.document(document.Export{Output: file, Bytes: size, Manifest: m})
 			return nil
 		}
 		v.say(a, file, size, &m)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -41,20 +41,11 @@ type interrupted struct{ signal os.Signal }
 func (e *interrupted) Error() string { return signalName(e.signal) }
 
 // fault is an error as it is shown: in words, or as JSON.
-type fault struct {
-	Code        string             `json:"code,omitempty"`
-	ErrorType   string             `json:"error_type"`
-	Message     string             `json:"message"`
-	Hint        string             `json:"hint,omitempty"`
-	Detail      string             `json:"detail,omitempty"`
-	Diagnostics kernel.Diagnostics `json:"diagnostics,omitempty"`
-	Searched    []string           `json:"searched,omitempty"`
-	ExitCode    exit               `json:"exit_code"`
-}
+type fault document.Fault
 
 // faultOf finds out what is to be said about an error.
 func faultOf(err error) fault {
-	f := fault{ExitCode: exitOf(err), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
+	f := fault{ExitCode: int(exitOf(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
 	var usage *badUsage
 	var diagnostics kernel.Diagnostics
 	var missing *kernel.NotFoundError
@@ -104,11 +95,13 @@ func counted(ds kernel.Diagnostics) string {
 
 // printError says what went wrong: on standard error, or with --json on standard output.
 func (a *app) printError(err error) {
-	f := faultOf(err).withoutSecrets(redact.New(os.Environ()))
+	a.printFault(faultOf(err).withoutSecrets(redact.New(os.Environ())))
+}
+
+// printFault prints a fault. As JSON it stands in one line: events may stand before it.
+func (a *app) printFault(f fault) {
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Error fault `json:"error"`
-		}{f})
+		a.documentLine(document.Error{Error: document.Fault(f)}, f.next()...)
 		return
 	}
 	f.print(a.stderr)
@@ -167,15 +160,6 @@ func indent(to io.Writer, text string) {
 	for _, line := range screen.Lines(text) {
 		fmt.Fprintf(to, "  %s\n", line)
 	}
-}
-
-// printJSON writes a value as indented JSON. What is printed marshals; a reader that is gone needs
-// nothing more.
-func printJSON(to io.Writer, value any) {
-	e := json.NewEncoder(to)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	_ = e.Encode(value)
 }
 
 // notFound says that a pipeline or stage is missing in the Bash engine's words, for which scripts look.

@@ -33,7 +33,7 @@ func (v *graphVerb) run(ctx context.Context, a *app) error {
 		}
 		g := graph.Of(p)
 		if a.JSON {
-			printJSON(a.stdout, g)
+			a.document(g)
 			return nil
 		}
 		var text strings.Builder

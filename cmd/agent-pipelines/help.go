@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
@@ -73,10 +74,7 @@ func (a *app) explainOn(subject string, write func(io.Writer) error) error {
 	if err := write(&text); err != nil {
 		return err
 	}
-	printJSON(a.stdout, struct {
-		Subject string `json:"subject"`
-		Text    string `json:"text"`
-	}{subject, text.String()})
+	a.document(document.Help{Subject: subject, Text: text.String()})
 	return nil
 }
 

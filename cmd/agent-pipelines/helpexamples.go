@@ -47,6 +47,7 @@ var helpExamples = map[string][]string{
 	"repair":          {"repair my-session --dry-run", "repair my-session --at review"},
 	"resume":          {"resume my-session", `resume my-session --context "the key is in .env now"`, "resume my-session --detach"},
 	"review":          {"review my-session"},
+	"schema list":     {"schema list", "schema list --json"},
 	"session":         {"session history my-session", "session rm my-session", "session prune --older 30d"},
 	"session history": {"session history my-session", "session history my-session --json"},
 	"session prune":   {"session prune --older 30d", "session prune --older 2w --dry-run"},

@@ -31,7 +31,7 @@ func (v *sessionHistoryVerb) run(ctx context.Context, a *app) error {
 			h.Visits = slices.DeleteFunc(h.Visits, func(v kernel.Visit) bool { return v.Edge == "" })
 		}
 		if a.JSON {
-			printJSON(a.stdout, h)
+			a.document(h)
 			return nil
 		}
 		if h.Damage != "" {
@@ -126,7 +126,7 @@ func (v *metricsSessionVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, m)
+			a.document(m)
 			return nil
 		}
 		writeMetrics(a.stdout, m)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -37,27 +38,6 @@ Examples:
   agent-pipelines init --example feedback --dir try-feedback`
 }
 
-// initialized is what was written.
-type initialized struct {
-	Pipeline string   `json:"pipeline"`
-	Example  string   `json:"example,omitempty"`
-	Dir      string   `json:"dir"`     // absolute
-	Written  []string `json:"written"` // below Dir
-	Kept     []string `json:"kept"`    // were there already
-	// Before is the shipped pipeline of the same name that it goes before, "" for none.
-	Before string     `json:"goes_before,omitempty"`
-	Next   []nextStep `json:"next"`
-}
-
-// nextStep is a line to type, in the directory.
-type nextStep struct {
-	// Does is lint, mock, person, real or doctor.
-	Does string `json:"does"`
-	// About says in words what it does.
-	About string `json:"about"`
-	Line  string `json:"command"`
-}
-
 func (v *initVerb) run(ctx context.Context, a *app) error {
 	switch {
 	case v.List && (v.Name != "" || v.Provider != "" || v.Example != "" || v.Dir != ""):
@@ -79,31 +59,31 @@ func (v *initVerb) run(ctx context.Context, a *app) error {
 		return v.explain(err)
 	}
 	done.Written, done.Kept = list(placed.Written), list(placed.Kept)
-	done.Next = append(done.Next, nextStep{"doctor", "Look whether the agents that you have are ready", program + " doctor"})
+	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Look whether the agents that you have are ready", Line: program + " doctor"})
 	if a.JSON {
-		printJSON(a.stdout, done)
+		a.document(done, a.linesHere(done)...)
 		return nil
 	}
 	return a.writeInitialized(done)
 }
 
 // project is what is to be written, and what comes after.
-func (v *initVerb) project(ctx context.Context, a *app) (initialized, map[string][]byte, error) {
+func (v *initVerb) project(ctx context.Context, a *app) (document.Project, map[string][]byte, error) {
 	if v.Example != "" {
 		return example(v.Example)
 	}
 	p := scaffold.Project{Name: orElse(v.Name, "first"), Provider: v.Provider}
 	files, err := p.Files()
 	if err != nil {
-		return initialized{}, nil, usageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+		return document.Project{}, nil, usageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
 	}
 	if err := a.checkProvider(ctx, v.Provider); err != nil {
-		return initialized{}, nil, err
+		return document.Project{}, nil, err
 	}
-	done := initialized{Pipeline: p.Name, Next: []nextStep{
+	done := document.Project{Pipeline: p.Name, Next: []document.Step{
 		lintCommand(p.Name),
-		{"mock", "Run it with mock agents, which need no model and cost nothing", fmt.Sprintf("%s start %s \"say hello\" --provider mock", program, p.Name)},
-		{"real", "Run it for real, by " + orElse(v.Provider, "claude, or the provider of your settings"), fmt.Sprintf("%s start %s \"<what is wanted>\"", program, p.Name)},
+		{Does: "mock", About: "Run it with mock agents, which need no model and cost nothing", Line: fmt.Sprintf("%s start %s \"say hello\" --provider mock", program, p.Name)},
+		{Does: "real", About: "Run it for real, by " + orElse(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<what is wanted>\"", program, p.Name)},
 	}}
 	shipped := "pipelines/" + p.Name + ".yaml"
 	if f, err := library.Files().Open(shipped); err == nil {
@@ -114,12 +94,12 @@ func (v *initVerb) project(ctx context.Context, a *app) (initialized, map[string
 }
 
 // lintCommand is the first one that is given.
-func lintCommand(pipeline string) nextStep {
-	return nextStep{"lint", "Look for faults before anything runs", fmt.Sprintf("%s lint pipeline %s", program, pipeline)}
+func lintCommand(pipeline string) document.Step {
+	return document.Step{Does: "lint", About: "Look for faults before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", program, pipeline)}
 }
 
 // example finds one by its name.
-func example(name string) (initialized, map[string][]byte, error) {
+func example(name string) (document.Project, map[string][]byte, error) {
 	all := gallery.Examples()
 	i := slices.IndexFunc(all, func(e gallery.Example) bool { return e.Name == name })
 	if i < 0 {
@@ -127,24 +107,24 @@ func example(name string) (initialized, map[string][]byte, error) {
 		for i, e := range all {
 			names[i] = e.Name
 		}
-		return initialized{}, nil, usageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", didYouMean(name, names), program)
+		return document.Project{}, nil, usageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", didYouMean(name, names), program)
 	}
 	e := all[i]
 	files, err := e.Files()
 	mocked := fmt.Sprintf("MOCK_MODE=true MOCK_CONFIG=%s %s ", e.Mock, program)
-	next := []nextStep{lintCommand(name), {
-		"mock", "Run it with mock agents, which need no model and cost nothing",
-		mocked + fmt.Sprintf("pipeline %s %s --foreground", name, gallery.Session),
+	next := []document.Step{lintCommand(name), {
+		Does: "mock", About: "Run it with mock agents, which need no model and cost nothing",
+		Line: mocked + fmt.Sprintf("pipeline %s %s --foreground", name, gallery.Session),
 	}}
 	for _, words := range e.Then {
-		next = append(next, nextStep{"person", "It waits for you", mocked + strings.Join(words, " ")})
+		next = append(next, document.Step{Does: "person", About: "It waits for you", Line: mocked + strings.Join(words, " ")})
 	}
 	about := "Run it for real"
 	if e.Real != "" {
 		about += " (" + e.Real + ")"
 	}
-	next = append(next, nextStep{"real", about, fmt.Sprintf("%s pipeline %s mine --foreground", program, name)})
-	return initialized{Pipeline: name, Example: name, Next: next}, files, err
+	next = append(next, document.Step{Does: "real", About: about, Line: fmt.Sprintf("%s pipeline %s mine --foreground", program, name)})
+	return document.Project{Pipeline: name, Example: name, Next: next}, files, err
 }
 
 // checkProvider refuses the name of a provider that there is not.
@@ -193,7 +173,7 @@ func (v *initVerb) explain(err error) error {
 	return usageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, since nothing is overwritten: move them away, or %s", other)
 }
 
-func (a *app) writeInitialized(done initialized) error {
+func (a *app) writeInitialized(done document.Project) error {
 	page := infoPage{a.stdout, a.width()}
 	if len(done.Written) > 0 {
 		page.text("", "Wrote into "+done.Dir+":")
@@ -222,6 +202,20 @@ func (a *app) writeInitialized(done initialized) error {
 	return nil
 }
 
+// linesHere are those next steps that can be typed as they are, where this was typed.
+func (a *app) linesHere(done document.Project) []string {
+	var lines []string
+	if here, err := filepath.Abs(a.getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
+		return lines
+	}
+	for _, c := range done.Next {
+		if strings.HasPrefix(c.Line, program) && !strings.Contains(c.Line, "<") {
+			lines = append(lines, c.Line)
+		}
+	}
+	return lines
+}
+
 // plainWord has nothing that a shell would see something in.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/~+:@%=-]+$`)
 
@@ -234,19 +228,13 @@ func shellWord(s string) string {
 }
 
 func (a *app) listExamples() error {
-	type row struct {
-		Name  string `json:"name"`
-		Shows string `json:"shows"`
-	}
-	rows, wide := []row{}, 0
+	rows, wide := []document.Example{}, 0
 	for _, e := range gallery.Examples() {
-		rows = append(rows, row{e.Name, e.Shows})
+		rows = append(rows, document.Example{Name: e.Name, Shows: e.Shows})
 		wide = max(wide, len(e.Name)+2)
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Examples []row `json:"examples"`
-		}{rows})
+		a.document(document.Examples{Examples: rows})
 		return nil
 	}
 	page := infoPage{a.stdout, a.width()}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
 // Every example of the gallery, as the binary lists it, is written into a fresh directory, has no faults and no warnings, and
@@ -24,7 +26,7 @@ func TestGallery(t *testing.T) {
 	for _, e := range listed.Examples {
 		t.Run(e.Name, func(t *testing.T) {
 			dir := t.TempDir()
-			var done initialized
+			var done document.Project
 			decodeText(t, bare(t, home, dir, "agent-pipelines init --json --example "+e.Name), &done)
 			for _, file := range done.Written {
 				if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
@@ -57,14 +59,14 @@ func TestGallery(t *testing.T) {
 // The first pipeline of a project, by the commands that init prints, and once more: nothing is overwritten.
 func TestInit(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
-	var done initialized
+	var done document.Project
 	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &done)
 	for _, next := range done.Next {
 		if next.Does != "real" && next.Does != "doctor" {
 			bare(t, home, dir, next.Line)
 		}
 	}
-	var again initialized
+	var again document.Project
 	decodeText(t, bare(t, home, dir, "agent-pipelines init --json"), &again)
 	if !slices.Equal(again.Kept, done.Written) || len(again.Written) > 0 {
 		t.Errorf("the second time wrote %v and kept %v", again.Written, again.Kept)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -123,8 +124,8 @@ func (h *inPane) close(ctx context.Context) error {
 	return errors.Join(err, lookErr)
 }
 
-func (h *inPane) place() hosted {
-	p := hosted{Background: kernel.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
+func (h *inPane) place() document.Host {
+	p := document.Host{Background: kernel.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
 	if h.window {
 		p.TmuxWindow = h.name
 	}

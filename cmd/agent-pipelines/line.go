@@ -63,7 +63,7 @@ type line struct {
 
 // settings are the flags that every verb takes.
 type settings struct {
-	JSON      bool     `name:"json" help:"Print the result, or the error, as one JSON object on standard output; tail and attach: each event as one in a line."`
+	JSON      bool     `name:"json" help:"Print JSON on standard output: the result or the error as one object, and before it, while a session runs, each event in a line."`
 	Quiet     bool     `short:"q" xor:"talk" help:"Say nothing while running."`
 	Verbose   bool     `short:"v" xor:"talk" help:"Say more while running, the agents' text too."`
 	NoColor   bool     `help:"Do not use colors. NO_COLOR does the same."`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -27,7 +28,7 @@ func (v *lintVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		report := lintReport{Targets: append([]kernel.LintTarget{}, targets...), Summary: lintSummary{Targets: len(targets)}}
+		report := lintReport{Targets: append([]kernel.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
 		for _, t := range targets {
 			if t.Passed {
 				report.Summary.Passed++
@@ -39,7 +40,7 @@ func (v *lintVerb) run(ctx context.Context, a *app) error {
 			a.code = exitFailed
 		}
 		if a.JSON {
-			printJSON(a.stdout, report)
+			a.document(document.Lint(report))
 			return nil
 		}
 		var text strings.Builder
@@ -65,16 +66,7 @@ func (v *lintVerb) options() kernel.LintOptions {
 }
 
 // lintReport is what lint prints, in words or as JSON.
-type lintReport struct {
-	Targets []kernel.LintTarget `json:"targets"`
-	Summary lintSummary         `json:"summary"`
-}
-
-type lintSummary struct {
-	Targets int `json:"targets"`
-	Passed  int `json:"passed"`
-	Failed  int `json:"failed"`
-}
+type lintReport document.Lint
 
 // write writes the report for people, in the Bash engine's layout; all: of everything there is.
 func (r lintReport) write(to io.Writer, all bool) {

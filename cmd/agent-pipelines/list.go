@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
@@ -46,9 +47,7 @@ func (v *listVerb) run(ctx context.Context, a *app) error {
 			sessions = sessions[:limit]
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Sessions []kernel.SessionInfo `json:"sessions"`
-			}{append([]kernel.SessionInfo{}, sessions...)})
+			a.document(document.Sessions{Sessions: append([]kernel.SessionInfo{}, sessions...)})
 			return nil
 		}
 		writeSessions(a.stdout, sessions, time.Now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -25,7 +26,7 @@ func (v *pauseVerb) run(ctx context.Context, a *app) error {
 // confirm says that a request was taken.
 func (a *app) confirm(action, session, text string) {
 	if a.JSON {
-		printJSON(a.stdout, map[string]string{"session": session, "requested": action})
+		a.document(document.Request{Session: session, Requested: action}, program+" status "+session)
 		return
 	}
 	fmt.Fprintln(a.stdout, text)

@@ -54,13 +54,14 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
 		v.Say(line)
 	}
-	ask, summary := a.asker(ctx, engine, out, v, w, wait), a.stepSummary()
+	ask, summary, lines := a.asker(ctx, engine, out, v, w, wait), a.stepSummary(), a.eventLines()
 	sent := a.telemetry(ctx, engine, v.Say)
 	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
 		summary.observe(u)
 		sent.Observe(u)
+		lines.observe(u)
 		if !a.JSON { // else the result has them
 			writeDiagnostics(v, u.Warnings)
 		}
@@ -74,15 +75,16 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	}
 	v.Close()
 	w.release()
+	lines.close() // a signal ends the process, if their reader does not
 	limit := a.lastWords()
 	out.Flush(limit)
 	if err != nil {
 		return stopped(ctx, err)
 	}
+	a.code = exitOfResult(result, w.signal())
 	ended := *a
 	ended.stderr = flushing{out, limit}
 	ended.printResult(result)
-	a.code = exitOfResult(result, w.signal())
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -34,9 +35,7 @@ func (*pipelinesListVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Pipelines []kernel.PipelineInfo `json:"pipelines"`
-			}{all})
+			a.document(document.Pipelines{Pipelines: list(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -60,10 +59,7 @@ func (v *pipelinesShowVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				File string `json:"file"`
-				Text string `json:"text"`
-			}{file, string(text)})
+			a.document(document.Pipeline{File: file, Text: string(text)})
 			return nil
 		}
 		_, err = a.stdout.Write(text)
@@ -108,10 +104,7 @@ func (v *pipelinesCopyVerb) run(ctx context.Context, a *app) error {
 			return fmt.Errorf("copy the pipeline: %w", err)
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				From string `json:"from"`
-				File string `json:"file"`
-			}{from, file})
+			a.document(document.PipelineCopy{From: from, File: file}, program+" lint pipeline "+shellWord(name), program+" dry-run pipeline "+shellWord(name))
 			return nil
 		}
 		fmt.Fprintf(a.stdout, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, program, name)

@@ -37,7 +37,7 @@ func (v *pluginsInstallVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, done)
+			a.document(done)
 			return nil
 		}
 		writeInstalled(a.stdout, done)

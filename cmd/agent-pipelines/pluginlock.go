@@ -23,7 +23,7 @@ func (v *pluginsLockVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, r)
+			a.document(r)
 			return nil
 		}
 		v.write(a.stdout, r)

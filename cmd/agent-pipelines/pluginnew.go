@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 )
 
@@ -18,15 +19,6 @@ type pluginsNewVerb struct {
 	SDK    string `name:"sdk" type:"path" placeholder:"DIR" help:"Build it with the plugin-sdk of a checkout, instead of the published one of this version."`
 }
 
-// newPlugin is what was written.
-type newPlugin struct {
-	Kind  string   `json:"kind"`
-	Name  string   `json:"name"`
-	Dir   string   `json:"dir"`
-	SDK   string   `json:"sdk,omitempty"` // version or directory; "" if the author has to say it
-	Files []string `json:"files"`         // below Dir
-}
-
 func (v *pluginsNewVerb) run(_ context.Context, a *app) error {
 	m := scaffold.Module{Kind: scaffold.Kind(v.Kind), Name: v.Name, Path: v.Module, SDKDir: v.SDK}
 	if b := thisBuild(); b.released() {
@@ -37,12 +29,12 @@ func (v *pluginsNewVerb) run(_ context.Context, a *app) error {
 	if err != nil {
 		return v.explain(err)
 	}
-	done := newPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: orElse(v.SDK, m.SDKVersion), Files: files}
+	done := document.NewPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: orElse(v.SDK, m.SDKVersion), Files: files}
 	if a.JSON {
 		if done.Dir, err = filepath.Abs(dir); err != nil {
 			return err
 		}
-		printJSON(a.stdout, done)
+		a.document(done)
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "Wrote the %s %s into %s:\n", v.Kind, v.Name, dir)

@@ -20,7 +20,7 @@ func (v *pluginsRemoveVerb) run(ctx context.Context, a *app) error {
 		}
 		switch {
 		case a.JSON:
-			printJSON(a.stdout, r)
+			a.document(r)
 		case r.Path == "":
 			fmt.Fprintf(a.stdout, "Removed the entry of %s from plugins.lock; its file was gone already\n", r.Name)
 		case r.Unlocked:

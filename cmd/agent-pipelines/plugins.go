@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -31,21 +32,7 @@ type pluginsInfoVerb struct {
 }
 
 // pluginReport is a plugin as it is shown.
-type pluginReport struct {
-	Name       string          `json:"name"`
-	Version    string          `json:"version,omitempty"`
-	Path       string          `json:"path,omitempty"` // "" for what is built in
-	Source     string          `json:"source"`
-	SHA256     string          `json:"sha256,omitempty"`
-	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for what has no file
-	Lock       string          `json:"lock,omitempty"`   // the file that locks it
-	Expected   string          `json:"locked_sha256,omitempty"`
-	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
-	SDK        string          `json:"sdk,omitempty"`
-	MTLS       bool            `json:"mtls"`
-	Components []sdk.Component `json:"components"`
-	Fault      *fault          `json:"error,omitempty"`
-}
+type pluginReport document.Plugin
 
 func (pluginsListVerb) run(ctx context.Context, a *app) error {
 	return a.use(ctx, func(e *kernel.Engine) error {
@@ -54,10 +41,13 @@ func (pluginsListVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, map[string]any{
-				"plugins": reports(listing), "ignored": list(listing.Ignored),
-				"conflicts": list(listing.Conflicts), "searched": list(listing.Searched),
-			})
+			all := document.Plugins{
+				Plugins: []document.Plugin{}, Ignored: list(listing.Ignored), Conflicts: list(listing.Conflicts), Searched: list(listing.Searched),
+			}
+			for _, p := range reports(listing) {
+				all.Plugins = append(all.Plugins, document.Plugin(p))
+			}
+			a.document(all)
 			return nil
 		}
 		writePlugins(a.stdout, listing)
@@ -80,7 +70,7 @@ func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
 			return unknownPlugin(v.Name, all, listing)
 		}
 		if a.JSON {
-			printJSON(a.stdout, all[i])
+			a.document(document.Plugin(all[i]))
 			return nil
 		}
 		infoPage{a.stdout, a.width()}.plugin(all[i])
@@ -124,7 +114,7 @@ func reports(l kernel.Plugins) []pluginReport {
 			Components: append([]sdk.Component{}, p.Description.Components...),
 		}
 		if p.Fault != nil {
-			f := faultOf(p.Fault)
+			f := document.Fault(faultOf(p.Fault))
 			r.Fault = &f
 		}
 		all = append(all, r)

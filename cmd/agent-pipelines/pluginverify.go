@@ -64,7 +64,7 @@ func (v *pluginsVerifyVerb) run(ctx context.Context, a *app) error {
 		return usageError(err.Error(), "see `%s plugins verify --help`", program)
 	}
 	if a.JSON {
-		printJSON(a.stdout, report)
+		a.document(report)
 	} else {
 		page.summary(report, a.Quiet)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -31,9 +32,7 @@ func (v *questionsListVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Questions []kernel.Question `json:"questions"`
-			}{append([]kernel.Question{}, all...)})
+			a.document(document.Questions{Questions: append([]kernel.Question{}, all...)}, answersTo(all)...)
 			return nil
 		}
 		writeQuestions(a.stdout, all, time.Now())
@@ -112,9 +111,7 @@ func (v *questionsShowVerb) run(ctx context.Context, a *app) error {
 			return notAsked(v.Session, v.Question)
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Questions []kernel.Question `json:"questions"`
-			}{chosen})
+			a.document(document.Questions{Questions: chosen}, answersTo(chosen)...)
 			return nil
 		}
 		for i, q := range chosen {

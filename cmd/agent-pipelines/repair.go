@@ -24,7 +24,7 @@ func (v *repairVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, r)
+			a.document(r)
 			return nil
 		}
 		writeRepair(a.stdout, r)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
@@ -56,11 +57,7 @@ func (v *reportVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Session string `json:"session"`
-				Output  string `json:"output"` // absolute
-				Bytes   int    `json:"bytes"`
-			}{v.Session, file, len(text)})
+			a.document(document.Report{Session: v.Session, Output: file, Bytes: len(text)})
 			return nil
 		}
 		fmt.Fprintf(a.stdout, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)

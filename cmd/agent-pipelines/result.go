@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -16,7 +17,7 @@ import (
 // printResult prints how a run ended: the result on standard output, a failure on standard error.
 func (a *app) printResult(r *kernel.Result) {
 	if a.JSON {
-		printJSON(a.stdout, r)
+		a.documentLine(document.Result{Result: *r, ExitCode: int(a.code)}, nextOfResult(r)...)
 		return
 	}
 	if r.Failure != nil && r.Status == state.Failed {

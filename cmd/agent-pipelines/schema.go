@@ -6,26 +6,32 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"text/tabwriter"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
 // schemaVerb is `schema print`.
 type schemaVerb struct {
-	Print schemaPrintVerb `cmd:"" help:"Print the JSON Schema of pipelines, of stage.yaml or of config.yaml."`
+	Print schemaPrintVerb `cmd:"" help:"Print the JSON Schema of pipelines, of stage.yaml, of config.yaml, or of what --json prints."`
+	List  schemaListVerb  `cmd:"" help:"List the schemas of what --json prints, with the verbs that print it."`
 }
 
 // Help is shown below the usage.
 func (*schemaVerb) Help() string {
 	return `Examples:
   agent-pipelines schema print pipeline
-  agent-pipelines schema print stage --output .claude/schema/stage.json`
+  agent-pipelines schema print stage --output .claude/schema/stage.json
+  agent-pipelines schema print output status
+  agent-pipelines schema list`
 }
 
-// schemaPrintVerb is `schema print <file>`.
+// schemaPrintVerb is `schema print <file> [name]`.
 type schemaPrintVerb struct {
-	File      string `arg:"" name:"file" enum:"pipeline,stage,config" help:"pipeline, stage or config."`
+	File      string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for what --json prints."`
+	Name      string `arg:"" optional:"" name:"name" complete:"document" help:"Of output: the name of the document, such as status. schema list shows them."`
 	Output    string `type:"path" placeholder:"FILE" help:"Write it to this file, and say what line lets an editor use it."`
 	NoPlugins bool   `help:"Without the settings of plugins: the same wherever it is printed, as published."`
 }
@@ -39,7 +45,8 @@ part of it: of providers in config.yaml, of strategies and hook actions in pipel
 Examples:
   agent-pipelines schema print pipeline
   agent-pipelines schema print pipeline --output .claude/schema/pipeline.json
-  agent-pipelines schema print config --no-plugins`
+  agent-pipelines schema print config --no-plugins
+  agent-pipelines schema print output status`
 }
 
 func (v *schemaPrintVerb) run(ctx context.Context, a *app) error {
@@ -58,10 +65,7 @@ func (v *schemaPrintVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			File    string `json:"file"`
-			Written string `json:"written"`
-		}{v.File, v.Output})
+		a.document(document.SchemaFile{File: v.File, Name: v.Name, Written: v.Output})
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "Wrote %s. The first line of a file lets an editor use it, with the path from the file's own folder:\n  # yaml-language-server: $schema=%s\n",
@@ -70,6 +74,12 @@ func (v *schemaPrintVerb) run(ctx context.Context, a *app) error {
 }
 
 func (v *schemaPrintVerb) text(ctx context.Context, a *app) (text []byte, err error) {
+	switch {
+	case v.File == schemaOutput:
+		return v.output()
+	case v.Name != "":
+		return nil, usageError(fmt.Sprintf("%s has one schema, and none called '%s'", v.File, v.Name), "`%s schema print %s` prints it", program, v.File)
+	}
 	if v.NoPlugins {
 		return kernel.DialectSchema(v.File)
 	}
@@ -81,4 +91,43 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *app) (text []byte, err er
 		return err
 	})
 	return text, err
+}
+
+// schemaOutput is what stands for the documents of --json in the place of a file.
+const schemaOutput = "output"
+
+// output is the schema of what --json prints.
+func (v *schemaPrintVerb) output() ([]byte, error) {
+	if v.Name == "" {
+		return nil, usageError("which document?", "`%s schema list` lists them", program)
+	}
+	shape, ok := document.Named(v.Name)
+	if !ok {
+		var names []string
+		for _, s := range document.Shapes() {
+			names = append(names, s.Name)
+		}
+		return nil, usageError(fmt.Sprintf("no document is called '%s'", v.Name), "%s`%s schema list` lists them", didYouMean(v.Name, names), program)
+	}
+	return shape.Schema()
+}
+
+// schemaListVerb is `schema list`.
+type schemaListVerb struct{}
+
+func (*schemaListVerb) run(_ context.Context, a *app) error {
+	all := document.Schemas{}
+	for _, s := range document.Shapes() {
+		all.Schemas = append(all.Schemas, document.Schema{Name: s.Name, ID: s.ID(), About: s.About, Commands: s.Commands})
+	}
+	if a.JSON {
+		a.document(all)
+		return nil
+	}
+	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tSCHEMA\tTELLS")
+	for _, s := range all.Schemas {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.ID, s.About)
+	}
+	return table.Flush()
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -107,7 +108,12 @@ func buildPrograms(dir string) error {
 
 // TestScripts runs testdata/script: one script for each behaviour, with the real command and real
 // plugins.
-func TestScripts(t *testing.T) { testscript.Run(t, scripts("testdata/script")) }
+func TestScripts(t *testing.T) {
+	if !strings.Contains(given("test.run"), "/") {
+		t.Cleanup(func() { everyDocumentSeen(t) })
+	}
+	testscript.Run(t, scripts("testdata/script"))
+}
 
 // scripts are those of a directory, with the verbs that they may use.
 func scripts(dir string) testscript.Params {
@@ -177,7 +183,8 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// expectExit is "exits <code> <command>...": it runs a command that has to end with the code.
+// expectExit is "exits <code> <command>...": it runs a command that has to end with the code. What the command prints with --json
+// has to keep to its schema.
 func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits <code> <command> [args...]")
@@ -195,6 +202,9 @@ func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+	if filepath.Base(args[1]) == program && slices.Contains(args, "--json") {
+		ts.Check(checkDocuments(args[2:], got, ts.ReadFile("stdout")))
 	}
 }
 

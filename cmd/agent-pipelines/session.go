@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
@@ -93,6 +94,9 @@ func (a *app) remove(ctx context.Context, e *kernel.Engine, chosen []kernel.Sess
 	if len(chosen) > 0 && !yes {
 		agreed, err := a.agree(chosen)
 		if err != nil || !agreed {
+			if err == nil && a.JSON {
+				a.reportRemoved(nil, nil)
+			}
 			return err
 		}
 	}
@@ -135,10 +139,7 @@ func (a *app) agree(chosen []kernel.SessionInfo) (bool, error) {
 // reportRemoved says what was removed, or what would be.
 func (a *app) reportRemoved(removed, would []kernel.SessionInfo) {
 	if a.JSON {
-		printJSON(a.stdout, struct {
-			Removed []string `json:"removed"`
-			Would   []string `json:"would_remove,omitempty"`
-		}{names(removed), names(would)})
+		a.document(document.Removed{Removed: names(removed), Would: names(would)})
 		return
 	}
 	for _, s := range removed {

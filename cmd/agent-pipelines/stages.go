@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -34,9 +35,7 @@ func (*stagesListVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, struct {
-				Stages []kernel.StageInfo `json:"stages"`
-			}{all})
+			a.document(document.Stages{Stages: list(all)})
 			return nil
 		}
 		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
@@ -76,7 +75,7 @@ func (v *stagesShowVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, s)
+			a.document(s)
 			return nil
 		}
 		var text strings.Builder
@@ -147,18 +146,9 @@ type stagesNewVerb struct {
 	Artifact string `placeholder:"TYPE" help:"What the stage makes, in a word. Default: its name."`
 }
 
-// newStage is what was written.
-type newStage struct {
-	Name  string   `json:"name"`
-	Dir   string   `json:"dir"`
-	Files []string `json:"files"` // below Dir
-	// Before is the stage of the same name that it goes before, "" for none.
-	Before string `json:"goes_before,omitempty"`
-}
-
 func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
 	return a.use(ctx, func(e *kernel.Engine) error {
-		done := newStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
+		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
 		if other, err := e.Stage(ctx, v.Name); err == nil {
 			done.Before = other.File
 		}
@@ -167,7 +157,7 @@ func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
 			return explainNewStage(err)
 		}
 		if a.JSON {
-			printJSON(a.stdout, done)
+			a.document(done, program+" stages lint "+v.Name, program+" dry-run loop "+v.Name)
 			return nil
 		}
 		fmt.Fprintf(a.stdout, "Wrote the stage %s into %s:\n", v.Name, within(e.WorkDir(), done.Dir))

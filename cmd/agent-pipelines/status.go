@@ -27,7 +27,7 @@ func (v *statusVerb) run(ctx context.Context, a *app) error {
 			return err
 		}
 		if a.JSON {
-			printJSON(a.stdout, s)
+			a.document(s, nextOf(s)...)
 			return nil
 		}
 		writeStatus(a.stdout, s, time.Now())

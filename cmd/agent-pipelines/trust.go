@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
@@ -38,7 +39,7 @@ func (v *trustVerb) add(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.JSON {
-		printJSON(a.stdout, map[string]string{"trusted": v.Dir})
+		a.document(document.Trust{Trusted: v.Dir})
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
@@ -52,7 +53,7 @@ func (v *trustVerb) list(ctx context.Context, a *app) error {
 		return err
 	}
 	if a.JSON {
-		printJSON(a.stdout, map[string][]string{"directories": list(dirs)})
+		a.document(document.Trust{Directories: list(dirs)})
 		return nil
 	}
 	for _, dir := range dirs {
@@ -75,7 +76,7 @@ func (v *trustVerb) remove(ctx context.Context, a *app) error {
 			"`%s trust --list` shows what you trust; what lies below one of these is trusted with it", program)
 	}
 	if a.JSON {
-		printJSON(a.stdout, map[string]string{"removed": v.Dir})
+		a.document(document.Trust{Removed: v.Dir})
 		return nil
 	}
 	fmt.Fprintf(a.stdout, "%s is no longer trusted.\n", v.Dir)

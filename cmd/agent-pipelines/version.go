@@ -7,24 +7,20 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
 // versionVerb is `version`.
 type versionVerb struct{}
 
 // build is what is known of how the command was built.
-type build struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit,omitempty"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
+type build document.Version
 
 func (versionVerb) run(_ context.Context, a *app) error {
 	b := thisBuild()
 	if a.JSON {
-		printJSON(a.stdout, b)
+		a.document(document.Version(b))
 		return nil
 	}
 	_, err := fmt.Fprint(a.stdout, b)

@@ -46,7 +46,7 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 			answer.Chain = answer.Chain[:v.Limit]
 		}
 		if a.JSON {
-			printJSON(a.stdout, answer)
+			a.document(answer, typed(answer.Next)...)
 			return nil
 		}
 		writeWhy(a.stdout, answer, time.Now())

@@ -15,12 +15,21 @@ type Listing struct {
 	// Plugins are the discovered binaries in the order of the search, broken ones included.
 	Plugins []catalog.Plugin `json:"plugins"`
 	// Conflicts are components that others of the same name hide.
-	Conflicts []catalog.Conflict `json:"conflicts"`
+	Conflicts []Conflict `json:"conflicts"`
 	// Ignored are the files and directories that were passed over, with the reasons.
-	Ignored []discovery.Ignored `json:"ignored"`
+	Ignored []Ignored `json:"ignored"`
 	// Searched are the directories, in order.
-	Searched []discovery.Place `json:"searched"`
+	Searched []Place `json:"searched"`
 }
+
+// Conflict is a component of a listing that another of its name hides.
+type Conflict = catalog.Conflict
+
+// Ignored is a file or directory of a listing that was passed over, and why.
+type Ignored = discovery.Ignored
+
+// Place is a directory of a listing that was searched.
+type Place = discovery.Place
 
 // List describes what there is; plugins that are not remembered are started for it. The error is
 // ctx's alone, or that of a process which should run already: a broken plugin is a line of the list.

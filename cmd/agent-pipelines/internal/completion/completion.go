@@ -25,6 +25,7 @@ const (
 	Status   Kind = "status"
 	Code     Kind = "code"
 	Example  Kind = "example"
+	Document Kind = "document" // of what --json prints
 	Help     Kind = "help"
 	File     Kind = "file" // or a directory
 )

@@ -256,6 +256,19 @@ func (a *Answer) aborted(s *kernel.Status, c *Chain) {
 	}
 }
 
+// Next are the commands that go on from where a session is, the likeliest first.
+func Next(s *kernel.Status) []Command {
+	a := Answer{Next: []Command{}, Code: s.PauseCode}
+	switch q := open(s); {
+	case s.Status == state.Failed && s.Failure != nil:
+		a.Code = s.Failure.Code
+	case q != nil && q.Code != "":
+		a.Code = q.Code
+	}
+	a.next(s)
+	return a.Next
+}
+
 // next are the commands that go on from where a session is.
 func (a *Answer) next(s *kernel.Status) {
 	add := func(line, does string) {

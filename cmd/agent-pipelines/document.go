@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// document prints what a verb has to tell, with the lines that can be typed next, as one JSON document, indented. A reader
+// that is gone needs nothing more.
+func (a *app) document(value any, next ...string) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, marshalled(value, next), "", "  "); err != nil {
+		panic(fmt.Sprintf("%T marshals to no JSON: %v", value, err))
+	}
+	_, _ = a.stdout.Write(append(b.Bytes(), '\n'))
+}
+
+// documentLine prints a document in one line, as all must that may stand behind events.
+func (a *app) documentLine(value any, next ...string) {
+	_, _ = a.stdout.Write(append(marshalled(value, next), '\n'))
+}
+
+// marshalled is a document. What is printed has a shape and marshals, else a programmer forgot something.
+func marshalled(value any, next []string) []byte {
+	b, err := document.Marshal(value, next...)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// nextOf are the lines that go on from where a session is, the likeliest first.
+func nextOf(s *kernel.Status) []string {
+	next := typed(why.Next(s))
+	switch s.Status {
+	case state.Paused, state.Failed, state.Running:
+		return append(next, program+" why "+s.Session)
+	default:
+		return next
+	}
+}
+
+// nextOfResult is the same for a run that ended or waits.
+func nextOfResult(r *kernel.Result) []string {
+	return nextOf(&kernel.Status{
+		Session: r.Session, Status: r.Status, PauseKind: r.PauseKind, PauseCode: r.PauseCode, Failure: r.Failure,
+		Questions: r.Questions, ResumeCommand: r.ResumeCommand,
+	})
+}
+
+// typed are those commands that can be typed as they are: in the others something has to be put in.
+func typed(commands []why.Command) []string {
+	lines := []string{}
+	for _, c := range commands {
+		if !strings.HasSuffix(c.Line, " "+textWord) {
+			lines = append(lines, c.Line)
+		}
+	}
+	return lines
+}
+
+// textWord stands for what a person has to say, in the commands that answer a question.
+const textWord = "TEXT"
+
+// answersTo are the lines that show and answer open questions.
+func answersTo(all []kernel.Question) []string {
+	lines := []string{}
+	for _, q := range all {
+		if q.Answer != nil {
+			continue
+		}
+		for _, line := range []string{q.Commands.Show, q.Commands.Approve, q.Commands.SkipFailedStep, q.Commands.Skip, q.Commands.Reject} {
+			if line != "" {
+				lines = append(lines, line)
+			}
+		}
+	}
+	return lines
+}
+
+// quotedLine is a line of this program that a hint quotes.
+var quotedLine = regexp.MustCompile("`(" + program + " [^`]+)`")
+
+// blank is something in such a line that a person has to fill in.
+var blank = regexp.MustCompile(`[<>…]|\.\.\.|\b[A-Z][A-Z_]+\b`)
+
+// next are the lines that a fault's hint quotes and that can be typed as they are, and the one that explains its code.
+func (f fault) next() []string {
+	lines := []string{}
+	for _, found := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
+		if line := found[1]; !blank.MatchString(line) && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if f.Code != "" {
+		lines = append(lines, program+" explain "+f.subject())
+	}
+	return lines
+}

@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+)
+
+// withoutDocument are the verbs that print no document with --json, and why.
+var withoutDocument = map[string]string{
+	"watch":        "it draws a screen, and refuses --json",
+	"mcp serve":    "it speaks the Model Context Protocol on its standard output, in lines of JSON anyway",
+	"plugin serve": "hidden: it speaks the plugin protocol on its standard output",
+	"plugin host":  "hidden: it is a part of plugins verify",
+	"tmux-start":   "hidden: it runs a session, whose documents are those of the verb that asked for it",
+	"__complete":   "hidden: a shell reads what it prints",
+}
+
+// A8, U294: each verb that tells something tells it to programs too. One that is added names its documents in
+// internal/document, or stands above with a reason.
+func TestEveryVerbHasADocument(t *testing.T) {
+	var l line
+	said := map[string]bool{}
+	for _, s := range document.Shapes() {
+		for _, verb := range s.Commands {
+			said[verb] = true
+		}
+	}
+	verbs := leaves(newParser(&l, console{stdout: io.Discard, stderr: io.Discard}).Model.Node)
+	for _, verb := range verbs {
+		if _, excused := withoutDocument[verb]; said[verb] == excused {
+			t.Errorf("verb %q: a document is named %v, a reason for none %v", verb, said[verb], excused)
+		}
+	}
+	for verb := range said {
+		if !slices.Contains(verbs, verb) && !strings.HasPrefix(verb, "every verb") {
+			t.Errorf("documents are named of %q, which is no verb", verb)
+		}
+	}
+}
+
+// leaves are the verbs below a node that do something, as they are typed.
+func leaves(n *kong.Node) []string {
+	var all []string
+	for _, child := range n.Children {
+		below := leaves(child)
+		if len(below) == 0 {
+			all = append(all, child.Name)
+		}
+		for _, verb := range below {
+			all = append(all, child.Name+" "+verb)
+		}
+	}
+	return all
+}
+
+// The published schemas are those that the command prints; make golden writes them.
+func TestPublishedSchemas(t *testing.T) {
+	const dir = "../../docs/schema/output"
+	var want []string
+	for _, s := range document.Shapes() {
+		text, err := s.Schema()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		golden(t, filepath.Join(dir, s.Name+".json"), string(text)+"\n")
+		want = append(want, s.Name+".json")
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(want, file.Name()) {
+			t.Errorf("%s/%s is the schema of no document", dir, file.Name())
+		}
+	}
+}
+
+// schemas are the published ones, compiled, by name.
+var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
+	all := map[string]*jsonschema.Resolved{}
+	for _, s := range document.Shapes() {
+		text, err := os.ReadFile("../../docs/schema/output/" + s.Name + ".json")
+		if err != nil {
+			return nil, err
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(text, &schema); err != nil {
+			return nil, err
+		}
+		if all[s.Name], err = schema.Resolve(nil); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+})
+
+// seen are the pairs of document and verb that scripts have tried.
+var seen struct {
+	sync.Mutex
+	pairs map[string]bool
+}
+
+// everyDocumentSeen fails where no script has tried a document that a verb is said to print.
+func everyDocumentSeen(t *testing.T) {
+	seen.Lock()
+	defer seen.Unlock()
+	for _, s := range document.Shapes() {
+		for _, verb := range s.Commands {
+			if !seen.pairs[s.Name+" of "+verb] {
+				t.Errorf("no script runs `%s … --json` so that it prints %s", verb, s.Name)
+			}
+		}
+	}
+}
+
+// checkDocuments holds what a line printed with --json against the published schemas: events, one in a line, and at the end at
+// most one document, of those that the verb is said to print.
+func checkDocuments(args []string, code int, printed string) error {
+	all, err := schemas()
+	if err != nil {
+		return err
+	}
+	verb := verbOf(args)
+	values, lines, err := documentsIn(printed)
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	if _, excused := withoutDocument[verb]; len(values) == 0 && !excused && !slices.Contains([]string{"tail", "attach"}, verb) {
+		return fmt.Errorf("%s --json printed nothing", verb)
+	}
+	for i, value := range values {
+		if object, ok := value.(map[string]any); ok && verb == "schema print" && object["$schema"] != nil {
+			continue // what it prints is a schema
+		}
+		name := nameOfDocument(value)
+		schema := all[name]
+		if schema == nil {
+			return fmt.Errorf("%s --json printed something that names no schema: %v", verb, value)
+		}
+		if err := schema.Validate(value); err != nil {
+			return fmt.Errorf("%s --json printed %s, against its schema: %w", verb, name, err)
+		}
+		if name != "event" && i != len(values)-1 {
+			return fmt.Errorf("%s --json printed %s, and more behind it", verb, name)
+		}
+		if len(values) > 1 && lines[i] != 1 {
+			return fmt.Errorf("%s --json printed %s in %d lines, among others", verb, name, lines[i])
+		}
+		if err := claimed(verb, name, value, code); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// claimed checks what a document says of itself and of the line that printed it, and keeps account of it.
+func claimed(verb, name string, value any, code int) error {
+	shape, _ := document.Named(name)
+	pair := verb
+	switch {
+	case name == "error":
+		pair = "every verb"
+	case name == "help" && verb != "help":
+		pair = "every verb with --help"
+	}
+	if !slices.Contains(shape.Commands, pair) {
+		return fmt.Errorf("%s --json printed %s, which internal/document does not say of it", verb, name)
+	}
+	seen.Lock()
+	defer seen.Unlock()
+	if seen.pairs == nil {
+		seen.pairs = map[string]bool{}
+	}
+	seen.pairs[name+" of "+pair] = true
+	object := value.(map[string]any)
+	if said, ok := object["error"].(map[string]any); name == "error" && ok {
+		object = said
+	}
+	if said, ok := object["exit_code"]; ok && name != "started" && fmt.Sprint(said) != fmt.Sprint(code) {
+		return fmt.Errorf("%s --json says exit_code %v, and ended with %d", verb, said, code)
+	}
+	next, _ := value.(map[string]any)["next_commands"].([]any)
+	for _, command := range next {
+		if err := parses(fmt.Sprint(command)); err != nil {
+			return fmt.Errorf("next_commands of %s: %v: %w", verb, command, err)
+		}
+	}
+	return nil
+}
+
+// parses says what is wrong with a line of next_commands.
+func parses(command string) error {
+	words := shellWords(command)
+	if len(words) == 0 || words[0] != program {
+		return fmt.Errorf("it does not begin with %s", program)
+	}
+	var l line
+	p := newParser(&l, console{stdout: io.Discard, stderr: io.Discard})
+	arranged := arrange(p.Model, words[1:])
+	if arranged.help {
+		return nil
+	}
+	_, err := p.Parse(arranged.args)
+	return err
+}
+
+// verbOf is the verb of a line, as [leaves] calls it.
+func verbOf(args []string) string {
+	var l line
+	p := newParser(&l, console{stdout: io.Discard, stderr: io.Discard})
+	arranged := arrange(p.Model, args)
+	if parsed, err := p.Parse(arranged.args); err == nil {
+		var names []string
+		for n := parsed.Selected(); n != nil && n.Type == kong.CommandNode; n = n.Parent {
+			names = append([]string{n.Name}, names...)
+		}
+		return strings.Join(names, " ")
+	}
+	return arranged.verb
+}
+
+// nameOfDocument is the name of the shape that a value says it has. Events do not say theirs.
+func nameOfDocument(value any) string {
+	object, _ := value.(map[string]any)
+	id, ok := object["schema"].(string)
+	if !ok && object["ts"] != nil {
+		return "event"
+	}
+	for _, s := range document.Shapes() {
+		if s.ID() == id {
+			return s.Name
+		}
+	}
+	return ""
+}
+
+// documentsIn reads the JSON values of a text, each of which begins a line, and says how many lines each has.
+func documentsIn(text string) (values []any, lines []int, err error) {
+	d := json.NewDecoder(strings.NewReader(text))
+	from := int64(0)
+	for {
+		var value any
+		if err := d.Decode(&value); errors.Is(err, io.EOF) {
+			return values, lines, nil
+		} else if err != nil {
+			return nil, nil, fmt.Errorf("standard output is no JSON: %w", err)
+		}
+		to := d.InputOffset()
+		values, lines = append(values, value), append(lines, strings.Count(strings.TrimLeft(text[from:to], "\n"), "\n")+1)
+		from = to
+	}
+}
+
+// U294: the page for scripts says which verb prints what, and which exit code is produced where (make golden writes both tables).
+func TestScriptingPage(t *testing.T) {
+	const page = "../../docs/scripting.md"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, table := range map[string]string{"documents": documentTable(), "exit codes": exitTable(t)} {
+		begin, end := []byte("<!-- generated: "+name+" -->\n"), []byte("<!-- end -->")
+		before, rest, found := bytes.Cut(text, begin)
+		_, after, closed := bytes.Cut(rest, end)
+		if !found || !closed {
+			t.Fatalf("%s has no place for the table of %s", page, name)
+		}
+		text = slices.Concat(before, begin, []byte("\n"+table+"\n"), end, after)
+	}
+	golden(t, page, string(text))
+}
+
+// documentTable has a row for each verb.
+func documentTable() string {
+	var l line
+	var b strings.Builder
+	b.WriteString("| verb | documents |\n|---|---|\n")
+	for _, verb := range leaves(newParser(&l, console{stdout: io.Discard, stderr: io.Discard}).Model.Node) {
+		var links []string
+		for _, s := range document.Shapes() {
+			if slices.Contains(s.Commands, verb) {
+				links = append(links, fmt.Sprintf("[%s](schema/output/%[1]s.json)", s.Name))
+			}
+		}
+		if len(links) > 0 {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", verb, strings.Join(links, ", "))
+		}
+	}
+	return b.String()
+}
+
+// exitTable has a row for each exit code, with the first script that produces it. A code that none produces is a fault.
+func exitTable(t *testing.T) string {
+	files, err := filepath.Glob("testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	b.WriteString("| code | when | produced by |\n|---|---|---|\n")
+	for _, row := range exits {
+		produced := regexp.MustCompile(fmt.Sprintf(`(?m)^exits %d agent-pipelines |^grep '\^%[1]d\$' code$`, row.code))
+		i := slices.IndexFunc(files, func(file string) bool {
+			text, err := os.ReadFile(file)
+			return err == nil && produced.Match(text)
+		})
+		if i < 0 {
+			t.Errorf("no script produces exit code %d", row.code)
+			continue
+		}
+		fmt.Fprintf(&b, "| %d | %s | `%s` |\n", row.code, row.when, filepath.Base(files[i]))
+	}
+	return b.String()
+}

@@ -1,0 +1,42 @@
+package document
+
+// Version is how the command was built.
+type Version struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit,omitempty"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+}
+
+// Help is a text that explains something.
+type Help struct {
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+}
+
+// Completion is what a shell reads to complete lines.
+type Completion struct {
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
+// SchemaFile is a schema that was written.
+type SchemaFile struct {
+	File    string `json:"file"` // pipeline, stage, config or output
+	Name    string `json:"name,omitempty"`
+	Written string `json:"written"`
+}
+
+// Schemas are those of all documents.
+type Schemas struct {
+	Schemas []Schema `json:"schemas"`
+}
+
+// Schema is that of one kind of document.
+type Schema struct {
+	Name     string   `json:"name"`
+	ID       string   `json:"id"` // what the documents say in "schema"; of an event, which says nothing, its name all the same
+	About    string   `json:"about"`
+	Commands []string `json:"commands"`
+}

@@ -1,0 +1,40 @@
+package document
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Plugins are all that there are, what was passed over, and where was looked.
+type Plugins struct {
+	Plugins   []Plugin                `json:"plugins"`
+	Ignored   []kernel.IgnoredPlugin  `json:"ignored"`
+	Conflicts []kernel.PluginConflict `json:"conflicts"`
+	Searched  []kernel.PluginPlace    `json:"searched"`
+}
+
+// Plugin is a plugin as it is shown.
+type Plugin struct {
+	Name       string          `json:"name"`
+	Version    string          `json:"version,omitempty"`
+	Path       string          `json:"path,omitempty"` // "" for what is built in
+	Source     string          `json:"source"`
+	SHA256     string          `json:"sha256,omitempty"`
+	Locked     string          `json:"locked,omitempty"` // yes, no or mismatch; "" for what has no file
+	Lock       string          `json:"lock,omitempty"`   // the file that locks it
+	Expected   string          `json:"locked_sha256,omitempty"`
+	Protocols  []int           `json:"protocols,omitempty"` // majors that it speaks
+	SDK        string          `json:"sdk,omitempty"`
+	MTLS       bool            `json:"mtls"`
+	Components []sdk.Component `json:"components"`
+	Fault      *Fault          `json:"error,omitempty"`
+}
+
+// NewPlugin is a plugin's module that was written.
+type NewPlugin struct {
+	Kind  string   `json:"kind"`
+	Name  string   `json:"name"`
+	Dir   string   `json:"dir"`
+	SDK   string   `json:"sdk,omitempty"` // version or directory; "" if the author has to say it
+	Files []string `json:"files"`         // below Dir
+}

@@ -1,0 +1,91 @@
+package document
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Result is how a run ended or why it waits: the last line of what it prints.
+type Result struct {
+	kernel.Result
+	// ExitCode is what the process ends with.
+	ExitCode int `json:"exit_code"`
+}
+
+// Event is a line of a journal, which [event.Event.AppendLine] writes: this type is there for its schema. Lines that the
+// Bash engine wrote end with data.
+type Event struct {
+	TS        string        `json:"ts"` // UTC, in seconds
+	Type      event.Type    `json:"type"`
+	Session   string        `json:"session"`
+	Cursor    *event.Cursor `json:"cursor"`
+	Data      any           `json:"data"` // by type: docs/run-files.md
+	Timestamp string        `json:"timestamp,omitempty"`
+	V         int           `json:"v,omitempty"` // of the journal
+	Seq       int64         `json:"seq,omitempty"`
+	RunID     string        `json:"run_id,omitempty"`
+	Epoch     int           `json:"epoch,omitempty"`
+	Key       event.Key     `json:"key,omitempty"`
+	Attempt   int           `json:"attempt,omitempty"`
+	Must      bool          `json:"must,omitempty"`
+	Trace     string        `json:"trace_id,omitempty"`
+	Span      string        `json:"span_id,omitempty"`
+	Parent    string        `json:"parent_span_id,omitempty"`
+}
+
+// Started says where a session runs that was started in the background.
+type Started struct {
+	Session string `json:"session"`
+	Host
+	// Ended: its process has come to its end already, with ExitCode and what it printed.
+	Ended    bool   `json:"ended,omitempty"`
+	ExitCode *int   `json:"exit_code,omitempty"`
+	Output   string `json:"output,omitempty"`
+}
+
+// Host is the process that a session runs in.
+type Host struct {
+	Background  kernel.Background `json:"background"` // detach or tmux
+	PID         int               `json:"pid"`
+	Log         string            `json:"log,omitempty"`          // detach
+	TmuxSession string            `json:"tmux_session,omitempty"` // tmux
+	TmuxWindow  string            `json:"tmux_window,omitempty"`  // in the session it was started from
+}
+
+// Request is what was asked of the process that runs a session.
+type Request struct {
+	Session   string `json:"session"`
+	Requested string `json:"requested"` // pause or abort
+}
+
+// Taken is what became of a person's word.
+type Taken struct {
+	Session   string `json:"session"`
+	Requested string `json:"requested"` // answer or feedback
+	Question  string `json:"question,omitempty"`
+	Answer    string `json:"answer,omitempty"`
+	// Held: a process holds the session and goes on by itself; else ResumeCommand does, if anything is left to do.
+	Held          bool         `json:"held"`
+	Status        state.Status `json:"status,omitempty"`
+	ResumeCommand string       `json:"resume_command,omitempty"`
+}
+
+// Error is why a verb could not do what it was asked.
+type Error struct {
+	Error Fault `json:"error"`
+}
+
+// Fault is an error as it is shown.
+type Fault struct {
+	// Code is stable, "" where there is none; ErrorType is the word for it.
+	Code      string `json:"code,omitempty"`
+	ErrorType string `json:"error_type"`
+	Message   string `json:"message"`
+	Hint      string `json:"hint,omitempty"` // what to do
+	Detail    string `json:"detail,omitempty"`
+	// Diagnostics are faults of files, each with its place; Searched are the places where something was looked for.
+	Diagnostics kernel.Diagnostics `json:"diagnostics,omitempty"`
+	Searched    []string           `json:"searched,omitempty"`
+	ExitCode    int                `json:"exit_code"`
+}

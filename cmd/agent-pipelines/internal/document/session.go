@@ -1,0 +1,51 @@
+package document
+
+import (
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// Sessions are those of the project, the newest first.
+type Sessions struct {
+	Sessions []kernel.SessionInfo `json:"sessions"`
+}
+
+// Questions are those that sessions ask.
+type Questions struct {
+	Questions []kernel.Question `json:"questions"`
+}
+
+// Artifacts are those of a session.
+type Artifacts struct {
+	Session   string                `json:"session"`
+	Artifacts []kernel.ArtifactInfo `json:"artifacts"`
+}
+
+// Artifact is one artifact.
+type Artifact struct {
+	kernel.ArtifactInfo
+	// Data is what it holds, without the envelope; nil where it is too large, or was written to a file.
+	Data map[string]any `json:"data,omitzero"`
+	// Output is the absolute path of the file that it was written to.
+	Output string `json:"output,omitempty"`
+}
+
+// Report is the page of a session that was written.
+type Report struct {
+	Session string `json:"session"`
+	Output  string `json:"output"` // absolute
+	Bytes   int    `json:"bytes"`
+}
+
+// Export is the archive of a session that was written.
+type Export struct {
+	Output string `json:"output"` // absolute
+	Bytes  int64  `json:"bytes"`
+	bundle.Manifest
+}
+
+// Removed are the names of sessions that were removed, or would be.
+type Removed struct {
+	Removed []string `json:"removed"`
+	Would   []string `json:"would_remove,omitempty"`
+}

@@ -1,0 +1,125 @@
+package document
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
+)
+
+// Shape is a kind of document.
+type Shape struct {
+	// Name is short: "status". Version counts from 1; it goes up when a field goes or comes to mean something else, not
+	// when one is added.
+	Name    string
+	Version int
+	// About says in a few words what it tells, Commands which verbs print it, as they are typed: "config get".
+	About    string
+	Commands []string
+
+	value reflect.Type
+}
+
+// ID is what the documents say in "schema": "agent-pipelines.status/v1".
+func (s Shape) ID() string { return fmt.Sprintf("agent-pipelines.%s/v%d", s.Name, s.Version) }
+
+// Bare reports whether the documents have neither "schema" nor "next_commands": events have not, which stand in the journal.
+func (s Shape) Bare() bool { return s.value == reflect.TypeFor[Event]() }
+
+// The verbs that several shapes name.
+var (
+	running = []string{"<stage>", "loop", "pipeline", "start", "design", "implement", "fix", "resume", "review", "approve", "reject", "answer"}
+	every   = []string{"every verb"}
+)
+
+// Shapes are all of them, by name.
+func Shapes() []Shape {
+	return slices.Clone(shapes)
+}
+
+var shapes = []Shape{
+	shape[Artifact]("artifact", "one artifact of a session", "artifacts"),
+	shape[Artifacts]("artifacts", "the artifacts of a session", "artifacts"),
+	shape[Completion]("completion", "what a shell reads to complete lines", "completion"),
+	shape[crashtest.Report]("crashtest", "what killed runs came to", "crashtest"),
+	shape[compare.Comparison]("diff", "what differs between two sessions", "diff"),
+	shape[Examination]("doctor", "whether runs can start", "doctor"),
+	shape[DryRun]("dry-run", "what a run would be", "dry-run"),
+	shape[Error]("error", "why a verb could not do what it was asked", every...),
+	shape[Event]("event", "one event of a session, as it stands in its journal", slices.Concat(running, []string{"attach", "tail"})...),
+	shape[Examples]("examples", "the examples of the gallery", "init"),
+	shape[explain.Entry]("explanation", "what a code means", "explain"),
+	shape[Explanations]("explanations", "what all codes mean", "explain"),
+	shape[Export]("export", "the archive that was written", "export"),
+	shape[graph.Graph]("graph", "the nodes of a pipeline, and where they lead", "graph"),
+	shape[Help]("help", "the text that explains a verb or a subject", "help", "every verb with --help"),
+	shape[kernel.History]("history", "the visits of a session's stages", "session history"),
+	shape[Project]("init", "the files that were written, and what to do next", "init"),
+	shape[Lint]("lint", "faults and warnings of pipelines, stages and settings", "lint", "stages lint"),
+	shape[kernel.Metrics]("metrics", "what a session took", "metrics session"),
+	shape[Pipeline]("pipeline", "the file of a pipeline", "pipelines show"),
+	shape[PipelineCopy]("pipeline-copy", "the copy that was written", "pipelines copy"),
+	shape[Pipelines]("pipelines", "which pipelines there are", "pipelines list"),
+	shape[Plugin]("plugin", "what a plugin offers", "plugins info"),
+	shape[kernel.Installed]("plugin-installed", "the plugin that was installed", "plugins install"),
+	shape[kernel.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
+	shape[NewPlugin]("plugin-new", "the module that was written", "plugins new"),
+	shape[kernel.Removed]("plugin-removed", "the plugin that was removed", "plugins remove"),
+	shape[verify.Report]("plugin-verify", "how a plugin keeps to the protocol", "plugins verify"),
+	shape[Plugins]("plugins", "which plugins there are", "plugins list"),
+	shape[Questions]("questions", "what sessions ask", "questions list", "questions show"),
+	shape[Removed]("removed", "which sessions were removed", "session rm", "session prune"),
+	shape[kernel.Repair]("repair", "what of a damaged session is known", "repair"),
+	shape[Report]("report", "the page that was written", "report"),
+	shape[Request]("request", "what was asked of a session", "pause", "abort"),
+	shape[Result]("result", "how a run ended, or why it waits", slices.Concat(running, []string{"attach"})...),
+	shape[SchemaFile]("schema-file", "the schema that was written", "schema print"),
+	shape[Schemas]("schemas", "which schemas there are", "schema list"),
+	shape[Sessions]("sessions", "the sessions of the project", "list"),
+	shape[kernel.Setting]("setting", "one setting", "config get"),
+	shape[SettingChange]("setting-change", "the setting that was changed", "config set"),
+	shape[kernel.Settings]("settings", "the settings that hold", "config show"),
+	shape[Origins]("settings-origins", "what every file says", "config show"),
+	shape[kernel.StageDetail]("stage", "one stage", "stages show"),
+	shape[NewStage]("stage-new", "the stage that was written", "stages new"),
+	shape[Stages]("stages", "which stages there are", "stages list"),
+	shape[Started]("started", "where a session runs that was started in the background", slices.Concat(running[:9:9])...),
+	shape[kernel.Status]("status", "where a session is", "status"),
+	shape[Taken]("taken", "what became of a person's word", "approve", "reject", "answer", "feedback"),
+	shape[Trust]("trust", "which directories are trusted", "trust"),
+	shape[Version]("version", "which version it is", "version"),
+	shape[why.Answer]("why", "why a session is where it is", "why"),
+}
+
+func shape[T any](name, about string, commands ...string) Shape {
+	return Shape{Name: name, Version: 1, About: about, Commands: commands, value: reflect.TypeFor[T]()}
+}
+
+// Named finds a shape by its name.
+func Named(name string) (Shape, bool) {
+	i := slices.IndexFunc(shapes, func(s Shape) bool { return s.Name == name })
+	if i < 0 {
+		return Shape{}, false
+	}
+	return shapes[i], true
+}
+
+// Of is the shape that a value has.
+func Of(value any) (Shape, bool) {
+	t := reflect.TypeOf(value)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	i := slices.IndexFunc(shapes, func(s Shape) bool { return s.value == t })
+	if i < 0 {
+		return Shape{}, false
+	}
+	return shapes[i], true
+}
