@@ -109,9 +109,10 @@ func writeReturns(to io.Writer, h *kernel.History) error {
 // took is a time of so many milliseconds, for people.
 func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
 
-// metricsVerb is `metrics session`.
+// metricsVerb is `metrics session` and `metrics --prometheus`.
 type metricsVerb struct {
-	Session metricsSessionVerb `cmd:"" help:"Show what a session took in all and stage by stage."`
+	Session metricsSessionVerb    `cmd:"" help:"Show what a session took in all and stage by stage."`
+	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print what sessions took for a program: metrics --prometheus."`
 }
 
 // metricsSessionVerb is `metrics session <session>`.

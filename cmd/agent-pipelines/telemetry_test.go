@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"encoding/json"
 	"os"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
+	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -87,4 +89,27 @@ func (c *collectors) spans(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: spans <file>")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(collector.Draw(c.of(ts).Spans())), 0o600))
+}
+
+// measured is "measured <session>": the sums of the metrics that arrived, of this session alone, are those of its journal.
+func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: measured <session>")
+	}
+	var m kernel.Metrics
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".claude/pipeline-runs/"+args[0]+"/metrics.json")), &m))
+	got := c.of(ts).Sums()
+	in, out, cost := int64(0), int64(0), 0.0
+	if u := m.Usage; u.InputTokens != nil && u.OutputTokens != nil && u.CostUSD != nil {
+		in, out, cost = *u.InputTokens, *u.OutputTokens, *u.CostUSD
+	}
+	for name, want := range map[string]float64{
+		"iterations": float64(m.Iterations), "attempts": float64(m.Attempts), "attempt.duration": float64(m.Attempts), "retries agent_pipelines.rung=attempt": float64(m.Retries),
+		"tokens gen_ai.token.type=input": float64(in), "tokens gen_ai.token.type=output": float64(out), "cost": cost, "node.duration": float64(m.Visits),
+		"runs agent_pipelines.status=completed": 1,
+	} {
+		if diff := got["agent_pipelines."+name] - want; diff > 1e-9 || diff < -1e-9 {
+			ts.Fatalf("%s is %v, and %v in the journal: %v", name, got["agent_pipelines."+name], want, got)
+		}
+	}
 }

@@ -168,6 +168,13 @@ var Walls = []Wall{
 		Reason: "this room alone sends telemetry: the SDK and its exporters stay behind it",
 	},
 	{
+		Room: "cmd/agent-pipelines/internal/exposition",
+		Allow: []string{
+			"std", "kernel", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
+		},
+		Reason: "this room alone writes the text format of Prometheus",
+	},
+	{
 		Room: "cmd/agent-pipelines/internal/collector",
 		Allow: []string{
 			"std", "kernel/event", "go.opentelemetry.io/proto/otlp/...", "google.golang.org/grpc", "google.golang.org/protobuf/proto",

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync"
@@ -33,7 +34,8 @@ type Options struct {
 // Session sends what happens in one session. A nil one does nothing. It is safe for concurrent use; the caller closes it.
 type Session struct {
 	options Options
-	spans   *spans // nil: none are sent
+	spans   *spans   // nil: none are sent
+	figures *figures // nil: none are sent
 	arrived *arrived
 	builder *trace.Builder
 	warn    func(error)
@@ -49,6 +51,7 @@ type Session struct {
 	held map[int64]kernel.Update // that came before one that they follow
 	run  string                  // the run that is sent
 	made int64                   // spans of it
+	live bool                    // what is taken up happens in this process, and was not there before
 	skip int64                   // those of them that an earlier kernel sent
 }
 
@@ -73,6 +76,11 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 			return nil, fmt.Errorf("set up what sends spans: %w", err)
 		}
 	}
+	if o.Metrics != "" {
+		if s.figures, err = newFigures(ctx, o.Settings, about); err != nil {
+			return nil, errors.Join(fmt.Errorf("set up what sends metrics: %w", err), s.shut())
+		}
+	}
 	s.builder = trace.NewBuilder(s.ended)
 	s.worker.Go(s.work)
 	return s, nil
@@ -81,7 +89,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 // about says who sends: this program, or what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
 func about(ctx context.Context, version string) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version)), resource.WithFromEnv())
+		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())
 }
 
 // Observe takes an update up. It never waits.
@@ -105,13 +113,25 @@ func (s *Session) Close() {
 	s.mu.Unlock()
 	s.signal()
 	s.worker.Wait()
+	if err := s.shut(); err != nil {
+		s.warn(err)
+	}
+}
+
+// shut sends what waits, spans and metrics side by side.
+func (s *Session) shut() error {
 	ctx, cancel := context.WithTimeout(context.Background(), FlushLimit)
 	defer cancel()
+	var sending sync.WaitGroup
+	var ofSpans, ofFigures error
 	if s.spans != nil {
-		if err := s.spans.provider.Shutdown(ctx); err != nil {
-			s.warn(err)
-		}
+		sending.Go(func() { ofSpans = s.spans.provider.Shutdown(ctx) })
 	}
+	if s.figures != nil {
+		sending.Go(func() { ofFigures = s.figures.provider.Shutdown(ctx) })
+	}
+	sending.Wait()
+	return errors.Join(ofSpans, ofFigures)
 }
 
 func (s *Session) signal() {
@@ -153,6 +173,7 @@ func (s *Session) next(u kernel.Update) {
 			return
 		}
 		delete(s.held, s.last+1)
+		s.live = true
 		s.take(next)
 	}
 }
@@ -181,12 +202,21 @@ func (s *Session) begin(u kernel.Update) {
 
 func (s *Session) take(u kernel.Update) {
 	s.last = u.Event.Seq
+	if s.live && s.figures != nil {
+		s.figures.take(u)
+	}
 	s.builder.Take(*u.Event, u.State, u.Plan)
 }
 
 // ended sends a span, unless an earlier kernel has.
 func (s *Session) ended(made trace.Span) {
-	if s.spans == nil || made.Trace != event.TraceOf(s.run) {
+	if made.Trace != event.TraceOf(s.run) {
+		return
+	}
+	if s.live && s.figures != nil {
+		s.figures.span(made)
+	}
+	if s.spans == nil {
 		return
 	}
 	if s.made++; s.made > s.skip {

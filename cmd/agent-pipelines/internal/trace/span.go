@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -27,6 +28,21 @@ type Span struct {
 	// Error is the kind of what went wrong, "" for nothing.
 	Error string
 }
+
+// The kinds of spans that others ask for.
+const (
+	KindNode    = "node"
+	KindAttempt = "attempt"
+)
+
+// Is says whether the span is of a kind: the first word of its name.
+func (s Span) Is(kind string) bool {
+	first, _, _ := strings.Cut(s.Name, " ")
+	return first == kind
+}
+
+// Cut says whether what it is of did not come to an end of its own.
+func (s Span) Cut() bool { return s.Error == interrupted || s.Error == cutOff }
 
 // Event is something that happened within a span.
 type Event struct {

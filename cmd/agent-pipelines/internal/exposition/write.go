@@ -1,0 +1,124 @@
+package exposition
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Session is what is told of one session: the newest run of it.
+type Session struct {
+	*kernel.Metrics
+	// Waiting are the questions that nobody has answered yet.
+	Waiting int
+}
+
+// Write writes the figures of sessions, all of a name together, as the format wants it.
+func Write(to io.Writer, sessions []Session) error {
+	var t table
+	for _, s := range sessions {
+		t.session(s)
+	}
+	for _, f := range t.families {
+		if _, err := expfmt.MetricFamilyToText(to, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// table holds the families in the order in which they were first needed.
+type table struct{ families []*dto.MetricFamily }
+
+type label struct{ name, value string }
+
+// add adds a value. A counter's name ends in _total.
+func (t *table) add(name, about string, kind dto.MetricType, value float64, labels []label, more ...label) {
+	name = "agent_pipelines_" + name
+	i := slices.IndexFunc(t.families, func(f *dto.MetricFamily) bool { return f.GetName() == name })
+	if i < 0 {
+		i = len(t.families)
+		t.families = append(t.families, &dto.MetricFamily{Name: &name, Help: &about, Type: &kind})
+	}
+	m := &dto.Metric{}
+	for _, l := range slices.Concat(labels, more) {
+		m.Label = append(m.Label, &dto.LabelPair{Name: &l.name, Value: &l.value})
+	}
+	if kind == dto.MetricType_COUNTER {
+		m.Counter = &dto.Counter{Value: &value}
+	} else {
+		m.Gauge = &dto.Gauge{Value: &value}
+	}
+	t.families[i].Metric = append(t.families[i].Metric, m)
+}
+
+const (
+	counter = dto.MetricType_COUNTER
+	gauge   = dto.MetricType_GAUGE
+)
+
+func (t *table) session(s Session) {
+	of := []label{{"session", s.Session}, {"pipeline", cmp.Or(s.Pipeline, stageOf(s.Metrics))}}
+	t.add("session_info", "A session, with its status.", gauge, 1, of, label{"status", string(s.Status)}, label{"run_id", s.RunID})
+	t.add("session_start_time_seconds", "When the run of the session began, in seconds since 1970.", gauge, float64(s.StartedAt.UnixMilli())/1e3, of)
+	t.add("session_duration_seconds", "How long the run of the session has taken, without the time in which nobody held it.", gauge, float64(s.DurationMS)/1e3, of)
+	t.add("session_questions", "Questions of the session that wait for a person.", gauge, float64(s.Waiting), of)
+	for _, c := range s.Cycles {
+		t.add("cycles_total", "Returns to earlier stages, by edge.", counter, float64(c.Count), of, label{"edge", c.Edge})
+	}
+	for i := range s.Stages {
+		t.stage(&s.Stages[i], of)
+	}
+}
+
+// stageOf is the stage of a loop, which has no pipeline.
+func stageOf(m *kernel.Metrics) string {
+	if len(m.Stages) == 0 {
+		return ""
+	}
+	return m.Stages[0].Stage
+}
+
+// stage adds what a stage took. Of one that runs a pipeline it is what that pipeline's stages took, which are told of
+// themselves: sums over stages must not have it twice.
+func (t *table) stage(s *kernel.StageMetrics, session []label) {
+	if s.Kind == plan.KindPipeline {
+		return
+	}
+	of := slices.Concat(session, []label{{"stage", s.Stage}, {"path", s.Path}})
+	t.add("visits_total", "Visits of the stage.", counter, float64(s.Visits), of)
+	t.add("stage_duration_seconds_total", "How long the visits of the stage took.", counter, float64(s.DurationMS)/1e3, of)
+	t.add("iterations_total", "Iterations that were completed.", counter, float64(s.Iterations), of)
+	t.add("attempts_total", "Attempts that ended.", counter, float64(s.Attempts), of)
+	for _, r := range []struct {
+		rung  string
+		count int
+	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungHeal, s.Heals}} {
+		t.add("retries_total", "Attempts and stages that were made again.", counter, float64(r.count), of, label{"rung", r.rung})
+	}
+	for _, used := range []struct {
+		kind  string
+		value *int64
+	}{
+		{"input", s.Usage.InputTokens},
+		{"output", s.Usage.OutputTokens},
+		{"cache_read", s.Usage.CacheReadTokens},
+		{"cache_write", s.Usage.CacheWriteTokens},
+		{"reasoning", s.Usage.ReasoningTokens},
+	} {
+		if used.value != nil { // what nobody said is not 0
+			t.add("tokens_total", "Tokens that agents and judges said they used.", counter, float64(*used.value), of, label{"type", used.kind})
+		}
+	}
+	if s.Usage.CostUSD != nil {
+		t.add("cost_usd_total", "What agents and judges said that they cost, in US dollars.", counter, *s.Usage.CostUSD, of)
+	}
+	t.add("calls_without_usage_total", "Calls of agents and judges that did not say how many tokens they used.", counter, float64(s.UnknownTokens), of)
+}

@@ -1,0 +1,221 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/metric"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// figures counts what happens in one process. It is used from one goroutine.
+type figures struct {
+	provider *sdkmetric.MeterProvider
+	pipeline string
+	open     map[string]string // kinds of the questions that wait, by id
+
+	iterations, attempts, retries, errors, tokens, runs metric.Int64Counter
+	cost                                                metric.Float64Counter
+	waiting                                             metric.Int64UpDownCounter
+	attemptTime, nodeTime, runTime                      metric.Float64Histogram
+}
+
+// The attributes of metrics beside those of spans.
+const (
+	keyRung      = attribute.Key("agent_pipelines.rung")
+	keyStatus    = attribute.Key("agent_pipelines.status")
+	keyPipeline  = attribute.Key("agent_pipelines.pipeline")
+	keyNode      = attribute.Key("agent_pipelines.node.id")
+	keyOutcome   = attribute.Key("agent_pipelines.outcome")
+	keyAgent     = attribute.Key("gen_ai.agent.name")
+	keyModel     = attribute.Key("gen_ai.request.model")
+	keyTokenType = attribute.Key("gen_ai.token.type")
+	keyError     = attribute.Key("error.type")
+	keyKind      = attribute.Key("agent_pipelines.question.kind")
+)
+
+// bounds are those of the histograms, in seconds: what agents do takes from a moment to hours.
+var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
+
+func newFigures(ctx context.Context, s Settings, about *resource.Resource) (*figures, error) {
+	var exporter sdkmetric.Exporter
+	var err error
+	if s.Metrics == GRPC {
+		exporter, err = otlpmetricgrpc.New(ctx)
+	} else {
+		exporter, err = otlpmetrichttp.New(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &figures{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))}
+	if err := f.instruments(f.provider.Meter(scope)); err != nil {
+		return nil, errors.Join(err, f.provider.Shutdown(ctx))
+	}
+	return f, nil
+}
+
+func (f *figures) instruments(m metric.Meter) error {
+	var errs []error
+	counter := func(name, unit, about string) metric.Int64Counter {
+		c, err := m.Int64Counter("agent_pipelines."+name, metric.WithUnit(unit), metric.WithDescription(about))
+		errs = append(errs, err)
+		return c
+	}
+	seconds := func(name, about string) metric.Float64Histogram {
+		h, err := m.Float64Histogram("agent_pipelines."+name, metric.WithUnit("s"), metric.WithDescription(about), metric.WithExplicitBucketBoundaries(bounds...))
+		errs = append(errs, err)
+		return h
+	}
+	f.iterations = counter("iterations", "{iteration}", "Iterations that were completed.")
+	f.attempts = counter("attempts", "{attempt}", "Attempts that ended.")
+	f.retries = counter("retries", "{retry}", "Attempts and stages that were made again.")
+	f.errors = counter("errors", "{error}", "Errors that were journaled.")
+	f.tokens = counter("tokens", "{token}", "Tokens that agents and judges said they used.")
+	f.runs = counter("runs", "{run}", "Runs that came to rest.")
+	f.attemptTime = seconds("attempt.duration", "How long attempts took.")
+	f.nodeTime = seconds("node.duration", "How long visits of nodes took.")
+	f.runTime = seconds("run.duration", "How long runs went on until they came to rest.")
+	var err error
+	f.cost, err = m.Float64Counter("agent_pipelines.cost", metric.WithUnit("{USD}"), metric.WithDescription("What agents and judges said that they cost, in US dollars."))
+	errs = append(errs, err)
+	f.waiting, err = m.Int64UpDownCounter("agent_pipelines.questions", metric.WithUnit("{question}"), metric.WithDescription("Questions that wait for a person."))
+	return errors.Join(append(errs, err)...)
+}
+
+// take counts what an event says.
+func (f *figures) take(u kernel.Update) {
+	e := *u.Event
+	if u.State != nil && u.State.Pipeline != "" {
+		f.pipeline = u.State.Pipeline
+	}
+	of := f.of(u)
+	switch e.Type {
+	case event.IterationComplete:
+		if !passes(u) {
+			f.iterations.Add(context.Background(), 1, of)
+		}
+		if e.Key.Kind() == event.KeyAttempt {
+			f.use(e, of)
+		}
+	case event.AttemptComplete, event.StrategyAnswer:
+		f.use(e, of)
+	case event.Error:
+		d, _ := event.Decode[event.FailureData](e)
+		f.errors.Add(context.Background(), 1, of, metric.WithAttributes(keyError.String(d.ErrorType)))
+		if e.Key.Kind() == event.KeyAttempt {
+			f.use(e, of)
+		}
+	case event.QuestionAsked:
+		d, _ := event.Decode[event.QuestionAskedData](e)
+		f.asked(d.ID, d.Kind)
+	case event.QuestionAnswered:
+		d, _ := event.Decode[event.QuestionAnsweredData](e)
+		f.answered(d.ID)
+	case event.Retry:
+		d, _ := event.Decode[event.RetryData](e)
+		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(keyRung.String(d.Rung)))
+	default: // is counted as a span, or not
+	}
+}
+
+// passes says whether an iteration only passes over the steps of its node, whose own are counted.
+func passes(u kernel.Update) bool {
+	_, at, _, ok := u.Event.Key.Parse()
+	return ok && at.Step == "" && u.State != nil && u.State.Nodes[at.Outer()].Order != nil
+}
+
+// of says what an event is of.
+func (f *figures) of(u kernel.Update) metric.MeasurementOption {
+	path := ""
+	if _, at, _, ok := u.Event.Key.Parse(); ok {
+		path = at.Node
+	} else if u.Event.Cursor != nil {
+		path = u.Event.Cursor.NodePath
+	}
+	all := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
+	if u.Plan != nil {
+		if n := u.Plan.Find(path); n != nil {
+			all = append(all, keyNode.String(n.ID))
+		}
+	}
+	return metric.WithAttributes(all...)
+}
+
+// use counts what was consumed, as far as that was said.
+func (f *figures) use(e event.Event, of metric.MeasurementOption) {
+	d, err := event.Decode[struct {
+		Usage *event.Usage `json:"usage"`
+	}](e)
+	if err != nil || d.Usage == nil {
+		return
+	}
+	for _, count := range []struct {
+		kind  string
+		value *int64
+	}{
+		{"input", d.Usage.InputTokens},
+		{"output", d.Usage.OutputTokens},
+		{"cache_read", d.Usage.CacheReadTokens},
+		{"cache_write", d.Usage.CacheWriteTokens},
+		{"reasoning", d.Usage.ReasoningTokens},
+	} {
+		if count.value != nil && *count.value > 0 {
+			f.tokens.Add(context.Background(), *count.value, of, metric.WithAttributes(keyTokenType.String(count.kind)))
+		}
+	}
+	if d.Usage.CostUSD != nil && *d.Usage.CostUSD > 0 {
+		f.cost.Add(context.Background(), *d.Usage.CostUSD, of)
+	}
+}
+
+// span counts what has ended. An attempt that was cut off is none that ended: it is made again.
+func (f *figures) span(made trace.Span) {
+	about := []attribute.KeyValue{keyPipeline.String(f.pipeline)}
+	for _, a := range made.Attributes {
+		switch a.Key {
+		case keyNode, keyAgent, keyModel, keyError, keyStatus, keyOutcome, keyKind:
+			about = append(about, a)
+		default: // is of one span alone
+		}
+	}
+	of, took := metric.WithAttributes(about...), made.End.Sub(made.Start).Seconds()
+	switch {
+	case made.Top:
+		f.runs.Add(context.Background(), 1, of)
+		f.runTime.Record(context.Background(), took, of)
+	case made.Is(trace.KindNode):
+		f.nodeTime.Record(context.Background(), took, of)
+	case made.Is(trace.KindAttempt) && !made.Cut():
+		f.attempts.Add(context.Background(), 1, of)
+		f.attemptTime.Record(context.Background(), took, of)
+	default: // is counted as an event, or not
+	}
+}
+
+// asked and answered count the questions that are open. One that is asked again is the same.
+func (f *figures) asked(id, kind string) {
+	if _, known := f.open[id]; !known {
+		f.open[id] = kind
+		f.waits(1, kind)
+	}
+}
+
+func (f *figures) answered(id string) {
+	if kind, known := f.open[id]; known {
+		delete(f.open, id)
+		f.waits(-1, kind)
+	}
+}
+
+func (f *figures) waits(by int64, kind string) {
+	f.waiting.Add(context.Background(), by, metric.WithAttributes(keyPipeline.String(f.pipeline), keyKind.String(kind)))
+}

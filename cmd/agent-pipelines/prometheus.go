@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+)
+
+// metricsPrometheusVerb is `metrics --prometheus [<session>...]`.
+type metricsPrometheusVerb struct {
+	Sessions   []string `arg:"" optional:"" name:"session" help:"The sessions. Default: all of the project."`
+	Prometheus bool     `help:"Print them in the text format of Prometheus."`
+	All        bool     `help:"All sessions of the project, which is the default."`
+}
+
+func (v *metricsPrometheusVerb) run(ctx context.Context, a *app) error {
+	switch {
+	case !v.Prometheus:
+		return usageError("metrics of what?", "%s metrics session SESSION shows a session's; %s metrics --prometheus prints those of all for Prometheus", program, program)
+	case v.All && len(v.Sessions) > 0:
+		return usageError("--all and the name of a session contradict each other", "leave one of them out")
+	}
+	return a.use(ctx, func(e *kernel.Engine) error {
+		told, err := a.exposed(e, v.Sessions)
+		if err != nil {
+			return err
+		}
+		return exposition.Write(a.stdout, told)
+	})
+}
+
+// exposed are the figures of sessions. One that cannot be read, or never began, keeps nobody from those of the others, where it was not asked
+// for by its name.
+func (a *app) exposed(e *kernel.Engine, names []string) ([]exposition.Session, error) {
+	all, err := e.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var told []exposition.Session
+	for _, s := range all {
+		if len(names) > 0 && !slices.Contains(names, s.Session) {
+			continue
+		}
+		m, err := e.Metrics(s.Session)
+		if err == nil && m.RunID == "" {
+			err = fmt.Errorf("nothing of its run can be read; `%s status %s` says why", program, s.Session)
+		}
+		switch {
+		case err != nil && len(names) > 0:
+			return nil, err
+		case err != nil:
+			fmt.Fprintf(a.stderr, "Left out: session '%s': %s\n", s.Session, screen.Clean(err.Error()))
+			continue
+		}
+		told = append(told, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s kernel.SessionInfo) bool { return s.Session == name }) {
+			_, err := e.Metrics(name) // says what is wrong with the name
+			return nil, orError(err, usageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", program))
+		}
+	}
+	return told, nil
+}
