@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -20,7 +21,7 @@ func (k *call) ask(again bool) event.Event {
 		ID: event.QuestionID(k.Command.Key), Kind: event.QuestionConfirm, Hook: k.Command.Hook, Point: string(k.point),
 		Text: k.hook.Message, Options: []string{event.AnswerApprove, event.AnswerReject},
 		AcceptFeedback: k.hook.AcceptFeedback || k.hook.Supervise,
-		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, files), Changed: again,
+		Preview:        k.preview(files), Shown: files, Digest: digest(k.hook.Message, k.fromProject(files)), Changed: again,
 	}
 	if k.hook.Supervise {
 		d.Kind = event.QuestionSupervise
@@ -40,7 +41,9 @@ func digest(text string, files []event.Ref) string {
 
 // answered takes a person's answer up, if what they were shown is still so; else they are asked again.
 func (k *call) answered(q state.Question) event.Event {
-	if digest(k.hook.Message, k.files()) != q.Digest {
+	files := k.files()
+	// A question of an older version is bound to the absolute paths.
+	if digest(k.hook.Message, k.fromProject(files)) != q.Digest && digest(k.hook.Message, files) != q.Digest {
 		k.log.Warn("what was shown has changed since it was answered; the question is asked again")
 		return k.ask(true)
 	}
@@ -52,6 +55,21 @@ func (k *call) answered(q state.Question) event.Event {
 		answer.Action, answer.Context = sdk.ActionRestartStage, k.feedback(q)
 	}
 	return k.complete(answer)
+}
+
+// fromProject are the same files with the paths that they have from the project, where it lies now: an answer counts also after
+// the session was moved with it to another place.
+func (k *call) fromProject(files []event.Ref) []event.Ref {
+	files = slices.Clone(files)
+	for i, f := range files {
+		if !filepath.IsAbs(f.Path) {
+			continue
+		}
+		if name, err := filepath.Rel(k.Project.Path(), f.Path); err == nil {
+			files[i].Path = "/" + filepath.ToSlash(name) // which no path from the session begins with
+		}
+	}
+	return files
 }
 
 // feedback is what the stage is told that is sent back.
