@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Puts the session AP_SESSION, and what it had changed in the repository, from the directory AP_KEEP into the current checkout,
+# which has to be clean and to have the commit that the session began at.
+set -euo pipefail
+
+session=${AP_SESSION:?the name of the session is missing}
+keep=${AP_KEEP:?the directory that keeps the session is missing}
+
+if [ ! -f "$keep/session.tar.gz" ]; then
+  echo "there is no session in $keep: was it kept by an earlier job, and is this job given its artifact?" >&2
+  exit 14
+fi
+if [ -f "$keep/workspace.bundle" ]; then
+  if ! git bundle verify --quiet "$keep/workspace.bundle" >/dev/null 2>&1; then
+    echo "the session's changes begin at a commit that is not here:" >&2
+    git bundle verify "$keep/workspace.bundle" >&2 || true
+    echo "check that commit out, or fetch the whole history (fetch-depth: 0, GIT_DEPTH: 0)" >&2
+    exit 14
+  fi
+  if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
+    echo "the checkout has changes of its own: restore the session before anything else" >&2
+    exit 14
+  fi
+  git fetch --quiet "$keep/workspace.bundle" +refs/agent-pipelines/workspace:refs/agent-pipelines/workspace
+  at=refs/agent-pipelines/workspace
+  branch=$(cat "$keep/branch" 2>/dev/null || true)
+  if [ -n "$branch" ]; then
+    git checkout --quiet -B "$branch" "$at^"
+  else
+    git checkout --quiet --detach "$at^"
+  fi
+  git diff --binary "$at^" "$at" | git -C "$(git rev-parse --show-toplevel)" apply --allow-empty --whitespace=nowarn
+fi
+tar -xzf "$keep/session.tar.gz"
+dir=.claude/pipeline-runs/$session
+if [ ! -d "$dir" ]; then
+  echo "what is kept in $keep is no session '$session'" >&2
+  exit 14
+fi
+# All that a session names lies in it or is named from the project, but for one thing: the files of --input stand in its plan as
+# they were found.
+place=$(cat "$keep/place" 2>/dev/null || true)
+if [ -n "$place" ] && [ "$place" != "$(pwd -P)" ] && grep -qF "\"$place/" "$dir/plan.json"; then
+  echo "the session was given files of $place with --input, and goes on in $(pwd -P), where its agents would not find them:" >&2
+  echo "check the repository out at the same path, or name the files in the prompts instead" >&2
+  exit 14
+fi

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs or resumes a session in the foreground, and writes into the directory AP_KEEP how it stands: session, status, question and
+# exit_code, a file each. It ends with 0 unless nothing could be run at all; whoever calls it looks at exit_code.
+#
+#   AP_PIPELINE, AP_STAGE   what is run: one of them
+#   AP_SESSION              the session's name
+#   AP_REQUEST              what is wanted, for a pipeline that takes a request
+#   AP_ARGS                 further flags of the verb, one a line
+#   AP_RESUME               true: go on with the session instead
+#   AP_ANSWER               with AP_RESUME: approve or reject, the answer to the question that is open
+#   AP_QUESTION             its id; default: the one that is open
+#   AP_TEXT                 with approve text for the next prompts, with reject feedback
+set -euo pipefail
+
+fail() {
+  echo "$1" >&2
+  exit 2
+}
+
+session=${AP_SESSION:?the name of the session is missing}
+case $session in
+-* | *[!A-Za-z0-9._-]*) fail "'$session' is no name for a session: letters, digits, '.', '_' and '-'" ;;
+esac
+keep=${AP_KEEP:?the directory that keeps the session is missing}
+mkdir -p "$keep"
+export CI=true
+
+flags=()
+while IFS= read -r flag; do
+  [ -z "$flag" ] || flags+=("$flag")
+done <<<"${AP_ARGS:-}"
+
+answer() {
+  local words=("$session")
+  [ -z "${AP_QUESTION:-}" ] || words+=("$AP_QUESTION")
+  case $AP_ANSWER in
+  approve) agent-pipelines approve ${AP_TEXT:+"--context=$AP_TEXT"} -- "${words[@]}" ;;
+  reject) agent-pipelines reject ${AP_TEXT:+"--feedback=$AP_TEXT"} -- "${words[@]}" ;;
+  *) fail "the answer is '$AP_ANSWER': write approve or reject" ;;
+  esac
+}
+
+run() {
+  if [ "${AP_RESUME:-false}" = true ]; then
+    if [ -n "${AP_ANSWER:-}" ]; then
+      answer || return
+    fi
+    if [ "$(field status)" = aborted ]; then # by a rejection without feedback
+      return 23
+    fi
+    agent-pipelines resume "${flags[@]}" -- "$session"
+  elif [ -n "${AP_STAGE:-}" ]; then
+    agent-pipelines loop --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} "${flags[@]}" -- "$AP_STAGE" "$session"
+  elif [ -n "${AP_PIPELINE:-}" ]; then
+    agent-pipelines pipeline --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} "${flags[@]}" -- "$AP_PIPELINE" "$session"
+  else
+    fail "neither a pipeline nor a stage is named"
+  fi
+}
+
+# field is a text of the session's status, "" where it has none.
+field() {
+  { agent-pipelines status --json -- "$session" 2>/dev/null || true; } | sed -n "s/^  \"$1\": \"\(.*\)\",*\$/\1/p" | sed -n 1p
+}
+
+# question is the id of the question that nobody has answered yet.
+question() {
+  { agent-pipelines questions list --json -- "$session" 2>/dev/null || true; } | sed -n 's/^ *"id": "\(q-[0-9a-f]*\)",*$/\1/p' | sed -n 1p
+}
+
+trap : INT TERM HUP # the command pauses the session; what it left is told all the same
+code=0
+run || code=$?
+printf '%s\n' "$session" >"$keep/session"
+field status >"$keep/status"
+question >"$keep/question"
+printf '%s\n' "$code" >"$keep/exit_code"

@@ -1,0 +1,110 @@
+package ci
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// job is what of a GitLab job the test performs.
+type job struct {
+	Extends   string
+	When      string
+	Variables map[string]string
+	Script    []string
+	Artifacts struct {
+		When  string
+		Paths []string
+	}
+}
+
+// gitLab performs a job of the template in a checkout, with variables, and keeps its artifacts.
+func (w *world) gitLab(name, checkout string, variables map[string]string) (code int, said string) {
+	w.Helper()
+	var jobs map[string]job
+	w.document("ci/gitlab/agent-pipelines.gitlab-ci.yml", &jobs)
+	base := jobs[".agent-pipelines"]
+	env := maps.Clone(base.Variables)
+	if name != ".agent-pipelines" {
+		if jobs[name].Extends != ".agent-pipelines" || jobs[name].When != "manual" {
+			w.Fatalf("%+v", jobs[name])
+		}
+		maps.Copy(env, jobs[name].Variables)
+	}
+	maps.Copy(env, variables)
+	maps.Copy(env, map[string]string{"CI": "true", "GITLAB_CI": "true", "CI_JOB_ID": "1", "AP_SCRIPTS": filepath.Join(root, "ci")})
+	kept := filepath.Join(w.dir, "kept")
+	paths := base.Artifacts.Paths
+	if base.Artifacts.When != "always" || len(paths) != 1 || paths[0] != env["AP_KEEP"]+"/" {
+		w.Fatalf("artifacts %+v", base.Artifacts)
+	}
+	if _, err := os.Stat(kept); err == nil { // needs: the job before
+		if err := os.CopyFS(filepath.Join(checkout, paths[0]), os.DirFS(kept)); err != nil {
+			w.Fatal(err)
+		}
+	}
+	code, said = w.bash(checkout, strings.Join(base.Script, "\n"), env)
+	if _, err := os.Stat(filepath.Join(checkout, paths[0])); err == nil {
+		if err := os.RemoveAll(kept); err != nil {
+			w.Fatal(err)
+		}
+		if err := os.CopyFS(kept, os.DirFS(filepath.Join(checkout, paths[0]))); err != nil {
+			w.Fatal(err)
+		}
+	}
+	return code, said
+}
+
+// The jobs of GitLab: fail, resume, wait for a person, resume with the answer.
+func TestGitLab(t *testing.T) {
+	w := newWorld(t, ".")
+	run := map[string]string{"AP_SESSION": "s", "AP_PIPELINE": "review", "AP_REQUEST": "a login page"}
+	if code, said := w.gitLab(".agent-pipelines", w.checkout(good), run); code != 0 || !strings.Contains(said, "agent-pipelines approve s q-") {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	answer := map[string]string{"AP_SESSION": "s", "AP_ANSWER": "approve"}
+	if code, said := w.gitLab(".agent-pipelines-resume", w.checkout(failing), answer); code != 1 || !strings.Contains(said, "no more") {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	dir := w.checkout(good)
+	if code, said := w.gitLab(".agent-pipelines-resume", dir, map[string]string{"AP_SESSION": "s"}); code != 0 || !strings.Contains(said, "PIPELINE COMPLETE") {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	w.has(dir, "docs/plan.md", "the plan")
+}
+
+// What was changed in the repository comes along, committed or not: changed, removed, new, on another branch; not what git ignores.
+func TestWorkspaceTravels(t *testing.T) {
+	w := newWorld(t, ".")
+	keep := filepath.Join(w.dir, "keep")
+	env := map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_PIPELINE": "review"}
+	script := func(dir, before, name string) {
+		t.Helper()
+		if code, said := w.bash(dir, before+"\nbash '"+filepath.Join(root, "ci", name)+"'", env); code != 0 {
+			t.Fatalf("%s: exit %d\n%s", name, code, said)
+		}
+	}
+	dir := w.checkout(good)
+	script(dir, "", "run.sh")
+	script(dir, `export AP_BASE=$(git rev-parse HEAD)
+git checkout -q -b work; echo committed >c.txt; git add c.txt; git commit -q -m c
+echo changed >a.txt; git rm -q b.txt; echo new >'d e.txt'; printf '\0\1\377' >binary; ln -s a.txt link; echo x >x.sh; chmod +x x.sh; echo no >ignored`, "pack.sh")
+	if code, said := w.bash(dir, `test "$(git status --porcelain | sort | tr '\n' '|')" = ' M a.txt|?? "d e.txt"|?? .claude/pipeline-runs/|?? binary|?? docs/|?? link|?? x.sh|D  b.txt|' || { git status --porcelain; false; }`, nil); code != 0 {
+		t.Errorf("packing changes the checkout:\n%s", said)
+	}
+	dir = w.checkout(good)
+	script(dir, "", "restore.sh")
+	if code, said := w.bash(dir, `set -x
+test "$(git symbolic-ref --short HEAD)" = work
+test "$(git log --format=%s | tr '\n' ' ')" = "c one "
+test "$(cat a.txt c.txt 'd e.txt' link | tr '\n' ' ')" = "changed committed new changed "
+test ! -e b.txt; test ! -e ignored; test -x x.sh; test -L link; test "$(od -An -tx1 binary | tr -d ' \n')" = 0001ff
+test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 0 {
+		t.Error(said)
+	}
+	if code, said := w.bash(dir, "echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "changes of its own") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+}
