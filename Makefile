@@ -40,7 +40,7 @@ CRASH_TAG = crashpoints
 TAGS = $(CRASH_TAG),e2ereal,python,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean \
+.PHONY: help build man demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean \
 	fmt check $(CHECKS) FORCE
 
 help: ## print this list
@@ -64,8 +64,12 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" | grep . && \
 	echo "The session lies in $$session"
 
-install: build ## install below PREFIX (default ~/.local): bin/ and lib/agent-pipelines/plugins/
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins'
+man: $(BIN)/agent-pipelines ## write the manual, for man, into bin/man/man1/
+	rm -rf $(BIN)/man && $(BIN)/agent-pipelines man-pages $(BIN)/man/man1
+
+install: build man ## install below PREFIX (default ~/.local): bin/, lib/agent-pipelines/plugins/ and share/man/man1/
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins' '$(DESTDIR)$(PREFIX)/share/man/man1'
+	install -m 644 $(BIN)/man/man1/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
 	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
 

@@ -22,12 +22,14 @@ import (
 
 // withoutDocument are the verbs that print no document with --json, and why.
 var withoutDocument = map[string]string{
-	"watch":        "it draws a screen, and refuses --json",
-	"mcp serve":    "it speaks the Model Context Protocol on its standard output, in lines of JSON anyway",
-	"plugin serve": "hidden: it speaks the plugin protocol on its standard output",
-	"plugin host":  "hidden: it is a part of plugins verify",
-	"tmux-start":   "hidden: it runs a session, whose documents are those of the verb that asked for it",
-	"__complete":   "hidden: a shell reads what it prints",
+	"watch":         "it draws a screen, and refuses --json",
+	"mcp serve":     "it speaks the Model Context Protocol on its standard output, in lines of JSON anyway",
+	"metrics print": "it is metrics --prometheus, another format, and refuses --json",
+	"man-pages":     "hidden: make install calls it",
+	"plugin serve":  "hidden: it speaks the plugin protocol on its standard output",
+	"plugin host":   "hidden: it is a part of plugins verify",
+	"tmux-start":    "hidden: it runs a session, whose documents are those of the verb that asked for it",
+	"__complete":    "hidden: a shell reads what it prints",
 }
 
 // A8, U294: each verb that tells something tells it to programs too. One that is added names its documents in

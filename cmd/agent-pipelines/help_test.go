@@ -9,86 +9,47 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
 // The help is what people see first: a change of it is reviewed (make golden rewrites it).
 func TestHelp(t *testing.T) {
 	t.Setenv("COLUMNS", "100")
-	for _, subject := range []string{
-		"",
-		"exit-codes",
-		"environment",
-		"init",
-		"loop",
-		"pipeline",
-		"start",
-		"design",
-		"implement",
-		"fix",
-		"resume",
-		"attach",
-		"watch",
-		"pause",
-		"abort",
-		"approve",
-		"reject",
-		"answer",
-		"questions",
-		"feedback",
-		"status",
-		"artifacts",
-		"tail",
-		"repair",
-		"list",
-		"session",
-		"session history",
-		"metrics",
-		"metrics session",
-		"config",
-		"config show",
-		"config get",
-		"config set",
-		"schema",
-		"schema print",
-		"stages",
-		"stages list",
-		"stages show",
-		"stages lint",
-		"stages new",
-		"pipelines",
-		"pipelines list",
-		"pipelines show",
-		"pipelines copy",
-		"plugins",
-		"plugins new",
-		"plugins install",
-		"plugins lock",
-		"plugins remove",
-		"plugins verify",
-		"crashtest",
-		"graph",
-		"doctor",
-		"mcp",
-		"mcp serve",
-		"trust",
-		"explain",
-		"completion",
-		"version",
-		"why",
-		"report",
-		"diff",
-		"export",
-	} {
+	subjects := append([]string{"", "exit-codes", "environment"}, helped(newTestParser().Model.Node)...)
+	for _, subject := range subjects {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
 			code := run(context.Background(), strings.Fields("help "+subject), console{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
 			if code != exitDone || errs.Len() > 0 {
 				t.Fatalf("exit code %d, standard error: %s", code, errs.String())
 			}
-			golden(t, filepath.Join("testdata", "help", strings.ReplaceAll(cmp.Or(subject, "all"), " ", "-")+".txt"), out.String())
+			golden(t, helpFile(subject), out.String())
 		})
 	}
+	files, err := filepath.Glob(helpFile("*"))
+	if err != nil || len(files) != len(subjects) {
+		t.Errorf("%d texts of %d subjects lie in testdata/help, %v: remove those of verbs that are gone", len(files), len(subjects), err)
+	}
+}
+
+func helpFile(subject string) string {
+	return filepath.Join("testdata", "help", strings.ReplaceAll(cmp.Or(subject, "all"), " ", "-")+".txt")
+}
+
+// helped are the verbs that people see, with those below them, as they are typed.
+func helped(n *kong.Node) []string {
+	var all []string
+	for _, child := range n.Children {
+		if child.Hidden || child.Name == stageCommand {
+			continue
+		}
+		all = append(all, child.Name)
+		for _, below := range helped(child) {
+			all = append(all, child.Name+" "+below)
+		}
+	}
+	return all
 }
 
 // golden compares with a file, or writes it with -update.

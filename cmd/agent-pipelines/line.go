@@ -57,6 +57,7 @@ type line struct {
 	Explain  explainVerb    `cmd:"" help:"Explain the code of an error, and what to do about it."`
 	Tab      completionVerb `cmd:"" name:"completion" help:"Print what lets the tab key of a shell complete the command line: bash, zsh or fish."`
 	Complete completeVerb   `cmd:"" name:"__complete" hidden:"" help:"Say what may stand in place of the last word of a line."`
+	Man      manVerb        `cmd:"" name:"man-pages" hidden:"" help:"Write the manual for man: a page of the command, and one of each verb."`
 	Version  versionVerb    `cmd:"" help:"Print the version."`
 	Help     helpVerb       `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }

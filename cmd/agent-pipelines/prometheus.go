@@ -20,7 +20,9 @@ type metricsPrometheusVerb struct {
 func (v *metricsPrometheusVerb) run(ctx context.Context, a *app) error {
 	switch {
 	case !v.Prometheus:
-		return usageError("metrics of what?", "%s metrics session SESSION shows a session's; %s metrics --prometheus prints those of all for Prometheus", program, program)
+		return usageError("metrics of what?", "`%s metrics session SESSION` shows a session's; `%s metrics --prometheus` prints those of all for Prometheus", program, program)
+	case a.JSON:
+		return usageError("--json and --prometheus are two formats", "leave one of them out: `%s list --json` names the sessions, `%s metrics session SESSION --json` shows the metrics of one", program, program)
 	case v.All && len(v.Sessions) > 0:
 		return usageError("--all and the name of a session contradict each other", "leave one of them out")
 	}

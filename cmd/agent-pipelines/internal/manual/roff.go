@@ -1,0 +1,92 @@
+package manual
+
+import (
+	"fmt"
+	"strings"
+)
+
+// roff writes a page in the man macros, which every man program reads.
+type roff struct{ strings.Builder }
+
+// title begins a page.
+func (r *roff) title(name, version string) {
+	fmt.Fprintf(r, ".TH %s 1 \"\" %s %s\n", quoted(strings.ToUpper(name)), quoted(version), quoted("Agent pipelines"))
+}
+
+// section begins one with a heading, part one within it.
+func (r *roff) section(heading string) { fmt.Fprintf(r, ".SH %s\n", quoted(heading)) }
+func (r *roff) part(heading string)    { fmt.Fprintf(r, ".SS %s\n", quoted(heading)) }
+
+// text writes paragraphs, which a blank line separates.
+func (r *roff) text(text string) {
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
+		if strings.TrimSpace(paragraph) == "" {
+			continue
+		}
+		r.WriteString(".PP\n")
+		r.lines(paragraph)
+	}
+}
+
+// lines writes a text as it is broken; filling joins the lines.
+func (r *roff) lines(text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		r.WriteString(escaped(strings.TrimSpace(line)) + "\n")
+	}
+}
+
+// literal writes lines that stay as they are.
+func (r *roff) literal(lines []string) {
+	r.WriteString(".PP\n.RS 4\n.nf\n")
+	for _, line := range lines {
+		r.WriteString(escaped(line) + "\n")
+	}
+	r.WriteString(".fi\n.RE\n")
+}
+
+// item writes a term and what it means.
+func (r *roff) item(term, meaning string) {
+	fmt.Fprintf(r, ".TP\n\\fB%s\\fR\n", escaped(term))
+	r.lines(meaning)
+}
+
+// synopsis writes a line to be typed: the command in bold, and what follows it.
+func (r *roff) synopsis(command, rest string) {
+	fmt.Fprintf(r, ".PP\n\\fB%s\\fR %s\n", escaped(command), escaped(rest))
+}
+
+// escaped is a text in which nothing is a request or an escape, and every character stays what it is: an apostrophe would become
+// a quotation mark, and a hyphen one that no shell takes.
+func escaped(text string) string {
+	var b strings.Builder
+	for i, r := range text {
+		if i == 0 && (r == '.' || r == '\'') {
+			b.WriteString(`\&`)
+		}
+		switch {
+		case r == '\\':
+			b.WriteString(`\e`)
+		case r == '-':
+			b.WriteString(`\-`)
+		case r == '\'':
+			b.WriteString(`\(aq`)
+		case r == '`':
+			b.WriteString(`\(ga`)
+		case r == '^':
+			b.WriteString(`\(ha`)
+		case r == '~':
+			b.WriteString(`\(ti`)
+		case r == '\t' || r == '\n':
+			b.WriteByte(' ')
+		case r < ' ' || r == 0x7f:
+		case r > 0x7f:
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// quoted is an argument of a request.
+func quoted(text string) string { return `"` + strings.ReplaceAll(escaped(text), `"`, `\(dq`) + `"` }

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/manual"
+)
+
+// A8: the manual has a page of every verb, with all that the verb takes.
+func TestManual(t *testing.T) {
+	p := newTestParser()
+	pages := map[string]string{}
+	for _, page := range (&app{parser: p}).manual() {
+		checkRoff(t, page)
+		pages[page.File] = plainRoff(page.Text)
+	}
+	holds(t, pages[program+".1"], p.Model.Node)
+	count := 1
+	for _, verb := range p.Model.Children {
+		if verb.Hidden || verb.Name == stageCommand {
+			continue
+		}
+		count++
+		text, there := pages[program+"-"+verb.Name+".1"]
+		if !there {
+			t.Errorf("there is no page of %s", verb.Name)
+		}
+		if !strings.Contains(pages[program+".1"], program+"-"+verb.Name+"(1)") {
+			t.Errorf("the page of the command does not name %s", verb.Name)
+		}
+		holdsAll(t, text, verb)
+	}
+	if len(pages) != count {
+		t.Errorf("%d pages, want %d", len(pages), count)
+	}
+	for _, name := range []string{program + ".1", program + "-plugins.1"} {
+		golden(t, filepath.Join("testdata", "man", strings.TrimSuffix(name, ".1")+".txt"), pages[name])
+	}
+}
+
+// holdsAll checks that a page says all of a verb and of those below it.
+func holdsAll(t *testing.T, page string, n *kong.Node) {
+	t.Helper()
+	holds(t, page, n)
+	for _, child := range n.Children {
+		holdsAll(t, page, child)
+	}
+}
+
+func holds(t *testing.T, page string, n *kong.Node) {
+	t.Helper()
+	var wanted []string
+	for _, flag := range n.Flags {
+		if flag.Hidden {
+			if strings.Contains(page, "\n--"+flag.Name+"\n") {
+				t.Errorf("the page of %s shows --%s, which is hidden", n.Name, flag.Name)
+			}
+			continue
+		}
+		wanted = append(wanted, flag.String(), flag.Help)
+	}
+	for _, arg := range n.Positional {
+		wanted = append(wanted, "<"+arg.Name, arg.Help)
+	}
+	for _, line := range examplesOf(n.Detail) {
+		wanted = append(wanted, "\n"+program+" "+line+"\n")
+	}
+	for _, text := range wanted {
+		if !strings.Contains(page, text) {
+			t.Errorf("the page of %s does not say %q", n.Name, text)
+		}
+	}
+}
+
+// requests are those that the pages use.
+var requests = []string{"TH", "SH", "SS", "PP", "TP", "RS", "RE", "nf", "fi"}
+
+// checkRoff finds what a man program would not understand: by the rules of the format, and by groff where it is installed.
+func checkRoff(t *testing.T, page manual.Page) {
+	t.Helper()
+	for i, line := range strings.Split(strings.TrimSuffix(page.Text, "\n"), "\n") {
+		request, is := strings.CutPrefix(line, ".")
+		word, _, _ := strings.Cut(request, " ")
+		switch {
+		case is && !slices.Contains(requests, word), strings.HasPrefix(line, "'"):
+			t.Errorf("%s:%d: an unknown request: %s", page.File, i+1, line)
+		case line == "":
+			t.Errorf("%s:%d: an empty line", page.File, i+1)
+		case strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }):
+			t.Errorf("%s:%d: a character that not every terminal has: %q", page.File, i+1, line)
+		}
+	}
+	groff, err := exec.LookPath("groff")
+	if err != nil {
+		return // the rules above hold everywhere
+	}
+	file := filepath.Join(t.TempDir(), page.File)
+	if err := os.WriteFile(file, []byte(page.Text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), groff, "-man", "-ww", "-z", file)
+	cmd.Stderr = &said
+	if err := cmd.Run(); err != nil || said.Len() > 0 {
+		t.Errorf("%s: %v %s", page.File, err, said.String())
+	}
+}
+
+// plainRoff is a page without its escapes, which people read and copy.
+func plainRoff(text string) string {
+	return strings.NewReplacer(
+		`\fB`, "", `\fR`, "", `\-`, "-", `\e`, `\`, `\(aq`, "'", `\(ga`, "`", `\(ha`, "^", `\(ti`, "~", `\(dq`, `"`, `\&`, "", `\[u2026]`, "…",
+	).Replace(text)
+}
