@@ -12,6 +12,7 @@ import (
 
 // Check implements run.Effects.
 func (f *effects) Check(ctx context.Context, w run.Work) event.Event {
+	ctx = f.traced(ctx, w)
 	f.maker.Mend(ctx, w.Record)
 	f.ready()
 	return f.settler.Check(ctx, contract.Job{Command: w.Command, Node: w.Node, State: w.State})

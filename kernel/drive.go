@@ -89,6 +89,7 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 				Redactor: s.redactor, Spared: spared,
 			},
 			planner: &step.Planner{Plan: s.plan, Dir: s.dir},
+			traces:  s.engine.config.traces,
 		},
 	}, s.state)
 }

@@ -24,10 +24,12 @@ type effects struct {
 
 	settler *contract.Settler
 	planner *step.Planner
+	traces  bool // of [WithTraces]
 }
 
 // Attempt implements run.Effects.
 func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
+	ctx = f.traced(ctx, w)
 	m := *f.maker
 	m.Providers = f.components(w.Node)
 	return m.Make(ctx, attempt.Job(w))
@@ -35,6 +37,7 @@ func (f *effects) Attempt(ctx context.Context, w run.Work) event.Event {
 
 // Strategy implements run.Effects.
 func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
+	ctx = f.traced(ctx, w)
 	f.maker.Mend(ctx, w.Record) // what it is asked about
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
 		f.ready()
@@ -44,6 +47,7 @@ func (f *effects) Strategy(ctx context.Context, w run.Work) event.Event {
 
 // Hook implements run.Effects.
 func (f *effects) Hook(ctx context.Context, w run.Work) event.Event {
+	ctx = f.traced(ctx, w)
 	f.ready()
 	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
 }
@@ -54,6 +58,7 @@ func decision(w run.Work) strategy.Job {
 
 // Question implements run.Effects.
 func (f *effects) Question(ctx context.Context, w run.Work) event.Event {
+	ctx = f.traced(ctx, w)
 	f.ready()
 	return f.askerAt(w.Node).Put(ctx, decision(w), f.components(w.Node))
 }

@@ -35,6 +35,7 @@ type config struct {
 	skipDelays bool
 	skipHooks  []string
 	noNotify   bool
+	traces     bool
 	providers  []sdk.Provider
 	strategies []sdk.Termination
 	actions    []sdk.HookAction

@@ -154,6 +154,7 @@ func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
 	)
 	options = append(options, confining()...)
 	options = append(options, a.skipped()...)
+	options = append(options, a.traced()...)
 	if a.mocked() {
 		options = append(options, kernel.WithStandIn("mock"))
 	}

@@ -138,6 +138,7 @@ func scripts(dir string) testscript.Params {
 			"stub":     stub,
 			"normal":   normal,
 			"collect":  sent.collect,
+			"within":   sent.within,
 			"traced":   sent.traced,
 			"measured": sent.measured,
 			"spans":    sent.spans,

@@ -7,6 +7,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel"
 )
 
+// traced tells plugins that spans are sent, where they are.
+func (a *app) traced() []kernel.Option {
+	if settings, _ := telemetry.FromEnvironment(a.getenv); settings.Traces == "" {
+		return nil
+	}
+	return []kernel.Option{kernel.WithTraces()}
+}
+
 // telemetry sends traces and metrics of the session that runs, where the standard variables of OpenTelemetry ask for it:
 // those of the user's environment, which no file of a project can set. What is wrong with it is said, and is no reason not
 // to run.

@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"encoding/hex"
 	"encoding/json"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -112,4 +114,18 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 			ts.Fatalf("%s is %v, and %v in the journal: %v", name, got["agent_pipelines."+name], want, got)
 		}
 	}
+}
+
+// within is "within <file> <name>": the file has the traceparent of a span that arrived, and it has the name.
+func (c *collectors) within(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: within <file> <name>")
+	}
+	parts := strings.Split(strings.TrimSpace(ts.ReadFile(args[0])), "-")
+	for _, s := range c.of(ts).Spans() {
+		if len(parts) == 4 && parts[1] == hex.EncodeToString(s.GetTraceId()) && parts[2] == hex.EncodeToString(s.GetSpanId()) && s.GetName() == args[1] {
+			return
+		}
+	}
+	ts.Fatalf("no span %q is %v", args[1], parts)
 }

@@ -23,7 +23,8 @@ type Command struct {
 	Args []string
 	// Dir is the working directory, absolute.
 	Dir string
-	// Env is the whole environment, see [Environ]. Nothing is added to it but [CallVariable].
+	// Env is the whole environment, see [Environ]. Nothing is added to it but [CallVariable] and, where the
+	// call is part of a trace that somebody records ([sdk.TraceParent]), TRACEPARENT.
 	Env []string
 	// Stdin is the prompt. It is written as it is, then stdin is closed.
 	Stdin string

@@ -22,6 +22,7 @@ func Run(ctx context.Context, c Command) (End, error) {
 		return End{}, interrupted(c.Name, err)
 	}
 	begin := time.Now()
+	c.Env = traced(ctx, c.Env)
 	p, err := start(c)
 	if err != nil {
 		return End{}, err

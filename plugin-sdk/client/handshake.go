@@ -29,11 +29,17 @@ func PluginSets() map[int]goplugin.PluginSet {
 }
 
 // DialOptions set the protocol's message limit of 64 MiB, for ClientConfig.GRPCDialOptions, and windows of 1 MiB, which are
-// otherwise measured by a ping for what comes.
+// otherwise measured by a ping for what comes; and let each call carry its place in the trace ([sdk.TraceParent]).
 func DialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(wire.MaxMessage), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
 		grpc.WithInitialWindowSize(wire.Window), grpc.WithInitialConnWindowSize(wire.Window),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return call(wire.Outgoing(ctx), method, req, reply, cc, opts...)
+		}),
+		grpc.WithStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, call grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			return call(wire.Outgoing(ctx), desc, cc, method, opts...)
+		}),
 	}
 }
 

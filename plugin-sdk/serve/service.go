@@ -132,7 +132,7 @@ func (s *hookService) Run(ctx context.Context, m *pb.HookRequest) (*pb.HookRespo
 
 // unary makes one call on a component inside the server's account of calls.
 func (s *server) unary(ctx context.Context, c *component, work func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancelCause(wire.Incoming(ctx))
 	defer cancel(nil)
 	done, err := s.calls.begin(cancel)
 	if err != nil {

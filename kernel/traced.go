@@ -1,0 +1,25 @@
+package kernel
+
+import (
+	"context"
+	"fmt"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/internal/run"
+)
+
+// WithTraces tells the components that are called, by the flag of the trace context that each call carries, that somebody
+// sends the spans of this engine's sessions to a collector: theirs have a place there. Default: nobody does, and the flag
+// says so. The ids are those of the journal either way; see [event.SpanOf].
+func WithTraces() Option { return func(c *config) { c.traces = true } }
+
+// traced is the context of an effect, with the place of its call in the trace of the run.
+func (f *effects) traced(ctx context.Context, w run.Work) context.Context {
+	flags := 0
+	if f.traces {
+		flags = 1
+	}
+	return sdk.WithTraceParent(ctx, fmt.Sprintf("00-%s-%s-%02d", event.TraceOf(w.State.RunID), event.SpanOf(w.State.RunID, w.Command.Key.Call(), w.State.Epoch), flags))
+}
