@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -170,13 +171,8 @@ func (in *runIn) context() []string {
 }
 
 type startOut struct {
-	Session string   `json:"session"`
-	PID     int      `json:"pid,omitempty" jsonschema:"the process that works on it"`
-	Log     string   `json:"log,omitempty" jsonschema:"where that process writes what it says"`
-	Ended   bool     `json:"ended,omitempty" jsonschema:"it has ended already"`
-	Exit    int      `json:"exit_code,omitempty" jsonschema:"with which it has"`
-	Output  string   `json:"output,omitempty" jsonschema:"what it said then"`
-	Next    []string `json:"next" jsonschema:"what can be done next"`
+	document.Started
+	Next []string `json:"next" jsonschema:"what can be done next"`
 }
 
 func (s *server) start(ctx context.Context, _ call, in runIn) (startOut, error) {
@@ -201,7 +197,7 @@ func (s *server) begin(ctx context.Context, line []string) (out startOut, err er
 	if refused.Error != nil {
 		return out, &reported{refused.Error}
 	}
-	if err := json.Unmarshal(printed, &out); err != nil {
+	if err := json.Unmarshal(printed, &out.Started); err != nil {
 		return out, fmt.Errorf("read what the command printed: %w", err)
 	}
 	out.Next = []string{"status with wait_seconds waits until it rests or asks", "events tells what happens"}
