@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"io"
 	"os"
 
@@ -32,7 +33,7 @@ type cleaned struct {
 func (c *cleaned) Write(entry []byte) (int, error) {
 	clean := entry
 	if c.json {
-		clean = c.redactor.JSON(entry)
+		clean = renamed(c.redactor.JSON(entry))
 	} else if text := c.redactor.Text(string(entry)); text != string(entry) {
 		clean = []byte(text)
 	}
@@ -40,6 +41,27 @@ func (c *cleaned) Write(entry []byte) (int, error) {
 		return 0, err
 	}
 	return len(entry), nil
+}
+
+// renamed is an entry in JSON with the names of fields that collectors of logs know: level, msg, time and logger in the place of
+// hclog's own.
+func renamed(entry []byte) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(entry, &fields) != nil {
+		return entry
+	}
+	for was, is := range map[string]string{"@level": "level", "@message": "msg", "@timestamp": "time", "@module": "logger", "@caller": "caller"} {
+		value, there := fields[was]
+		if _, taken := fields[is]; there && !taken {
+			fields[is] = value
+			delete(fields, was)
+		}
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return entry
+	}
+	return append(text, '\n')
 }
 
 // newPluginLogger is the part of the engine's logger for what plugins write, with a level of its own.

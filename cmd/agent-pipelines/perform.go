@@ -55,12 +55,13 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 		v.Say(line)
 	}
 	ask, summary, lines := a.asker(ctx, engine, out, v, w, wait), a.stepSummary(), a.eventLines()
-	sent := a.telemetry(ctx, engine, v.Say)
+	sent, logged := a.telemetry(ctx, engine, v.Say), records{newLogger(a.settings, v)}
 	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
 		summary.observe(u)
 		sent.Observe(u)
+		logged.observe(u)
 		lines.observe(u)
 		if !a.JSON { // else the result has them
 			writeDiagnostics(v, u.Warnings)
