@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -64,7 +65,10 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{options: o, arrived: &arrived{}, wake: make(chan struct{}, 1), held: map[int64]kernel.Update{}}
 	var once sync.Once
 	s.warn = func(err error) {
-		once.Do(func() { o.Warn(fmt.Sprintf("Telemetry does not arrive: %v. The session is not affected.", err)) })
+		once.Do(func() {
+			reason := strings.ReplaceAll(err.Error(), "\n", "; ") // of traces and of metrics
+			o.Warn("Telemetry does not arrive: " + reason + ". The session is not affected.")
+		})
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(s.warn))
 	about, err := about(ctx, o.Version)
