@@ -8,6 +8,8 @@ FUZZTIME   ?= 60s
 PARITY_DIR ?= ../shared/parity
 CACHE      ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/agent-pipelines
 LINT_VERSION := v2.15.0
+GORELEASER_VERSION := v2.16.0
+SBOM_VERSION := v1.10.0
 
 # A module's path is this prefix and its directory, so the workspace itself lists the directories.
 MODULE_PREFIX := github.com/dodo-digital/agent-pipelines
@@ -20,12 +22,15 @@ PLUGINS   := $(notdir $(patsubst %/go.mod,%,$(wildcard plugins/*/go.mod)))
 # The version is the command's last tag; before the first one, a development version that names the commit.
 TAGGED   = $(shell git describe --tags --dirty --match 'cmd/agent-pipelines/v*' 2>/dev/null)
 COMMIT   = $(shell git describe --always --dirty=.dirty --exclude '*' 2>/dev/null)
+REVISION = $(shell git rev-parse HEAD 2>/dev/null)
 VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
 
 # The version above says which commit it is; Go need not ask git, which may refuse a checkout of another owner.
 BUILD  = $(GO) build -buildvcs=false
-STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(REVISION)'
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
+GORELEASER = $(CACHE)/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
+SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod
 # A slow or busy machine may need longer for a package than the ten minutes that Go allows by itself.
 PATIENT = -timeout 40m
 E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PATIENT) -count=1 -tags e2ereal
@@ -33,14 +38,14 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python bench-gate
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin dist-check fuzz e2e-smoke python bench-gate
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
-TAGS = $(CRASH_TAG),e2ereal,python,parity
+TAGS = $(CRASH_TAG),dist,e2ereal,python,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build man demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean \
+.PHONY: help build share demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
 	fmt check $(CHECKS) FORCE
 
 help: ## print this list
@@ -64,17 +69,53 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	sed -n 's|.*"type":"plugin_started".*"pid":\([0-9]*\),"plugin":"[^"]*/\([^"/]*\)".*|  \2 (PID \1)|p' "$$session/events.jsonl" | grep . && \
 	echo "The session lies in $$session"
 
-man: $(BIN)/agent-pipelines ## write the manual, for man, into bin/man/man1/
-	rm -rf $(BIN)/man && $(BIN)/agent-pipelines man-pages $(BIN)/man/man1
+share: $(BIN)/agent-pipelines ## write what man and shells read, the manual and the completion, into bin/share/
+	rm -rf '$(BIN)/share' && mkdir -p '$(BIN)/share/bash-completion/completions' '$(BIN)/share/zsh/site-functions' '$(BIN)/share/fish/vendor_completions.d'
+	$(BIN)/agent-pipelines completion bash >'$(BIN)/share/bash-completion/completions/agent-pipelines'
+	$(BIN)/agent-pipelines completion zsh >'$(BIN)/share/zsh/site-functions/_agent-pipelines'
+	$(BIN)/agent-pipelines completion fish >'$(BIN)/share/fish/vendor_completions.d/agent-pipelines.fish'
+	$(BIN)/agent-pipelines man-pages '$(BIN)/share/man/man1'
 
-install: build man ## install below PREFIX (default ~/.local): bin/, lib/agent-pipelines/plugins/ and share/man/man1/
-	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins' '$(DESTDIR)$(PREFIX)/share/man/man1'
-	install -m 644 $(BIN)/man/man1/*.1 '$(DESTDIR)$(PREFIX)/share/man/man1/'
+install: build share ## install below PREFIX (default ~/.local): bin/, lib/agent-pipelines/plugins/, share/
+	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins' '$(DESTDIR)$(PREFIX)/share'
 	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
+	cp -R '$(BIN)/share/.' '$(DESTDIR)$(PREFIX)/share/'
 
 clean: ## remove what was built
-	rm -rf $(BIN)
+	rm -rf $(BIN) dist
+
+## Releasing
+
+snapshot: $(GORELEASER) $(SBOM) ## the archives, packages and checksums of a release, of this tree, into dist/; publishes nothing
+	PATH='$(dir $(SBOM))':"$$PATH" '$(GORELEASER)' release --snapshot --clean $(if $(V),,--quiet)
+
+dist-check: snapshot ## look at them: static, for four systems, run from an empty directory, equal when they are built again
+	GORELEASER='$(GORELEASER)' $(GO) test $(PATIENT) -count=1 -tags dist ./test/dist
+
+# The main line keeps the replace directives by which the modules find each other; a released module can have none.
+release: ## prepare RELEASE=v0.1.0: a commit beside the main line that carries the tags of all modules; pushes nothing
+	@case '$(RELEASE)' in v[0-9]*.[0-9]*.[0-9]*) ;; *) echo "say which: make release RELEASE=v0.1.0" >&2; exit 1;; esac; \
+	test -z "$$(git status --porcelain)" || { echo "there are changes that are not committed: git status" >&2; exit 1; }; \
+	grep -qF '## [$(RELEASE:v%=%)]' CHANGELOG.md || { echo "CHANGELOG.md has no section '## [$(RELEASE:v%=%)]': move there what is under [Unreleased]" >&2; exit 1; }; \
+	for tag in $(TAGS_OF_RELEASE); do \
+		! git rev-parse -q --verify "refs/tags/$$tag" >/dev/null || { echo "tag $$tag is there already" >&2; exit 1; }; \
+	done; \
+	tree=$$(mktemp -d) && trap 'git worktree remove --force "$$tree"' EXIT && git worktree add -q --detach "$$tree" HEAD && \
+	$(GO) run ./tools/modproxy -version '$(RELEASE)' -write -workspace "$$tree" && cd "$$tree" && git commit -qam 'release: $(RELEASE)' && \
+	for tag in $(TAGS_OF_RELEASE); do git tag "$$tag" || exit 1; done && \
+	echo "commit $$(git rev-parse HEAD) has the tags of $(RELEASE). Publish it:" && \
+	echo "  git push origin $(TAGS_OF_RELEASE)" && echo "  git checkout $(RELEASE) && goreleaser release"
+
+TAGS_OF_RELEASE = $(RELEASE) $(MODULES:%=%/$(RELEASE))
+
+# The newest release of each that Go 1.26 builds from what the module proxy has.
+$(GORELEASER):
+	@echo "installing goreleaser $(GORELEASER_VERSION) (once, a few minutes)"
+	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION)
+
+$(SBOM):
+	GOBIN='$(@D)' GOFLAGS= $(GO) install github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(SBOM_VERSION)
 
 ## Testing
 

@@ -17,6 +17,9 @@ import (
 // where it was not.
 var version = unversioned
 
+// commit is set beside it, where Go was told not to look at git.
+var commit string
+
 const unversioned = "0.0.0-dev"
 
 func main() {

@@ -37,9 +37,9 @@ func (b build) String() string {
 }
 
 // thisBuild reads what the Go tools wrote into the binary. The commit is missing where they did not
-// look at git; releases name it in the version.
+// look at git and nobody told them.
 func thisBuild() build {
-	b := build{Version: version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+	b := build{Version: version, Commit: commit, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
