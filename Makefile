@@ -38,7 +38,7 @@ E2E    = AGENT_PIPELINES_BIN='$(CURDIR)/$(BIN)/agent-pipelines' $(GO) test $(PAT
 RACE   = GORACE='atexit_sleep_ms=0' $(GO) test $(PATIENT) -race
 
 # The steps of `make check`, cheap ones first.
-CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin dist-check fuzz e2e-smoke python bench-gate
+CHECKS = gofmt walls tidy vet modules lint proto-check proto-breaking build conformance cover crash-short writers orphans-short soak-short demo darwin fuzz e2e-smoke python dist-check bench-gate
 # The build tag under which the kernel's numbered crash points exist.
 CRASH_TAG = crashpoints
 # Every build tag of ours, so that vet also reads what ordinary builds leave out.
