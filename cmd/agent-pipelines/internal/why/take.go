@@ -91,14 +91,15 @@ func (c *Chain) begins(e event.Event, d event.SessionStartData) {
 	c.add(e, Link{What: Began, Text: text})
 }
 
-// takes tells that a process took the session up whose last one said nothing at its end.
+// takes tells that a process took the session up whose last one said nothing at its end. Who takes up one that rests, to record an
+// answer, works on it only once it is resumed.
 func (c *Chain) takes(e event.Event, d event.KernelStartData) {
 	if c.alive {
 		c.close()
 		l := c.add(e, Link{What: CutOff, Text: fmt.Sprintf("the process that worked on it (PID %d) was gone without a word; its last event was %s", c.pid, c.seen.Type)})
 		l.At = c.seen.Time
 	}
-	c.alive, c.timer, c.pid = true, nil, d.PID
+	c.alive, c.timer, c.pid = c.stopped == nil, nil, d.PID
 	for _, v := range c.visits {
 		v.tries = 0
 	}
@@ -107,7 +108,7 @@ func (c *Chain) takes(e event.Event, d event.KernelStartData) {
 func (c *Chain) resumes(e event.Event, d event.SessionResumedData) {
 	c.answer = nil
 	c.close()
-	c.stopped = nil
+	c.alive, c.stopped = true, nil
 	text := "it was resumed" + by(d.By)
 	for _, with := range []struct {
 		said bool

@@ -82,6 +82,31 @@ func TestFolds(t *testing.T) {
 	}
 }
 
+// An answer to a session that rests is recorded by a process of its own, which leaves nothing undone; one that is resumed does.
+func TestAnsweredAtRest(t *testing.T) {
+	j := begin(nil)
+	j.add(event.SessionPaused, event.Place{}, event.SessionPausedData{Kind: "user"})
+	for pid := 8; pid <= 9; pid++ {
+		j.epoch++
+		j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: pid})
+	}
+	j.add(event.SessionResumed, event.Place{}, event.SessionResumedData{By: "ann"})
+	j.epoch++
+	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 10})
+	cut := 0
+	for _, text := range j.texts() {
+		if strings.HasPrefix(text, "cut_off: ") {
+			cut++
+			if !strings.Contains(text, "(PID 9)") {
+				t.Error(text)
+			}
+		}
+	}
+	if cut != 1 {
+		t.Errorf("%d processes were cut off:\n%s", cut, strings.Join(j.texts(), "\n"))
+	}
+}
+
 // In a parallel block everyone has a lane. A crash, an overtaken kernel and a new run are told apart.
 func TestLanes(t *testing.T) {
 	j := begin(nil)
