@@ -81,6 +81,7 @@ install: build share ## install below PREFIX (default ~/.local): bin/, lib/agent
 	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
 	cp -R '$(BIN)/share/.' '$(DESTDIR)$(PREFIX)/share/'
+	@case ":$$PATH:" in *':$(PREFIX)/bin:'*) ;; *) echo "The shell does not look into $(PREFIX)/bin yet: export PATH=\"$(PREFIX)/bin:\$$PATH\"";; esac
 
 clean: ## remove what was built
 	rm -rf $(BIN) dist

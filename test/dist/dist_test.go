@@ -188,6 +188,33 @@ func TestDebianPackage(t *testing.T) {
 	demo(t, filepath.Join(lib, "agent-pipelines"), filepath.Join(lib, "plugins"))
 }
 
+// `make install` puts everything in its place, and says what a shell needs that does not look there.
+func TestInstall(t *testing.T) {
+	dir := t.TempDir()
+	install := func(path string) string {
+		c := exec.Command("make", "--no-print-directory", "install", "DESTDIR="+dir, "PREFIX=/opt/ap")
+		c.Dir, c.Env = root, append(os.Environ(), "PATH="+path)
+		text, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		return string(text)
+	}
+	const line = `export PATH="/opt/ap/bin:$PATH"`
+	if said := install(os.Getenv("PATH")); !strings.Contains(said, line) {
+		t.Errorf("it does not say %s:\n%s", line, said)
+	}
+	if said := install(os.Getenv("PATH") + ":/opt/ap/bin"); strings.Contains(said, line) {
+		t.Errorf("it says what is so already:\n%s", said)
+	}
+	for _, s := range shared(t) {
+		if _, err := os.Stat(filepath.Join(dir, "opt/ap/share", s)); err != nil {
+			t.Error(err)
+		}
+	}
+	demo(t, filepath.Join(dir, "opt/ap/bin/agent-pipelines"), filepath.Join(dir, "opt/ap/lib/agent-pipelines/plugins"))
+}
+
 // demo runs the demonstration in an empty project, without anything of this machine's user, and sees that its plugins are those
 // of the directory.
 func demo(t *testing.T, command, plugins string) {
