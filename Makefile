@@ -70,17 +70,17 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	echo "The session lies in $$session"
 
 share: $(BIN)/agent-pipelines ## write what man and shells read, the manual and the completion, into bin/share/
-	rm -rf '$(BIN)/share' && mkdir -p '$(BIN)/share/bash-completion/completions' '$(BIN)/share/zsh/site-functions' '$(BIN)/share/fish/vendor_completions.d'
-	$(BIN)/agent-pipelines completion bash >'$(BIN)/share/bash-completion/completions/agent-pipelines'
-	$(BIN)/agent-pipelines completion zsh >'$(BIN)/share/zsh/site-functions/_agent-pipelines'
-	$(BIN)/agent-pipelines completion fish >'$(BIN)/share/fish/vendor_completions.d/agent-pipelines.fish'
-	$(BIN)/agent-pipelines man-pages '$(BIN)/share/man/man1'
+	rm -rf '$(BIN)/share' && umask 022 && mkdir -p '$(BIN)/share/bash-completion/completions' '$(BIN)/share/zsh/site-functions' '$(BIN)/share/fish/vendor_completions.d'
+	umask 022 && $(BIN)/agent-pipelines completion bash >'$(BIN)/share/bash-completion/completions/agent-pipelines'
+	umask 022 && $(BIN)/agent-pipelines completion zsh >'$(BIN)/share/zsh/site-functions/_agent-pipelines'
+	umask 022 && $(BIN)/agent-pipelines completion fish >'$(BIN)/share/fish/vendor_completions.d/agent-pipelines.fish'
+	umask 022 && $(BIN)/agent-pipelines man-pages '$(BIN)/share/man/man1'
 
 install: build share ## install below PREFIX (default ~/.local): bin/, lib/agent-pipelines/plugins/, share/
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins' '$(DESTDIR)$(PREFIX)/share'
 	install -m 755 $(BIN)/agent-pipelines '$(DESTDIR)$(PREFIX)/bin/'
 	install -m 755 $(PLUGINS:%=$(BIN)/plugins/agent-plugin-%) '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins/'
-	cp -R '$(BIN)/share/.' '$(DESTDIR)$(PREFIX)/share/'
+	umask 022 && cp -R '$(BIN)/share/.' '$(DESTDIR)$(PREFIX)/share/'
 	@case ":$$PATH:" in *':$(PREFIX)/bin:'*) ;; *) echo "The shell does not look into $(PREFIX)/bin yet: export PATH=\"$(PREFIX)/bin:\$$PATH\"";; esac
 
 clean: ## remove what was built

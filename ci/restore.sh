@@ -3,11 +3,21 @@
 # which has to be clean and to have the commit that the session began at.
 set -euo pipefail
 
-session=${AP_SESSION:?the name of the session is missing}
+. "$(dirname "${BASH_SOURCE[0]}")/name.sh"
 keep=${AP_KEEP:?the directory that keeps the session is missing}
 
 if [ ! -f "$keep/session.tar.gz" ]; then
   echo "there is no session in $keep: was it kept by an earlier job, and is this job given its artifact?" >&2
+  exit 14
+fi
+dir=.claude/pipeline-runs/$session
+if [ -e "$dir" ]; then
+  echo "there is a session '$session' here already: remove it first, if the kept one is to go on (agent-pipelines session rm $session)" >&2
+  exit 14
+fi
+if [ ! -f "$keep/workspace.bundle" ] && [ "$(cat "$keep/workspace" 2>/dev/null || true)" != none ]; then
+  echo "what the session had changed in the repository was not kept; the log of the job that packed it says why" >&2
+  echo "to go on without: echo none >'$keep/workspace'" >&2
   exit 14
 fi
 if [ -f "$keep/workspace.bundle" ]; then
@@ -24,6 +34,11 @@ if [ -f "$keep/workspace.bundle" ]; then
   git fetch --quiet "$keep/workspace.bundle" +refs/agent-pipelines/workspace:refs/agent-pipelines/workspace
   at=refs/agent-pipelines/workspace
   branch=$(cat "$keep/branch" 2>/dev/null || true)
+  if [ -n "$branch" ] && git rev-parse --verify --quiet "refs/heads/$branch" >/dev/null &&
+    [ -n "$(git rev-list -n 1 "refs/heads/$branch" --not "$at" --remotes)" ]; then
+    echo "branch '$branch' has commits that are nowhere else: push them, or restore the session in another clone" >&2
+    exit 14
+  fi
   if [ -n "$branch" ]; then
     git checkout --quiet -B "$branch" "$at^"
   else
@@ -32,7 +47,6 @@ if [ -f "$keep/workspace.bundle" ]; then
   git diff --binary "$at^" "$at" | git -C "$(git rev-parse --show-toplevel)" apply --allow-empty --whitespace=nowarn
 fi
 tar -xzf "$keep/session.tar.gz"
-dir=.claude/pipeline-runs/$session
 if [ ! -d "$dir" ]; then
   echo "what is kept in $keep is no session '$session'" >&2
   exit 14

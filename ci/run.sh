@@ -17,12 +17,10 @@ fail() {
   exit 2
 }
 
-session=${AP_SESSION:?the name of the session is missing}
-case $session in
--* | *[!A-Za-z0-9._-]*) fail "'$session' is no name for a session: letters, digits, '.', '_' and '-'" ;;
-esac
+. "$(dirname "${BASH_SOURCE[0]}")/name.sh"
 keep=${AP_KEEP:?the directory that keeps the session is missing}
 mkdir -p "$keep"
+rm -f "$keep/session" "$keep/status" "$keep/question" "$keep/exit_code" # of an earlier job
 export CI=true
 
 flags=()
@@ -48,11 +46,11 @@ run() {
     if [ "$(field status)" = aborted ]; then # by a rejection without feedback
       return 23
     fi
-    agent-pipelines resume "${flags[@]}" -- "$session"
+    watched resume ${flags[@]+"${flags[@]}"} -- "$session"
   elif [ -n "${AP_STAGE:-}" ]; then
-    agent-pipelines loop --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} "${flags[@]}" -- "$AP_STAGE" "$session"
+    watched loop --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} ${flags[@]+"${flags[@]}"} -- "$AP_STAGE" "$session"
   elif [ -n "${AP_PIPELINE:-}" ]; then
-    agent-pipelines pipeline --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} "${flags[@]}" -- "$AP_PIPELINE" "$session"
+    watched pipeline --foreground ${AP_REQUEST:+"--context=$AP_REQUEST"} ${flags[@]+"${flags[@]}"} -- "$AP_PIPELINE" "$session"
   else
     fail "neither a pipeline nor a stage is named"
   fi
@@ -68,10 +66,29 @@ question() {
   { agent-pipelines questions list --json -- "$session" 2>/dev/null || true; } | sed -n 's/^ *"id": "\(q-[0-9a-f]*\)",*$/\1/p' | sed -n 1p
 }
 
-trap : INT TERM HUP # the command pauses the session; what it left is told all the same
-code=0
-run || code=$?
-printf '%s\n' "$session" >"$keep/session"
-field status >"$keep/status"
-question >"$keep/question"
-printf '%s\n' "$code" >"$keep/exit_code"
+# tell notes how the session stands, however this ends.
+tell() {
+  local code=$?
+  printf '%s\n' "$session" >"$keep/session"
+  field status >"$keep/status"
+  question >"$keep/question"
+  printf '%s\n' "${ended:-$code}" >"$keep/exit_code"
+}
+trap tell EXIT
+
+# watched runs the command and hands it the signals that this script gets: a job that is cancelled tells its first process alone. The
+# first one pauses the session after its iteration, the second one at once.
+watched() {
+  agent-pipelines "$@" &
+  local child=$! code
+  trap 'kill -TERM "$child" 2>/dev/null || true' INT TERM HUP
+  while :; do
+    code=0
+    wait "$child" || code=$?
+    [ "$code" -gt 128 ] && kill -0 "$child" 2>/dev/null || break # else a signal ended the wait
+  done
+  trap - INT TERM HUP
+  return "$code"
+}
+
+run && ended=0 || ended=$?

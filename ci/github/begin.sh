@@ -2,13 +2,8 @@
 # Says where the session is kept, and at which commit the job began.
 set -euo pipefail
 
-case ${AP_SESSION:-} in
-'' | -* | *[!A-Za-z0-9._-]*)
-  echo "::error::the input session needs a name of letters, digits, '.', '_' and '-'"
-  exit 2
-  ;;
-esac
+. "$(dirname "${BASH_SOURCE[0]}")/../name.sh"
 {
-  echo "keep=$RUNNER_TEMP/agent-pipelines-$AP_SESSION"
+  echo "keep=$RUNNER_TEMP/agent-pipelines-$session"
   echo "base=$(git rev-parse --verify --quiet HEAD || true)"
 } >>"$GITHUB_OUTPUT"

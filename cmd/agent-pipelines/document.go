@@ -90,8 +90,9 @@ func answersTo(all []kernel.Question) []string {
 // quotedLine is a line of this program that a hint quotes.
 var quotedLine = regexp.MustCompile("`(" + program + " [^`]+)`")
 
-// blank is something in such a line that a person has to fill in.
-var blank = regexp.MustCompile(`[<>…]|\.\.\.|\b[A-Z][A-Z_]+\b`)
+// blank is something in such a line that a person has to fill in, or that a shell would not take as it stands: hints quote what
+// was typed, or what a plugin said.
+var blank = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
 
 // next are the lines that a fault's hint quotes and that can be typed as they are, and the one that explains its code.
 func (f fault) next() []string {

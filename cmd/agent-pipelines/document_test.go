@@ -330,3 +330,18 @@ func exitTable(t *testing.T) string {
 	}
 	return b.String()
 }
+
+// A line of a hint is one to type only if it means to a shell what it says.
+func TestNextLines(t *testing.T) {
+	for hint, want := range map[string][]string{
+		"`agent-pipelines resume s` goes on; or `agent-pipelines status s`": {"agent-pipelines resume s", "agent-pipelines status s"},
+		"`agent-pipelines tail a; id --json` prints":                        {},
+		"`agent-pipelines tail $(id)`, `agent-pipelines help \"x`":          {},
+		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":    {},
+		"`rm -r x`": {},
+	} {
+		if got := (fault{Hint: hint}).next(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", hint, got)
+		}
+	}
+}

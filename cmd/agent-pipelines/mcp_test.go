@@ -341,6 +341,10 @@ func TestMCPRefusals(t *testing.T) {
 		c.refused("start", map[string]any{"pipeline": "review", "inputs": []string{path}}, bad, "input '"+path+"'")
 		c.refused("dry_run", map[string]any{"pipeline": "review", "artifacts": map[string]string{"plan": path}}, bad, "artifact '"+path+"'")
 	}
+	c.refused("dry_run", map[string]any{"pipeline": "review", "artifacts": map[string]string{"plan=../x": "mock.json"}}, bad, "has a =")
+	c.refused("dry_run", map[string]any{"pipeline": "review", "assume": map[string]string{"a=b": "fail"}}, bad, "has a =")
+	c.refused("start", map[string]any{"pipeline": "review", "inputs": []string{"*"}}, bad, "is a pattern")
+	c.refused("start", map[string]any{"pipeline": "out"}, bad, "file 'out'")
 	c.refused("lint", map[string]any{"pipelines": []string{"../broken.yaml"}}, bad, "outside of the project")
 	c.refused("reject", map[string]any{"session": "s", "question": "q-00000000", "digest": "x"}, bad, "end_session")
 	c.refused("approve", map[string]any{"session": "nosuch", "question": "q-00000000", "digest": "x"}, "no_session")

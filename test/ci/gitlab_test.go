@@ -104,7 +104,61 @@ test ! -e b.txt; test ! -e ignored; test -x x.sh; test -L link; test "$(od -An -
 test -d .claude/pipeline-runs/s; test ! -e .claude/locks/s.lock`, nil); code != 0 {
 		t.Error(said)
 	}
-	if code, said := w.bash(dir, "echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "changes of its own") {
+	if code, said := w.bash(dir, "bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "a session 's' here already") {
+		t.Errorf("over itself: exit %d\n%s", code, said)
+	}
+	if code, said := w.bash(dir, "rm -r .claude/pipeline-runs; echo mine >c.txt; bash '"+filepath.Join(root, "ci", "restore.sh")+"'", env); code != 14 || !strings.Contains(said, "changes of its own") {
 		t.Errorf("exit %d\n%s", code, said)
 	}
+}
+
+// What cannot be kept is said, keeps nothing else from being kept, and is not passed over in silence later. Credentials that a step
+// leaves, and commits that are nowhere else, stay where they are.
+func TestWorkspaceThatCannotTravel(t *testing.T) {
+	w := newWorld(t, ".")
+	keep := filepath.Join(w.dir, "keep")
+	env := map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_PIPELINE": "review"}
+	script := func(name string) string { return "bash '" + filepath.Join(root, "ci", name) + "'" }
+	dir := w.checkout(good)
+	w.write("job1/gha-creds-1.json", "secret")
+	if code, said := w.bash(dir, script("run.sh")+"; git init -q nested; "+script("pack.sh"), env); code != 0 || !strings.Contains(said, "could not be kept; the session is") {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	w.has(keep, "status", "paused")
+	if code, said := w.bash(w.checkout(good), script("restore.sh"), env); code != 14 || !strings.Contains(said, "was not kept") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	dir = w.checkout(good)
+	if code, said := w.bash(dir, "echo none >'"+keep+"/workspace'; "+script("restore.sh")+"; echo x >gha-creds-2.json; "+script("pack.sh"), env); code != 0 {
+		t.Fatalf("exit %d\n%s", code, said)
+	}
+	dir = w.checkout(good)
+	if code, said := w.bash(dir, "git commit -q --allow-empty -m mine; "+script("restore.sh"), env); code != 14 || !strings.Contains(said, "commits that are nowhere else") {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	dir = w.checkout(good)
+	if code, said := w.bash(dir, script("restore.sh"), env); code != 0 {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	w.lacks(dir, "gha-creds-2.json")
+	env["AP_SESSION"] = ".."
+	for _, name := range []string{"run.sh", "pack.sh", "restore.sh"} {
+		if code, said := w.bash(dir, script(name), env); code != 2 || !strings.Contains(said, "needs a name of letters") {
+			t.Errorf("%s: exit %d\n%s", name, code, said)
+		}
+	}
+}
+
+// A job that is cancelled tells its first process alone: the session pauses all the same, and how it stands is noted.
+func TestCancelled(t *testing.T) {
+	w := newWorld(t, ".")
+	keep := filepath.Join(w.dir, "keep")
+	dir := w.checkout(`{"replies": [{"delay_ms": 3000, "output": "done"}]}`)
+	code, said := w.bash(dir, `bash '`+filepath.Join(root, "ci", "run.sh")+`' & p=$!
+until grep -qs iteration_start .claude/pipeline-runs/s/events.jsonl; do sleep 0.05; done
+kill -TERM $p; wait $p`, map[string]string{"AP_SESSION": "s", "AP_KEEP": keep, "AP_STAGE": "work", "AP_ARGS": "--provider=mock"})
+	if code != 0 {
+		t.Errorf("exit %d\n%s", code, said)
+	}
+	w.has(keep, "status", "paused")
 }

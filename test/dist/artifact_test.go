@@ -90,9 +90,20 @@ func unpack(t *testing.T, archive, dir string) map[string]bool {
 		if h.Uname != "root" || !filepath.IsLocal(h.Name) {
 			t.Errorf("%s belongs to %s", h.Name, h.Uname)
 		}
+		if want := mode(h.Name); h.FileInfo().Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, want %v", h.Name, h.FileInfo().Mode().Perm(), want)
+		}
 		names[h.Name] = true
 		write(t, filepath.Join(dir, h.Name), h.FileInfo().Mode().Perm(), r)
 	}
+}
+
+// mode is that of a file in an archive: all can read it, and run what is a program.
+func mode(name string) os.FileMode {
+	if strings.HasPrefix(filepath.Base(name), "agent-p") && !strings.HasPrefix(name, "share/") {
+		return 0o755
+	}
+	return 0o644
 }
 
 func write(t *testing.T, file string, mode os.FileMode, content io.Reader) {

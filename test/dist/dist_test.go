@@ -105,7 +105,7 @@ func TestChecksums(t *testing.T) {
 	}
 }
 
-// Each binary has a list of what it was made of, the kernel among it.
+// Each binary has a list of what it was made of, the SDK among it.
 func TestSBOM(t *testing.T) {
 	documents := artifacts(t, root, "SBOM")
 	if binaries := artifacts(t, root, "Binary"); len(documents) != len(binaries) {
@@ -173,8 +173,8 @@ func TestDebianPackage(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	for _, s := range shared(t) {
-		if _, err := os.Stat(filepath.Join(dir, "usr/share", s)); err != nil {
-			t.Error(err)
+		if info, err := os.Stat(filepath.Join(dir, "usr/share", s)); err != nil || info.Mode().Perm() != 0o644 {
+			t.Errorf("%s: %v, %v", s, info, err)
 		}
 	}
 	link, err := os.Readlink(filepath.Join(dir, "usr/bin/agent-pipelines"))

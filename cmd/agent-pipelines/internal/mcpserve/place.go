@@ -31,7 +31,7 @@ func (s *server) within(what, path string) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := root.Stat(path); err != nil { // which follows no link out of the project
+	if _, err := root.Stat(filepath.Clean(path)); err != nil { // which follows no link out of the project
 		var at *fs.PathError
 		if errors.As(err, &at) {
 			err = at.Err
@@ -50,8 +50,8 @@ func (s *server) namesOrPaths(all ...string) error {
 		if err := word("name", said); err != nil {
 			return err
 		}
-		if !strings.ContainsRune(said, filepath.Separator) && said != ".." {
-			continue
+		if _, err := os.Lstat(filepath.Join(s.Root, said)); err != nil && !strings.ContainsRune(said, filepath.Separator) && said != ".." {
+			continue // a name, and nothing in the project's root is called so
 		}
 		if err := s.within("file", said); err != nil {
 			return err
@@ -72,6 +72,14 @@ func word(what, said string) error {
 	default:
 		return nil
 	}
+}
+
+// key is word for what stands before a =, in a flag that takes NAME=VALUE.
+func key(what, said string) error {
+	if strings.Contains(said, "=") {
+		return wrong(what+" has a =", "names have none")
+	}
+	return word(what, said)
 }
 
 // text refuses what is too long, or no text.

@@ -3,10 +3,13 @@ package mcpserve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
@@ -86,18 +89,23 @@ func (in *runIn) files(s *server) error {
 	if n := max(len(in.Inputs), len(in.Artifacts), len(in.Skip)); n > maxMany {
 		return wrong(fmt.Sprintf("there are %d of one kind", n), fmt.Sprintf("inputs, artifacts and skip take %d each at most", maxMany))
 	}
-	for _, path := range in.Inputs {
+	for i, path := range in.Inputs {
+		if strings.ContainsAny(path, "*?[") {
+			return wrong(fmt.Sprintf("input '%s' is a pattern", path), "name the files or directories themselves")
+		}
 		if err := s.within("input", path); err != nil {
 			return err
 		}
+		in.Inputs[i] = filepath.Clean(path) // as it was looked at
 	}
 	for name, path := range in.Artifacts {
-		if err := word("the name of an artifact", name); err != nil {
+		if err := key("the name of an artifact", name); err != nil {
 			return err
 		}
 		if err := s.within("artifact", path); err != nil {
 			return err
 		}
+		in.Artifacts[name] = filepath.Clean(path)
 	}
 	return nil
 }
@@ -225,7 +233,7 @@ func (s *server) dryRun(ctx context.Context, _ call, in dryRunIn) (out dryRunOut
 		return out, wrong(fmt.Sprintf("assume names %d nodes", len(in.Assume)), fmt.Sprintf("name %d at most", maxMany))
 	}
 	for _, node := range slices.Sorted(maps.Keys(in.Assume)) {
-		if err := word("an outcome", in.Assume[node]); err != nil {
+		if err := errors.Join(key("the name of a node", node), word("an outcome", in.Assume[node])); err != nil {
 			return out, err
 		}
 		line = append(line, "--assume="+node+"="+in.Assume[node])
