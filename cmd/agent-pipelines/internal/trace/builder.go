@@ -24,10 +24,11 @@ type Builder struct {
 	seen  time.Time // of the last event
 	// resumed is the epoch in which the session went on after it rested, 0 for the first.
 	resumed int
+	resting bool  // what ends does so because the session comes to rest
 	top     *open // nil while the session rests
 	spans   map[event.Key]*open
 	paths   map[string]*open           // the nodes', by path
-	before  map[event.Key]event.SpanID // the last span of what is no work of one kernel, for what goes on after a rest
+	before  map[event.Key]event.SpanID // the last span of what is no work of one kernel and may go on after a rest
 	used    map[event.SpanID]bool      // ids
 }
 
@@ -86,7 +87,7 @@ func (b *Builder) begin(e event.Event) {
 	if len(b.used) > 0 {
 		b.resumed = max(e.Epoch, 2)
 	}
-	name := cmp.Or(b.state.Pipeline, b.stage(), "stage")
+	name := NameOf(b.state, b.plan)
 	o := &open{last: e.Time, Span: Span{
 		Trace: event.TraceOf(b.run), ID: event.SpanOf(b.run, "", b.resumed), Name: "run " + name, Top: true, Start: e.Time,
 	}}
@@ -101,12 +102,13 @@ func (b *Builder) begin(e event.Event) {
 	b.top, b.spans[""] = o, o
 }
 
-// stage is the id of the one stage of a loop.
-func (b *Builder) stage() string {
-	if b.plan == nil || len(b.plan.Nodes) == 0 {
-		return ""
+// NameOf is what a run is called: its pipeline, or of a loop its one stage. The plan may be nil.
+func NameOf(st *state.State, p *plan.Plan) string {
+	stage := ""
+	if p != nil && len(p.Nodes) > 0 {
+		stage = p.Nodes[0].ID
 	}
-	return b.plan.Nodes[0].ID
+	return cmp.Or(st.Pipeline, stage, "stage")
 }
 
 // Why something ended that did not come to its own end.
@@ -129,8 +131,9 @@ func (b *Builder) rest(at time.Time, why string) {
 			b.top.Error = string(b.state.Status)
 		}
 	}
+	b.resting = true
 	b.end(b.top, at, "", why)
-	b.top = nil
+	b.resting, b.top = false, nil
 }
 
 // crashed ends the work of a kernel that was there before the one that writes now.
@@ -224,7 +227,8 @@ func (b *Builder) end(o *open, at time.Time, failed, why string) {
 		o.add(keyError.String(o.Error))
 	}
 	delete(b.spans, o.key)
-	if o.epoch == 0 {
+	o.Rested = b.resting && o.epoch == 0
+	if o.Rested || o.epoch == 0 && o.Error != "" { // what failed is made again where the session goes on
 		b.before[o.key] = o.ID
 	}
 	if o.around != nil {

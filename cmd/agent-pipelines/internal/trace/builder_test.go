@@ -180,6 +180,28 @@ resume house [7-11] < run house, after run house
 		if seen[made.ID] {
 			t.Errorf("%s has an id that another one has", made.Name)
 		}
+		atRest := made.Parent == (event.SpanID{}) || made.Top || made.Error == "" && made.End.Equal(begin.Add(4*time.Second))
+		if made.Rested != atRest {
+			t.Errorf("%s %v: rested is %v", made.Name, made.End, made.Rested)
+		}
 		seen[made.ID] = true
+	}
+}
+
+// A run is called as its pipeline, or as its one stage.
+func TestNameOf(t *testing.T) {
+	loop := &plan.Plan{Nodes: []plan.Node{{ID: "tick"}}}
+	for _, tt := range []struct {
+		state state.State
+		plan  *plan.Plan
+		want  string
+	}{
+		{state.State{Pipeline: "house"}, loop, "house"},
+		{state.State{}, loop, "tick"},
+		{state.State{}, nil, "stage"},
+	} {
+		if got := trace.NameOf(&tt.state, tt.plan); got != tt.want {
+			t.Errorf("%q is not %q", got, tt.want)
+		}
 	}
 }

@@ -25,6 +25,8 @@ type Span struct {
 	Events     []Event
 	// Before is the span in which the same went on until the session came to rest, zero for none.
 	Before event.SpanID
+	// Rested: the session came to rest in it, and goes on in another one, if at all. It is of no span of work that was cut off.
+	Rested bool
 	// Error is the kind of what went wrong, "" for nothing.
 	Error string
 }
