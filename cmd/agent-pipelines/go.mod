@@ -15,6 +15,7 @@ require (
 	github.com/dodo-digital/agent-pipelines/plugins/hooks v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/judge v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/mock v0.1.0
+	github.com/go-logr/logr v1.4.4
 	github.com/google/go-cmp v0.7.0
 	github.com/google/jsonschema-go v0.4.3
 	github.com/hashicorp/go-hclog v1.6.3
@@ -52,7 +53,6 @@ require (
 	github.com/coder/acp-go-sdk v0.13.0 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.1 // indirect
-	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect

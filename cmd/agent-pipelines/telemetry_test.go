@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"os"
@@ -101,6 +102,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	var m kernel.Metrics
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".claude/pipeline-runs/"+args[0]+"/metrics.json")), &m))
 	got := c.of(ts).Sums()
+	pipeline := cmp.Or(m.Pipeline, m.Stages[0].Stage) // a loop is called as its stage
 	in, out, cost := int64(0), int64(0), 0.0
 	if u := m.Usage; u.InputTokens != nil && u.OutputTokens != nil && u.CostUSD != nil {
 		in, out, cost = *u.InputTokens, *u.OutputTokens, *u.CostUSD
@@ -108,7 +110,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	for name, want := range map[string]float64{
 		"iterations": float64(m.Iterations), "attempts": float64(m.Attempts), "attempt.duration": float64(m.Attempts), "retries agent_pipelines.rung=attempt": float64(m.Retries),
 		"tokens gen_ai.token.type=input": float64(in), "tokens gen_ai.token.type=output": float64(out), "cost": cost, "node.duration": float64(m.Visits),
-		"runs agent_pipelines.status=completed": 1,
+		"runs agent_pipelines.status=completed": 1, "iterations agent_pipelines.pipeline=" + pipeline: float64(m.Iterations), "questions": 0,
 	} {
 		if diff := got["agent_pipelines."+name] - want; diff > 1e-9 || diff < -1e-9 {
 			ts.Fatalf("%s is %v, and %v in the journal: %v", name, got["agent_pipelines."+name], want, got)

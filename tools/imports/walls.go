@@ -163,7 +163,7 @@ var Walls = []Wall{
 	{
 		Room: "cmd/agent-pipelines/internal/telemetry",
 		Allow: []string{
-			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "kernel", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel",
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "kernel", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
 		},
 		Reason: "this room alone sends telemetry: the SDK and its exporters stay behind it",
 	},

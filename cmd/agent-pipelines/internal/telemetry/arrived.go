@@ -1,21 +1,27 @@
 package telemetry
 
 import (
+	"crypto/rand"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
-	"path/filepath"
 	"sync"
+	"syscall"
 )
 
 // arrivedFile is the file of a session that says how much of its trace has arrived: a kernel that goes on where another
 // was killed reads the journal from its beginning, and sends what that could not send.
 const arrivedFile = "telemetry.json"
 
+// maxAccount is how many bytes of the file are read.
+const maxAccount = 4096
+
 // arrived counts the spans of a run that the collector has taken, those before the first that it did not. It is safe for
 // concurrent use.
 type arrived struct {
-	mu   sync.Mutex // guards:
-	path string
+	mu  sync.Mutex // guards:
+	dir string
 	account
 }
 
@@ -28,9 +34,8 @@ type account struct {
 func (a *arrived) open(dir, run string) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.path = filepath.Join(dir, arrivedFile)
-	var was account
-	if text, err := os.ReadFile(a.path); err == nil && json.Unmarshal(text, &was) == nil && was.RunID == run && was.Spans > 0 {
+	a.dir = dir
+	if was, err := readAccount(dir); err == nil && was.RunID == run && was.Spans > 0 {
 		a.Spans += was.Spans
 	}
 	a.RunID = run
@@ -42,10 +47,57 @@ func (a *arrived) add(n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.Spans += int64(n)
-	if text, err := json.Marshal(a.account); err == nil && a.path != "" {
-		next := a.path + ".new"
-		if os.WriteFile(next, append(text, '\n'), 0o600) == nil {
-			_ = os.Rename(next, a.path)
-		}
+	if a.dir != "" {
+		_ = a.write(a.dir)
 	}
+}
+
+// readAccount reads the file. An agent can write where it lies: no link out of the directory is followed, and what is no
+// file is not waited for.
+func readAccount(dir string) (was account, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return was, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(arrivedFile, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return was, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return was, errors.Join(err, os.ErrInvalid)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxAccount))
+	if err != nil {
+		return was, err
+	}
+	err = json.Unmarshal(text, &was)
+	return was, err
+}
+
+// write replaces the file, by one of a name that nobody knows before.
+func (c account) write(dir string) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	next := "." + arrivedFile + "." + rand.Text()
+	f, err := root.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = root.Rename(next, arrivedFile)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(next))
+	}
+	return nil
 }

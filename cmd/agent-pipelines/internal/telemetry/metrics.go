@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
@@ -21,6 +22,7 @@ type figures struct {
 	provider *sdkmetric.MeterProvider
 	pipeline string
 	open     map[string]string // kinds of the questions that wait, by id
+	live     bool              // they are counted
 
 	iterations, attempts, retries, errors, tokens, runs metric.Int64Counter
 	cost                                                metric.Float64Counter
@@ -46,21 +48,42 @@ const (
 var bounds = []float64{0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 14400, 43200}
 
 func newFigures(ctx context.Context, s Settings, about *resource.Resource) (*figures, error) {
-	var exporter sdkmetric.Exporter
-	var err error
-	if s.Metrics == GRPC {
-		exporter, err = otlpmetricgrpc.New(ctx)
-	} else {
-		exporter, err = otlpmetrichttp.New(ctx)
-	}
+	exporter, err := figureExporter(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	f := &figures{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter)), sdkmetric.WithResource(about))}
+	f := &figures{open: map[string]string{}, provider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewPeriodicReader(again{exporter})), sdkmetric.WithResource(about))}
 	if err := f.instruments(f.provider.Meter(scope)); err != nil {
 		return nil, errors.Join(err, f.provider.Shutdown(ctx))
 	}
 	return f, nil
+}
+
+func figureExporter(ctx context.Context, s Settings) (sdkmetric.Exporter, error) {
+	if s.Metrics == GRPC {
+		var options []otlpmetricgrpc.Option
+		if s.MetricsPlain {
+			options = append(options, otlpmetricgrpc.WithInsecure())
+		}
+		return otlpmetricgrpc.New(ctx, options...)
+	}
+	var options []otlpmetrichttp.Option
+	if s.MetricsPlain {
+		options = append(options, otlpmetrichttp.WithInsecure())
+	}
+	return otlpmetrichttp.New(ctx, options...)
+}
+
+// again is an exporter that says nothing of what the end cuts off: that sends all figures once more.
+type again struct{ sdkmetric.Exporter }
+
+// Export implements [sdkmetric.Exporter].
+func (a again) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
+	err := a.Exporter.Export(ctx, all)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 func (f *figures) instruments(m metric.Meter) error {
@@ -91,13 +114,39 @@ func (f *figures) instruments(m metric.Meter) error {
 	return errors.Join(append(errs, err)...)
 }
 
+// name takes up what the run is called. Nothing else is to be called of an update before.
+func (f *figures) name(u kernel.Update) {
+	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
+		f.pipeline = trace.NameOf(u.State, u.Plan)
+	}
+}
+
+// before takes an event up that was there before this process: it is not counted, but a question may be open.
+func (f *figures) before(e event.Event) {
+	if e.Type == event.QuestionAsked || e.Type == event.QuestionAnswered {
+		f.question(e)
+	}
+}
+
+// begin counts the questions that are open when what happens in this process begins.
+func (f *figures) begin() {
+	f.live = true
+	for _, kind := range f.open {
+		f.waits(1, kind)
+	}
+}
+
+// rest takes the questions that are open out of the count: nobody waits in a process that has ended.
+func (f *figures) rest() {
+	for _, kind := range f.open {
+		f.waits(-1, kind)
+	}
+	clear(f.open)
+}
+
 // take counts what an event says.
 func (f *figures) take(u kernel.Update) {
-	e := *u.Event
-	if u.State != nil && u.State.Pipeline != "" {
-		f.pipeline = u.State.Pipeline
-	}
-	of := f.of(u)
+	e, of := *u.Event, f.of(u)
 	switch e.Type {
 	case event.IterationComplete:
 		if !passes(u) {
@@ -114,12 +163,8 @@ func (f *figures) take(u kernel.Update) {
 		if e.Key.Kind() == event.KeyAttempt {
 			f.use(e, of)
 		}
-	case event.QuestionAsked:
-		d, _ := event.Decode[event.QuestionAskedData](e)
-		f.asked(d.ID, d.Kind)
-	case event.QuestionAnswered:
-		d, _ := event.Decode[event.QuestionAnsweredData](e)
-		f.answered(d.ID)
+	case event.QuestionAsked, event.QuestionAnswered:
+		f.question(e)
 	case event.Retry:
 		d, _ := event.Decode[event.RetryData](e)
 		f.retries.Add(context.Background(), 1, of, metric.WithAttributes(keyRung.String(d.Rung)))
@@ -192,7 +237,7 @@ func (f *figures) span(made trace.Span) {
 	case made.Top:
 		f.runs.Add(context.Background(), 1, of)
 		f.runTime.Record(context.Background(), took, of)
-	case made.Is(trace.KindNode):
+	case made.Is(trace.KindNode) && !made.Rested:
 		f.nodeTime.Record(context.Background(), took, of)
 	case made.Is(trace.KindAttempt) && !made.Cut():
 		f.attempts.Add(context.Background(), 1, of)
@@ -201,21 +246,25 @@ func (f *figures) span(made trace.Span) {
 	}
 }
 
-// asked and answered count the questions that are open. One that is asked again is the same.
-func (f *figures) asked(id, kind string) {
-	if _, known := f.open[id]; !known {
-		f.open[id] = kind
-		f.waits(1, kind)
+// question takes up which questions are open. One that is asked again is the same.
+func (f *figures) question(e event.Event) {
+	if e.Type == event.QuestionAnswered {
+		d, _ := event.Decode[event.QuestionAnsweredData](e)
+		if kind, known := f.open[d.ID]; known {
+			delete(f.open, d.ID)
+			f.waits(-1, kind)
+		}
+		return
 	}
-}
-
-func (f *figures) answered(id string) {
-	if kind, known := f.open[id]; known {
-		delete(f.open, id)
-		f.waits(-1, kind)
+	d, _ := event.Decode[event.QuestionAskedData](e)
+	if _, known := f.open[d.ID]; !known {
+		f.open[d.ID] = d.Kind
+		f.waits(1, d.Kind)
 	}
 }
 
 func (f *figures) waits(by int64, kind string) {
-	f.waiting.Add(context.Background(), by, metric.WithAttributes(keyPipeline.String(f.pipeline), keyKind.String(kind)))
+	if f.live {
+		f.waiting.Add(context.Background(), by, metric.WithAttributes(keyPipeline.String(f.pipeline), keyKind.String(kind)))
+	}
 }

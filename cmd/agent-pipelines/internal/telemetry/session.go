@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,8 +9,6 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/sdk/resource"
-	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
 	"github.com/dodo-digital/agent-pipelines/kernel"
@@ -21,6 +18,9 @@ import (
 // FlushLimit is how long the end of a session waits for the collector.
 const FlushLimit = 3 * time.Second
 
+// errLate ends what the collector has not taken when the end of a session waits no longer.
+var errLate = fmt.Errorf("the collector had not taken everything %v after the end", FlushLimit)
+
 // Options are what a [Session] works with.
 type Options struct {
 	Settings
@@ -28,7 +28,8 @@ type Options struct {
 	Version string
 	// Follow reads the events of a session that are there, as [kernel.Engine.Follow] does with all lines.
 	Follow func(ctx context.Context, session string, observe func(kernel.Update) error) error
-	// Warn is called with what keeps telemetry from arriving, once, from any goroutine.
+	// Warn is called with what keeps telemetry from arriving, once, and with each kind of thing in the variables that cannot
+	// be obeyed; from any goroutine. No value of a variable that may be secret is in it.
 	Warn func(string)
 }
 
@@ -40,6 +41,7 @@ type Session struct {
 	arrived *arrived
 	builder *trace.Builder
 	warn    func(error)
+	giveUp  context.CancelFunc // ends what hangs
 
 	mu      sync.Mutex // guards:
 	queue   []kernel.Update
@@ -63,6 +65,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
 	s := &Session{options: o, arrived: &arrived{}, wake: make(chan struct{}, 1), held: map[int64]kernel.Update{}}
+	ctx, s.giveUp = context.WithCancel(context.WithoutCancel(ctx)) // a run that was interrupted is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
 		once.Do(func() {
@@ -70,30 +73,43 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 			o.Warn("Telemetry does not arrive: " + reason + ". The session is not affected.")
 		})
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(s.warn))
-	about, err := about(ctx, o.Version)
-	if err != nil {
-		return nil, err
+	if err := s.connect(ctx, &unread{warn: o.Warn}); err != nil {
+		s.giveUp()
+		return nil, errors.Join(err, s.shut(ctx))
 	}
-	if o.Traces != "" {
-		if s.spans, err = newSpans(ctx, o.Settings, about, s.arrived); err != nil {
-			return nil, fmt.Errorf("set up what sends spans: %w", err)
-		}
-	}
-	if o.Metrics != "" {
-		if s.figures, err = newFigures(ctx, o.Settings, about); err != nil {
-			return nil, errors.Join(fmt.Errorf("set up what sends metrics: %w", err), s.shut())
-		}
-	}
-	s.builder = trace.NewBuilder(s.ended)
-	s.worker.Go(s.work)
+	s.builder = trace.NewBuilder(func(made trace.Span) { s.ended(ctx, made) })
+	s.worker.Go(func() { s.work(ctx) })
 	return s, nil
 }
 
-// about says who sends: this program, or what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
-func about(ctx context.Context, version string) (*resource.Resource, error) {
-	return resource.New(ctx, resource.WithTelemetrySDK(),
-		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())
+// connect makes what sends, until ctx ends.
+func (s *Session) connect(ctx context.Context, left *unread) error {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		if !left.resource(err) {
+			s.warn(err)
+		}
+	}))
+	otel.SetLogger(left.logger())
+	about, err := about(ctx, s.options.Version, left)
+	if err != nil {
+		return err
+	}
+	if s.options.Traces != "" {
+		if s.spans, err = newSpans(ctx, s.options.Settings, about, s.arrived); err != nil {
+			return fmt.Errorf("set up what sends spans: %w", err)
+		}
+	}
+	if s.options.Metrics != "" {
+		if s.figures, err = newFigures(ctx, s.options.Settings, about); err != nil {
+			return fmt.Errorf("set up what sends metrics: %w", err)
+		}
+	}
+	return nil
+}
+
+// Sampled says whether the spans of a trace are sent: the sampler that the variables name may leave it out.
+func (s *Session) Sampled(id event.TraceID) bool {
+	return s != nil && s.spans != nil && s.spans.flags(id).IsSampled()
 }
 
 // Observe takes an update up. It never waits.
@@ -112,24 +128,31 @@ func (s *Session) Close() {
 	if s == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), FlushLimit)
+	defer cancel()
+	context.AfterFunc(ctx, s.giveUp)
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	s.signal()
 	s.worker.Wait()
-	if err := s.shut(); err != nil {
+	if s.figures != nil {
+		s.figures.rest()
+	}
+	switch err := s.shut(ctx); {
+	case ctx.Err() != nil:
+		s.warn(errLate)
+	case err != nil:
 		s.warn(err)
 	}
 }
 
 // shut sends what waits, spans and metrics side by side.
-func (s *Session) shut() error {
-	ctx, cancel := context.WithTimeout(context.Background(), FlushLimit)
-	defer cancel()
+func (s *Session) shut(ctx context.Context) error {
 	var sending sync.WaitGroup
 	var ofSpans, ofFigures error
 	if s.spans != nil {
-		sending.Go(func() { ofSpans = s.spans.provider.Shutdown(ctx) })
+		sending.Go(func() { ofSpans = s.spans.queue.Shutdown(ctx) })
 	}
 	if s.figures != nil {
 		sending.Go(func() { ofFigures = s.figures.provider.Shutdown(ctx) })
@@ -145,85 +168,22 @@ func (s *Session) signal() {
 	}
 }
 
-// work takes updates up until the session is closed.
-func (s *Session) work() {
+// work takes updates up until the session is closed, or ctx ends.
+func (s *Session) work(ctx context.Context) {
 	for range s.wake {
 		s.mu.Lock()
 		queue, closing := s.queue, s.closing
 		s.queue = nil
 		s.mu.Unlock()
 		for _, u := range queue {
-			s.next(u)
+			s.next(ctx, u)
 		}
-		if closing {
-			return
+		if !closing {
+			continue
 		}
-	}
-}
-
-// next brings updates into the order of the journal: what only informs may come before what it follows.
-func (s *Session) next(u kernel.Update) {
-	seq := u.Event.Seq
-	switch {
-	case s.run == "":
-		s.begin(u)
-	case seq <= s.last:
+		for len(s.held) > 0 && ctx.Err() == nil {
+			s.pass()
+		}
 		return
-	}
-	s.held[seq] = u
-	for {
-		next, ok := s.held[s.last+1]
-		if !ok {
-			return
-		}
-		delete(s.held, s.last+1)
-		s.live = true
-		s.take(next)
-	}
-}
-
-// errReached ends the reading of what was before.
-var errReached = errors.New("the first event of this kernel")
-
-// begin reads what was in the journal before this kernel, and what of it was sent. Of earlier runs nothing is sent.
-func (s *Session) begin(u kernel.Update) {
-	s.run = u.Event.RunID
-	s.skip = s.arrived.open(u.Dir, s.run)
-	if u.Event.Seq > 1 {
-		err := s.options.Follow(context.Background(), u.Session, func(before kernel.Update) error {
-			if before.Event.Seq >= u.Event.Seq {
-				return errReached
-			}
-			s.take(before)
-			return nil
-		})
-		if err != nil && !errors.Is(err, errReached) {
-			s.warn(err)
-		}
-	}
-	s.last = u.Event.Seq - 1
-}
-
-func (s *Session) take(u kernel.Update) {
-	s.last = u.Event.Seq
-	if s.live && s.figures != nil {
-		s.figures.take(u)
-	}
-	s.builder.Take(*u.Event, u.State, u.Plan)
-}
-
-// ended sends a span, unless an earlier kernel has.
-func (s *Session) ended(made trace.Span) {
-	if made.Trace != event.TraceOf(s.run) {
-		return
-	}
-	if s.live && s.figures != nil {
-		s.figures.span(made)
-	}
-	if s.spans == nil {
-		return
-	}
-	if s.made++; s.made > s.skip {
-		s.spans.send(made)
 	}
 }

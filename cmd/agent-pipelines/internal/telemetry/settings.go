@@ -18,11 +18,16 @@ const (
 	variableTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
 	variableMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
 	variableParent          = "TRACEPARENT"
+
+	prefix = "OTEL_EXPORTER_OTLP_" // of those of all exporters; TRACES_ or METRICS_ after it is of one
 )
 
 // Settings say what is sent. The zero value sends nothing.
 type Settings struct {
 	Traces, Metrics Protocol
+	// TracesPlain and MetricsPlain: without TLS, whatever the variables say. It is so where they name no endpoint, for that
+	// of this machine.
+	TracesPlain, MetricsPlain bool
 	// Parent is the value of TRACEPARENT: the span of whoever started the command, "" for none.
 	Parent string
 }
@@ -57,7 +62,19 @@ func FromEnvironment(getenv func(string) string) (Settings, []string) {
 		Metrics: signal(variableMetrics, variableMetricsEndpoint, variableMetricsProtocol),
 		Parent:  getenv(variableParent),
 	}
+	s.TracesPlain = s.Traces != "" && unnamed(getenv, "TRACES_")
+	s.MetricsPlain = s.Metrics != "" && unnamed(getenv, "METRICS_")
 	return s, warnings
+}
+
+// unnamed says whether the variables say nothing of where a signal goes to, and how secure that is.
+func unnamed(getenv func(string) string, signal string) bool {
+	for _, name := range []string{"ENDPOINT", "INSECURE", "CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"} {
+		if getenv(prefix+name) != "" || getenv(prefix+signal+name) != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // protocolOf is the protocol of one signal, "" where nobody asks for it.

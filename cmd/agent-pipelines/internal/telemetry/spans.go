@@ -2,6 +2,10 @@ package telemetry
 
 import (
 	"context"
+	"errors"
+	"os"
+	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/codes"
@@ -19,31 +23,54 @@ import (
 // scope names this program among those that make spans and metrics.
 const scope = "github.com/dodo-digital/agent-pipelines"
 
-// spans sends spans. It is used from one goroutine.
+// spans sends spans. It is used from one goroutine, but for flags.
 type spans struct {
-	provider *sdktrace.TracerProvider
-	tracer   oteltrace.Tracer
-	caller   oteltrace.SpanContext // of whoever started the command
-	sampled  map[event.TraceID]bool
+	queue  sdktrace.SpanProcessor
+	tracer oteltrace.Tracer
+	caller oteltrace.SpanContext // of whoever started the command
+	sent   *sent
+
+	mu      sync.Mutex // guards:
+	sampled map[event.TraceID]bool
 }
 
+// newSpans makes what sends spans, until ctx ends: then nothing is waited for any more.
 func newSpans(ctx context.Context, s Settings, about *resource.Resource, a *arrived) (*spans, error) {
-	var exporter sdktrace.SpanExporter
-	var err error
-	if s.Traces == GRPC {
-		exporter, err = otlptracegrpc.New(ctx)
-	} else {
-		exporter, err = otlptracehttp.New(ctx)
-	}
+	exporter, err := spanExporter(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	out := &spans{caller: callerOf(s.Parent), sampled: map[event.TraceID]bool{}}
-	out.provider = sdktrace.NewTracerProvider(
-		sdktrace.WithBatcher(&sent{SpanExporter: exporter, arrived: a}), sdktrace.WithResource(about), sdktrace.WithIDGenerator(named{}),
-	)
-	out.tracer = out.provider.Tracer(scope)
+	size := queueSize()
+	out := &spans{caller: callerOf(s.Parent), sampled: map[event.TraceID]bool{}, sent: &sent{
+		SpanExporter: exporter, arrived: a, room: make(chan struct{}, size), until: func(end func()) (stop func() bool) { return context.AfterFunc(ctx, end) },
+	}}
+	out.queue = sdktrace.NewBatchSpanProcessor(out.sent, sdktrace.WithMaxQueueSize(size))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(out.queue), sdktrace.WithResource(about), sdktrace.WithIDGenerator(named{}))
+	out.tracer = provider.Tracer(scope)
 	return out, nil
+}
+
+func spanExporter(ctx context.Context, s Settings) (sdktrace.SpanExporter, error) {
+	if s.Traces == GRPC {
+		var options []otlptracegrpc.Option
+		if s.TracesPlain {
+			options = append(options, otlptracegrpc.WithInsecure())
+		}
+		return otlptracegrpc.New(ctx, options...)
+	}
+	var options []otlptracehttp.Option
+	if s.TracesPlain {
+		options = append(options, otlptracehttp.WithInsecure())
+	}
+	return otlptracehttp.New(ctx, options...)
+}
+
+// queueSize is how many spans wait for the collector at most: what OTEL_BSP_MAX_QUEUE_SIZE says, or else the SDK's default.
+func queueSize() int {
+	if n, err := strconv.Atoi(os.Getenv("OTEL_BSP_MAX_QUEUE_SIZE")); err == nil && n > 0 {
+		return n
+	}
+	return sdktrace.DefaultMaxQueueSize
 }
 
 // callerOf reads a traceparent, which may be nobody's.
@@ -52,8 +79,31 @@ func callerOf(parent string) oteltrace.SpanContext {
 	return oteltrace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// send hands a span on. It never waits: what does not fit into the SDK's queue is lost.
-func (s *spans) send(made trace.Span) {
+// send hands a span on. Where there is no room for it, it waits for the collector until ctx ends: what was before this kernel
+// comes faster than any takes it. A collector that has failed is not waited for, and the span is lost.
+func (s *spans) send(ctx context.Context, made trace.Span) {
+	span := s.start(made)
+	for _, e := range made.Events {
+		span.AddEvent(e.Name, oteltrace.WithTimestamp(e.At), oteltrace.WithAttributes(e.Attributes...))
+	}
+	if made.Error != "" {
+		span.SetStatus(codes.Error, made.Error)
+	}
+	if span.SpanContext().IsSampled() && !s.sent.enter(ctx) {
+		s.gap()
+		return
+	}
+	span.End(oteltrace.WithTimestamp(made.End))
+}
+
+// gap says that a span is missing: what comes after it does not count as arrived.
+func (s *spans) gap() {
+	if s != nil {
+		s.sent.failed.Store(true)
+	}
+}
+
+func (s *spans) start(made trace.Span) oteltrace.Span {
 	ctx := context.WithValue(context.Background(), nameKey{}, made)
 	if made.Parent != (event.SpanID{}) {
 		ctx = oteltrace.ContextWithSpanContext(ctx, oteltrace.NewSpanContext(oteltrace.SpanContextConfig{
@@ -66,13 +116,7 @@ func (s *spans) send(made trace.Span) {
 	}
 	_, span := s.tracer.Start(ctx, made.Name, oteltrace.WithTimestamp(made.Start), oteltrace.WithSpanKind(kind),
 		oteltrace.WithAttributes(made.Attributes...), oteltrace.WithLinks(s.links(made)...))
-	for _, e := range made.Events {
-		span.AddEvent(e.Name, oteltrace.WithTimestamp(e.At), oteltrace.WithAttributes(e.Attributes...))
-	}
-	if made.Error != "" {
-		span.SetStatus(codes.Error, made.Error)
-	}
-	span.End(oteltrace.WithTimestamp(made.End))
+	return span
 }
 
 // links are those to the span that went before, and from that of the run to that of whoever started the command: its
@@ -91,8 +135,10 @@ func (s *spans) links(made trace.Span) []oteltrace.Link {
 }
 
 // flags say whether a trace is sampled. Its first span is the last to end, so that the sampler is asked with one that is
-// thrown away.
+// thrown away. It is safe for concurrent use.
 func (s *spans) flags(id event.TraceID) oteltrace.TraceFlags {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	sampled, known := s.sampled[id]
 	if !known {
 		ctx := context.WithValue(context.Background(), nameKey{}, trace.Span{Trace: id, ID: event.SpanID{1}})
@@ -125,17 +171,46 @@ func (named) NewSpanID(ctx context.Context, _ oteltrace.TraceID) oteltrace.SpanI
 type sent struct {
 	sdktrace.SpanExporter
 	arrived *arrived
-	failed  atomic.Bool // something has not, and what comes after it does not count
+	failed  atomic.Bool                         // something has not, and what comes after it does not count
+	room    chan struct{}                       // has an element for each span that waits: the SDK's queue is never full
+	until   func(end func()) (stop func() bool) // calls end when nothing is waited for any more
+}
+
+// enter takes a place in the queue, and says whether there was one.
+func (s *sent) enter(ctx context.Context) bool {
+	select {
+	case s.room <- struct{}{}:
+		return true
+	default:
+	}
+	if s.failed.Load() {
+		return false
+	}
+	select {
+	case s.room <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // ExportSpans implements [sdktrace.SpanExporter].
 func (s *sent) ExportSpans(ctx context.Context, batch []sdktrace.ReadOnlySpan) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer s.until(func() { cancel(errLate) })()
 	err := s.SpanExporter.ExportSpans(ctx, batch)
+	if err != nil && errors.Is(context.Cause(ctx), errLate) {
+		err = errLate
+	}
 	if err != nil {
 		s.failed.Store(true)
 	}
 	if !s.failed.Load() {
 		s.arrived.add(len(batch))
+	}
+	for range batch {
+		<-s.room
 	}
 	return err
 }

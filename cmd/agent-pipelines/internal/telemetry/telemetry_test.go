@@ -28,7 +28,10 @@ func TestFromEnvironment(t *testing.T) {
 		{"who sends is no reason to send", map[string]string{"OTEL_SERVICE_NAME": "x", "OTEL_RESOURCE_ATTRIBUTES": "a=b"}, telemetry.Settings{}, 0},
 		{"an endpoint", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x"}, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP}, 0},
 		{"of traces alone", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://x", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, telemetry.Settings{Traces: telemetry.GRPC}, 0},
-		{"exporters", map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}, telemetry.Settings{Metrics: telemetry.GRPC}, 0},
+		{"exporters", map[string]string{"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL": "grpc"}, telemetry.Settings{Metrics: telemetry.GRPC, MetricsPlain: true}, 0},
+		{"on this machine", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "otlp"}, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP, TracesPlain: true, MetricsPlain: true}, 0},
+		{"… but one of them secure", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE": "x.pem"}, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP, MetricsPlain: true}, 0},
+		{"… as the variables say", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_INSECURE": "false"}, telemetry.Settings{Traces: telemetry.HTTP}, 0},
 		{"disabled", map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x", "OTEL_SDK_DISABLED": "TRUE"}, telemetry.Settings{}, 0},
 		{"unknown", map[string]string{"OTEL_TRACES_EXPORTER": "jaeger", "OTEL_METRICS_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json"}, telemetry.Settings{}, 2},
 	} {
@@ -110,4 +113,7 @@ func TestOff(t *testing.T) {
 	}
 	s.Observe(journal()[0])
 	s.Close()
+	if s.Sampled(event.TraceOf("PL-1")) {
+		t.Error("says that spans are sent")
+	}
 }

@@ -1,0 +1,116 @@
+package telemetry_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// A collector on this machine is spoken to without TLS.
+func TestPlain(t *testing.T) {
+	for _, p := range []telemetry.Protocol{telemetry.GRPC, telemetry.HTTP} {
+		t.Run(string(p), func(t *testing.T) {
+			c := collect(t, collector.New)
+			defer c.Close()
+			endpoint := c.HTTP
+			if p == telemetry.GRPC {
+				endpoint = c.GRPC
+			}
+			t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", strings.Replace(endpoint, "http:", "https:", 1)) // TLS, were it not for the setting
+			all := nodes(1)
+			s := start(t, telemetry.Settings{Traces: p, Metrics: p, TracesPlain: true, MetricsPlain: true}, all, t.TempDir(), func(text string) { t.Error(text) })
+			for _, u := range all {
+				s.Observe(u)
+			}
+			s.Close()
+			if len(c.Spans()) != 2 || c.Sums()["agent_pipelines.runs"] != 1 {
+				t.Errorf("%d spans, %v", len(c.Spans()), c.Sums())
+			}
+		})
+	}
+}
+
+// What cannot be read in a variable is said without its value, and ends nothing.
+func TestUnread(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "Authorization: Bearer s3cr3t")
+	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=%s3cr3t")
+	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "s3cr3t")
+	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "s3cr3t,team=%s3,house=green")
+	all := nodes(1)
+	var w warnings
+	s := start(t, telemetry.Settings{Traces: telemetry.HTTP, Metrics: telemetry.HTTP}, all, t.TempDir(), w.add)
+	for _, u := range all {
+		s.Observe(u)
+	}
+	s.Close()
+	got := w.String()
+	for _, want := range []string{"parse headers", "escape header value", "parse duration", "an entry of OTEL_RESOURCE_ATTRIBUTES", "a %-escape in OTEL_RESOURCE_ATTRIBUTES"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("not once: %s", want)
+		}
+	}
+	if strings.Contains(got, "s3") || len(c.Spans()) != 2 {
+		t.Errorf("%d spans, warned %s", len(c.Spans()), got)
+	}
+	green := false
+	for _, a := range c.Resources()[0].GetAttributes() {
+		green = green || a.GetKey() == "house" && a.GetValue().GetStringValue() == "green"
+	}
+	if !green {
+		t.Errorf("the other entries are gone: %v", c.Resources()[0])
+	}
+}
+
+// Plugins are told that spans are sent where the sampler takes the run, and only there.
+func TestSampled(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	for sampler, want := range map[string]bool{"always_on": true, "always_off": false, "": true} {
+		t.Setenv("OTEL_TRACES_SAMPLER", sampler)
+		s := start(t, ofTraces, nil, t.TempDir(), func(text string) { t.Error(text) })
+		if got := s.Sampled(event.TraceOf("PL-1")); got != want {
+			t.Errorf("%q: %v", sampler, got)
+		}
+		s.Close()
+	}
+}
+
+// Questions that were open before this process are counted while it runs, and none when it has ended.
+func TestQuestions(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "10")
+	all := nodes(2)
+	for i, e := range []event.Event{
+		1: event.New(event.QuestionAsked, nil, "", event.QuestionAskedData{ID: "old", Kind: "pause"}),
+		3: event.New(event.QuestionAsked, nil, "", event.QuestionAskedData{ID: "new", Kind: "confirm"}),
+	} {
+		if e.Type != "" {
+			all[i].Event.Type, all[i].Event.Data = e.Type, e.Data
+		}
+	}
+	s := start(t, telemetry.Settings{Metrics: telemetry.HTTP}, all, t.TempDir(), func(text string) { t.Error(text) })
+	counted := func(want float64) {
+		for c.Sums()["agent_pipelines.questions"] != want {
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-t.Context().Done():
+				t.Fatalf("%v", c.Sums())
+			}
+		}
+	}
+	s.Observe(all[2])
+	counted(1)
+	s.Observe(all[3])
+	counted(2)
+	s.Close()
+	if got, known := c.Sums()["agent_pipelines.questions agent_pipelines.question.kind=pause"]; got != 0 || !known {
+		t.Errorf("%v", c.Sums())
+	}
+}

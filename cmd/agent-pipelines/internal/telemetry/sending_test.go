@@ -1,0 +1,244 @@
+package telemetry_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// warnings keeps what is warned of. It is safe for concurrent use.
+type warnings struct {
+	mu   sync.Mutex
+	said []string
+}
+
+func (w *warnings) add(text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.said = append(w.said, text)
+}
+
+func (w *warnings) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Join(w.said, "\n")
+}
+
+// nodes is a run of so many nodes, each in a second of its own, that completes.
+func nodes(n int) []kernel.Update {
+	var all []kernel.Update
+	add := func(t event.Type, node int, status state.Status) {
+		path := fmt.Sprint(node)
+		e := event.New(t, &event.Cursor{NodePath: path}, "", nil)
+		e.Seq = int64(len(all) + 1)
+		e.Epoch, e.RunID, e.Session, e.Time = 1, "PL-1", "s", time.Unix(e.Seq, 0)
+		all = append(all, kernel.Update{Session: "s", Event: &e, State: &state.State{Status: status, Nodes: map[string]state.Node{path: {Visit: 1, Run: 1}}}})
+	}
+	add(event.SessionStart, 0, state.Running)
+	for i := range n {
+		add(event.NodeStart, i, state.Running)
+		add(event.NodeComplete, i, state.Running)
+	}
+	add(event.SessionComplete, 0, state.Completed)
+	return all
+}
+
+// start starts a session whose journal is all, in a directory.
+func start(t *testing.T, s telemetry.Settings, all []kernel.Update, dir string, w func(string)) *telemetry.Session {
+	t.Helper()
+	for i := range all {
+		all[i].Dir = dir
+	}
+	made, err := telemetry.Start(t.Context(), telemetry.Options{
+		Settings: s, Warn: w,
+		Follow: func(_ context.Context, _ string, observe func(kernel.Update) error) error {
+			for _, u := range all {
+				if err := observe(u); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+// collect starts a collector, to which the variables lead by HTTP.
+func collect(t *testing.T, start func() (*collector.Collector, error)) *collector.Collector {
+	t.Helper()
+	c, err := start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.HTTP)
+	return c
+}
+
+var ofTraces = telemetry.Settings{Traces: telemetry.HTTP}
+
+// What was before a kernel comes faster than it can be sent: none of it is lost, and all of it counts as arrived.
+func TestBacklog(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "16")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4")
+	const n = 500
+	all, dir := nodes(n), t.TempDir()
+	var w warnings
+	s := start(t, ofTraces, all, dir, w.add)
+	s.Observe(all[len(all)-1])
+	s.Close()
+	text, err := os.ReadFile(filepath.Join(dir, "telemetry.json"))
+	if want := fmt.Sprintf(`{"run_id":"PL-1","spans":%d}`, n+1); err != nil || strings.TrimSpace(string(text)) != want || len(c.Spans()) != n+1 || w.String() != "" {
+		t.Errorf("%d spans, %s, %v, warned %q", len(c.Spans()), text, err, &w)
+	}
+}
+
+// A collector that has failed is not waited for: what does not fit is lost, and does not count as arrived.
+func TestFull(t *testing.T) {
+	c := collect(t, collector.NewHanging)
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
+	t.Setenv("OTEL_BSP_EXPORT_TIMEOUT", "10")
+	all, dir := nodes(100), t.TempDir()
+	warned := make(chan string, 1)
+	s := start(t, ofTraces, all, dir, func(text string) { warned <- text })
+	for _, u := range all {
+		s.Observe(u)
+	}
+	if got := <-warned; !strings.Contains(got, "does not arrive") {
+		t.Error(got)
+	}
+	c.Close()
+	s.Close()
+	if _, err := os.Lstat(filepath.Join(dir, "telemetry.json")); !os.IsNotExist(err) {
+		t.Errorf("something counts as arrived: %v", err)
+	}
+}
+
+// The end waits for a collector that answers nothing no longer than it says, whatever the exporters would wait: else this
+// test does not end either.
+func TestHanging(t *testing.T) {
+	for _, name := range []string{"OTEL_EXPORTER_OTLP_TIMEOUT", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_METRIC_EXPORT_TIMEOUT"} {
+		t.Setenv(name, "3600000")
+	}
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "4")
+	for _, p := range []telemetry.Protocol{telemetry.GRPC, telemetry.HTTP} {
+		t.Run(string(p), func(t *testing.T) {
+			c := collect(t, collector.NewHanging)
+			defer c.Close()
+			if p == telemetry.GRPC {
+				t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", c.GRPC)
+			}
+			all := nodes(100)
+			var w warnings
+			s := start(t, telemetry.Settings{Traces: p, Metrics: p}, all, t.TempDir(), w.add)
+			s.Observe(all[len(all)-1]) // all before it waits for the collector
+			s.Close()
+			if !strings.Contains(w.String(), "does not arrive") {
+				t.Errorf("warned %q", &w)
+			}
+		})
+	}
+}
+
+// An event that never comes holds up nothing that comes after it.
+func TestHole(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	all, dir := nodes(3), t.TempDir()
+	var w warnings
+	s := start(t, ofTraces, all, dir, w.add)
+	for i, u := range all {
+		if i != 3 {
+			s.Observe(u)
+		}
+	}
+	s.Close()
+	if len(c.Spans()) != 4 || strings.Count(w.String(), "was not seen") != 1 {
+		t.Errorf("%s, warned %q", collector.Draw(c.Spans()), &w)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "telemetry.json")); !os.IsNotExist(err) {
+		t.Errorf("what comes after a hole counts as arrived: %v", err)
+	}
+}
+
+// … and not only at the end: when enough has come after it, it is not waited for.
+func TestHoleWhileRunning(t *testing.T) {
+	c := collect(t, collector.New)
+	defer c.Close()
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "10")
+	all := nodes(600)
+	s := start(t, ofTraces, all, t.TempDir(), func(string) {})
+	defer s.Close()
+	for i, u := range all {
+		if i != 3 {
+			s.Observe(u)
+		}
+	}
+	for len(c.Spans()) < 3 { // one is of what was before the hole
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-t.Context().Done():
+			t.Fatalf("%d spans", len(c.Spans()))
+		}
+	}
+}
+
+// An agent that can write into the directory of the session leads nothing to elsewhere, and holds nothing up.
+func TestPlanted(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		plant func(dir, outside string) error
+	}{
+		{"links", func(dir, outside string) error {
+			return errorOf(os.Symlink(outside, filepath.Join(dir, "telemetry.json")), os.Symlink(outside, filepath.Join(dir, "telemetry.json.new")))
+		}},
+		{"a pipe", func(dir, _ string) error { return syscall.Mkfifo(filepath.Join(dir, "telemetry.json"), 0o600) }},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := collect(t, collector.New)
+			defer c.Close()
+			dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside")
+			const was = `{"run_id":"PL-1","spans":1}`
+			if err := errorOf(os.WriteFile(outside, []byte(was), 0o600), tt.plant(dir, outside)); err != nil {
+				t.Fatal(err)
+			}
+			all := nodes(1)
+			s := start(t, ofTraces, all, dir, func(text string) { t.Error(text) })
+			for _, u := range all {
+				s.Observe(u)
+			}
+			s.Close()
+			if text, err := os.ReadFile(outside); string(text) != was || err != nil || len(c.Spans()) != 2 {
+				t.Errorf("outside is %q, %v; %d spans arrived", text, err, len(c.Spans()))
+			}
+			if info, err := os.Lstat(filepath.Join(dir, "telemetry.json")); err != nil || !info.Mode().IsRegular() {
+				t.Errorf("%v %v", info, err)
+			}
+		})
+	}
+}
+
+func errorOf(all ...error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

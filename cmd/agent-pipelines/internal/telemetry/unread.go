@@ -1,0 +1,89 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"net/url"
+	"sync"
+
+	"github.com/go-logr/logr"
+	"go.opentelemetry.io/otel/sdk/resource"
+	semconv "go.opentelemetry.io/otel/semconv/v1.37.0"
+)
+
+// unread tells of what the variables say that cannot be obeyed, each kind once. The exporters and the SDK log it with the
+// values, and headers are secret: only what they were doing is passed on. It is safe for concurrent use.
+type unread struct {
+	warn func(string)
+
+	mu   sync.Mutex // guards:
+	told map[string]bool
+}
+
+func (u *unread) tell(what string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.told[what] {
+		return
+	}
+	if u.told == nil {
+		u.told = map[string]bool{}
+	}
+	u.told[what] = true
+	u.warn("Telemetry: something in the OTEL_ variables cannot be obeyed and is left out: " + what)
+}
+
+// resource tells of what OTEL_RESOURCE_ATTRIBUTES has that cannot be read, and says whether the error is one of that.
+func (u *unread) resource(err error) bool {
+	var escape url.EscapeError
+	switch {
+	case errors.As(err, &escape):
+		u.tell("a %-escape in OTEL_RESOURCE_ATTRIBUTES; write %25 for a percent sign")
+	case errors.Is(err, resource.ErrPartialResource):
+		u.tell("an entry of OTEL_RESOURCE_ATTRIBUTES; write name=value,name=value")
+	default:
+		return false
+	}
+	return true
+}
+
+func (u *unread) logger() logr.Logger { return logr.New(sink{u}) }
+
+// sink is where the SDK logs to. Errors alone are of use.
+type sink struct{ unread *unread }
+
+// Init implements [logr.LogSink].
+func (sink) Init(logr.RuntimeInfo) {}
+
+// Enabled implements [logr.LogSink].
+func (sink) Enabled(int) bool { return false }
+
+// Info implements [logr.LogSink].
+func (sink) Info(int, string, ...any) {}
+
+// Error implements [logr.LogSink]. Errors have values of variables in their text, all but those of files.
+func (s sink) Error(err error, doing string, _ ...any) {
+	var file *fs.PathError
+	if errors.As(err, &file) {
+		doing += ": " + file.Error()
+	}
+	s.unread.tell(doing)
+}
+
+// WithValues implements [logr.LogSink].
+func (s sink) WithValues(...any) logr.LogSink { return s }
+
+// WithName implements [logr.LogSink].
+func (s sink) WithName(string) logr.LogSink { return s }
+
+// about says who sends: this program, or what OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say.
+func about(ctx context.Context, version string, left *unread) (*resource.Resource, error) {
+	made, err := resource.New(ctx, resource.WithTelemetrySDK(),
+		resource.WithAttributes(semconv.ServiceName("agent-pipelines"), semconv.ServiceVersion(version), semconv.ServiceInstanceID(rand.Text())), resource.WithFromEnv())
+	if left.resource(err) {
+		return made, nil
+	}
+	return made, err
+}
