@@ -24,7 +24,7 @@ type effects struct {
 
 	settler *contract.Settler
 	planner *step.Planner
-	traces  bool // of [WithTraces]
+	traces  func(event.TraceID) bool // of [WithTraces], nil for none
 }
 
 // Attempt implements run.Effects.

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/journal"
 	"github.com/dodo-digital/agent-pipelines/kernel/internal/settings"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
@@ -35,7 +36,7 @@ type config struct {
 	skipDelays bool
 	skipHooks  []string
 	noNotify   bool
-	traces     bool
+	traces     func(event.TraceID) bool
 	providers  []sdk.Provider
 	strategies []sdk.Termination
 	actions    []sdk.HookAction

@@ -14,6 +14,7 @@ import (
 	"github.com/alecthomas/kong"
 	"golang.org/x/term"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
@@ -34,6 +35,8 @@ type app struct {
 	code   exit // of a run that ended without an error
 	// unattended: nobody watches the terminal that a session runs in.
 	unattended bool
+	// sent is what follows the session that runs, nil where nothing is sent. It is set before the run begins.
+	sent *telemetry.Session
 }
 
 // run does what the line says and returns the code to exit with.

@@ -5,14 +5,12 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// traced tells plugins that spans are sent, where they are.
+// traced tells plugins that spans are sent, where they are: of a session that telemetry follows, if the sampler takes its run.
 func (a *app) traced() []kernel.Option {
-	if settings, _ := telemetry.FromEnvironment(a.getenv); settings.Traces == "" {
-		return nil
-	}
-	return []kernel.Option{kernel.WithTraces()}
+	return []kernel.Option{kernel.WithTraces(func(run event.TraceID) bool { return a.sent.Sampled(run) })}
 }
 
 // telemetry sends traces and metrics of the session that runs, where the standard variables of OpenTelemetry ask for it:
@@ -32,5 +30,6 @@ func (a *app) telemetry(ctx context.Context, e *kernel.Engine, say func(string))
 	if err != nil {
 		say("Warning: no telemetry is sent: " + err.Error())
 	}
+	a.sent = session
 	return session
 }
