@@ -89,7 +89,7 @@ clean: ## remove what was built
 ## Releasing
 
 snapshot: $(GORELEASER) $(SBOM) ## the archives, packages and checksums of a release, of this tree, into dist/; publishes nothing
-	PATH='$(dir $(SBOM))':"$$PATH" '$(GORELEASER)' release --snapshot --clean $(if $(V),,--quiet)
+	PATH='$(dir $(SBOM))':"$$PATH" '$(GORELEASER)' release --snapshot --clean
 
 dist-check: snapshot ## look at them: static, for four systems, run from an empty directory, equal when they are built again
 	GORELEASER='$(GORELEASER)' $(GO) test $(PATIENT) -count=1 -tags dist ./test/dist
