@@ -70,11 +70,12 @@ demo: build ## run the demonstration pipeline with the mock provider, in a fresh
 	echo "The session lies in $$session"
 
 share: $(BIN)/agent-pipelines ## write what man and shells read, the manual and the completion, into bin/share/
-	rm -rf '$(BIN)/share' && umask 022 && mkdir -p '$(BIN)/share/bash-completion/completions' '$(BIN)/share/zsh/site-functions' '$(BIN)/share/fish/vendor_completions.d'
-	umask 022 && $(BIN)/agent-pipelines completion bash >'$(BIN)/share/bash-completion/completions/agent-pipelines'
-	umask 022 && $(BIN)/agent-pipelines completion zsh >'$(BIN)/share/zsh/site-functions/_agent-pipelines'
-	umask 022 && $(BIN)/agent-pipelines completion fish >'$(BIN)/share/fish/vendor_completions.d/agent-pipelines.fish'
-	umask 022 && $(BIN)/agent-pipelines man-pages '$(BIN)/share/man/man1'
+	umask 022 && rm -rf '$(BIN)/share' && \
+	mkdir -p '$(BIN)/share/bash-completion/completions' '$(BIN)/share/zsh/site-functions' '$(BIN)/share/fish/vendor_completions.d' && \
+	$(BIN)/agent-pipelines completion bash >'$(BIN)/share/bash-completion/completions/agent-pipelines' && \
+	$(BIN)/agent-pipelines completion zsh >'$(BIN)/share/zsh/site-functions/_agent-pipelines' && \
+	$(BIN)/agent-pipelines completion fish >'$(BIN)/share/fish/vendor_completions.d/agent-pipelines.fish' && \
+	$(BIN)/agent-pipelines man-pages '$(BIN)/share/man/man1'
 
 install: build share ## install below PREFIX (default ~/.local): bin/, lib/agent-pipelines/plugins/, share/
 	install -d '$(DESTDIR)$(PREFIX)/bin' '$(DESTDIR)$(PREFIX)/lib/agent-pipelines/plugins' '$(DESTDIR)$(PREFIX)/share'

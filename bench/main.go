@@ -83,13 +83,8 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 	if _, err := os.Stat(filepath.Join(root, "go.work")); err != nil {
 		return fmt.Errorf("%s is not the workspace: %w; run it there, or say where with -root", root, err)
 	}
-	switch {
-	case len(o.only) > 0 && o.update != "":
-		return errors.New("-update puts the whole table into a document: leave -only out")
-	case o.gate != "" && (len(o.only) > 0 || o.update != "" || o.bash != ""):
-		return errors.New("-gate takes what to measure from its file: leave -only, -update and -bash out")
-	case o.gate == "" && o.record:
-		return errors.New("-record needs -gate, the file to record in")
+	if err := o.check(); err != nil {
+		return err
 	}
 	var bash *measure.Recorded
 	if o.bash != "" {
@@ -131,6 +126,24 @@ func run(ctx context.Context, o options, out, tell io.Writer) (err error) {
 		return err
 	}
 	return update(o.update, text)
+}
+
+// check refuses options that contradict each other, and what would drop rows of a document.
+func (o options) check() error {
+	switch {
+	case len(o.only) > 0 && o.update != "":
+		return errors.New("-update puts the whole table into a document: leave -only out")
+	case o.gate != "" && (len(o.only) > 0 || o.update != "" || o.bash != ""):
+		return errors.New("-gate takes what to measure from its file: leave -only, -update and -bash out")
+	case o.gate == "" && o.record:
+		return errors.New("-record needs -gate, the file to record in")
+	}
+	if o.update != "" && o.bash == "" {
+		if page, err := os.ReadFile(o.update); err == nil && strings.Contains(string(page), "\n| "+measure.Bash+" |") {
+			return fmt.Errorf("%s has rows beside the Bash engine, which this would drop: give its figures with -bash (make: BENCH_BASH=FILE)", o.update)
+		}
+	}
+	return nil
 }
 
 // place makes the directory in which everything is measured.

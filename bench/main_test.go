@@ -158,6 +158,13 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: no error", flags)
 		}
 	}
+	beside := filepath.Join(t.TempDir(), "beside.md")
+	if err := os.WriteFile(beside, []byte("| part |\n|---|\n| bash | an iteration |\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(t.Context(), options{root: "..", update: beside}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "BENCH_BASH") {
+		t.Errorf("a document whose rows beside the Bash engine would go: %v", err)
+	}
 	unmarked := filepath.Join(t.TempDir(), "x.md")
 	if err := os.WriteFile(unmarked, []byte("text\n"), 0o600); err != nil {
 		t.Fatal(err)

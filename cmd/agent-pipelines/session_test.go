@@ -23,8 +23,8 @@ func journalOf(ts *testscript.TestScript, session string) []event.Event {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var e event.Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		e, err := event.ParseLine(lines.Bytes())
+		if err != nil {
 			ts.Fatalf("line %d of the journal: %v: %s", len(all)+1, err, lines.Text())
 		}
 		all = append(all, e)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"encoding/hex"
 	"encoding/json"
@@ -59,7 +58,7 @@ func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) 
 		ts.Fatalf("usage: traced <session>...")
 	}
 	for _, session := range args {
-		journal := linesOf(ts, session)
+		journal := journalOf(ts, session)
 		run := journal[len(journal)-1].RunID
 		journal = slices.DeleteFunc(journal, func(e event.Event) bool { return e.RunID != run })
 		spans := c.of(ts).Trace(run)
@@ -67,23 +66,6 @@ func (c *collectors) traced(ts *testscript.TestScript, neg bool, args []string) 
 			ts.Fatalf("session %s: %v\n%s", session, err, collector.Draw(spans))
 		}
 	}
-}
-
-// linesOf reads the journal of a session.
-func linesOf(ts *testscript.TestScript, session string) []event.Event {
-	f, err := os.Open(ts.MkAbs(".claude/pipeline-runs/" + session + "/events.jsonl"))
-	ts.Check(err)
-	defer f.Close()
-	var all []event.Event
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		e, err := event.ParseLine(lines.Bytes())
-		ts.Check(err)
-		all = append(all, e)
-	}
-	ts.Check(lines.Err())
-	return all
 }
 
 // spans is "spans <file>": it writes what arrived, a span on a line, each with its attributes and those within it below.

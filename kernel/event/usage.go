@@ -1,5 +1,7 @@
 package event
 
+import "iter"
+
 // Usage sums what an attempt consumed; absent fields are unknown.
 type Usage struct {
 	InputTokens      *int64   `json:"input_tokens,omitempty"`
@@ -8,6 +10,22 @@ type Usage struct {
 	CacheWriteTokens *int64   `json:"cache_write_tokens,omitempty"`
 	ReasoningTokens  *int64   `json:"reasoning_tokens,omitempty"`
 	CostUSD          *float64 `json:"cost_usd,omitempty"`
+}
+
+// Tokens are the numbers of tokens that are known, by their kind: input, output, cache_read, cache_write and reasoning, in this order.
+func (u Usage) Tokens() iter.Seq2[string, int64] {
+	return func(yield func(string, int64) bool) {
+		for _, of := range []struct {
+			kind  string
+			count *int64
+		}{
+			{"input", u.InputTokens}, {"output", u.OutputTokens}, {"cache_read", u.CacheReadTokens}, {"cache_write", u.CacheWriteTokens}, {"reasoning", u.ReasoningTokens},
+		} {
+			if of.count != nil && !yield(of.kind, *of.count) {
+				return
+			}
+		}
+	}
 }
 
 // Plus is the sum of both; nil is nothing known.

@@ -157,6 +157,9 @@ func (p part) ready() error {
 	return nil
 }
 
+// Bash is the part beside the Bash engine.
+const Bash = "bash"
+
 // parts are all of them, in the order of the table.
 func (b *bench) parts() []part {
 	return []part{
@@ -179,7 +182,7 @@ func (b *bench) parts() []part {
 		{name: "memory", make: b.memory},
 		{name: "sessions", make: b.sessions},
 		{name: "binaries", make: b.binaries},
-		{name: "bash", make: b.besideBash},
+		{name: Bash, make: b.besideBash},
 	}
 }
 

@@ -103,19 +103,8 @@ func (t *table) stage(s *kernel.StageMetrics, session []label) {
 	}{{event.RungAttempt, s.Retries}, {event.RungStage, s.StageRetries}, {event.RungHeal, s.Heals}} {
 		t.add("retries_total", "Attempts and stages that were made again.", counter, float64(r.count), of, label{"rung", r.rung})
 	}
-	for _, used := range []struct {
-		kind  string
-		value *int64
-	}{
-		{"input", s.Usage.InputTokens},
-		{"output", s.Usage.OutputTokens},
-		{"cache_read", s.Usage.CacheReadTokens},
-		{"cache_write", s.Usage.CacheWriteTokens},
-		{"reasoning", s.Usage.ReasoningTokens},
-	} {
-		if used.value != nil { // what nobody said is not 0
-			t.add("tokens_total", "Tokens that agents and judges said they used.", counter, float64(*used.value), of, label{"type", used.kind})
-		}
+	for kind, count := range s.Usage.Tokens() { // what nobody said is not 0
+		t.add("tokens_total", "Tokens that agents and judges said they used.", counter, float64(count), of, label{"type", kind})
 	}
 	if s.Usage.CostUSD != nil {
 		t.add("cost_usd_total", "What agents and judges said that they cost, in US dollars.", counter, *s.Usage.CostUSD, of)

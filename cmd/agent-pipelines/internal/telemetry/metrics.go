@@ -203,18 +203,9 @@ func (f *figures) use(e event.Event, of metric.MeasurementOption) {
 	if err != nil || d.Usage == nil {
 		return
 	}
-	for _, count := range []struct {
-		kind  string
-		value *int64
-	}{
-		{"input", d.Usage.InputTokens},
-		{"output", d.Usage.OutputTokens},
-		{"cache_read", d.Usage.CacheReadTokens},
-		{"cache_write", d.Usage.CacheWriteTokens},
-		{"reasoning", d.Usage.ReasoningTokens},
-	} {
-		if count.value != nil && *count.value > 0 {
-			f.tokens.Add(context.Background(), *count.value, of, metric.WithAttributes(keyTokenType.String(count.kind)))
+	for kind, count := range d.Usage.Tokens() {
+		if count > 0 {
+			f.tokens.Add(context.Background(), count, of, metric.WithAttributes(keyTokenType.String(kind)))
 		}
 	}
 	if d.Usage.CostUSD != nil && *d.Usage.CostUSD > 0 {

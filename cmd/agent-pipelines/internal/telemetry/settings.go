@@ -11,12 +11,12 @@ const (
 	variableDisabled        = "OTEL_SDK_DISABLED"
 	variableTraces          = "OTEL_TRACES_EXPORTER"
 	variableMetrics         = "OTEL_METRICS_EXPORTER"
-	variableEndpoint        = "OTEL_EXPORTER_OTLP_ENDPOINT"
-	variableTracesEndpoint  = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
-	variableMetricsEndpoint = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"
-	variableProtocol        = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	variableTracesProtocol  = "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"
-	variableMetricsProtocol = "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL"
+	variableEndpoint        = prefix + "ENDPOINT"
+	variableTracesEndpoint  = prefix + "TRACES_ENDPOINT"
+	variableMetricsEndpoint = prefix + "METRICS_ENDPOINT"
+	variableProtocol        = prefix + "PROTOCOL"
+	variableTracesProtocol  = prefix + "TRACES_PROTOCOL"
+	variableMetricsProtocol = prefix + "METRICS_PROTOCOL"
 	variableParent          = "TRACEPARENT"
 
 	prefix = "OTEL_EXPORTER_OTLP_" // of those of all exporters; TRACES_ or METRICS_ after it is of one

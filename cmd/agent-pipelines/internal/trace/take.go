@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -95,10 +96,10 @@ func (b *Builder) named(to string) string {
 }
 
 func errorType(f *event.FailureData, other string) string {
-	if f == nil || f.ErrorType == "" {
+	if f == nil {
 		return other
 	}
-	return f.ErrorType
+	return cmp.Or(f.ErrorType, other)
 }
 
 func (b *Builder) branchEnded(e event.Event) {
@@ -247,10 +248,7 @@ func (b *Builder) providerAnswered(e event.Event) {
 	o.add(used(d.Usage)...)
 	failed := ""
 	if d.Error != "" {
-		failed = d.ErrorType
-		if failed == "" {
-			failed = "failed"
-		}
+		failed = cmp.Or(d.ErrorType, "failed")
 	}
 	b.end(o, e.Time, failed, failed)
 }
