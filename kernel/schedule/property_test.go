@@ -79,7 +79,7 @@ func TestEveryCutCanBeResumed(t *testing.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
 		cut := rapid.IntRange(1, len(s.journal)).Draw(t, "cut")
-		again := &simulation{t: t, plan: s.plan, clock: s.clock, under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}}
+		again := &simulation{t: t, plan: s.plan, clock: s.clock, under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, wentOn: map[event.Key]bool{}}
 		again.state, again.journal, again.states = s.states[cut-1], s.journal[:cut], s.states[:cut]
 		if again.state.Status.Final() {
 			return

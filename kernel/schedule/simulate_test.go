@@ -26,12 +26,13 @@ type simulation struct {
 	clock   time.Time
 	under   map[event.Key]schedule.Command // effects under way
 	begun   map[event.Key]bool             // hooks of them whose action runs
+	wentOn  map[event.Key]bool             // those of them since whose beginning a person let the run go on
 	crashes int
 	resumes int
 }
 
 func start(t *rapid.T, p *plan.Plan) *simulation {
-	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}}
+	s := &simulation{t: t, plan: p, clock: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), under: map[event.Key]schedule.Command{}, begun: map[event.Key]bool{}, wentOn: map[event.Key]bool{}}
 	e := event.New(event.SessionStart, nil, "", event.SessionStartData{
 		Mode: "pipeline", SchedulerVersion: schedule.Version, Runs: rapid.SampledFrom([]int{0, 0, 2, 3}).Draw(t, "whole runs"),
 	})
@@ -43,6 +44,7 @@ func start(t *rapid.T, p *plan.Plan) *simulation {
 func (s *simulation) kernel() {
 	clear(s.under)
 	clear(s.begun)
+	clear(s.wentOn)
 	e := event.New(event.KernelStart, nil, "", event.KernelStartData{Callbacks: drawCallbacks(s.t), Waits: rapid.IntRange(0, 2).Draw(s.t, "waits") == 0})
 	e.Epoch = s.state.Epoch + 1
 	s.append(e)
@@ -112,6 +114,9 @@ func (s *simulation) perform(c schedule.Command) {
 		delete(s.under, c.Key)
 		delete(s.begun, c.Key)
 		if c.Key.Kind() == event.KeyHook {
+			if s.overtaken(was) {
+				return
+			}
 			s.append(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
 				Hook: was.Hook, Point: string(was.Point), Answer: "pause", Failure: &event.FailureData{ErrorType: "aborted"},
 			}))

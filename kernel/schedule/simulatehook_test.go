@@ -2,6 +2,7 @@ package schedule_test
 
 import (
 	"fmt"
+	"maps"
 
 	"pgregory.net/rapid"
 
@@ -42,6 +43,9 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	}
 	delete(s.under, c.Key)
 	delete(s.begun, c.Key)
+	if s.overtaken(c) {
+		return
+	}
 	id := event.QuestionID(c.Key)
 	answered := s.state.Questions[id].Answer != nil
 	if rapid.IntRange(0, 3).Draw(s.t, "asks") == 0 && (!answered || rapid.IntRange(0, 3).Draw(s.t, "changed") == 0) {
@@ -66,6 +70,18 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 		d.Outcome = rapid.SampledFrom([]string{"", "fail"}).Draw(s.t, "outcome")
 	}
 	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Place.Cursor(), c.Key, d))
+}
+
+// overtaken says whether a person let the run go on while the hook was at work: an escalation that was open before a kernel with
+// other callbacks came is answered in the midst of theirs. A runtime then records what the hook says as a late delivery.
+func (s *simulation) overtaken(c schedule.Command) bool {
+	if !s.wentOn[c.Key] {
+		return false
+	}
+	delete(s.wentOn, c.Key)
+	probe := event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
+	_, err := schedule.Apply(s.plan, s.state, probe)
+	return isMisfit(err)
 }
 
 // beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
@@ -103,5 +119,8 @@ func (s *simulation) answerPerson() bool {
 		d.Text = rapid.SampledFrom([]string{"", "do it better"}).Draw(s.t, "text")
 	}
 	s.append(event.New(event.QuestionAnswered, nil, q.Key, d))
+	if q.Kind == event.QuestionEscalation {
+		maps.Copy(s.wentOn, s.begun)
+	}
 	return true
 }
