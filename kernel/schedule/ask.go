@@ -125,7 +125,10 @@ func allow(p *plan.Plan, s *state.State, key event.Key) {
 		}
 	} else {
 		eachLoop(at.Outer(), &n, func(of event.Place, l state.Loop) state.Loop {
-			return resumed(l, l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key)
+			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the others were not asked about
+				return resumed(l, true)
+			}
+			return l
 		})
 	}
 	s.Nodes[at.Outer()] = n

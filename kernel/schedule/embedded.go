@@ -54,13 +54,34 @@ func applyNodeRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 		forgetNext(s)
 	}
 	s.NextFrom = ""
-	maps.DeleteFunc(s.Nodes, func(path string, _ state.Node) bool { return strings.HasPrefix(path, s.At+".") })
+	forgetInside(p, s)
 	forgetCycles(s, s.At)
 	s.Nodes[s.At] = ns
 	if len(n.Plan.Nodes) > 0 {
 		s.At += "." + n.Plan.Nodes[0].Path
 	}
 	return nil
+}
+
+// forgetInside forgets the nodes of the pipeline that the run is at, since it begins a run. The number of the run tells what
+// they do from what they did; a pipeline inside another counts none of its own, and the visits of its nodes go on counting.
+func forgetInside(p *plan.Plan, s *state.State) {
+	within := s.At + "."
+	if p.Embedder(s.At) == "" {
+		maps.DeleteFunc(s.PriorVisits, func(path string, _ int) bool { return strings.HasPrefix(path, within) })
+	}
+	for path, n := range s.Nodes {
+		if !strings.HasPrefix(path, within) {
+			continue
+		}
+		if p.Embedder(s.At) != "" {
+			if s.PriorVisits == nil {
+				s.PriorVisits = map[string]int{}
+			}
+			s.PriorVisits[path] = n.Visit
+		}
+		delete(s.Nodes, path)
+	}
 }
 
 // runOf is the number of the run that a node about to be entered belongs to: that of the outermost

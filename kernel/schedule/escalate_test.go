@@ -277,3 +277,29 @@ func TestEscalationInABlock(t *testing.T) {
 		t.Errorf("made %v", w.made)
 	}
 }
+
+// Who lets the attempt of one provider be made again says nothing about what another one ended with.
+func TestAnswerIsForOneProvider(t *testing.T) {
+	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
+		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
+	}}}
+	key := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
+	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", Options: []string{event.AnswerApprove, event.AnswerReject}}
+	ended := state.Branch{Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Reason: "it said no", Iteration: 1, Attempt: 1}}
+	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": q}, Nodes: map[string]state.Node{"0": {
+		Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
+			"m1": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseCutOff, Iteration: 1, Attempt: 1}}, "m2": ended,
+		},
+	}}}
+	next, err := schedule.Apply(p, s, event.New(event.QuestionAnswered, nil, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove, Digest: "d", Control: "c"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	branches := next.Nodes["0"].Branches
+	if branches["m1"].Loop.Phase != state.PhaseReady {
+		t.Errorf("the one that was asked about: %s", asJSON(branches["m1"]))
+	}
+	if diff := cmp.Diff(ended, branches["m2"]); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -222,7 +222,7 @@ func decideRestart(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []C
 		return nil
 	}
 	most := restarts(p, n)
-	if ns.Restart.Granted || ns.Visit <= most {
+	if ns.Restart.Granted || ns.Visit-s.PriorVisits[n.Path] <= most {
 		return record(nodeStart(p, s, n))
 	}
 	key := restartKey(n.Path, ns)

@@ -105,7 +105,7 @@ func applyNodeStart(p *plan.Plan, s *state.State, e event.Event) error {
 		return misfit(e, "the node is already running")
 	}
 	dropQuestions(s, ofNode(s.At))
-	n := state.Node{Visit: old.Visit + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
+	n := state.Node{Visit: max(old.Visit, s.PriorVisits[s.At]) + 1, Run: runOf(p, s, s.At), Status: state.NodeRunning, StartedAt: e.Time}
 	n.From, s.NextFrom, n.Inspect = s.NextFrom, "", p.Find(s.At).NeedsInput()
 	if old.Restart != nil {
 		n.Escalations = old.Escalations

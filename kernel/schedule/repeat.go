@@ -52,6 +52,7 @@ func applyRunStart(p *plan.Plan, s *state.State, e event.Event) error {
 		s.PriorRuns[path] = n.Run
 	}
 	clear(s.Nodes)
+	s.PriorVisits = nil
 	s.Cycles, s.Returns, s.At = nil, 0, p.First()
 	forgetNext(s)
 	return nil

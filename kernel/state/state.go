@@ -86,6 +86,9 @@ type State struct {
 	// PriorRuns are the runs that nested pipelines made in earlier runs of the whole one, by the path of
 	// their node: theirs are counted on.
 	PriorRuns map[string]int `json:"prior_runs,omitempty"`
+	// PriorVisits are the visits that nodes of a pipeline inside another made before it was entered anew, by path: it has one
+	// run in all its visits, so that theirs are counted on.
+	PriorVisits map[string]int `json:"prior_visits,omitempty"`
 
 	// At is the path of the node the run is at, "" when it is past the last one.
 	At string `json:"at"`
@@ -170,7 +173,7 @@ func (s State) Clone() State {
 		}
 	}
 	s.Nodes = nodes
-	s.Timers, s.PriorRuns = maps.Clone(s.Timers), maps.Clone(s.PriorRuns)
+	s.Timers, s.PriorRuns, s.PriorVisits = maps.Clone(s.Timers), maps.Clone(s.PriorRuns), maps.Clone(s.PriorVisits)
 	s.Cycles = cloneMap(s.Cycles, func(c Cycle) Cycle { c.Reasons = slices.Clone(c.Reasons); return c })
 	s.Questions, s.Charges = maps.Clone(s.Questions), maps.Clone(s.Charges)
 	s.Handled, s.ApprovedStages = slices.Clone(s.Handled), slices.Clone(s.ApprovedStages)

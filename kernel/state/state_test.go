@@ -40,7 +40,7 @@ func TestCloneSharesNothing(t *testing.T) {
 			Steps:     map[string]Step{"s": {Loop: Loop{Decisions: []Decision{{Action: "stop"}}}}},
 			Artifacts: map[string]event.Ref{"plan": {Path: "a"}},
 		}},
-		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, PriorRuns: map[string]int{"0": 1}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
+		Timers: map[event.Key]Timer{"t": {Purpose: "delay"}}, PriorRuns: map[string]int{"0": 1}, PriorVisits: map[string]int{"0": 1}, Cycles: map[string]Cycle{"e": {Reasons: []string{"r"}}},
 		Questions: map[string]Question{"q": {Kind: "tool"}}, Handled: []string{"1"},
 	}
 	before := text(t, original)
@@ -49,7 +49,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	n.Loop.Decisions[0].Action, n.Loop.Calls[0].Call.CallID = "x", "x"
 	n.Branches["claude"].Loop.Decisions[0].Action, n.Steps["s"].Loop.Decisions[0].Action = "x", "x"
 	n.Artifacts["plan"] = event.Ref{Path: "x"}
-	c.Nodes["1"], c.Timers["x"], c.Questions["x"], c.PriorRuns["0"] = Node{}, Timer{}, Question{}, 2
+	c.Nodes["1"], c.Timers["x"], c.Questions["x"], c.PriorRuns["0"], c.PriorVisits["0"] = Node{}, Timer{}, Question{}, 2, 2
 	c.Cycles["e"].Reasons[0], c.Handled[0] = "x", "x"
 	if diff := cmp.Diff(before, text(t, original)); diff != "" {
 		t.Error(diff)

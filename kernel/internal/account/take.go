@@ -17,8 +17,10 @@ func (a *Account) take(e event.Event) {
 		return
 	}
 	switch e.Type {
-	case event.NodeRunStart: // and so for those of a nested one
-		maps.DeleteFunc(a.count, func(path string, _ int) bool { return strings.HasPrefix(path, e.Cursor.NodePath+".") })
+	case event.NodeRunStart: // and so for those of a nested one, but not of one inside another, whose runs do not count
+		if a.plan.Embedder(e.Cursor.NodePath) == "" {
+			maps.DeleteFunc(a.count, func(path string, _ int) bool { return strings.HasPrefix(path, e.Cursor.NodePath+".") })
+		}
 	case event.NodeStart:
 		a.add(e, string(state.NodeRunning))
 	case event.NodeComplete:

@@ -204,7 +204,7 @@ func (s Source) talk() ([]Section, error) {
 func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 	ns := s.State.Nodes[n.Path]
 	var sections []Section
-	for visit := 1; visit < ns.Visit; visit++ {
+	for visit := s.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
 		at := event.Place{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
 		dir, err := rundir.At(s.Plan, at)
 		if err != nil {

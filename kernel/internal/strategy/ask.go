@@ -57,7 +57,7 @@ type Job struct {
 }
 
 // Ask asks the node's strategy about the iteration just completed and returns the decision event,
-// with the command's key. A strategy that fails is a decision of action error.
+// with the command's key. A strategy whose process dies is asked once more; one that fails is a decision of action error.
 func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 	c, n, st := j.Command, j.Node, j.State
 	d := event.DecisionData{Strategy: n.Termination.Type(), Round: c.Round}
@@ -80,17 +80,17 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 
 func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error {
 	c, n := j.Command, j.Node
-	t, err := a.Strategies.Termination(ctx, n.Termination.Type())
-	if err != nil {
-		return err
-	}
 	req, err := a.request(c, n, j.State)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := deadline.With(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
-	answer, err := t.Decide(ctx, req)
+	answer, err := a.word(ctx, n.Termination.Type(), req)
+	if failure.KindOf(err) == failure.ProviderCrashed { // all that a strategy knows is in the request
+		a.Log.Warn("termination strategy is asked again", "type", n.Termination.Type(), "error", err)
+		answer, err = a.word(ctx, n.Termination.Type(), req)
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -120,6 +120,15 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		a.tell(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Place), answer))
 	}
 	return nil
+}
+
+// word is what the strategy of the type says.
+func (a *Asker) word(ctx context.Context, name string, req sdk.DecideRequest) (sdk.Decision, error) {
+	t, err := a.Strategies.Termination(ctx, name)
+	if err != nil {
+		return sdk.Decision{}, err
+	}
+	return t.Decide(ctx, req)
 }
 
 // judged is the Bash engine's event about a decision that took questions.

@@ -168,6 +168,23 @@ func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
 	}
 }
 
+// A strategy whose process dies is asked once more, and no oftener.
+func TestAskedAgain(t *testing.T) {
+	for dies, want := range []string{"stop", "stop", "error"} {
+		asked := 0
+		b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
+			if asked++; asked <= dies {
+				return sdk.Decision{}, failure.New(failure.ProviderCrashed, "killed")
+			}
+			return sdk.Decision{Action: sdk.DecisionStop, Reason: "flat"}, nil
+		})
+		d := b.ask(t)
+		if d.Action != want || asked != min(dies+1, 2) {
+			t.Errorf("dies %d times: asked %d times, decision %+v, failure %+v", dies, asked, d, d.Failure)
+		}
+	}
+}
+
 // U274, U277: a question goes to a file and to a provider; the answer comes back in the next round.
 func TestQuestionAndAnswer(t *testing.T) {
 	b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
