@@ -172,7 +172,7 @@ func TestAskTurnsErrorsIntoDecisions(t *testing.T) {
 func TestAskedAgain(t *testing.T) {
 	for dies, want := range []string{"stop", "stop", "error"} {
 		asked := 0
-		b := newBench(t, func(req sdk.DecideRequest) (sdk.Decision, error) {
+		b := newBench(t, func(_ sdk.DecideRequest) (sdk.Decision, error) {
 			if asked++; asked <= dies {
 				return sdk.Decision{}, failure.New(failure.ProviderCrashed, "killed")
 			}
