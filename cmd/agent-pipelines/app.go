@@ -33,6 +33,8 @@ type app struct {
 	settings
 	parser *kong.Kong
 	code   exit // of a run that ended without an error
+	// ofSession: code tells how a session stands, which holds whether or not somebody read it.
+	ofSession bool
 	// unattended: nobody watches the terminal that a session runs in.
 	unattended bool
 	// sent is what follows the session that runs, nil where nothing is sent. It is set before the run begins.
@@ -42,12 +44,23 @@ type app struct {
 // run does what the line says and returns the code to exit with.
 func run(ctx context.Context, args []string, c console) exit {
 	var l line
+	out := &output{Writer: c.stdout}
+	c.stdout = out
 	a := &app{console: c, parser: newParser(&l, c)}
-	if err := a.dispatch(ctx, &l, args); err != nil {
+	err := a.dispatch(ctx, &l, args)
+	lost := out.fault()
+	switch {
+	case err != nil && !errors.Is(err, out.lost):
 		a.printError(err)
 		return exitOf(err)
+	case lost == nil:
+		return a.code
 	}
-	return a.code
+	faultOf(lost).print(a.stderr) // there is room for JSON no more
+	if a.ofSession || a.code != exitDone {
+		return a.code
+	}
+	return exitOf(lost)
 }
 
 func (a *app) dispatch(ctx context.Context, l *line, args []string) error {

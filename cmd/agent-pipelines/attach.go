@@ -55,7 +55,8 @@ func (v *attachVerb) showPane(ctx context.Context, a *app, s *kernel.Status) (sh
 			continue
 		}
 		cmd := client.Attach(p, a.getenv("TMUX") != "")
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = a.stdin, a.stdout, a.stderr
+		cmd.Stdin, cmd.Stderr = a.stdin, a.stderr
+		cmd.Stdout, _ = a.outFile()
 		if err := cmd.Run(); err != nil { // tmux has said why, such as a terminal that it cannot use
 			fmt.Fprintf(a.stderr, "Following the events instead of tmux '%s' (%v)\n", tmuxName(v.Session), err)
 			return false, nil
@@ -68,7 +69,7 @@ func (v *attachVerb) showPane(ctx context.Context, a *app, s *kernel.Status) (sh
 // interactive says whether a person sits at standard input and output.
 func (a *app) interactive() bool {
 	in, reads := a.stdin.(*os.File)
-	out, writes := a.stdout.(*os.File)
+	out, writes := a.outFile()
 	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
@@ -123,7 +124,7 @@ func (v *attachVerb) settle(a *app, e *kernel.Engine) error {
 		fmt.Fprintf(a.stderr, "Session '%s' goes on. `%s attach %s` shows it again.\n", v.Session, program, v.Session)
 		return nil
 	}
-	a.code = exitOfStatus(s)
+	a.code, a.ofSession = exitOfStatus(s), true
 	switch {
 	case (s.Crashed || s.Status == "") && !a.JSON:
 		fmt.Fprintf(a.stdout, "Session '%s' is not running: it %s\n", v.Session, condition(s))

@@ -110,6 +110,7 @@ var sentinels = []struct {
 	{kernel.ErrNoSession, exitFailed, "no_session"},
 	{kernel.ErrNoPlugin, exitUsage, "no_plugin"},
 	{errNotSet, exitFailed, "not_set"},
+	{errOutput, exitFailed, "output_lost"},
 	{kernel.ErrInstalled, exitFailed, "plugin_installed"},
 	{context.Canceled, exitFailed, string(failure.SignalInterrupt)},
 }

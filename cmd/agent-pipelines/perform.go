@@ -82,7 +82,7 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	if err != nil {
 		return stopped(ctx, err)
 	}
-	a.code = exitOfResult(result, w.signal())
+	a.code, a.ofSession = exitOfResult(result, w.signal()), true
 	ended := *a
 	ended.stderr = flushing{out, limit}
 	ended.printResult(result)
@@ -115,9 +115,8 @@ const lastWordsLimit = 2 * time.Second
 // lastWords is how long to wait for the reader of what was said: for as long as it takes where the same one reads the
 // result, which is written in full and not before the rest.
 func (a *app) lastWords() time.Duration {
-	said, result := a.stderr, a.stdout
-	if said, ok := said.(*os.File); ok {
-		if result, ok := result.(*os.File); ok && sameFile(said, result) {
+	if said, ok := a.stderr.(*os.File); ok {
+		if result, ok := a.outFile(); ok && sameFile(said, result) {
 			return 0
 		}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 
@@ -28,7 +27,7 @@ const least = 20
 // width is the number of columns that standard output has: the terminal's, elsewhere what COLUMNS says,
 // 0 if nobody says.
 func (a *app) width() int {
-	if f, ok := a.stdout.(*os.File); ok {
+	if f, ok := a.outFile(); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return width
 		}

@@ -30,7 +30,7 @@ Examples:
 
 func (v *watchVerb) run(ctx context.Context, a *app) error {
 	in, reads := a.stdin.(*os.File)
-	out, writes := a.stdout.(*os.File)
+	out, writes := a.outFile()
 	switch {
 	case a.JSON:
 		return usageError("watch draws a screen and prints no JSON", "`%s tail %s --json` prints the events, `%s status %s --json` how it stands", program, v.Session, program, v.Session)

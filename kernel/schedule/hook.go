@@ -33,10 +33,10 @@ func newCrossing(point plan.HookPoint, n *plan.Node, at event.Place, gate state.
 	return crossing{point, n, at, entered(gate, point, at.Iteration)}
 }
 
-// entered is the gate, or a new one if it belongs to another point.
+// entered is the gate, or a new one if it belongs to another point, of the same round.
 func entered(g state.Gate, point plan.HookPoint, iteration int) state.Gate {
 	if g.Point != string(point) || g.Iteration != iteration {
-		return state.Gate{Point: string(point), Iteration: iteration}
+		return state.Gate{Point: string(point), Iteration: iteration, Round: g.Round}
 	}
 	return g
 }

@@ -38,7 +38,7 @@ func inspectAgain(n *plan.Node, ns *state.Node) {
 		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
 		return
 	}
-	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.Gate{}
+	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.Gate{Round: ns.Gate.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
 		ns.Loop = firstLoop(n)
 	}

@@ -5,7 +5,8 @@ package state
 type Gate struct {
 	Point     string `json:"point,omitempty"`
 	Iteration int    `json:"iteration,omitempty"` // at the points of iterations
-	// Round counts how often the point was reached again in the same place, after a failure that was resumed.
+	// Round counts how often the node, or the provider, began again in the same place: after a failure, or what it was given.
+	// A hook of an earlier round that is called still does not answer for one of a later round.
 	Round int `json:"round,omitempty"`
 	// Done is the number of the last hook that has answered or was skipped, Firing that of the one whose
 	// action is under way; 0: none.
