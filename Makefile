@@ -156,6 +156,7 @@ soak-short: ## the same for 15 seconds
 	@$(MAKE) --no-print-directory soak SOAKTIME=15s
 
 # One build of a package serves all its targets. What they try is kept where `go test -fuzz` keeps it, too.
+# At the end of its time the fuzzer of Go 1.26 now and then reports its own deadline, and nothing else, as a failure.
 fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && kept="$$($(GO) env GOCACHE)/fuzz/$(MODULE_PREFIX)" && \
 	for pkg in $(call with_tests,^func Fuzz); do \
@@ -164,7 +165,8 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 		for name in $$names; do \
 			echo "$$pkg $$name"; \
 			(cd $$pkg && "$$dir/fuzz.test" -test.run '^$$' -test.fuzz "^$$name\$$" -test.fuzztime $(FUZZTIME) \
-				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$kept/$$pkg") || exit 1; \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir "$$kept/$$pkg" || echo failed) 2>&1 | tee "$$dir/log"; \
+			if tail -n 1 "$$dir/log" | grep -q '^failed' && ! tail -n 3 "$$dir/log" | grep -q '^ *context deadline exceeded$$'; then exit 1; fi; \
 		done; \
 	done
 
@@ -219,7 +221,7 @@ python: build ## the plugin in Python: its own tests, and under the kernel (need
 
 ## Checking
 
-# A count, not a time: at the end of its time the fuzzer of Go 1.26 now and then reports its own deadline as a failure.
+# A count, not a time: the same work on any machine.
 check: export FUZZTIME = 1000x
 check: ## everything that must hold before a push; stops at the first failure
 	@for step in $(CHECKS); do \

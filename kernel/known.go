@@ -142,5 +142,5 @@ func isNodeFolder(name string) bool {
 // unreadable refuses to begin where something lies that nobody can read.
 func unreadable(name, damage string) error {
 	return failure.New(failure.StateCorrupt, "session '%s' exists and is damaged: %s", name, damage).
-		WithHint("agent-pipelines repair %s --dry-run shows what is known; --force starts again from the beginning", name)
+		WithHint("`agent-pipelines repair %s --dry-run` shows what is known; --force starts again from the beginning", name)
 }

@@ -121,7 +121,7 @@ func alreadyRunning(name string, pid int) error {
 		who = fmt.Sprintf(" (PID %d)", pid)
 	}
 	e := failure.New(failure.LockContention, "session '%s' is already running%s", name, who).
-		WithHint("agent-pipelines attach %s shows it; agent-pipelines abort %s ends it; --force takes it over", name, name)
+		WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", name, name)
 	e.Cause = ErrLocked
 	return e
 }

@@ -217,7 +217,7 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 	switch {
 	case len(open) > 1:
 		return Question{}, refused(ErrOptions, "session '%s' has %d questions open", o.Session, len(open)).
-			WithHint("name one of them: agent-pipelines questions list %s", o.Session)
+			WithHint("name one of them: `agent-pipelines questions list %s`", o.Session)
 	case len(open) == 0:
 		return Question{}, e.notAsked(o, all)
 	}
@@ -230,14 +230,14 @@ func (e *Engine) openQuestion(o AnswerOptions) (Question, error) {
 			WithHint("reject it without a text, which ends the session, or approve it")
 	case o.Answer == event.AnswerApprove && o.Text != "" && q.Kind == event.QuestionTool:
 		return q, refused(ErrOptions, "question %s of session '%s' takes no text with an approval: the call is made as it is", q.ID, o.Session).
-			WithHint("approve it without a text; what is said with a rejection is told to the agent; agent-pipelines feedback %s TEXT is for the next prompts", o.Session)
+			WithHint("approve it without a text; what is said with a rejection is told to the agent; `agent-pipelines feedback %s TEXT` is for the next prompts", o.Session)
 	case o.Text != "" && strings.TrimSpace(o.Text) == "":
 		return q, refused(ErrOptions, "the text of the answer is empty")
 	case len(o.Text) > event.MaxText:
 		return q, tooLong(o.Text)
 	case o.Digest != "" && o.Digest != q.Digest:
 		return q, refused(ErrNoQuestion, "question %s of session '%s' has changed since it was shown", q.ID, o.Session).
-			WithHint("look at it again: agent-pipelines questions show %s %s", o.Session, q.ID)
+			WithHint("look at it again: `agent-pipelines questions show %s %s`", o.Session, q.ID)
 	}
 	return q, nil
 }
@@ -258,10 +258,10 @@ func (e *Engine) notAsked(o AnswerOptions, all []Question) error {
 		return refused(ErrTerminal, "session '%s' %s", o.Session, ended(st.Status)).WithHint("nothing is left to be answered")
 	case o.Question != "":
 		return refused(ErrNoQuestion, "session '%s' has no question %s open", o.Session, o.Question).
-			WithHint("agent-pipelines questions list %s shows what it asks", o.Session)
+			WithHint("`agent-pipelines questions list %s` shows what it asks", o.Session)
 	default:
 		return refused(ErrNoQuestion, "session '%s' asks nothing", o.Session).
-			WithHint("agent-pipelines status %s says how it stands", o.Session)
+			WithHint("`agent-pipelines status %s` says how it stands", o.Session)
 	}
 }
 
@@ -270,7 +270,7 @@ func answeredAlready(session, question, word, by string) error {
 		by = " by " + by
 	}
 	return refused(ErrNoQuestion, "question %s of session '%s' is answered already: %s%s", question, session, word, by).
-		WithHint("agent-pipelines resume %s goes on with it, unless a process holds the session", session)
+		WithHint("`agent-pipelines resume %s` goes on with it, unless a process holds the session", session)
 }
 
 func tooLong(text string) error {
@@ -355,7 +355,7 @@ func (e *Engine) late(dir *rundir.Dir, m inbox.Message) error {
 	}
 	if _, misfit := schedule.Apply(k.plan, k.state, requested(m)); misfit != nil {
 		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", dir.Session(), misfit).
-			WithHint("agent-pipelines status %s says how it stands", dir.Session())
+			WithHint("`agent-pipelines status %s` says how it stands", dir.Session())
 	}
 	return nil
 }
@@ -382,7 +382,7 @@ func (s *session) record(ctx context.Context, ev event.Event) error {
 	}
 	if _, misfit := schedule.Apply(s.plan, s.state, ev); misfit != nil { // such as an answer to an attempt that has been cut off
 		return refused(ErrNoQuestion, "session '%s' does not take this any more: %v", s.name, misfit).
-			WithHint("agent-pipelines status %s says how it stands", s.name)
+			WithHint("`agent-pipelines status %s` says how it stands", s.name)
 	}
 	if err := s.commit(ctx, ev); err != nil {
 		return err

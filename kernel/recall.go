@@ -85,7 +85,7 @@ func (s *session) restore(ctx context.Context, found *restore.Found) (*recalled,
 	}
 	if r.Result, err = found.Restore(base); err != nil {
 		return nil, failure.New(failure.StateCorrupt, "session '%s' is damaged: %w", s.name, err).
-			WithHint("agent-pipelines repair %s --at NODE goes on where you say; --force starts it again from the beginning", s.name)
+			WithHint("`agent-pipelines repair %s --at NODE` goes on where you say; --force starts it again from the beginning", s.name)
 	}
 	return r, nil
 }
@@ -262,5 +262,5 @@ func pack(st state.State) (json.RawMessage, error) {
 func doubtful(name string, r restore.Result) error {
 	return failure.New(failure.StateCorrupt, "the journal of session '%s' is damaged: %s", name, r.Doubt).
 		WithDetail(strings.Join(r.Lost, "\n")).
-		WithHint("agent-pipelines repair %s --dry-run shows what is known, agent-pipelines repair %s goes on from there", name, name)
+		WithHint("`agent-pipelines repair %s --dry-run` shows what is known, `agent-pipelines repair %s` goes on from there", name, name)
 }

@@ -33,7 +33,7 @@ func occupied(name string, status state.Status) error {
 		word = "failed"
 	}
 	return refused(ErrResumable, "session '%s' %s and can be resumed", name, word).
-		WithHint("agent-pipelines resume %s goes on; --force starts again from the beginning", name)
+		WithHint("`agent-pipelines resume %s` goes on; --force starts again from the beginning", name)
 }
 
 func terminal(name string, status state.Status) error {
@@ -47,7 +47,7 @@ func final(st state.State, o ResumeOptions) error {
 		return terminal(st.Session, st.Status)
 	}
 	return refused(ErrTerminal, "session '%s' %s", st.Session, ended(st.Status)).
-		WithHint("agent-pipelines review %s --node=%s --force does it again, and goes on from there", st.Session, o.Again)
+		WithHint("`agent-pipelines review %s --node=%s --force` does it again, and goes on from there", st.Session, o.Again)
 }
 
 // usedUp is why a run that has used up its time cannot go on without force.
@@ -73,12 +73,12 @@ func idle(name string, s *Status) error {
 		return refused(ErrTerminal, "session '%s' is not running: it %s", name, ended(s.Status))
 	case s.Crashed:
 		return refused(ErrNothingToResume, "session '%s' is not running: its process is gone", name).
-			WithHint("agent-pipelines resume %s goes on; agent-pipelines abort %s ends it for good", name, name)
+			WithHint("`agent-pipelines resume %s` goes on; `agent-pipelines abort %s` ends it for good", name, name)
 	case s.Status == state.Paused:
-		return refused(ErrNothingToResume, "session '%s' is paused already", name).WithHint("agent-pipelines resume %s goes on", name)
+		return refused(ErrNothingToResume, "session '%s' is paused already", name).WithHint("`agent-pipelines resume %s` goes on", name)
 	default:
 		return refused(ErrNothingToResume, "session '%s' is not running: its status is %s", name, s.Status).
-			WithHint("agent-pipelines resume %s goes on", name)
+			WithHint("`agent-pipelines resume %s` goes on", name)
 	}
 }
 
@@ -104,7 +104,7 @@ func fits(p *plan.Plan, st state.State, o ResumeOptions) error {
 		at = "stage " + n.ID
 	}
 	return refused(ErrOptions, "session '%s' has no failed step to skip: it is at %s", st.Session, at).
-		WithHint("agent-pipelines status %s shows the steps; leave --skip-failed-step out", st.Session)
+		WithHint("`agent-pipelines status %s` shows the steps; leave --skip-failed-step out", st.Session)
 }
 
 // onceMore refuses to do a node again that cannot be.
@@ -122,7 +122,7 @@ func onceMore(p *plan.Plan, st state.State, o ResumeOptions) error {
 	}
 	if err := schedule.CanEnterAgain(p, st, path); err != nil {
 		return refused(ErrOptions, "%s cannot be done again in session '%s': %w", o.Again, st.Session, err).
-			WithHint("agent-pipelines status %s shows where it is; agent-pipelines resume %s goes on there", st.Session, st.Session)
+			WithHint("`agent-pipelines status %s` shows where it is; `agent-pipelines resume %s` goes on there", st.Session, st.Session)
 	}
 	return nil
 }
@@ -148,5 +148,5 @@ func sameRuns(st state.State, said int) error {
 		times = fmt.Sprintf("%d times", had)
 	}
 	return refused(ErrOptions, "session '%s' was started to run its pipeline %s, not %d times", st.Session, times, said).
-		WithHint("a resume needs no number of runs: agent-pipelines resume %s", st.Session)
+		WithHint("a resume needs no number of runs: `agent-pipelines resume %s`", st.Session)
 }

@@ -166,7 +166,7 @@ func (s *session) proposal(ctx context.Context, found *restore.Found, at *restor
 
 func (s *session) hopeless(err error) error {
 	return failure.New(failure.StateCorrupt, "session '%s' cannot be repaired from its files: %w", s.name, err).
-		WithHint("agent-pipelines repair %s --at NODE:ITERATION goes on where you say; --force of the verb that began it starts again from the beginning", s.name)
+		WithHint("`agent-pipelines repair %s --at NODE:ITERATION` goes on where you say; --force of the verb that began it starts again from the beginning", s.name)
 }
 
 // repaired says how the session stands.

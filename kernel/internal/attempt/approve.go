@@ -165,10 +165,10 @@ func indented(raw json.RawMessage) string {
 func (x *exchange) giveUp(c sdk.ToolCall, r verdict.Ruling) error {
 	asked, session := verdict.Ask(c), x.attempt.state.Session
 	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
-		WithHint("agent-pipelines resume %s --wait asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
+		WithHint("`agent-pipelines resume %s --wait` asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
 	if r.Approval == plan.ApprovalEscalate {
 		err = failure.New(failure.ApprovalRequired, "%s: %w", asked, errUnanswered).
-			WithHint("agent-pipelines questions list %s shows what is asked; policy.approvals.on_timeout: deny or skip goes on without an answer", session)
+			WithHint("`agent-pipelines questions list %s` shows what is asked; policy.approvals.on_timeout: deny or skip goes on without an answer", session)
 	}
 	x.cancel(err)
 	return err

@@ -250,5 +250,5 @@ func (j *Journal) failure() error {
 // fenced is the error of a kernel that another one has outlived.
 func (j *Journal) fenced(theirs, ours int) error {
 	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
-		WithHint("the other kernel goes on; watch it with agent-pipelines status %s", j.dir.Session())
+		WithHint("the other kernel goes on; watch it with `agent-pipelines status %s`", j.dir.Session())
 }

@@ -113,7 +113,7 @@ func contention(session string, holder Info) error {
 	default:
 		err = failure.New(failure.LockContention, "session '%s' is already running (%s)", session, holder.who())
 	}
-	return err.WithHint("agent-pipelines attach %s shows it; agent-pipelines abort %s ends it; --force takes it over", session, session)
+	return err.WithHint("`agent-pipelines attach %s` shows it; `agent-pipelines abort %s` ends it; --force takes it over", session, session)
 }
 
 // Info is what the lock says about this process.

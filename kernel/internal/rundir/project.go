@@ -79,7 +79,7 @@ func (p *Project) Open(session string) (*Dir, error) {
 // Missing is the error for a session that does not exist; it wraps [ErrNoSession] and suggests the one whose name is nearest.
 func (p *Project) Missing(session string) error {
 	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
-		WithHint("%sagent-pipelines list shows the sessions of this directory", p.meant(session))
+		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.meant(session))
 }
 
 // meant suggests the session whose name is nearest to one that does not exist, "" for none.
