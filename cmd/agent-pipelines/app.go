@@ -48,12 +48,16 @@ func run(ctx context.Context, args []string, c console) exit {
 	c.stdout = out
 	a := &app{console: c, parser: newParser(&l, c)}
 	err := a.dispatch(ctx, &l, args)
-	lost := out.fault()
-	switch {
-	case err != nil && !errors.Is(err, out.lost):
+	if err != nil && !errors.Is(out.fault(), err) {
 		a.printError(err)
+		if a.JSON && out.fault() != nil { // so that it was said to nobody
+			a.JSON = false
+			a.printError(err)
+		}
 		return exitOf(err)
-	case lost == nil:
+	}
+	lost := out.fault()
+	if lost == nil {
 		return a.code
 	}
 	faultOf(lost).print(a.stderr) // there is room for JSON no more

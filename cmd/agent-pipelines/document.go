@@ -94,11 +94,15 @@ var quotedLine = regexp.MustCompile("`(" + program + " [^`]+)`")
 // was typed, or what a plugin said.
 var blank = regexp.MustCompile(`[<>…;&|$(){}\\"'*?#~\t\n]|\.\.\.|\b[A-Z][A-Z_]+\b`)
 
-// next are the lines that a fault's hint quotes and that can be typed as they are, and the one that explains its code.
+// drastic is a line that ends or throws away what somebody may still want.
+var drastic = regexp.MustCompile(`^` + program + ` abort | --force\b`)
+
+// next are the lines that a fault's hint quotes and that can be typed as they are, by a program, too, and the one that explains
+// its code.
 func (f fault) next() []string {
 	lines := []string{}
 	for _, found := range quotedLine.FindAllStringSubmatch(f.Hint, -1) {
-		if line := found[1]; !blank.MatchString(line) && !slices.Contains(lines, line) {
+		if line := found[1]; !blank.MatchString(line) && !drastic.MatchString(line) && !slices.Contains(lines, line) {
 			lines = append(lines, line)
 		}
 	}

@@ -236,7 +236,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 // beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
 // done, unless it was all done and the node failed nevertheless; and no number of an iteration is used again.
 func beginAgain(n *plan.Node, ns *state.Node) {
-	ns.Gate, ns.Failure = reopened(ns.Gate, plan.PointStageEnd), nil
+	ns.Gate, ns.Failure = state.Gate{Round: ns.Gate.Round + 1}, nil
 	if n.Kind == plan.KindParallel {
 		for id, b := range ns.Branches {
 			if b.Status == state.NodeFailed {

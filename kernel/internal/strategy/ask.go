@@ -87,7 +87,7 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 	ctx, cancel := deadline.With(ctx, DecideLimit, failure.New(failure.StrategyFailed, "no decision within %s", DecideLimit))
 	defer cancel()
 	answer, err := a.word(ctx, n.Termination.Type(), req)
-	if failure.KindOf(err) == failure.ProviderCrashed { // all that a strategy knows is in the request
+	if failure.KindOf(err) == failure.ProviderCrashed && ctx.Err() == nil { // all that a strategy knows is in the request
 		a.Log.Warn("termination strategy is asked again", "type", n.Termination.Type(), "error", err)
 		answer, err = a.word(ctx, n.Termination.Type(), req)
 	}

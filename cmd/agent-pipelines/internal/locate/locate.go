@@ -3,6 +3,7 @@ package locate
 import (
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -30,10 +31,21 @@ func (l *Locator) Take(e event.Event) bool {
 	switch e.Type {
 	case event.SessionStart, event.RunStart:
 		clear(l.visits)
+	case event.NodeRunStart:
+		l.anew(e)
 	case event.NodeStart:
 		l.enter(e)
 	}
 	return true
+}
+
+// anew begins a run of a nested pipeline, whose number tells what its nodes do from what they did: their visits begin anew. One
+// inside another counts no runs of its own.
+func (l *Locator) anew(e event.Event) {
+	if e.Cursor == nil || strings.Contains(e.Cursor.NodePath, ".") {
+		return
+	}
+	maps.DeleteFunc(l.visits, func(path string, _ int) bool { return strings.HasPrefix(path, e.Cursor.NodePath+".") })
 }
 
 // enter takes up a new visit of a node, and what the node and those of its block are called.

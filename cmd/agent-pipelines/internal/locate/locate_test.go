@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
-// Visits are counted where a cursor does not tell them, anew in each run of the pipeline; a key tells its place by itself; names
+// Visits are counted where a cursor does not tell them, anew in each run of the pipeline and of a nested one; a key tells its place by itself; names
 // are learned; and what an overtaken kernel wrote does not count.
 func TestLocator(t *testing.T) {
 	l := locate.New(map[string]string{"0": "plan"})
@@ -43,4 +43,14 @@ func TestLocator(t *testing.T) {
 	where(event.New(event.IterationComplete, nil, place.Key(event.KeyAttempt, 1), nil), "ideas", place)
 	take(2, event.New(event.RunStart, nil, "", nil))
 	where(at("1"), "ideas", event.Place{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
+	inside := event.Place{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
+	anew := func(path string) event.Event { return event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil) }
+	take(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
+	take(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
+	take(2, anew("2.0"))
+	take(2, anew("20"))
+	where(at("2.0.1"), "inside", inside)
+	take(2, anew("2"))
+	inside.Visit = 1
+	where(at("2.0.1"), "inside", inside)
 }

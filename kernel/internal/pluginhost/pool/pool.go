@@ -146,7 +146,7 @@ func (p *Pool[I]) rest(ctx context.Context, s *slot[I]) error {
 	if unhealthy > 0 {
 		f := failure.New(failure.ProviderCrashed, "the plugin fell %d times within a minute and is left alone for %s",
 			restarts+1, unhealthy.Round(time.Second)).
-			WithHint("repair the plugin, or wait; `agent-pipelines plugins info` shows which one it is").WithDetail(words)
+			WithHint("repair the plugin, or wait; `agent-pipelines plugins list` shows which one it is").WithDetail(words)
 		f.RetryAfterSeconds = unhealthy.Seconds()
 		return f
 	}
