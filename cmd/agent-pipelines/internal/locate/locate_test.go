@@ -44,7 +44,9 @@ func TestLocator(t *testing.T) {
 	take(2, event.New(event.RunStart, nil, "", nil))
 	where(at("1"), "ideas", event.Place{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
 	inside := event.Place{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
-	anew := func(path string) event.Event { return event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil) }
+	anew := func(path string) event.Event {
+		return event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil)
+	}
 	take(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
 	take(2, enter("2.0.1", event.NodeStartData{Name: "inside"}))
 	take(2, anew("2.0"))
