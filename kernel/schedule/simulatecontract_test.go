@@ -143,7 +143,7 @@ func (s *simulation) checkCeilings() {
 			held, counted := 0.0, map[event.Place]bool{}
 			for _, at := range slices.Sorted(maps.Keys(s.under)) {
 				loop := s.under[at].Place
-				if loop.Iteration = 0; counted[loop] { // a hook goes on beside the attempt, and holds nothing of its own
+				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook goes on beside the attempt, one of an earlier visit, too, and holds nothing
 					continue
 				}
 				counted[loop] = true
