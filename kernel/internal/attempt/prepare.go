@@ -73,6 +73,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	if unsaid != nil {
 		return sdk.ExecuteRequest{}, unsaid
 	}
+	a.keeping.Go(func() { _ = a.Dir.Anchor(string(a.iteration)) }) // while the agent works; who writes there settles what is not
 	a.recordBudget(ctx, t)
 	t.prompt = a.Redactor.Agent().Text(t.prompt)
 	return a.request(c.Paths, t)

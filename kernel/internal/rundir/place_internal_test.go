@@ -144,6 +144,8 @@ func TestSettled(t *testing.T) {
 		{"a file written", func() error { _, err := s.Write("a/b/f", nil); return err }, true},
 		{"removed and made again", func() error { _ = os.RemoveAll(s.Abs("a/b")); return s.Mkdir("a/b") }, false},
 		{"settled", func() error { return s.Settle("a/b") }, true},
+		{"made once more", func() error { _ = os.RemoveAll(s.Abs("a/b")); return s.Mkdir("a/b") }, false},
+		{"anchored", func() error { return s.Anchor("a/b") }, true},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)
@@ -151,5 +153,22 @@ func TestSettled(t *testing.T) {
 		if got := s.settled.has("a/b"); got != step.want {
 			t.Errorf("%s: settled is %t", step.name, got)
 		}
+	}
+}
+
+// A directory whose entry is durable counts as such only with those that it lies in.
+func TestNotSettled(t *testing.T) {
+	s := openStore(t)
+	if err := s.Mkdir("a/b/c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.syncDir("a/b"); err != nil { // so that it is open, and can be synced wherever it lies
+		t.Fatal(err)
+	}
+	if err := os.Rename(s.Abs("a"), s.Abs("elsewhere")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Anchor("a/b/c"); err == nil || s.settled.has("a/b/c") {
+		t.Errorf("%v, settled is %t", err, s.settled.has("a/b/c"))
 	}
 }

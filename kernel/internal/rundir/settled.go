@@ -28,6 +28,9 @@ func (d *settled) has(name string) bool {
 func (d *settled) add(name string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if slices.Contains(d.names, name) {
+		return
+	}
 	if d.names = append(d.names, name); len(d.names) > maxSettled {
 		d.names = slices.Delete(d.names, 0, 1)
 	}

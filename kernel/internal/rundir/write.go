@@ -214,11 +214,29 @@ func (s *Store) settle(dir string, root *os.Root) error {
 	if err := syncRoot(root); err != nil {
 		return err
 	}
+	return s.anchor(dir)
+}
+
+// anchor makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
+// not before all of them are.
+func (s *Store) anchor(dir string) error {
+	var made []string
 	for ; dir != "." && !s.settled.has(dir); dir = path.Dir(dir) {
 		if err := s.syncDir(path.Dir(dir)); err != nil {
 			return err
 		}
+		made = append(made, dir)
+	}
+	for _, dir := range made {
 		s.settled.add(dir)
+	}
+	return nil
+}
+
+// Anchor makes a directory durable, though not the entries that it has: what is written to it later then waits for less.
+func (s *Store) Anchor(dir string) error {
+	if err := s.anchor(dir); err != nil {
+		return s.explain("make "+dir+" durable", err)
 	}
 	return nil
 }
