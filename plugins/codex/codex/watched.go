@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -67,6 +66,5 @@ func isDecision(status []byte) bool {
 // isObject reports whether a file holds one whole JSON object with something in it.
 func isObject(content []byte) bool {
 	var members map[string]json.RawMessage
-	content = bytes.TrimSpace(content)
 	return json.Unmarshal(content, &members) == nil && len(members) > 0
 }
