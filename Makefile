@@ -141,7 +141,7 @@ crash-units: # what single rooms do when they are killed
 	$(GO) test -count=1 -tags $(CRASH_TAG) -run '^TestCrash' $(filter-out ./test/crash,$(call with_tests,^func TestCrash))
 
 writers: ## let 8 processes with 4 branches each write 10000 events a branch, and look at every line
-	$(GO) test -count=1 -run '^TestManyWriters$$' ./kernel -writers.events=10000
+	$(GO) test -count=1 -run '^TestManyWriters$$' ./engine -writers.events=10000
 
 orphans: ## cancel ORPHANS (default 1000) times work with process trees, and count what is left (Linux)
 	$(GO) test $(PATIENT) -count=1 -v -run '^TestOrphans$$' ./test/orphans -orphans.cancels=$(or $(ORPHANS),1000)
@@ -170,12 +170,12 @@ fuzz: ## run every fuzz target for FUZZTIME (default 60s)
 		done; \
 	done
 
-# What all tests cover of each package of the kernel, not each of its own, since a room is often shown by the room above it;
-# and what the command does of the kernel in the scripts: its tests build it with -cover where they are told so.
-cover: ## race, and check that all tests and the command's scripts cover 90 % of each package of the kernel
+# The coverage of a package counts all tests of the workspace, because a package is often tested through the one above it,
+# and the command's scripts, whose binary is built with -cover when AGENT_PIPELINES_SCRIPTS_COVER is set.
+cover: ## race, and check that all tests and the command's scripts cover 90 % of each package of kernel and engine
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && mkdir "$$dir/data" && \
-	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/data" $(MAKE) --no-print-directory race COVERED="-coverpkg='$(MODULE_PREFIX)/kernel/...' -coverprofile='$$dir/tests'" && \
-	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...' -o="$$dir/scripts" && \
+	AGENT_PIPELINES_SCRIPTS_COVER="$$dir/data" $(MAKE) --no-print-directory race COVERED="-coverpkg='$(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...' -coverprofile='$$dir/tests'" && \
+	$(GO) tool covdata textfmt -i="$$dir/data" -pkg='$(MODULE_PREFIX)/kernel/...,$(MODULE_PREFIX)/engine/...' -o="$$dir/scripts" && \
 	$(GO) run ./tools/cover -least 90 "$$dir/tests" "$$dir/scripts"
 
 bench: ## print the table of figures beside their floors; BENCH_OUT=docs/performance.md also puts it there, BENCH_BASH=FILE adds the Bash engine
@@ -193,7 +193,7 @@ golden: ## rewrite the golden files; review the diff
 
 # Plans first, then whole runs. The recordings are no part of this repository.
 parity: recordings build ## compare with the recorded runs of the Bash engine in PARITY_DIR (needs python3)
-	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/internal/compile -parity-dir '$(abspath $(PARITY_DIR))'
+	$(GO) test -count=1 -tags parity -run '^TestParity' ./kernel/compile -parity-dir '$(abspath $(PARITY_DIR))'
 	$(GO) run ./test/parity -cases '$(PARITY_DIR)/cases' \
 		python3 '$(PARITY_DIR)/check.py' --bin '$(abspath $(BIN))/agent-pipelines' --parity '$(PARITY_DIR)' -j 2
 

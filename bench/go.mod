@@ -3,6 +3,7 @@ module github.com/dodo-digital/agent-pipelines/bench
 go 1.26.0
 
 require (
+	github.com/dodo-digital/agent-pipelines/engine v0.1.0
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/google/go-cmp v0.7.0
@@ -39,6 +40,7 @@ require (
 )
 
 replace (
+	github.com/dodo-digital/agent-pipelines/engine => ../engine
 	github.com/dodo-digital/agent-pipelines/kernel => ../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../plugin-sdk
 )

@@ -1,358 +1,103 @@
-package kernel_test
+package kernel
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
-
-	"github.com/dodo-digital/agent-pipelines/kernel"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-// named is an agent under another name.
-type named struct {
-	agent
-	name string
-}
-
-func (n named) Describe() sdk.Component {
-	return sdk.Component{Kind: sdk.KindProvider, Name: n.name, Aliases: []string{n.name + "-alias"}, Provider: &sdk.ProviderTraits{DefaultModel: "m-" + n.name}}
-}
-
-// calls remembers which provider was asked for what.
-type calls struct {
-	mu   sync.Mutex
-	made []string
-}
-
-func (c *calls) add(req sdk.ExecuteRequest, name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.made = append(c.made, name+" "+req.Node+" "+req.Model)
-}
-
-func (c *calls) take() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	made := slices.Sorted(slices.Values(c.made))
-	c.made = nil
-	return made
-}
-
-// twoAgents is an engine with the providers left and right, each of which does the work.
-func twoAgents(t *testing.T, work func(ctx context.Context, provider string, req sdk.ExecuteRequest) error) *kernel.Engine {
-	t.Helper()
-	options := []kernel.Option{
-		kernel.WithWorkDir(t.TempDir()), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir("-"), kernel.WithExecutable("-"),
-		kernel.WithEnvironment(nil), kernel.WithVersion("test"),
-	}
-	for _, name := range []string{"left", "right"} {
-		options = append(options, kernel.WithProvider(named{agent{func(ctx context.Context, req sdk.ExecuteRequest) error {
-			return work(ctx, name, req)
-		}}, name}))
-	}
-	e, err := kernel.NewEngine(options...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
-	return e
-}
-
-func inner(id string, limit int) plan.Node {
+// block is a plan of one parallel block: two providers, a stage of two iterations.
+func block() *plan.Plan {
 	zero := 0.0
-	return plan.Node{ID: id, Kind: plan.KindStage, Prompt: "go", Delay: &zero, Termination: plan.Termination{"type": "fixed", "max": limit}}
+	return &plan.Plan{Version: 1, Nodes: []plan.Node{{
+		Path: "0", ID: "both", Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "quick"}, {Name: "slow", Model: "m"}},
+		Stages: []plan.Node{{Path: "0.0", ID: "ideas", Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": 2}, Delay: &zero}},
+	}}}
 }
 
-func parallel(path, id string, providers []plan.BlockProvider, stages ...plan.Node) plan.Node {
-	for i := range stages {
-		stages[i].Path = path + "." + string(rune('0'+i))
-	}
-	return plan.Node{Path: path, ID: id, Kind: plan.KindParallel, Providers: providers, Stages: stages}
-}
-
-func asked(text string) plan.Inputs {
-	return plan.Inputs{"from_parallel": json.RawMessage(text)}
-}
-
-// debate is a pipeline in which two providers rate each other.
-func debate() *plan.Plan {
-	review := inner("review", 1)
-	review.Inputs = plan.Inputs{"from": json.RawMessage(`"draft"`)}
-	sum := inner("sum", 1)
-	sum.Path, sum.Provider = "2", &plan.Provider{Type: "left", Model: "m1"}
-	sum.Inputs = asked(`[{"stage": "draft", "select": "history", "providers": ["right", "nobody", "left"]}, "rating", "unheard-of"]`)
-	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: "debate"}, Session: plan.Session{Name: "demo"}, Nodes: []plan.Node{
-		parallel("0", "write", []plan.BlockProvider{{Name: "left"}, {Name: "right-alias", As: "right", Model: "own", Object: true}}, inner("draft", 2), review),
-		parallel("1", "rate", []plan.BlockProvider{
-			{Name: "left", Inputs: asked(`{"stage": "draft", "providers": ["right"]}`), Object: true},
-			{Name: "right", Inputs: asked(`"draft"`), Object: true},
-		}, inner("rating", 1)),
-		sum,
-	}}
-}
-
-// readJSON reads a JSON file of a session, with <S> for its directory and without times.
-func readJSON(t *testing.T, dir, name string) map[string]any {
-	t.Helper()
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var v map[string]any
-	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b), dir, "<S>")), &v); err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	for _, key := range []string{"started_at", "completed_at"} {
-		if _, has := v[key]; has {
-			v[key] = "~"
+// takes is an agent that needs some time, by provider.
+func takes(by map[string]time.Duration) func(context.Context, Work) event.Event {
+	return func(ctx context.Context, w Work) event.Event {
+		select {
+		case <-time.After(by[w.Command.Place.Branch]):
+			return complete(w)
+		case <-ctx.Done():
+			return failed(w, context.Cause(ctx))
 		}
 	}
-	return v
 }
 
-func wantJSON(t *testing.T, what, text string, got any) {
-	t.Helper()
-	var want any
-	if err := json.Unmarshal([]byte(text), &want); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", what, diff)
-	}
-}
-
-// U095, U105, U106, D14 to D16: two providers side by side, then rating each other, then a stage with what
-// both said.
-func TestParallelBlocks(t *testing.T) {
-	var made calls
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
-		made.add(req, provider)
-		return nil
+// U105: providers run side by side, each as the stage's node says for it; the manifest comes before the
+// transition.
+func TestBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		work := takes(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
+		models := map[string]string{}
+		attempt := func(ctx context.Context, w Work) event.Event {
+			if w.Command.Place.Iteration == 1 && w.Command.Place.Branch == "slow" {
+				models[w.Node.Provider.Type] = w.Node.Provider.Model
+			}
+			return work(ctx, w)
+		}
+		started := time.Now()
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed || time.Since(started) != 6*time.Second {
+			t.Errorf("status %s after %s, %v", st.Status, time.Since(started), err)
+		}
+		if diff := cmp.Diff(map[string]string{"slow": "m"}, models); diff != "" {
+			t.Error(diff)
+		}
+		types := j.types()
+		want := []event.Type{"parallel_provider_complete", "artifact_written", "node_complete", "session_complete"}
+		if diff := cmp.Diff(want, types[len(types)-len(want):]); diff != "" {
+			t.Error(diff)
+		}
 	})
-	result, err := e.Run(t.Context(), kernel.RunOptions{Plan: debate()})
-	if err != nil || !result.Success {
-		t.Fatalf("%+v, %v", result, err)
-	}
-	want := []string{
-		"left draft m-left", "left draft m-left", "left rating m-left", "left review m-left", "left sum m1",
-		"right draft own", "right draft own", "right rating m-right", "right review own",
-	}
-	if diff := cmp.Diff(want, made.take()); diff != "" {
-		t.Error(diff)
-	}
-	left := "<S>/parallel-00-write/providers/left/"
-	wantJSON(t, "manifest", strings.ReplaceAll(`{
-	  "block": {"name": "rate", "index": 1, "stages": ["rating"]},
-	  "providers": {
-	    "left": {"rating": {"latest_output": "B/left/I/output.md", "status": "B/left/I/status.json", "result": "B/left/I/result.json",
-	      "iterations": 1, "termination_reason": "fixed", "history": ["B/left/I/output.md"]}},
-	    "right": {"rating": {"latest_output": "B/right/I/output.md", "status": "B/right/I/status.json", "result": "B/right/I/result.json",
-	      "iterations": 1, "termination_reason": "fixed", "history": ["B/right/I/output.md"]}}
-	  }, "completed_at": "~"}`, "B/", "<S>/parallel-01-rate/providers/"), replaced(readJSON(t, result.Dir, "parallel-01-rate/manifest.json"), "stage-00-rating/iterations/001", "I"))
-	wantJSON(t, "provider state", `{"provider": "right", "session": "demo", "started_at": "~", "status": "complete", "current_stage": 0,
-	  "iteration": 0, "iteration_completed": 0, "stages": [{"name": "draft", "iterations": 2, "termination_reason": "fixed"},
-	  {"name": "review", "iterations": 1, "termination_reason": "fixed"}], "current_stage_name": "review"}`,
-		readJSON(t, result.Dir, "parallel-00-write/providers/right/state.json"))
-
-	review := readJSON(t, result.Dir, "parallel-00-write/providers/left/stage-01-review/iterations/001/context.json")
-	wantJSON(t, "scope", `{"scope_root": "<S>/parallel-00-write/providers/left", "pipeline_root": "<S>"}`, review["parallel_scope"])
-	wantJSON(t, "stage", `{"id": "review", "index": 1, "template": ""}`, review["stage"])
-	wantJSON(t, "paths", strings.ReplaceAll(`{"session_dir": "<S>/parallel-00-write/providers/left", "stage_dir": "L/stage-01-review", "progress": "L/progress.md",
-	  "output": "L/stage-01-review/iterations/001/output.md", "status": "L/stage-01-review/iterations/001/status.json",
-	  "result": "L/stage-01-review/iterations/001/result.json"}`, "L/", left), review["paths"])
-	wantJSON(t, "inputs", strings.ReplaceAll(`{"from_stage": {"draft": ["L/stage-00-draft/iterations/002/output.md"]}, "from_previous_iterations": [],
-	  "from_initial": [], "from_parallel": {}}`, "L/", left), review["inputs"])
-
-	rating := readJSON(t, result.Dir, "parallel-01-rate/providers/left/stage-00-rating/iterations/001/context.json")
-	wantJSON(t, "single source", `{"stage": "draft", "block": "write", "select": "latest", "manifest": "<S>/parallel-00-write/manifest.json", "providers": {"right": {
-	  "output": "<S>/parallel-00-write/providers/right/stage-00-draft/iterations/002/output.md",
-	  "status": "<S>/parallel-00-write/providers/right/stage-00-draft/iterations/002/status.json", "iterations": 2, "termination_reason": "fixed"}}}`,
-		rating["inputs"].(map[string]any)["from_parallel"])
-	var order []string
-	for _, source := range readJSON(t, result.Dir, "stage-02-sum/iterations/001/context.json")["inputs"].(map[string]any)["from_parallel"].([]any) {
-		s := source.(map[string]any)
-		for name, p := range s["providers"].(map[string]any) {
-			history, _ := p.(map[string]any)["history"].([]any)
-			order = append(order, s["block"].(string)+" "+name+" "+string(rune('0'+len(history))))
-		}
-	}
-	slices.Sort(order)
-	if diff := cmp.Diff([]string{"rate left 0", "rate right 0", "write left 2", "write right 2"}, order); diff != "" {
-		t.Error(diff)
-	}
-	text, err := os.ReadFile(filepath.Join(result.Dir, "stage-02-sum/iterations/001/context.json"))
-	if right, left := bytes.Index(text, []byte(`"right": {`)), bytes.Index(text, []byte(`"left": {`)); err != nil || right < 0 || left < right {
-		t.Errorf("providers are not in the order given: right at %d, left at %d, %v", right, left, err)
-	}
-	if progress, err := os.ReadFile(filepath.Join(result.Dir, "parallel-00-write/providers/right/progress.md")); err != nil ||
-		string(progress) != "# Progress: demo (right)\n\nProvider: right\n\n---\n\n" {
-		t.Errorf("progress %q, %v", progress, err)
-	}
-	for _, absent := range []string{"stage-00-draft/progress.md", "stage-00-draft/output.md", "stage-00-draft/run-0.md"} {
-		if _, err := os.Stat(filepath.Join(result.Dir, "parallel-00-write/providers/left", absent)); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("%s is there: %v", absent, err)
-		}
-	}
-	if head := readJSON(t, result.Dir, "state.json"); len(head["history"].([]any)) != 1 || len(head["stages"].([]any)) != 3 {
-		t.Errorf("history %v, stages %v", head["history"], head["stages"])
-	}
 }
 
-// replaced shortens texts in a JSON value.
-func replaced(v any, old, short string) any {
-	b, _ := json.Marshal(v)
-	var out any
-	_ = json.Unmarshal([]byte(strings.ReplaceAll(string(b), old, short)), &out)
-	return out
-}
-
-// U105, D17, D40: one provider fails, the other finishes; no manifest is written; a resume runs the failed
-// one alone, from where it failed, and its progress file is kept.
-func TestOneProviderFails(t *testing.T) {
-	var made calls
-	broken := true
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
-		made.add(req, provider)
-		if broken && provider == "right" && req.Node == "review" {
-			return failure.New(failure.ProviderMissing, "no CLI").WithHint("install it")
+// A manifest that cannot be written ends the run, which goes on with it later.
+func TestManifestThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j, full := block(), &journal{}, errors.New("no space left")
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{manifest: full}}, begin(t, p, j))
+		if !errors.Is(err, full) || st.Status != state.Running {
+			t.Fatalf("status %s, %v", st.Status, err)
 		}
-		return os.WriteFile(req.Paths.Progress, []byte("kept"), 0o600)
+		st, err = Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, st)
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("status %s, %v", st.Status, err)
+		}
 	})
-	result, err := e.Run(t.Context(), kernel.RunOptions{Plan: debate()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f := result.Failure; result.Status != state.Failed || f == nil || f.ErrorType != "provider_missing" || f.Node != "write" || f.Remedy != "install it" ||
-		f.Message != "Parallel block 'write' failed. Failed providers: right: no CLI" {
-		t.Errorf("result %+v, failure %+v", result, result.Failure)
-	}
-	if _, err := os.Stat(filepath.Join(result.Dir, "parallel-00-write/manifest.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a manifest was written: %v", err)
-	}
-	failed := readJSON(t, result.Dir, "parallel-00-write/providers/right/state.json")
-	if failed["status"] != "failed" || failed["error"] != "no CLI" || failed["error_type"] != "provider_missing" || failed["current_stage_name"] != "review" {
-		t.Errorf("provider state %v", failed)
-	}
-	status, err := e.Status("demo")
-	if err != nil || len(status.Providers) != 2 {
-		t.Fatalf("status %+v, %v", status, err)
-	}
-	if l, r := status.Providers[0], status.Providers[1]; l.Status != "complete" || l.Failure != nil || r.Status != "failed" || r.Stage != "review" || r.Failure.Message != "no CLI" {
-		t.Errorf("providers %+v", status.Providers)
-	}
-	broken = false
-	made.take()
-	if err := os.Remove(filepath.Join(result.Dir, "parallel-00-write/providers/left/state.json")); err != nil {
-		t.Fatal(err)
-	}
-	if result, err = e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
-		t.Fatalf("resume: %+v, %v", result, err)
-	}
-	if diff := cmp.Diff([]string{"left rating m-left", "left sum m1", "right rating m-right", "right review own"}, made.take()); diff != "" {
-		t.Error(diff)
-	}
-	if again := readJSON(t, result.Dir, "parallel-00-write/providers/left/state.json"); again["status"] != "complete" {
-		t.Errorf("provider state made again: %v", again)
-	}
-	if progress, err := os.ReadFile(filepath.Join(result.Dir, "parallel-00-write/providers/right/progress.md")); err != nil || string(progress) != "kept" {
-		t.Errorf("progress %q, %v", progress, err)
-	}
 }
 
-// U051: the word of a resume is for every provider of a block, whoever completes an iteration first.
-func TestWordOfAResumeInABlock(t *testing.T) {
-	const word = "mind the gap"
-	var mu sync.Mutex
-	heard, broken := map[string]bool{}, true
-	e := twoAgents(t, func(_ context.Context, provider string, req sdk.ExecuteRequest) error {
-		mu.Lock()
-		defer mu.Unlock()
-		if broken {
-			return failure.New(failure.ProviderMissing, "no CLI")
+// U107: a pause in a block lets every provider finish its iteration and begins no other.
+func TestPauseInABlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := block(), &journal{}
+		control := make(chan event.Event)
+		var sending sync.WaitGroup
+		sending.Go(func() { time.Sleep(time.Second); control <- asked("pause", "signal") })
+		started := time.Now()
+		attempt := takes(map[string]time.Duration{"quick": 5 * time.Second, "slow": 20 * time.Second})
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: attempt}, Control: control}, begin(t, p, j))
+		sending.Wait()
+		if err != nil || st.Status != state.Paused || time.Since(started) != 20*time.Second {
+			t.Fatalf("status %s after %s, %v", st.Status, time.Since(started), err)
 		}
-		heard[provider+" "+req.Node] = strings.Contains(req.Prompt, word)
-		return nil
+		for id, b := range st.Nodes["0"].Branches {
+			if b.Loop.Iteration != 1 || b.Loop.Completed != 1 {
+				t.Errorf("%s: %+v", id, b.Loop)
+			}
+		}
 	})
-	if _, err := e.Run(t.Context(), kernel.RunOptions{Plan: debate()}); err != nil {
-		t.Fatal(err)
-	}
-	broken = false
-	if result, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo", Context: word}); err != nil || !result.Success {
-		t.Fatalf("resume: %+v, %v", result, err)
-	}
-	want := map[string]bool{
-		"left draft": true, "left review": true, "right draft": true, "right review": true,
-		"left rating": false, "right rating": false, "left sum": false,
-	}
-	if diff := cmp.Diff(want, heard); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// A provider of a block that nobody knows is refused before anything is written.
-func TestUnknownProviderInABlock(t *testing.T) {
-	e := twoAgents(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
-	p := debate()
-	p.Nodes[1].Providers[0].Name = "middle"
-	_, err := e.Run(t.Context(), kernel.RunOptions{Plan: p})
-	if failure.KindOf(err) != failure.ProviderMissing || !strings.Contains(err.Error(), "middle") {
-		t.Errorf("run: %v", err)
-	}
-	if _, err := e.Status("demo"); !errors.Is(err, kernel.ErrNoSession) {
-		t.Errorf("status: %v", err)
-	}
-}
-
-// 4.4 of the Bash engine's record: the events of one provider, in order, with its places and data.
-func TestEventsOfABlock(t *testing.T) {
-	e := twoAgents(t, func(context.Context, string, sdk.ExecuteRequest) error { return nil })
-	p := debate()
-	p.Nodes = p.Nodes[:1]
-	result, err := e.Run(t.Context(), kernel.RunOptions{Plan: p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	err = e.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
-		if ev.Cursor != nil && ev.Cursor.Provider == "right" && ev.Type != event.Decision {
-			b, _ := json.Marshal(ev.Cursor)
-			got = append(got, string(ev.Type)+" "+string(b))
-		}
-		if ev.Type == event.WorkerComplete && !strings.HasPrefix(string(ev.Data), `{"result_file":"`+result.Dir+`/parallel-00-write/providers/`) {
-			t.Errorf("worker_complete %s", ev.Data)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := func(i string) string {
-		return ` {"node_path":"0","node_run":1,"iteration":` + i + `,"provider":"right"}`
-	}
-	want := []string{"parallel_provider_start" + at("0")}
-	for _, i := range []string{"1", "2", "1"} {
-		want = append(want, "iteration_start"+at(i), "worker_complete"+at(i), "iteration_complete"+at(i))
-	}
-	if diff := cmp.Diff(append(want, "parallel_provider_complete"+at("0")), got); diff != "" {
-		t.Error(diff)
-	}
 }

@@ -1,11 +1,7 @@
-// Package kernel is the embeddable engine of agent-pipelines: it compiles pipelines, runs them
-// durably, resumes them after any crash, and hosts the plugins that do the work.
+// Package kernel is the loop that gives the scheduler a world: it asks schedule.Decide what is due,
+// commits each command's event, performs the effect, and applies what comes back.
 //
-//	engine, err := kernel.NewEngine(kernel.WithWorkDir("/path/to/project"))
-//	...
-//	defer engine.Close(ctx)
-//	result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "refine", Session: "my-session"})
-//
-// An engine has no global state; several may live in one process. Start with [NewEngine] and
-// [Engine.Run]; docs/architecture.md is the picture of what is behind.
+// It owns the goroutines of the effects and returns when none is left and the session has ended or
+// paused. It knows neither files nor plugins: those are behind [Journal] and [Effects]. Start with
+// [Run].
 package kernel

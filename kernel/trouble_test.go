@@ -1,137 +1,139 @@
-package kernel_test
+package kernel
 
 import (
+	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// replaceByDirectory makes a file something that cannot be read as one, also by root.
-func replaceByDirectory(t *testing.T, path string) {
-	t.Helper()
-	if err := errors.Join(os.RemoveAll(path), os.MkdirAll(path, 0o755)); err != nil {
-		t.Fatal(err)
+// curious is a strategy that asks once before it decides.
+func curious(_ context.Context, w Work) event.Event {
+	d := event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "p"}}
+	if w.Command.Round > 0 {
+		d = event.DecisionData{Action: "stop"}
 	}
+	return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, d)
 }
 
-// A journal or a lock that cannot be read is told by everything that needs it, by its name.
-func TestUnreadableFiles(t *testing.T) {
-	for _, tt := range []struct{ name, file string }{{"the journal", "events.jsonl"}, {"the lock", "../../locks/demo.lock"}} {
-		t.Run(tt.name, func(t *testing.T) {
-			e, dir := stopped(t)
-			replaceByDirectory(t, filepath.Join(dir, tt.file))
-			for what, do := range map[string]func() error{
-				"status": func() error { _, err := e.Status("demo"); return err },
-				"pause":  func() error { return e.PauseSession(t.Context(), "demo", "", "") },
-				"abort":  func() error { return e.AbortSession(t.Context(), "demo", "", "") },
-				"run": func() error {
-					_, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"})
-					return err
-				},
-				"resume": func() error { _, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo"}); return err },
-			} {
-				if err := do(); err == nil || !strings.Contains(err.Error(), filepath.Base(tt.file)) {
-					t.Errorf("%s: %v", what, err)
+// reporting is an agent that tells of a tool call before it is done.
+func reporting(ctx context.Context, w Work) event.Event {
+	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
+		return failed(w, err)
+	}
+	return complete(w)
+}
+
+// U223: a journal that cannot be written ends the run with its error, whichever line it is that fails,
+// and nothing is left at work.
+func TestJournalFailsAtAnyLine(t *testing.T) {
+	full := errors.New("disk full")
+	for lines := 0; ; lines++ {
+		ended := false
+		synctest.Test(t, func(t *testing.T) {
+			p, j := twoStages(), &journal{}
+			st := begin(t, p, j)
+			left := lines
+			j.fail = func(event.Event) error {
+				if left == 0 {
+					return full
 				}
+				left--
+				return nil
+			}
+			control := make(chan event.Event, 1)
+			time.AfterFunc(time.Second, func() { control <- asked("pause", "user") }) // in the pause between iterations
+			st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: reporting, strategy: curious}, Control: control}, st)
+			switch {
+			case err == nil:
+				ended = true
+				if st.Status == state.Running {
+					t.Errorf("after %d lines: %s", lines, st.Status)
+				}
+			case !errors.Is(err, full):
+				t.Errorf("line %d: %v", lines, err)
 			}
 		})
-	}
-}
-
-// A list of sessions shows what can be read, and names what cannot.
-func TestSessionsWithBrokenState(t *testing.T) {
-	e, dir := stopped(t)
-	rewrite(t, filepath.Join(dir, "state.json"), func([]byte) []byte { return []byte("{") })
-	sessions, err := e.Sessions()
-	if err != nil || len(sessions) != 1 || sessions[0].Session != "demo" || sessions[0].Status != "" {
-		t.Errorf("sessions %+v, %v", sessions, err)
-	}
-	if result, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: "demo"}); err != nil || !result.Success { // it is only a view
-		t.Errorf("resume: %+v, %v", result, err)
-	}
-}
-
-// What is asked of a session that is not there, or never began, says which of the two it is.
-func TestAskedOfNobody(t *testing.T) {
-	root := project(t, oneStage)
-	e := engine(t, root, agent{})
-	if err := os.MkdirAll(filepath.Join(root, ".claude/pipeline-runs/empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, tt := range []struct {
-		session string
-		want    error
-	}{{"gone", kernel.ErrNoSession}, {"empty", kernel.ErrNothingToResume}} {
-		if err := e.PauseSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
-			t.Errorf("pause %s: %v", tt.session, err)
-		}
-		if err := e.AbortSession(t.Context(), tt.session, "", ""); !errors.Is(err, tt.want) {
-			t.Errorf("abort %s: %v", tt.session, err)
-		}
-		if _, err := e.Resume(t.Context(), kernel.ResumeOptions{Session: tt.session}); !errors.Is(err, tt.want) {
-			t.Errorf("resume %s: %v", tt.session, err)
-		}
-	}
-}
-
-// U301: names that nothing has are told with those that there are, of all plugins.
-func TestUnknownNames(t *testing.T) {
-	e := probed(t, project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agnt, termination: {type: curius}}]}`), agent{})
-	var faults kernel.Diagnostics
-	_, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "two", Session: "demo"})
-	if !errors.As(err, &faults) || len(faults) != 2 {
-		t.Fatalf("error %v", err)
-	}
-	text := faults.Error()
-	for _, want := range []string{`did you mean "agent"?`, "available: agent, falling", `did you mean "curious"?`, "available: checks, curious, endless, fixed"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is not in\n%s", want, text)
-		}
-	}
-}
-
-// A plan that names what cannot be is refused before anything is written.
-func TestPlanOfNonsense(t *testing.T) {
-	e := alone(t, project(t, oneStage))
-	for _, tt := range []struct {
-		name, want string
-		node       plan.Node
-	}{
-		{"no such provider", `unknown provider: nobody`, plan.Node{Provider: &plan.Provider{Type: "nobody"}}},
-		{"no such strategy", `unknown termination: nothing`, plan.Node{Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "nothing"}}},
-		{"an environment that is none", "read policy.env", plan.Node{Provider: &plan.Provider{Type: "agent"}, Policy: &plan.Policy{Env: []byte("5")}}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.node.Path, tt.node.ID, tt.node.Kind, tt.node.Prompt = "0", "a", plan.KindStage, "go"
-			_, err := e.Run(t.Context(), kernel.RunOptions{Plan: &plan.Plan{Version: plan.Version, Nodes: []plan.Node{tt.node}}, Session: "demo"})
-			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "stage a: ") {
-				t.Errorf("error %v", err)
+		if ended {
+			if lines < 8 {
+				t.Errorf("the run had %d lines only", lines)
 			}
-			if _, err := e.Status("demo"); !errors.Is(err, kernel.ErrNoSession) {
-				t.Errorf("status: %v", err)
-			}
-		})
+			return
+		}
 	}
 }
 
-// `plugins list` and `trust` work without a session.
-func TestPluginsAndTrust(t *testing.T) {
-	root := t.TempDir()
-	e := probed(t, root, agent{})
-	listing, err := e.Plugins(t.Context())
-	if err != nil || len(listing.Plugins) != 1 || listing.Plugins[0].Name != "probe" || string(listing.Plugins[0].Source) != kernel.SourceBundled {
-		t.Errorf("%+v, %v", listing, err)
-	}
-	if err := e.Trust(root); err != nil {
-		t.Error(err)
-	}
-	off := probed(t, root, agent{}, kernel.WithoutBundled("a test"))
-	if listing, err := off.Plugins(t.Context()); err != nil || len(listing.Plugins) != 0 {
-		t.Errorf("turned off: %+v, %v", listing, err)
-	}
+// What an effect tells after the run has ended, or after it was told to stop, is refused at once.
+func TestRecordAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		p, j := twoStages(), &journal{}
+		st := begin(t, p, j)
+		j.fail = func(e event.Event) error {
+			if e.Type == event.ToolCall {
+				return full
+			}
+			return nil
+		}
+		var second error
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
+			e := reporting(ctx, w)
+			<-ctx.Done() // the run is over
+			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
+			return e
+		}}}, st)
+		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
+			t.Errorf("the run ended with %v, the second report with %v", err, second)
+		}
+	})
+}
+
+// What is told of another attempt than the one at work is refused, and the run goes on.
+func TestRecordOfAnotherAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
+			other := event.Place{Node: "0", Visit: 9, Run: 1, Iteration: 1}
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrMisfit) {
+				t.Errorf("recorded: %v", err)
+			}
+			return complete(w)
+		}}}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed {
+			t.Errorf("%s, %v", st.Status, err)
+		}
+	})
+}
+
+// verbose answers questions with more than fits into a line.
+type verbose struct{ world }
+
+func (verbose) Question(_ context.Context, w Work) event.Event {
+	return event.New(event.StrategyAnswer, w.Command.Place.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
+}
+
+// An answer that is too long for a line is none, which the strategy is told.
+func TestAnswerTooLongForALine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+		var told *event.StrategyAnswerData
+		w := verbose{world{strategy: func(ctx context.Context, w Work) event.Event {
+			if a := w.State.Nodes[w.Node.Path].Loop.Answer; a != nil {
+				told = a
+			}
+			return curious(ctx, w)
+		}}}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: w}, begin(t, p, j))
+		if err != nil || st.Status != state.Completed || told == nil || !strings.Contains(told.Error, "too long") {
+			t.Errorf("%s, %v, told %+v", st.Status, err, told)
+		}
+	})
 }

@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/anthropics/anthropic-sdk-go v1.84.0
+	github.com/dodo-digital/agent-pipelines/engine v0.1.0
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/gofrs/flock v0.13.1
@@ -60,6 +61,7 @@ require (
 )
 
 replace (
+	github.com/dodo-digital/agent-pipelines/engine => ../engine
 	github.com/dodo-digital/agent-pipelines/kernel => ../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../plugin-sdk
 )

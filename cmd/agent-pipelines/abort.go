@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // abortVerb is `abort <session>`.
@@ -14,7 +14,7 @@ type abortVerb struct {
 }
 
 func (v *abortVerb) run(ctx context.Context, a *app) error {
-	err := a.use(ctx, func(e *kernel.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.user()) })
+	err := a.use(ctx, func(e *engine.Engine) error { return e.AbortSession(ctx, v.Session, v.Reason, a.user()) })
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // bashVerbs are the words that were no stages for the Bash engine either. All other verbs may be names of stages in its
@@ -17,7 +17,7 @@ func (a *app) ambiguous(verb string) error {
 	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(commandNames(a.parser.Model.Node), verb) || verb == stageCommand {
 		return nil
 	}
-	file, found := kernel.FindStage(a.getenv("PROJECT_ROOT"), a.getenv("AGENT_PIPELINES_ROOT"), verb)
+	file, found := engine.FindStage(a.getenv("PROJECT_ROOT"), a.getenv("AGENT_PIPELINES_ROOT"), verb)
 	if !found {
 		return nil
 	}

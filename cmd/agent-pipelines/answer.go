@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -37,7 +37,7 @@ func (v *approveVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
+	return a.answer(ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
 }
 
 // rejectVerb is `reject <session> [question]`.
@@ -52,7 +52,7 @@ func (v *rejectVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.answer(ctx, kernel.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
+	return a.answer(ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
 }
 
 // answerVerb is `answer <session> [question] <answer>`.
@@ -78,7 +78,7 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 	default:
 		question, word = "", v.Question
 	}
-	o := kernel.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
+	o := engine.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
 	switch {
 	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
 	case slices.Contains([]string{deny, event.AnswerSkip}, word) && a.takesSkip(ctx, v.Session, question):
@@ -106,9 +106,9 @@ const deny = "deny"
 // takesSkip reports whether a question is one about a tool call. To any other deny and skip are feedback as good as any.
 func (a *app) takesSkip(ctx context.Context, session, question string) bool {
 	takes := false
-	err := a.use(ctx, func(e *kernel.Engine) error {
+	err := a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(session)
-		takes = slices.ContainsFunc(all, func(q kernel.Question) bool {
+		takes = slices.ContainsFunc(all, func(q engine.Question) bool {
 			return (q.ID == question || question == "") && slices.Contains(q.Options, event.AnswerSkip)
 		})
 		return err
@@ -135,7 +135,7 @@ type feedbackVerb struct {
 }
 
 func (v *feedbackVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		if err := e.Feedback(ctx, v.Session, v.Text, a.user()); err != nil {
 			return err
 		}
@@ -154,16 +154,16 @@ func (v *feedbackVerb) run(ctx context.Context, a *app) error {
 }
 
 // answer answers a question, and goes on with the session if that is asked for.
-func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags) error {
+func (a *app) answer(ctx context.Context, o engine.AnswerOptions, then goOnFlags) error {
 	o.By = a.user()
-	var s *kernel.Status
-	var q kernel.Question
-	err := a.use(ctx, func(e *kernel.Engine) error {
+	var s *engine.Status
+	var q engine.Question
+	err := a.use(ctx, func(e *engine.Engine) error {
 		asked, err := e.Questions(o.Session)
 		if err != nil {
 			return err
 		}
-		open := slices.DeleteFunc(asked, func(q kernel.Question) bool { return q.Answer != nil || o.Question != "" && q.ID != o.Question })
+		open := slices.DeleteFunc(asked, func(q engine.Question) bool { return q.Answer != nil || o.Question != "" && q.ID != o.Question })
 		if len(open) == 1 { // else the kernel says what is wrong
 			q = open[0]
 			o.Question = q.ID
@@ -184,7 +184,7 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 		if !a.JSON { // what is on standard output is the result
 			fmt.Fprintln(a.stderr, outcome(q, o, s))
 		}
-		return a.resume(ctx, kernel.BackgroundOff, kernel.ResumeOptions{Session: o.Session, Wait: then.Wait})
+		return a.resume(ctx, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
 	}
 	if a.JSON {
 		a.document(document.Taken{
@@ -200,7 +200,7 @@ func (a *app) answer(ctx context.Context, o kernel.AnswerOptions, then goOnFlags
 
 // meant is the answer that a text alone stands for: words to an escalation are for whoever works next, to other questions
 // they say what is to be done better.
-func meant(q kernel.Question) string {
+func meant(q engine.Question) string {
 	if q.Kind == event.QuestionEscalation && !q.AcceptFeedback {
 		return event.AnswerApprove
 	}
@@ -208,7 +208,7 @@ func meant(q kernel.Question) string {
 }
 
 // outcome says what became of an answer.
-func outcome(q kernel.Question, o kernel.AnswerOptions, s *kernel.Status) string {
+func outcome(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
 	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
 	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
 		said = "is sent back with your feedback"

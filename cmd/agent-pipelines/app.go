@@ -16,7 +16,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
 )
 
@@ -155,38 +155,38 @@ func (a *app) usage(to io.Writer, verb string) error {
 }
 
 // engine opens the kernel as the environment and the flags say. What it logs goes to logs.
-func (a *app) engine(logs io.Writer) (*kernel.Engine, error) {
+func (a *app) engine(logs io.Writer) (*engine.Engine, error) {
 	options, err := a.bundle()
 	if err != nil {
 		return nil, err
 	}
 	log := newLogger(a.settings, logs)
 	options = append(options,
-		kernel.WithVersion(thisBuild().Version),
-		kernel.WithLogger(log),
-		kernel.WithPluginLogger(newPluginLogger(a.settings, log)),
-		kernel.WithPluginDirs(a.PluginDir...),
-		kernel.WithReattach(a.getenv(client.ReattachVariable)),
-		kernel.WithWorkDir(a.getenv("PROJECT_ROOT")),
-		kernel.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
-		kernel.WithDefaultProvider("claude"), // as the Bash engine
-		kernel.WithLibrary(library.Files()),
+		engine.WithVersion(thisBuild().Version),
+		engine.WithLogger(log),
+		engine.WithPluginLogger(newPluginLogger(a.settings, log)),
+		engine.WithPluginDirs(a.PluginDir...),
+		engine.WithReattach(a.getenv(client.ReattachVariable)),
+		engine.WithWorkDir(a.getenv("PROJECT_ROOT")),
+		engine.WithEngineRoot(a.getenv("AGENT_PIPELINES_ROOT")),
+		engine.WithDefaultProvider("claude"), // as the Bash engine
+		engine.WithLibrary(library.Files()),
 	)
 	options = append(options, confining()...)
 	options = append(options, a.skipped()...)
 	options = append(options, a.traced()...)
 	if a.mocked() {
-		options = append(options, kernel.WithStandIn("mock"))
+		options = append(options, engine.WithStandIn("mock"))
 	}
-	return kernel.NewEngine(options...)
+	return engine.NewEngine(options...)
 }
 
 // skipped are the effects elsewhere that AGENT_PIPELINES_SKIP_HOOKS leaves out: names of hooks' actions, all, and notify.
-func (a *app) skipped() []kernel.Option {
+func (a *app) skipped() []engine.Option {
 	names := strings.FieldsFunc(a.getenv("AGENT_PIPELINES_SKIP_HOOKS"), func(r rune) bool { return r == ',' || r == ' ' })
-	options := []kernel.Option{kernel.WithoutHooks(names...)}
+	options := []engine.Option{engine.WithoutHooks(names...)}
 	if slices.Contains(names, "notify") {
-		options = append(options, kernel.WithoutNotify())
+		options = append(options, engine.WithoutNotify())
 	}
 	return options
 }
@@ -198,18 +198,18 @@ func (a *app) mocked() bool { return a.getenv("MOCK_MODE") == "true" }
 const closeLimit = 15 * time.Second
 
 // use opens an engine for a verb that runs nothing, and closes it after.
-func (a *app) use(ctx context.Context, do func(*kernel.Engine) error) error {
-	engine, err := a.engine(a.stderr)
+func (a *app) use(ctx context.Context, do func(*engine.Engine) error) error {
+	eng, err := a.engine(a.stderr)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(engine), shut(ctx, engine))
+	return errors.Join(do(eng), shut(ctx, eng))
 }
 
-func shut(ctx context.Context, engine *kernel.Engine) error {
+func shut(ctx context.Context, eng *engine.Engine) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeLimit)
 	defer cancel()
-	return engine.Close(ctx)
+	return eng.Close(ctx)
 }
 
 // terminal is standard error's descriptor where it is a terminal that can redraw lines.

@@ -15,7 +15,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -37,7 +37,7 @@ func (v *artifactsVerb) run(ctx context.Context, a *app) error {
 	case v.All && v.Stage != "":
 		return usageError("--stage shows the newest artifact, and --all lists every version", "leave one of them out: the list names the file of each version")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		list, err := e.Artifacts(v.Session)
 		if err != nil {
 			return err
@@ -53,19 +53,19 @@ func (v *artifactsVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func (v *artifactsVerb) list(a *app, e *kernel.Engine, list []kernel.ArtifactInfo) error {
+func (v *artifactsVerb) list(a *app, e *engine.Engine, list []engine.ArtifactInfo) error {
 	if !v.All {
-		list = slices.DeleteFunc(list, func(i kernel.ArtifactInfo) bool { return !i.Newest })
+		list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Newest })
 	}
 	if a.JSON {
-		a.document(document.Artifacts{Session: v.Session, Artifacts: append([]kernel.ArtifactInfo{}, list...)})
+		a.document(document.Artifacts{Session: v.Session, Artifacts: append([]engine.ArtifactInfo{}, list...)})
 		return nil
 	}
 	return writeArtifacts(a.stdout, v.Session, e.WorkDir(), list)
 }
 
 // writeArtifacts writes a row for each artifact, and below it what is wrong with it.
-func writeArtifacts(to io.Writer, session, project string, list []kernel.ArtifactInfo) error {
+func writeArtifacts(to io.Writer, session, project string, list []engine.ArtifactInfo) error {
 	if len(list) == 0 {
 		fmt.Fprintf(to, "Session '%s' has no artifacts.\n", session)
 		return nil
@@ -100,7 +100,7 @@ func writeArtifacts(to io.Writer, session, project string, list []kernel.Artifac
 
 // nameOf is how a list calls the node of an artifact: by its id, in a block with the provider, in an embedded pipeline
 // with its place.
-func nameOf(i kernel.ArtifactInfo) string {
+func nameOf(i engine.ArtifactInfo) string {
 	name := screen.Clean(i.Node)
 	if i.Provider != "" {
 		name += "@" + screen.Clean(i.Provider)
@@ -120,11 +120,11 @@ func within(dir, file string) string {
 }
 
 // chooseArtifact finds the newest artifact of the node that is called so: by its id or its place.
-func chooseArtifact(session string, list []kernel.ArtifactInfo, said string) (kernel.ArtifactInfo, error) {
+func chooseArtifact(session string, list []engine.ArtifactInfo, said string) (engine.ArtifactInfo, error) {
 	if said == "input" {
 		said = plan.RequiresStart
 	}
-	var found []kernel.ArtifactInfo
+	var found []engine.ArtifactInfo
 	var names []string
 	for _, i := range list {
 		if !i.Newest {
@@ -147,17 +147,17 @@ func chooseArtifact(session string, list []kernel.ArtifactInfo, said string) (ke
 		for _, i := range found {
 			other = append(other, strings.TrimSuffix(i.Path+"@"+i.Provider, "@"))
 		}
-		return kernel.ArtifactInfo{}, usageError(fmt.Sprintf("'%s' stands for several artifacts", said), "say which one: --stage %s", strings.Join(other, ", or --stage "))
+		return engine.ArtifactInfo{}, usageError(fmt.Sprintf("'%s' stands for several artifacts", said), "say which one: --stage %s", strings.Join(other, ", or --stage "))
 	}
 	hint := fmt.Sprintf("`%s artifacts %s` lists those that there are", program, session)
 	if near := nearest.Name(said, names); near != "" {
 		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
 	}
-	return kernel.ArtifactInfo{}, usageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, said), "%s", hint)
+	return engine.ArtifactInfo{}, usageError(fmt.Sprintf("session '%s' has no artifact of '%s'", session, said), "%s", hint)
 }
 
 // show prints an artifact, writes it to a file, or only names one that is too large to be printed.
-func (v *artifactsVerb) show(a *app, e *kernel.Engine, i kernel.ArtifactInfo) error {
+func (v *artifactsVerb) show(a *app, e *engine.Engine, i engine.ArtifactInfo) error {
 	if v.Output == "" && i.Size > shownBytes {
 		if a.JSON {
 			a.document(document.Artifact{ArtifactInfo: i}, fmt.Sprintf("%s artifacts %s --stage %s --output %s", program, v.Session, shellWord(v.Stage), shellWord(filepath.Base(i.File))))
@@ -182,7 +182,7 @@ func (v *artifactsVerb) show(a *app, e *kernel.Engine, i kernel.ArtifactInfo) er
 	return nil
 }
 
-func (v *artifactsVerb) write(a *app, content *kernel.ArtifactContent) error {
+func (v *artifactsVerb) write(a *app, content *engine.ArtifactContent) error {
 	if err := os.WriteFile(v.Output, content.Text, 0o644); err != nil {
 		return fmt.Errorf("write the artifact: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -28,7 +28,7 @@ func (v *attachVerb) run(ctx context.Context, a *app) error {
 	if v.Lines < 0 {
 		return usageError("the number of lines cannot be negative", "give a number from 0")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (v *attachVerb) run(ctx context.Context, a *app) error {
 }
 
 // showPane shows the tmux pane that the session's kernel runs in, if it does and somebody can look.
-func (v *attachVerb) showPane(ctx context.Context, a *app, s *kernel.Status) (shown bool, err error) {
+func (v *attachVerb) showPane(ctx context.Context, a *app, s *engine.Status) (shown bool, err error) {
 	if v.NoTmux || a.JSON || s.PID == 0 || !a.interactive() {
 		return false, nil
 	}
@@ -74,7 +74,7 @@ func (a *app) interactive() bool {
 }
 
 // follow shows what happens until nobody holds the session. Signals end the following and nothing else.
-func (v *attachVerb) follow(ctx context.Context, a *app, e *kernel.Engine) error {
+func (v *attachVerb) follow(ctx context.Context, a *app, e *engine.Engine) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	signals := make(chan os.Signal, 1)
@@ -94,7 +94,7 @@ func (v *attachVerb) follow(ctx context.Context, a *app, e *kernel.Engine) error
 	})
 	view := a.view(a.stderr)
 	defer view.Close()
-	err := e.Follow(ctx, v.Session, v.Lines, func(u kernel.Update) error {
+	err := e.Follow(ctx, v.Session, v.Lines, func(u engine.Update) error {
 		if a.JSON {
 			return a.printEvent(*u.Event)
 		}
@@ -115,7 +115,7 @@ func (v *attachVerb) follow(ctx context.Context, a *app, e *kernel.Engine) error
 }
 
 // settle says how the session stands, and ends with the exit code that its own process has.
-func (v *attachVerb) settle(a *app, e *kernel.Engine) error {
+func (v *attachVerb) settle(a *app, e *engine.Engine) error {
 	s, err := e.Status(v.Session)
 	if err != nil {
 		return err
@@ -138,8 +138,8 @@ func (v *attachVerb) settle(a *app, e *kernel.Engine) error {
 }
 
 // resultOf is the result of a run as far as its status tells.
-func resultOf(s *kernel.Status) *kernel.Result {
-	r := &kernel.Result{
+func resultOf(s *engine.Status) *engine.Result {
+	r := &engine.Result{
 		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
 		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
 		Questions: s.Questions,
@@ -152,7 +152,7 @@ func resultOf(s *kernel.Status) *kernel.Result {
 }
 
 // exitOfStatus is the code that the process of a session ended with, as far as the journal tells.
-func exitOfStatus(s *kernel.Status) exit {
+func exitOfStatus(s *engine.Status) exit {
 	if s.Crashed {
 		return exitFailed
 	}

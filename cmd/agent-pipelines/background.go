@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // errand is a session that is to run elsewhere than in this process.
 type errand struct {
-	at      kernel.Background
+	at      engine.Background
 	session string // as asked for, "" for one whose name is made up
 	force   bool
-	check   func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error)
+	check   func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error)
 	// command are the arguments that run it in the foreground, more flags among them.
 	command func(session string, more ...string) []string
 }
@@ -47,7 +47,7 @@ type host interface {
 func (a *app) inBackground(ctx context.Context, job errand) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		prospect, err := job.check(ctx, e)
 		if err != nil {
 			return whereItRuns(ctx, err, job)
@@ -66,8 +66,8 @@ func (a *app) inBackground(ctx context.Context, job errand) error {
 	})
 }
 
-func (a *app) launch(ctx context.Context, e *kernel.Engine, job errand, session string) (host, error) {
-	if job.at == kernel.BackgroundDetach {
+func (a *app) launch(ctx context.Context, e *engine.Engine, job errand, session string) (host, error) {
+	if job.at == engine.BackgroundDetach {
 		return detach(e, session, job.command(session))
 	}
 	return a.startInTmux(ctx, e, job, session)
@@ -77,7 +77,7 @@ func (a *app) launch(ctx context.Context, e *kernel.Engine, job errand, session 
 const startPoll = 20 * time.Millisecond
 
 // settle waits until the session has begun or its process has ended, and says which.
-func (a *app) settle(ctx context.Context, e *kernel.Engine, session string, last int64, h host) error {
+func (a *app) settle(ctx context.Context, e *engine.Engine, session string, last int64, h host) error {
 	tick := time.NewTicker(startPoll)
 	defer tick.Stop()
 	for {
@@ -110,16 +110,16 @@ func usageStarting(session string, pid int) error {
 }
 
 // lastEvent is the number of a session's last event, 0 for a session that is not there yet.
-func lastEvent(ctx context.Context, e *kernel.Engine, session string) (last int64, err error) {
+func lastEvent(ctx context.Context, e *engine.Engine, session string) (last int64, err error) {
 	err = e.Tail(ctx, session, 1, false, func(ev event.Event) error { last = ev.Seq; return nil })
-	if errors.Is(err, kernel.ErrNoSession) {
+	if errors.Is(err, engine.ErrNoSession) {
 		return 0, nil
 	}
 	return last, err
 }
 
 // hasBegun says whether the process has taken hold of the session since the last event.
-func hasBegun(ctx context.Context, e *kernel.Engine, session string, last int64, pid int) (begun bool, err error) {
+func hasBegun(ctx context.Context, e *engine.Engine, session string, last int64, pid int) (begun bool, err error) {
 	err = e.Tail(ctx, session, -1, false, func(ev event.Event) error {
 		if ev.Seq <= last || ev.Type != event.KernelStart {
 			return nil
@@ -131,7 +131,7 @@ func hasBegun(ctx context.Context, e *kernel.Engine, session string, last int64,
 		begun = begun || d.PID == pid
 		return nil
 	})
-	if errors.Is(err, kernel.ErrNoSession) {
+	if errors.Is(err, engine.ErrNoSession) {
 		return false, nil
 	}
 	return begun, err
@@ -156,7 +156,7 @@ func (a *app) reportStart(ctx context.Context, session string, h host) error {
 }
 
 // reportEnd says how a process ended that ended before anybody saw it begin.
-func (a *app) reportEnd(ctx context.Context, e *kernel.Engine, session string, last int64, h host, code int) error {
+func (a *app) reportEnd(ctx context.Context, e *engine.Engine, session string, last int64, h host, code int) error {
 	begun, err := hasBegun(ctx, e, session, last, h.pid())
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -61,7 +61,7 @@ func (v *completeVerb) run(ctx context.Context, a *app) error {
 	if place.Kind != completion.None && place.Kind != completion.File {
 		quiet := *a
 		quiet.stderr = io.Discard
-		_ = quiet.use(ctx, func(e *kernel.Engine) error {
+		_ = quiet.use(ctx, func(e *engine.Engine) error {
 			names = wordsFor(ctx, a, e, place)
 			return nil
 		})
@@ -79,7 +79,7 @@ func (v *completeVerb) run(ctx context.Context, a *app) error {
 }
 
 // wordsFor are the names that there are of what a word stands for.
-func wordsFor(ctx context.Context, a *app, e *kernel.Engine, place completion.Place) []completion.Candidate {
+func wordsFor(ctx context.Context, a *app, e *engine.Engine, place completion.Place) []completion.Candidate {
 	switch place.Kind {
 	case completion.Session:
 		return sessionWords(e)
@@ -133,7 +133,7 @@ func asWords(names []string) []completion.Candidate {
 }
 
 // sessionWords are the sessions, the newest first.
-func sessionWords(e *kernel.Engine) []completion.Candidate {
+func sessionWords(e *engine.Engine) []completion.Candidate {
 	sessions, _ := e.Sessions()
 	var all []completion.Candidate
 	for _, s := range sessions {
@@ -143,7 +143,7 @@ func sessionWords(e *kernel.Engine) []completion.Candidate {
 }
 
 // nodeWords are the nodes of the pipeline on the line, or of the session's.
-func nodeWords(ctx context.Context, e *kernel.Engine, place completion.Place) []completion.Candidate {
+func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
@@ -167,7 +167,7 @@ func nodeWords(ctx context.Context, e *kernel.Engine, place completion.Place) []
 }
 
 // questionWords are the questions that the session on the line has open.
-func questionWords(e *kernel.Engine, place completion.Place) []completion.Candidate {
+func questionWords(e *engine.Engine, place completion.Place) []completion.Candidate {
 	if len(place.Args) == 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func questionWords(e *kernel.Engine, place completion.Place) []completion.Candid
 	return all
 }
 
-func providerWords(ctx context.Context, e *kernel.Engine) []completion.Candidate {
+func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	add := func(c sdk.Component) {
@@ -199,7 +199,7 @@ func providerWords(ctx context.Context, e *kernel.Engine) []completion.Candidate
 	return asWords(slices.Compact(names))
 }
 
-func pluginWords(ctx context.Context, e *kernel.Engine) []completion.Candidate {
+func pluginWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	plugins, _ := e.Plugins(ctx)
 	var names []string
 	for _, p := range plugins.Plugins {
@@ -210,7 +210,7 @@ func pluginWords(ctx context.Context, e *kernel.Engine) []completion.Candidate {
 }
 
 // settingWords are the settings that some file has.
-func settingWords(ctx context.Context, e *kernel.Engine) []completion.Candidate {
+func settingWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
 	s, err := e.Settings(ctx)
 	if err != nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // configVerb is `config show`, `config get` and `config set`.
@@ -27,7 +27,7 @@ type configShowVerb struct {
 }
 
 func (v *configShowVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
@@ -48,7 +48,7 @@ func (v *configShowVerb) run(ctx context.Context, a *app) error {
 const valueWidth = 60
 
 // writeConfig writes the settings for people.
-func writeConfig(to io.Writer, s *kernel.Settings) error {
+func writeConfig(to io.Writer, s *engine.Settings) error {
 	if len(s.Settings) == 0 {
 		return writeNoConfig(to, s)
 	}
@@ -60,13 +60,13 @@ func writeConfig(to io.Writer, s *kernel.Settings) error {
 	return table.Flush()
 }
 
-func writeNoConfig(to io.Writer, s *kernel.Settings) error {
+func writeNoConfig(to io.Writer, s *engine.Settings) error {
 	_, err := fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
 	return err
 }
 
 // showOrigins shows every word of every file.
-func (a *app) showOrigins(ctx context.Context, e *kernel.Engine, s *kernel.Settings) error {
+func (a *app) showOrigins(ctx context.Context, e *engine.Engine, s *engine.Settings) error {
 	all, err := e.Origins(ctx)
 	if err != nil {
 		return err
@@ -101,12 +101,12 @@ type configGetVerb struct {
 var errNotSet = errors.New("it is not set")
 
 func (v *configGetVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		s, err := e.Settings(ctx)
 		if err != nil {
 			return err
 		}
-		i := slices.IndexFunc(s.Settings, func(row kernel.Setting) bool { return row.Key == v.Key })
+		i := slices.IndexFunc(s.Settings, func(row engine.Setting) bool { return row.Key == v.Key })
 		if i < 0 {
 			return notSet(s, v.Key)
 		}
@@ -120,9 +120,9 @@ func (v *configGetVerb) run(ctx context.Context, a *app) error {
 }
 
 // notSet says why a setting has no value.
-func notSet(s *kernel.Settings, key string) error {
-	within := slices.ContainsFunc(s.Settings, func(row kernel.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
-	if err := kernel.CheckSetting(key); err != nil && !within {
+func notSet(s *engine.Settings, key string) error {
+	within := slices.ContainsFunc(s.Settings, func(row engine.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
+	if err := engine.CheckSetting(key); err != nil && !within {
 		return err
 	} else if within {
 		return usageError(key+" has several settings below it", "`%s config show` lists them", program)
@@ -138,11 +138,11 @@ type configSetVerb struct {
 }
 
 func (v *configSetVerb) run(ctx context.Context, a *app) error {
-	layer := kernel.LayerUser
+	layer := engine.LayerUser
 	if v.Project {
-		layer = kernel.LayerProject
+		layer = engine.LayerProject
 	}
-	err := a.use(ctx, func(e *kernel.Engine) error {
+	err := a.use(ctx, func(e *engine.Engine) error {
 		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
 		if err == nil && !a.JSON {
 			writeDiagnostics(a.stderr, warnings)
@@ -152,7 +152,7 @@ func (v *configSetVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.use(ctx, func(e *kernel.Engine) error { // which reads the files as they are now
+	return a.use(ctx, func(e *engine.Engine) error { // which reads the files as they are now
 		all, err := e.Origins(ctx)
 		if err != nil {
 			return err
@@ -162,8 +162,8 @@ func (v *configSetVerb) run(ctx context.Context, a *app) error {
 }
 
 // reportSet says what was set, and whose word holds where that is another's.
-func (a *app) reportSet(key string, layer kernel.Layer, all []kernel.Origin) error {
-	var set, over *kernel.Origin
+func (a *app) reportSet(key string, layer engine.Layer, all []engine.Origin) error {
+	var set, over *engine.Origin
 	for i := range all {
 		switch row := &all[i]; {
 		case row.Key != key && !strings.HasPrefix(key, row.Key+"."):

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -114,7 +114,7 @@ func (v *crashtestVerb) trials(ctx context.Context, a *app) (*crashtest.Trials, 
 	if t.Parallel == 0 {
 		t.Parallel = min(max(runtime.NumCPU()/2, 1), 4)
 	}
-	err = a.use(ctx, func(e *kernel.Engine) error {
+	err = a.use(ctx, func(e *engine.Engine) error {
 		t.Project = e.WorkDir()
 		verb, err := v.kind(ctx, e, o)
 		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.arguments(o), []string{"--"}, v.words(verb))
@@ -146,12 +146,12 @@ func (v *crashtestVerb) numbers() error {
 }
 
 // kind is the verb that runs what the name names, which compiles.
-func (v *crashtestVerb) kind(ctx context.Context, e *kernel.Engine, o kernel.RunOptions) (string, error) {
+func (v *crashtestVerb) kind(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
 	o.Session = trialSession
 	asPipeline, asStage := o, o
 	asPipeline.Pipeline, asStage.Stage = v.Name, v.Name
 	_, err := e.Compile(ctx, asPipeline)
-	var missing *kernel.NotFoundError
+	var missing *engine.NotFoundError
 	if !errors.As(err, &missing) || missing.Name != v.Name {
 		return modePipeline, err
 	}

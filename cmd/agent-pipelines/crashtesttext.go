@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
 // calmText tells of the undisturbed runs.

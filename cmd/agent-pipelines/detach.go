@@ -10,20 +10,20 @@ import (
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // detached is a session's process without a terminal. It is used from one goroutine.
 type detached struct {
 	process *os.Process
-	log     *kernel.BackgroundLog
+	log     *engine.BackgroundLog
 	code    int
 	over    bool
 }
 
 // detach starts this program once more, in a session of processes of its own, so that the end of the
 // terminal does not reach it. What it prints goes to the session's log.
-func detach(e *kernel.Engine, session string, args []string) (*detached, error) {
+func detach(e *engine.Engine, session string, args []string) (*detached, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
@@ -99,7 +99,7 @@ func (d *detached) close(context.Context) error {
 }
 
 func (d *detached) place() document.Host {
-	return document.Host{Background: kernel.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
+	return document.Host{Background: engine.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
 }
 
 func (d *detached) hints(session string) []string {

@@ -6,8 +6,8 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 )
 
@@ -36,7 +36,7 @@ func (v *diffVerb) run(ctx context.Context, a *app) error {
 	if v.Limit < 0 {
 		return usageError("fewer than no differences cannot be told", "give --limit a number from 0")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		c, err := v.compare(e)
 		if err != nil {
 			return err
@@ -55,13 +55,13 @@ func (v *diffVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func (v *diffVerb) compare(e *kernel.Engine) (*compare.Comparison, error) {
+func (v *diffVerb) compare(e *engine.Engine) (*compare.Comparison, error) {
 	agents := redact.New(os.Environ()).Agent()
 	var sides [2]*compare.Side
 	for i, session := range []string{v.First, v.Second} {
 		s := &compare.Side{
 			Clean:    agents.Text,
-			Artifact: func(i kernel.ArtifactInfo) (*kernel.ArtifactContent, error) { return e.ReadArtifact(session, i) },
+			Artifact: func(i engine.ArtifactInfo) (*engine.ArtifactContent, error) { return e.ReadArtifact(session, i) },
 		}
 		var err error
 		if s.Survey, err = e.Survey(session, s.Begin); err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -73,7 +73,7 @@ func (v *doctorVerb) examine(ctx context.Context, a *app) (document.Examination,
 		doctor.Directory("project", ".claude", filepath.Join(work, ".claude")),
 		doctor.Directory("project", "temporary files", os.TempDir()),
 	)
-	err = a.use(ctx, func(e *kernel.Engine) error {
+	err = a.use(ctx, func(e *engine.Engine) error {
 		var programs, plugins, isolation []doctor.Check
 		var providers providerChecks
 		var wait sync.WaitGroup
@@ -101,7 +101,7 @@ func (v *doctorVerb) examine(ctx context.Context, a *app) (document.Examination,
 
 // unusable are the checks for what keeps the kernel from beginning at all: faults of settings, each by itself, or something else.
 func unusable(err error) []doctor.Check {
-	var faults kernel.Diagnostics
+	var faults engine.Diagnostics
 	if !errors.As(err, &faults) {
 		f := faultOf(err)
 		return []doctor.Check{{Area: "project", Name: "kernel", State: doctor.Bad, Found: f.Message, Do: f.Hint}}
@@ -129,7 +129,7 @@ func machine(ctx context.Context) []doctor.Check {
 }
 
 // checkPlugins tells which plugins there are, and which cannot be used.
-func checkPlugins(ctx context.Context, e *kernel.Engine) []doctor.Check {
+func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
 	listing, err := e.Plugins(ctx)
 	if err != nil {
 		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Found: err.Error()}}
@@ -158,7 +158,7 @@ func checkPlugins(ctx context.Context, e *kernel.Engine) []doctor.Check {
 }
 
 // checkIsolation tells which modes of isolation can be had.
-func checkIsolation(ctx context.Context, e *kernel.Engine) []doctor.Check {
+func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
 	var checks []doctor.Check
 	for _, i := range e.CheckIsolation(ctx) {
 		c := doctor.Check{Area: "isolation", Name: i.Mode, State: doctor.OK}
@@ -182,7 +182,7 @@ func checkIsolation(ctx context.Context, e *kernel.Engine) []doctor.Check {
 
 // providerChecks is what the kernel found out of providers.
 type providerChecks struct {
-	all []kernel.ProviderCheck
+	all []engine.ProviderCheck
 	err error
 }
 
@@ -216,7 +216,7 @@ func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
 const commandProvider = "command"
 
 // providerCheck is a line for a provider, and one for each thing that something is to be said of.
-func providerCheck(p kernel.ProviderCheck, wanted bool) []doctor.Check {
+func providerCheck(p engine.ProviderCheck, wanted bool) []doctor.Check {
 	worst := doctor.Note
 	if wanted {
 		worst = doctor.Bad

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -39,7 +39,7 @@ func marshalled(value any, next []string) []byte {
 }
 
 // nextOf are the lines that go on from where a session is, the likeliest first.
-func nextOf(s *kernel.Status) []string {
+func nextOf(s *engine.Status) []string {
 	next := typed(why.Next(s))
 	switch s.Status {
 	case state.Paused, state.Failed, state.Running:
@@ -50,8 +50,8 @@ func nextOf(s *kernel.Status) []string {
 }
 
 // nextOfResult is the same for a run that ended or waits.
-func nextOfResult(r *kernel.Result) []string {
-	return nextOf(&kernel.Status{
+func nextOfResult(r *engine.Result) []string {
+	return nextOf(&engine.Status{
 		Session: r.Session, Status: r.Status, PauseKind: r.PauseKind, PauseCode: r.PauseCode, Failure: r.Failure,
 		Questions: r.Questions, ResumeCommand: r.ResumeCommand,
 	})
@@ -72,7 +72,7 @@ func typed(commands []why.Command) []string {
 const textWord = "TEXT"
 
 // answersTo are the lines that show and answer open questions.
-func answersTo(all []kernel.Question) []string {
+func answersTo(all []engine.Question) []string {
 	lines := []string{}
 	for _, q := range all {
 		if q.Answer != nil {

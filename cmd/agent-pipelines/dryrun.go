@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // dryRunVerb is `dry-run loop|pipeline <name> [session]`.
@@ -34,14 +34,14 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
-		d, err := e.DryRun(ctx, kernel.DryRunOptions{Run: o, Assume: v.Assume})
+	return a.use(ctx, func(e *engine.Engine) error {
+		d, err := e.DryRun(ctx, engine.DryRunOptions{Run: o, Assume: v.Assume})
 		if err != nil {
 			return err
 		}
-		lint := kernel.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
+		lint := engine.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
 		if o.Stage != "" {
-			lint = kernel.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
+			lint = engine.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
 		}
 		targets, err := e.Lint(ctx, lint)
 		if err != nil {
@@ -64,7 +64,7 @@ func (v *dryRunVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func (v *dryRunVerb) options(ctx context.Context, a *app) (kernel.RunOptions, error) {
+func (v *dryRunVerb) options(ctx context.Context, a *app) (engine.RunOptions, error) {
 	given := givenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
 	flags := runFlags{givenFlags: given, flowFlags: v.flowFlags}
 	o, err := flags.options(a)

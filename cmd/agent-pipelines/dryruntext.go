@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // writeDryRun writes a run before it is one as Markdown, under the Bash engine's headings where it had any.
-func writeDryRun(to io.Writer, d *kernel.DryRun, lint kernel.LintTarget) {
+func writeDryRun(to io.Writer, d *engine.DryRun, lint engine.LintTarget) {
 	title := "Pipeline"
 	if d.Mode == modeLoop {
 		title = "Loop"
@@ -185,7 +185,7 @@ func iterations(most int) string {
 }
 
 // writePrompt writes what a stage's first iteration would get.
-func writePrompt(to io.Writer, s *kernel.DryRunStage) {
+func writePrompt(to io.Writer, s *engine.DryRunStage) {
 	who := s.ID
 	if s.Branch != "" {
 		who += " by " + s.Branch
@@ -223,7 +223,7 @@ func writePrompt(to io.Writer, s *kernel.DryRunStage) {
 }
 
 // writeWay writes the way that the scheduler takes.
-func writeWay(to io.Writer, w kernel.DryRunWay) {
+func writeWay(to io.Writer, w engine.DryRunWay) {
 	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, every check to pass, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
 	run := 0
 	for i, s := range w.Steps {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // entryFlags are what the command line says of where a pipeline is entered and left, what it is given, and after which nodes
@@ -57,7 +57,7 @@ func (i *iterated) Decode(ctx *kong.DecodeContext) error {
 const fieldDelivery = "delivery_mode"
 
 // over says the flags in a run's options, behind those of the flow. What --from-spec names is not looked for.
-func (f *entryFlags) over(o *kernel.RunOptions) error {
+func (f *entryFlags) over(o *engine.RunOptions) error {
 	if err := f.contradiction(o.Skip); err != nil {
 		return err
 	}
@@ -115,11 +115,11 @@ func (f *entryFlags) contradiction(skipped []string) error {
 }
 
 // enter says the flags in a run's options, with the file that --from-spec means.
-func (f *entryFlags) enter(ctx context.Context, a *app, o *kernel.RunOptions) error {
+func (f *entryFlags) enter(ctx context.Context, a *app, o *engine.RunOptions) error {
 	if err := f.over(o); err != nil || f.FromSpec == "" {
 		return err
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		file, err := specFile(e, f.FromSpec)
 		o.Artifacts[nodeSpec] = file
 		return err
@@ -127,7 +127,7 @@ func (f *entryFlags) enter(ctx context.Context, a *app, o *kernel.RunOptions) er
 }
 
 // specFile is the file of a specification that is named by its path or its id.
-func specFile(e *kernel.Engine, said string) (string, error) {
+func specFile(e *engine.Engine, said string) (string, error) {
 	path := said
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(e.WorkDir(), path)
@@ -152,7 +152,7 @@ func specFile(e *kernel.Engine, said string) (string, error) {
 
 // specOfSessions is the file of the specification that has the id, in the newest session that has one; "" for none. A
 // session that cannot be read has none.
-func specOfSessions(e *kernel.Engine, id string) (string, error) {
+func specOfSessions(e *engine.Engine, id string) (string, error) {
 	sessions, err := e.Sessions()
 	if err != nil {
 		return "", err
@@ -175,7 +175,7 @@ func specOfSessions(e *kernel.Engine, id string) (string, error) {
 }
 
 // entryArguments are flags that say the same in another process.
-func entryArguments(o kernel.RunOptions) []string {
+func entryArguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"--start", o.Start}, {"--exit-after", o.ExitAfter}, {"--delivery-mode", o.Fields[fieldDelivery]},

@@ -6,35 +6,35 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // U018, U019, U112, C3: what the flags of the entry come to.
 func TestEntryFlags(t *testing.T) {
 	for _, tt := range []struct {
 		line string
-		want kernel.RunOptions
+		want engine.RunOptions
 	}{
-		{"", kernel.RunOptions{}},
-		{"--start red", kernel.RunOptions{Start: "red"}},
-		{"--skip-to green --start=green", kernel.RunOptions{Start: "green"}},
-		{"--exit-after spec -s", kernel.RunOptions{ExitAfter: "spec", Supervised: true}},
-		{"-i", kernel.RunOptions{Iterate: []string{"spec"}}},
-		{"--iterate --iterate=red", kernel.RunOptions{Iterate: []string{"spec", "red"}}},
-		{"--artifact a=x=y --artifact spec=s.yaml", kernel.RunOptions{Artifacts: map[string]string{"a": "x=y", "spec": "s.yaml"}}},
-		{"--from-spec s.yaml --start=red --artifact a=b", kernel.RunOptions{Start: "red", Artifacts: map[string]string{"a": "b", "spec": "s.yaml"}}},
-		{"--delivery-mode patch", kernel.RunOptions{Fields: map[string]string{"delivery_mode": "patch"}}},
+		{"", engine.RunOptions{}},
+		{"--start red", engine.RunOptions{Start: "red"}},
+		{"--skip-to green --start=green", engine.RunOptions{Start: "green"}},
+		{"--exit-after spec -s", engine.RunOptions{ExitAfter: "spec", Supervised: true}},
+		{"-i", engine.RunOptions{Iterate: []string{"spec"}}},
+		{"--iterate --iterate=red", engine.RunOptions{Iterate: []string{"spec", "red"}}},
+		{"--artifact a=x=y --artifact spec=s.yaml", engine.RunOptions{Artifacts: map[string]string{"a": "x=y", "spec": "s.yaml"}}},
+		{"--from-spec s.yaml --start=red --artifact a=b", engine.RunOptions{Start: "red", Artifacts: map[string]string{"a": "b", "spec": "s.yaml"}}},
+		{"--delivery-mode patch", engine.RunOptions{Fields: map[string]string{"delivery_mode": "patch"}}},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
-			var got kernel.RunOptions
+			var got engine.RunOptions
 			if err := f.over(&got); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
-			var again kernel.RunOptions
+			var again engine.RunOptions
 			f = parseEntry(t, entryArguments(got))
 			if err := f.over(&again); err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
-			err := f.over(&kernel.RunOptions{Skip: []string{"out"}})
+			err := f.over(&engine.RunOptions{Skip: []string{"out"}})
 			if exitOf(err) != exitUsage || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want bad arguments: %q", err, tt.want)
 			}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // eventLines prints events while a session runs, one in a line. The session does not wait for their reader: what is not
@@ -32,7 +32,7 @@ func (a *app) eventLines() *eventLines {
 }
 
 // observe takes the event of an update, if it has one. An event that was journaled can be rendered.
-func (l *eventLines) observe(u kernel.Update) {
+func (l *eventLines) observe(u engine.Update) {
 	if l == nil || u.Event == nil {
 		return
 	}

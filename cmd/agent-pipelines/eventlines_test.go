@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -26,8 +26,8 @@ func TestEventLines(t *testing.T) {
 	}
 	tell := func(l *eventLines) {
 		for i := range events {
-			l.observe(kernel.Update{Event: &events[i]})
-			l.observe(kernel.Update{})
+			l.observe(engine.Update{Event: &events[i]})
+			l.observe(engine.Update{})
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

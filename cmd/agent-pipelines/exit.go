@@ -6,7 +6,7 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -78,8 +78,8 @@ func exitOf(err error) exit {
 		}
 	}
 	var usage *badUsage
-	var faults kernel.Diagnostics
-	var missing *kernel.NotFoundError
+	var faults engine.Diagnostics
+	var missing *engine.NotFoundError
 	var signal *interrupted
 	switch {
 	case errors.As(err, &signal):
@@ -100,18 +100,18 @@ var sentinels = []struct {
 	code exit
 	word string
 }{
-	{kernel.ErrNothingToResume, exitNoResume, "nothing_to_resume"},
-	{kernel.ErrNoQuestion, exitNoResume, "no_question"},
-	{kernel.ErrTerminal, exitTerminal, "terminal_session"},
-	{kernel.ErrLocked, exitLocked, string(failure.LockContention)},
-	{kernel.ErrSessionName, exitUsage, wordUsage},
-	{kernel.ErrOptions, exitUsage, wordUsage},
-	{kernel.ErrResumable, exitFailed, "resumable_session"},
-	{kernel.ErrNoSession, exitFailed, "no_session"},
-	{kernel.ErrNoPlugin, exitUsage, "no_plugin"},
+	{engine.ErrNothingToResume, exitNoResume, "nothing_to_resume"},
+	{engine.ErrNoQuestion, exitNoResume, "no_question"},
+	{engine.ErrTerminal, exitTerminal, "terminal_session"},
+	{engine.ErrLocked, exitLocked, string(failure.LockContention)},
+	{engine.ErrSessionName, exitUsage, wordUsage},
+	{engine.ErrOptions, exitUsage, wordUsage},
+	{engine.ErrResumable, exitFailed, "resumable_session"},
+	{engine.ErrNoSession, exitFailed, "no_session"},
+	{engine.ErrNoPlugin, exitUsage, "no_plugin"},
 	{errNotSet, exitFailed, "not_set"},
 	{errOutput, exitFailed, "output_lost"},
-	{kernel.ErrInstalled, exitFailed, "plugin_installed"},
+	{engine.ErrInstalled, exitFailed, "plugin_installed"},
 	{context.Canceled, exitFailed, string(failure.SignalInterrupt)},
 }
 
@@ -150,7 +150,7 @@ func exitOfKind(kind failure.Kind, before bool) exit {
 
 // exitOfResult is the code for a run that ended or waits. The signal is the one that the process
 // got, nil for none.
-func exitOfResult(r *kernel.Result, signal os.Signal) exit {
+func exitOfResult(r *engine.Result, signal os.Signal) exit {
 	switch r.Status {
 	case state.Completed:
 		if r.Mode == modeLoop && !r.Success {
@@ -213,6 +213,6 @@ const modeLoop = "loop"
 
 // reachedMaximum says whether a loop ended because no iteration was left, and not because its
 // strategy was content.
-func reachedMaximum(r *kernel.Result) bool {
+func reachedMaximum(r *engine.Result) bool {
 	return r.Status == state.Completed && !r.Success && r.Mode == modeLoop && r.Reason == "max_iterations"
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -25,22 +25,22 @@ func TestExitOfError(t *testing.T) {
 		want exit
 	}{
 		{"bad arguments", usageError("no", "do"), exitUsage},
-		{"session name", fmt.Errorf("x: %w", kernel.ErrSessionName), exitUsage},
-		{"options", fmt.Errorf("x: %w", kernel.ErrOptions), exitUsage},
-		{"faults of a file", fmt.Errorf("x: %w", kernel.Diagnostics{{File: "a.yaml"}}), exitConfig},
-		{"no such pipeline", &kernel.NotFoundError{What: "pipeline"}, exitConfig},
-		{"no such word", &unknownWord{NotFoundError: &kernel.NotFoundError{What: "stage"}}, exitConfig},
+		{"session name", fmt.Errorf("x: %w", engine.ErrSessionName), exitUsage},
+		{"options", fmt.Errorf("x: %w", engine.ErrOptions), exitUsage},
+		{"faults of a file", fmt.Errorf("x: %w", engine.Diagnostics{{File: "a.yaml"}}), exitConfig},
+		{"no such pipeline", &engine.NotFoundError{What: "pipeline"}, exitConfig},
+		{"no such word", &unknownWord{NotFoundError: &engine.NotFoundError{What: "stage"}}, exitConfig},
 		{"no provider", failure.New(failure.ProviderMissing, "x"), exitPreflight},
 		{"bad plugin", failure.New(failure.PluginInvalid, "x"), exitPreflight},
 		{"untrusted plugin", failure.New(failure.PluginUntrusted, "x"), exitPreflight},
 		{"bad config", failure.New(failure.ConfigInvalid, "x"), exitPreflight},
 		{"no sandbox", failure.New(failure.SandboxUnavailable, "x"), exitPreflight},
-		{"nothing to resume", fmt.Errorf("x: %w", kernel.ErrNothingToResume), exitNoResume},
-		{"ended", fmt.Errorf("x: %w", kernel.ErrTerminal), exitTerminal},
-		{"locked", fmt.Errorf("x: %w", kernel.ErrLocked), exitLocked},
-		{"locked, as a failure", failure.New(failure.LockContention, "x: %w", kernel.ErrLocked), exitLocked},
-		{"resumable", kernel.ErrResumable, exitFailed},
-		{"no session", kernel.ErrNoSession, exitFailed},
+		{"nothing to resume", fmt.Errorf("x: %w", engine.ErrNothingToResume), exitNoResume},
+		{"ended", fmt.Errorf("x: %w", engine.ErrTerminal), exitTerminal},
+		{"locked", fmt.Errorf("x: %w", engine.ErrLocked), exitLocked},
+		{"locked, as a failure", failure.New(failure.LockContention, "x: %w", engine.ErrLocked), exitLocked},
+		{"resumable", engine.ErrResumable, exitFailed},
+		{"no session", engine.ErrNoSession, exitFailed},
 		{"time limit", failure.New(failure.IterationTimeout, "x"), exitTimeout},
 		{"cycles", failure.New(failure.CycleLimit, "x"), exitCycles},
 		{"forced stop", &interrupted{syscall.SIGINT}, exitInterrupt},
@@ -62,37 +62,37 @@ func TestExitOfResult(t *testing.T) {
 	failed := func(k failure.Kind) *event.FailureData { return &event.FailureData{ErrorType: string(k)} }
 	for _, tt := range []struct {
 		name   string
-		result kernel.Result
+		result engine.Result
 		signal os.Signal
 		want   exit
 	}{
-		{"completed", kernel.Result{Status: state.Completed, Mode: "pipeline", Success: true}, nil, exitDone},
-		{"loop done", kernel.Result{Status: state.Completed, Mode: "loop", Success: true}, nil, exitDone},
-		{"judged loop at its maximum", kernel.Result{Status: state.Completed, Mode: "loop", Reason: "max_iterations"}, nil, exitFailed},
-		{"pipeline at a maximum", kernel.Result{Status: state.Completed, Mode: "pipeline"}, nil, exitDone},
-		{"paused by a user", kernel.Result{Status: state.Paused, PauseKind: state.PauseUser}, nil, exitDone},
-		{"paused by a hook", kernel.Result{Status: state.Paused, PauseKind: state.PauseHook}, nil, exitDone},
-		{"paused for approval", kernel.Result{Status: state.Paused, PauseKind: state.PauseApproval}, nil, exitDone},
-		{"escalated", kernel.Result{Status: state.Paused, PauseKind: state.PauseEscalation}, nil, exitEscalation},
-		{"the kernel could not go on", kernel.Result{Status: state.Paused, PauseKind: state.PauseError}, nil, exitFailed},
-		{"SIGINT", kernel.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGINT, exitInterrupt},
-		{"SIGTERM", kernel.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGTERM, exitTerminate},
-		{"a signal that came too late", kernel.Result{Status: state.Completed, Mode: "loop", Success: true}, syscall.SIGINT, exitDone},
-		{"aborted", kernel.Result{Status: state.Aborted}, nil, exitAborted},
-		{"failed", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderFailed)}, nil, exitFailed},
-		{"provider missing in the middle", kernel.Result{Status: state.Failed, Failure: failed(failure.ProviderMissing)}, nil, exitFailed},
-		{"time limit", kernel.Result{Status: state.Failed, Failure: failed(failure.IterationTimeout)}, nil, exitTimeout},
-		{"a question under non_interactive: fail", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalRequired)}, nil, exitQuestion},
-		{"not without the call", kernel.Result{Status: state.Failed, Failure: failed(failure.ApprovalDenied)}, nil, exitDenied},
-		{"cycle limit", kernel.Result{Status: state.Failed, Failure: failed(failure.CycleLimit)}, nil, exitCycles},
-		{"step failed", kernel.Result{Status: state.Failed, Failure: failed(failure.StepFailed)}, nil, exitStep},
-		{"out of the room", kernel.Result{Status: state.Failed, Failure: failed(failure.SandboxViolation)}, nil, exitSandbox},
-		{"turns used up", kernel.Result{Status: state.Failed, Failure: failed(failure.TurnLimit)}, nil, exitTurns},
-		{"a provider in a step", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_crashed", Step: "s1"}}, nil, exitStep},
-		{"a step too late", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "iteration_timeout", Step: "s1"}}, nil, exitStepTime},
-		{"a provider in a step too late", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_timeout", Step: "s1"}}, nil, exitStepTime},
-		{"a denied call in a step", kernel.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "approval_denied", Step: "s1"}}, nil, exitDenied},
-		{"failed without a word", kernel.Result{Status: state.Failed}, nil, exitFailed},
+		{"completed", engine.Result{Status: state.Completed, Mode: "pipeline", Success: true}, nil, exitDone},
+		{"loop done", engine.Result{Status: state.Completed, Mode: "loop", Success: true}, nil, exitDone},
+		{"judged loop at its maximum", engine.Result{Status: state.Completed, Mode: "loop", Reason: "max_iterations"}, nil, exitFailed},
+		{"pipeline at a maximum", engine.Result{Status: state.Completed, Mode: "pipeline"}, nil, exitDone},
+		{"paused by a user", engine.Result{Status: state.Paused, PauseKind: state.PauseUser}, nil, exitDone},
+		{"paused by a hook", engine.Result{Status: state.Paused, PauseKind: state.PauseHook}, nil, exitDone},
+		{"paused for approval", engine.Result{Status: state.Paused, PauseKind: state.PauseApproval}, nil, exitDone},
+		{"escalated", engine.Result{Status: state.Paused, PauseKind: state.PauseEscalation}, nil, exitEscalation},
+		{"the kernel could not go on", engine.Result{Status: state.Paused, PauseKind: state.PauseError}, nil, exitFailed},
+		{"SIGINT", engine.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGINT, exitInterrupt},
+		{"SIGTERM", engine.Result{Status: state.Paused, PauseKind: state.PauseSignal}, syscall.SIGTERM, exitTerminate},
+		{"a signal that came too late", engine.Result{Status: state.Completed, Mode: "loop", Success: true}, syscall.SIGINT, exitDone},
+		{"aborted", engine.Result{Status: state.Aborted}, nil, exitAborted},
+		{"failed", engine.Result{Status: state.Failed, Failure: failed(failure.ProviderFailed)}, nil, exitFailed},
+		{"provider missing in the middle", engine.Result{Status: state.Failed, Failure: failed(failure.ProviderMissing)}, nil, exitFailed},
+		{"time limit", engine.Result{Status: state.Failed, Failure: failed(failure.IterationTimeout)}, nil, exitTimeout},
+		{"a question under non_interactive: fail", engine.Result{Status: state.Failed, Failure: failed(failure.ApprovalRequired)}, nil, exitQuestion},
+		{"not without the call", engine.Result{Status: state.Failed, Failure: failed(failure.ApprovalDenied)}, nil, exitDenied},
+		{"cycle limit", engine.Result{Status: state.Failed, Failure: failed(failure.CycleLimit)}, nil, exitCycles},
+		{"step failed", engine.Result{Status: state.Failed, Failure: failed(failure.StepFailed)}, nil, exitStep},
+		{"out of the room", engine.Result{Status: state.Failed, Failure: failed(failure.SandboxViolation)}, nil, exitSandbox},
+		{"turns used up", engine.Result{Status: state.Failed, Failure: failed(failure.TurnLimit)}, nil, exitTurns},
+		{"a provider in a step", engine.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_crashed", Step: "s1"}}, nil, exitStep},
+		{"a step too late", engine.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "iteration_timeout", Step: "s1"}}, nil, exitStepTime},
+		{"a provider in a step too late", engine.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "provider_timeout", Step: "s1"}}, nil, exitStepTime},
+		{"a denied call in a step", engine.Result{Status: state.Failed, Failure: &event.FailureData{ErrorType: "approval_denied", Step: "s1"}}, nil, exitDenied},
+		{"failed without a word", engine.Result{Status: state.Failed}, nil, exitFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := exitOfResult(&tt.result, tt.signal); got != tt.want {
@@ -116,7 +116,7 @@ func TestExitTable(t *testing.T) {
 
 // U301: what, where, and what to do; never more than that.
 func TestPrintError(t *testing.T) {
-	locked := failure.New(failure.LockContention, "session 'auth' is already running (PID 412): %w", kernel.ErrLocked).
+	locked := failure.New(failure.LockContention, "session 'auth' is already running (PID 412): %w", engine.ErrLocked).
 		WithHint("wait for it, or pass --force").WithDetail("first\nsecond\n")
 	for _, tt := range []struct {
 		name       string
@@ -139,7 +139,7 @@ func TestPrintError(t *testing.T) {
 		},
 		{
 			"diagnostics",
-			kernel.Diagnostics{{File: "p.yaml", Line: 3, Column: 5, Code: "AP-YAML-102", Message: "no name"}},
+			engine.Diagnostics{{File: "p.yaml", Line: 3, Column: 5, Code: "AP-YAML-102", Message: "no name"}},
 			"p.yaml:3:5: error[AP-YAML-102]: no name\nError: 1 error\n",
 			`{"schema":"agent-pipelines.error/v1","error":{"error_type":"compile_error","message":"1 error","diagnostics":[` +
 				`{"file":"p.yaml","line":3,"column":5,"code":"AP-YAML-102","message":"no name","severity":"error"}],"exit_code":3},"next_commands":[]}` + "\n",

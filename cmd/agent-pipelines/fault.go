@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -47,8 +47,8 @@ type fault document.Fault
 func faultOf(err error) fault {
 	f := fault{ExitCode: int(exitOf(err)), Message: err.Error(), ErrorType: string(failure.KindOf(err))}
 	var usage *badUsage
-	var diagnostics kernel.Diagnostics
-	var missing *kernel.NotFoundError
+	var diagnostics engine.Diagnostics
+	var missing *engine.NotFoundError
 	var known *failure.Error
 	var signal *interrupted
 	switch {
@@ -72,14 +72,14 @@ func faultOf(err error) fault {
 			f.ErrorType = row.word
 		}
 	}
-	if errors.Is(err, kernel.ErrResumable) {
+	if errors.Is(err, engine.ErrResumable) {
 		f.Hint += "; the same line with --resume goes on too"
 	}
 	return f
 }
 
 // counted says how many faults and warnings there are.
-func counted(ds kernel.Diagnostics) string {
+func counted(ds engine.Diagnostics) string {
 	faults := 0
 	for _, d := range ds {
 		if d.Severity.String() == "error" {
@@ -139,7 +139,7 @@ func (f fault) subject() string {
 }
 
 // writeDiagnostics writes faults and warnings, one a line.
-func writeDiagnostics(to io.Writer, ds kernel.Diagnostics) {
+func writeDiagnostics(to io.Writer, ds engine.Diagnostics) {
 	for _, d := range ds {
 		writePrintable(to, d.String())
 	}
@@ -163,7 +163,7 @@ func indent(to io.Writer, text string) {
 }
 
 // notFound says that a pipeline or stage is missing in the Bash engine's words, for which scripts look.
-func notFound(err error, missing *kernel.NotFoundError) (message, hint string) {
+func notFound(err error, missing *engine.NotFoundError) (message, hint string) {
 	var word *unknownWord
 	switch {
 	case errors.As(err, &word):

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // flowFlags are what the command line says over the way through a pipeline.
@@ -36,7 +36,7 @@ func (c *cycles) UnmarshalText(text []byte) error {
 }
 
 // over says the flags in a run's options.
-func (f *flowFlags) over(o *kernel.RunOptions) error {
+func (f *flowFlags) over(o *engine.RunOptions) error {
 	o.Skip, o.MaxCycles = slices.Clone(f.Skip), int(f.MaxCycles)
 	if f.SkipVerify && !slices.Contains(o.Skip, "verify") {
 		o.Skip = append(o.Skip, "verify")
@@ -50,7 +50,7 @@ func (f *flowFlags) over(o *kernel.RunOptions) error {
 }
 
 // timeout says one --timeout in a run's options.
-func timeout(said string, o *kernel.RunOptions) error {
+func timeout(said string, o *engine.RunOptions) error {
 	i := strings.LastIndexByte(said, '=') // an id may hold one
 	if i == 0 {
 		return usageError(fmt.Sprintf("--timeout cannot be '%s'", said), "write a node and seconds, as in --timeout=execute=300, or seconds for the whole run")
@@ -80,7 +80,7 @@ func timeout(said string, o *kernel.RunOptions) error {
 const maxTimeout = 10_000 * time.Hour
 
 // flowArguments are flags that say the same in another process.
-func flowArguments(o kernel.RunOptions) []string {
+func flowArguments(o engine.RunOptions) []string {
 	var args []string
 	for _, node := range o.Skip {
 		args = append(args, "--skip="+node)

@@ -6,6 +6,7 @@ require (
 	charm.land/bubbletea/v2 v2.1.1
 	github.com/alecthomas/kong v1.17.0
 	github.com/aymanbagabas/go-udiff v0.4.1
+	github.com/dodo-digital/agent-pipelines/engine v0.1.0
 	github.com/dodo-digital/agent-pipelines/kernel v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugin-sdk v0.1.0
 	github.com/dodo-digital/agent-pipelines/plugins/acp v0.1.0
@@ -111,6 +112,7 @@ require (
 )
 
 replace (
+	github.com/dodo-digital/agent-pipelines/engine => ../../engine
 	github.com/dodo-digital/agent-pipelines/kernel => ../../kernel
 	github.com/dodo-digital/agent-pipelines/plugin-sdk => ../../plugin-sdk
 	github.com/dodo-digital/agent-pipelines/plugins/acp => ../../plugins/acp

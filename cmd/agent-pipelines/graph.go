@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // graphVerb is `graph <pipeline>`.
@@ -23,7 +23,7 @@ func (*graphVerb) Help() string {
 }
 
 func (v *graphVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		p, found, err := e.PipelinePlan(ctx, v.Name)
 		if err != nil {
 			return err
@@ -54,8 +54,8 @@ func (v *graphVerb) run(ctx context.Context, a *app) error {
 
 // withoutCommands are faults and warnings but for those of commands, which a project has to name before a run and a drawing
 // does not need.
-func withoutCommands(found kernel.Diagnostics) kernel.Diagnostics {
-	var others kernel.Diagnostics
+func withoutCommands(found engine.Diagnostics) engine.Diagnostics {
+	var others engine.Diagnostics
 	for _, d := range found {
 		if d.Code != "AP-YAML-217" && d.Code != "AP-YAML-310" {
 			others = append(others, d)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -22,13 +22,13 @@ type sessionHistoryVerb struct {
 }
 
 func (v *sessionHistoryVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		h, err := e.History(v.Session)
 		if err != nil {
 			return err
 		}
 		if v.Cycles {
-			h.Visits = slices.DeleteFunc(h.Visits, func(v kernel.Visit) bool { return v.Edge == "" })
+			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
 		}
 		if a.JSON {
 			a.document(h)
@@ -48,7 +48,7 @@ func (v *sessionHistoryVerb) run(ctx context.Context, a *app) error {
 const reasonWidth = 100
 
 // writeHistory writes a row for every visit.
-func writeHistory(to io.Writer, h *kernel.History) error {
+func writeHistory(to io.Writer, h *engine.History) error {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
 		return nil
@@ -64,7 +64,7 @@ func writeHistory(to io.Writer, h *kernel.History) error {
 }
 
 // outcomeOf is how a visit ended, or how it stands: one under way waits as long as its session does.
-func outcomeOf(v kernel.Visit, session state.Status) string {
+func outcomeOf(v engine.Visit, session state.Status) string {
 	if v.Status == string(state.NodeRunning) && session != state.Running {
 		return string(session)
 	}
@@ -72,7 +72,7 @@ func outcomeOf(v kernel.Visit, session state.Status) string {
 }
 
 // visitOf is the number of a visit, with the run of the pipeline from the second one on.
-func visitOf(v kernel.Visit) string {
+func visitOf(v engine.Visit) string {
 	if v.Run > 1 {
 		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
 	}
@@ -80,7 +80,7 @@ func visitOf(v kernel.Visit) string {
 }
 
 // next is where the run went from a visit: "execute (cycle 1/3)".
-func next(v kernel.Visit) string {
+func next(v engine.Visit) string {
 	switch {
 	case v.Edge != "":
 		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
@@ -92,7 +92,7 @@ func next(v kernel.Visit) string {
 }
 
 // writeReturns writes a row for every return over a counted edge.
-func writeReturns(to io.Writer, h *kernel.History) error {
+func writeReturns(to io.Writer, h *engine.History) error {
 	if len(h.Visits) == 0 {
 		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
 		return nil
@@ -121,7 +121,7 @@ type metricsSessionVerb struct {
 }
 
 func (v *metricsSessionVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		m, err := e.Metrics(v.Session)
 		if err != nil {
 			return err
@@ -136,7 +136,7 @@ func (v *metricsSessionVerb) run(ctx context.Context, a *app) error {
 }
 
 // writeMetrics writes what a session took, for people.
-func writeMetrics(to io.Writer, m *kernel.Metrics) {
+func writeMetrics(to io.Writer, m *engine.Metrics) {
 	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, orElse(string(m.Status), "running"))
 	if m.Pipeline != "" {
 		fmt.Fprintf(to, "Pipeline:  %s\n", screen.Clean(m.Pipeline))
@@ -152,7 +152,7 @@ func writeMetrics(to io.Writer, m *kernel.Metrics) {
 	}
 }
 
-func writeStage(to io.Writer, s *kernel.StageMetrics) {
+func writeStage(to io.Writer, s *engine.StageMetrics) {
 	about := ""
 	if s.Kind == plan.KindPipeline {
 		about = " (with its stages, which follow)"
@@ -181,7 +181,7 @@ func writeStage(to io.Writer, s *kernel.StageMetrics) {
 }
 
 // writeWork writes what was consumed, beside what may be.
-func writeWork(to io.Writer, indent string, w kernel.Work, maxTokens int64, maxUSD float64) {
+func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxUSD float64) {
 	width := 10
 	if indent != "" {
 		width = 15
@@ -198,7 +198,7 @@ func writeWork(to io.Writer, indent string, w kernel.Work, maxTokens int64, maxU
 }
 
 // stepsText is "5/7, 1 failed, 1 blocked".
-func stepsText(s kernel.StepCounts) string {
+func stepsText(s engine.StepCounts) string {
 	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Of)}
 	if s.Failed > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", s.Failed))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -47,7 +47,7 @@ func findTmux() (*tmux.Client, error) {
 }
 
 // startInTmux starts the session in a tmux session of its own, or within tmux in a window.
-func (a *app) startInTmux(ctx context.Context, e *kernel.Engine, job errand, session string) (*inPane, error) {
+func (a *app) startInTmux(ctx context.Context, e *engine.Engine, job errand, session string) (*inPane, error) {
 	client, err := findTmux()
 	if err != nil {
 		return nil, err
@@ -125,7 +125,7 @@ func (h *inPane) close(ctx context.Context) error {
 }
 
 func (h *inPane) place() document.Host {
-	p := document.Host{Background: kernel.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
+	p := document.Host{Background: engine.BackgroundTmux, PID: h.pid(), TmuxSession: h.pane.Session}
 	if h.window {
 		p.TmuxWindow = h.name
 	}
@@ -162,7 +162,7 @@ func panesOf(ctx context.Context, client *tmux.Client, session string) ([]tmux.P
 
 // cleanTmux ends what lies where the session is to run and has no kernel any more, or one whose session is
 // taken by force. The result is what tells the new kernel of it: flags.
-func (a *app) cleanTmux(ctx context.Context, client *tmux.Client, e *kernel.Engine, session string, force bool) ([]string, error) {
+func (a *app) cleanTmux(ctx context.Context, client *tmux.Client, e *engine.Engine, session string, force bool) ([]string, error) {
 	panes, err := panesOf(ctx, client, session)
 	if err != nil || len(panes) == 0 {
 		return nil, err
@@ -202,10 +202,10 @@ func starter(p tmux.Pane) (pid int, starting bool) {
 }
 
 // kernelOf is the process that holds a session, or held it last, 0 if nobody did.
-func kernelOf(ctx context.Context, e *kernel.Engine, session string) (held bool, pid int, err error) {
+func kernelOf(ctx context.Context, e *engine.Engine, session string) (held bool, pid int, err error) {
 	status, err := e.Status(session)
 	switch {
-	case errors.Is(err, kernel.ErrNoSession):
+	case errors.Is(err, engine.ErrNoSession):
 		return false, 0, nil
 	case err != nil || status.Held:
 		return err == nil, statusPID(status), err
@@ -220,7 +220,7 @@ func kernelOf(ctx context.Context, e *kernel.Engine, session string) (held bool,
 	return false, pid, err
 }
 
-func statusPID(s *kernel.Status) int {
+func statusPID(s *engine.Status) int {
 	if s == nil {
 		return 0
 	}
@@ -229,7 +229,7 @@ func statusPID(s *kernel.Status) int {
 
 func locked(session string, pid int) *failure.Error {
 	e := failure.New(failure.LockContention, "session '%s' is already running (PID %d)", session, pid)
-	e.Cause = kernel.ErrLocked
+	e.Cause = engine.ErrLocked
 	return e
 }
 
@@ -239,7 +239,7 @@ func beingStarted(session string, pid int) error {
 		who = fmt.Sprintf("process %d", pid)
 	}
 	e := failure.New(failure.LockContention, "session '%s' is being started by %s", session, who)
-	e.Cause = kernel.ErrLocked
+	e.Cause = engine.ErrLocked
 	return e.WithHint("%s attach %s shows it", program, session)
 }
 
@@ -256,7 +256,7 @@ func inTmux(e *failure.Error, session string, p tmux.Pane) error {
 // whereItRuns adds to a refusal, where it is that the session runs in tmux already, how to get there.
 func whereItRuns(ctx context.Context, err error, job errand) error {
 	var f *failure.Error
-	if job.at != kernel.BackgroundTmux || !errors.Is(err, kernel.ErrLocked) || !errors.As(err, &f) || job.session == "" {
+	if job.at != engine.BackgroundTmux || !errors.Is(err, engine.ErrLocked) || !errors.As(err, &f) || job.session == "" {
 		return err
 	}
 	client, missing := tmux.Find()

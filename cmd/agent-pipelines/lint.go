@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // lintVerb is `lint [loop|pipeline [name...]]` and `lint <file>...`.
@@ -23,12 +23,12 @@ const (
 )
 
 func (v *lintVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		targets, err := e.Lint(ctx, v.options())
 		if err != nil {
 			return err
 		}
-		report := lintReport{Targets: append([]kernel.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
+		report := lintReport{Targets: append([]engine.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
 		for _, t := range targets {
 			if t.Passed {
 				report.Summary.Passed++
@@ -51,17 +51,17 @@ func (v *lintVerb) run(ctx context.Context, a *app) error {
 }
 
 // options reads the words: the first says of what kind the others are.
-func (v *lintVerb) options() kernel.LintOptions {
+func (v *lintVerb) options() engine.LintOptions {
 	if len(v.What) == 0 {
-		return kernel.LintOptions{}
+		return engine.LintOptions{}
 	}
 	switch names := v.What[1:]; v.What[0] {
 	case modeLoop, modeStage:
-		return kernel.LintOptions{Stages: names, EveryStage: len(names) == 0}
+		return engine.LintOptions{Stages: names, EveryStage: len(names) == 0}
 	case modePipeline:
-		return kernel.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
+		return engine.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
 	default:
-		return kernel.LintOptions{Files: v.What}
+		return engine.LintOptions{Files: v.What}
 	}
 }
 
@@ -71,8 +71,8 @@ type lintReport document.Lint
 // write writes the report for people, in the Bash engine's layout; all: of everything there is.
 func (r lintReport) write(to io.Writer, all bool) {
 	if all {
-		for _, part := range []struct{ kind, title string }{{kernel.LintStage, "loops"}, {kernel.LintPipeline, "pipelines"}, {kernel.LintConfig, "settings"}} {
-			if part.kind == kernel.LintConfig && !r.has(part.kind) { // most projects have none
+		for _, part := range []struct{ kind, title string }{{engine.LintStage, "loops"}, {engine.LintPipeline, "pipelines"}, {engine.LintConfig, "settings"}} {
+			if part.kind == engine.LintConfig && !r.has(part.kind) { // most projects have none
 				continue
 			}
 			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
@@ -95,11 +95,11 @@ func (r lintReport) write(to io.Writer, all bool) {
 
 // has reports whether something of a kind was checked.
 func (r lintReport) has(kind string) bool {
-	return slices.ContainsFunc(r.Targets, func(t kernel.LintTarget) bool { return t.Kind == kind })
+	return slices.ContainsFunc(r.Targets, func(t engine.LintTarget) bool { return t.Kind == kind })
 }
 
 // writeTarget writes what was found in a stage or pipeline, faults before warnings.
-func writeTarget(to io.Writer, t kernel.LintTarget) {
+func writeTarget(to io.Writer, t engine.LintTarget) {
 	verdict := "[PASS] All checks passed"
 	if !t.Passed {
 		verdict = "[FAIL] Validation failed"

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -35,19 +35,19 @@ func (v *listVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		sessions, err := e.Sessions()
 		if err != nil {
 			return err
 		}
 		if len(v.Status) > 0 {
-			sessions = slices.DeleteFunc(sessions, func(s kernel.SessionInfo) bool { return !slices.Contains(v.Status, statusWord(s)) })
+			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool { return !slices.Contains(v.Status, statusWord(s)) })
 		}
 		if limit > 0 && len(sessions) > limit {
 			sessions = sessions[:limit]
 		}
 		if a.JSON {
-			a.document(document.Sessions{Sessions: append([]kernel.SessionInfo{}, sessions...)})
+			a.document(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)})
 			return nil
 		}
 		writeSessions(a.stdout, sessions, time.Now())
@@ -75,7 +75,7 @@ const (
 )
 
 // statusWord is a session's status as lists show it and as --status takes it.
-func statusWord(s kernel.SessionInfo) string {
+func statusWord(s engine.SessionInfo) string {
 	switch {
 	case s.Crashed:
 		return statusCrashed
@@ -109,7 +109,7 @@ func checkStatuses(words []string) error {
 }
 
 // stageOf is the stage that a session is at, with the run of its pipeline where there are several.
-func stageOf(s kernel.SessionInfo) string {
+func stageOf(s engine.SessionInfo) string {
 	text := screen.Clean(s.Stage)
 	if runs := ofRuns(s.Run, s.Runs); runs != "" {
 		text += " (run " + runs + ")"
@@ -121,13 +121,13 @@ func stageOf(s kernel.SessionInfo) string {
 }
 
 // writeSessions writes a table of sessions, with their ages at a time.
-func writeSessions(to io.Writer, sessions []kernel.SessionInfo, now time.Time) {
+func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	if len(sessions) == 0 {
 		fmt.Fprintln(to, "No pipeline runs found.")
 		return
 	}
 	const columns = "  %-*s %-10s %-12s %s\n"
-	width := nameWidth(sessions, func(s kernel.SessionInfo) string { return s.Session })
+	width := nameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
 	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
 	for _, s := range sessions {
 		fmt.Fprintf(to, columns, width, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // loopVerb is `loop <stage> [session] [max]`.
@@ -28,7 +28,7 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 		return usageError(fmt.Sprintf("a loop cannot have %d iterations", *v.Max), "give a number from 1, or leave it out")
 	}
 	if v.Resume {
-		return v.resume(ctx, a, kernel.ResumeOptions{Session: orElse(v.Session, v.Stage)})
+		return v.resume(ctx, a, engine.ResumeOptions{Session: orElse(v.Session, v.Stage)})
 	}
 	o, err := v.options(a)
 	if err != nil {
@@ -46,18 +46,18 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 }
 
 // start runs a new session here, or has another process run it by a command.
-func (a *app) start(ctx context.Context, at placeFlags, o kernel.RunOptions, command func(session string, more ...string) []string, say ...string) error {
+func (a *app) start(ctx context.Context, at placeFlags, o engine.RunOptions, command func(session string, more ...string) []string, say ...string) error {
 	place, err := at.place(ctx, a)
 	if err != nil {
 		return err
 	}
-	if place != kernel.BackgroundOff {
+	if place != engine.BackgroundOff {
 		return a.inBackground(ctx, errand{
 			at: place, session: orElse(o.Session, o.Stage), force: o.Force, command: command,
-			check: func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error) { return e.Preflight(ctx, o) },
+			check: func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error) { return e.Preflight(ctx, o) },
 		})
 	}
-	return a.perform(ctx, o.Wait, func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error) {
+	return a.perform(ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
 		o.Wait, o.Observe = wait, observe
 		return e.Run(ctx, o)
 	}, say...)

@@ -10,7 +10,7 @@ import (
 	"context"
 	"os"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // version is set when the command is built, by -ldflags "-X main.version=...". [thisBuild] knows better
@@ -24,7 +24,7 @@ const unversioned = "0.0.0-dev"
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == confineVerb {
-		os.Exit(kernel.Confine(os.Args[2:]))
+		os.Exit(engine.Confine(os.Args[2:]))
 	}
 	os.Exit(int(run(context.Background(), os.Args[1:], console{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv})))
 }

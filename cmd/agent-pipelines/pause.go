@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pauseVerb is `pause <session>`.
@@ -15,7 +15,7 @@ type pauseVerb struct {
 }
 
 func (v *pauseVerb) run(ctx context.Context, a *app) error {
-	err := a.use(ctx, func(e *kernel.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.user()) })
+	err := a.use(ctx, func(e *engine.Engine) error { return e.PauseSession(ctx, v.Session, v.Reason, a.user()) })
 	if err != nil {
 		return err
 	}

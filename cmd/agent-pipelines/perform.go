@@ -12,13 +12,13 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // view shows a session while it runs. What is logged is written through it too.
 type view interface {
 	io.Writer
-	Show(u kernel.Update)
+	Show(u engine.Update)
 	Say(line string)
 	// Hold keeps back what is written, and Release lets it through: meanwhile the terminal is somebody else's.
 	Hold()
@@ -28,7 +28,7 @@ type view interface {
 
 // work runs or resumes a session and reports all that happens to observe. With wait it waits for answers to questions,
 // instead of pausing.
-type work func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error)
+type work func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error)
 
 // perform runs a session in the foreground: with a view, with signals, with a prompt for questions where somebody is
 // there, and with the result printed at the end. wait waits for answers whoever is there; say are lines for the view
@@ -40,23 +40,23 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	defer out.Close()
 	v := a.view(out)
 	defer v.Close()
-	engine, err := a.engine(v)
+	eng, err := a.engine(v)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := watchSignals(engine, v.Say, cancel)
+	w := watchSignals(eng, v.Say, cancel)
 	defer w.close()
 	if a.mocked() { // what is told of providers and models below is the plan's
 		v.Say("MOCK_MODE: the mock answers in the place of every provider.")
 	}
-	for _, line := range append(say, ignoredDirs(ctx, engine)...) {
+	for _, line := range append(say, ignoredDirs(ctx, eng)...) {
 		v.Say(line)
 	}
-	ask, summary, lines := a.asker(ctx, engine, out, v, w, wait), a.stepSummary(), a.eventLines()
-	sent, logged := a.telemetry(ctx, engine, v.Say), records{newLogger(a.settings, v)}
-	result, err := do(ctx, engine, wait || ask != nil, func(u kernel.Update) {
+	ask, summary, lines := a.asker(ctx, eng, out, v, w, wait), a.stepSummary(), a.eventLines()
+	sent, logged := a.telemetry(ctx, eng, v.Say), records{newLogger(a.settings, v)}
+	result, err := do(ctx, eng, wait || ask != nil, func(u engine.Update) {
 		w.runs(u.Session)
 		ask.observe(u)
 		summary.observe(u)
@@ -70,7 +70,7 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 	})
 	ask.close()
 	sent.Close()
-	err = errors.Join(err, shut(ctx, engine))
+	err = errors.Join(err, shut(ctx, eng))
 	if err := summary.write(resumeOf(result)); err != nil {
 		v.Say("Warning: " + err.Error())
 	}
@@ -90,7 +90,7 @@ func (a *app) perform(ctx context.Context, wait bool, do work, say ...string) er
 }
 
 // resumeOf is how to go on with a run, "" where there is none, or nothing to go on with.
-func resumeOf(r *kernel.Result) string {
+func resumeOf(r *engine.Result) string {
 	if r == nil {
 		return ""
 	}
@@ -131,7 +131,7 @@ func sameFile(a, b *os.File) bool {
 
 // ignoredDirs says in a line each which plugin directories are not used and why: what a repository
 // tried to bring must not be passed over in silence. Plugins that cannot be listed show in the run.
-func ignoredDirs(ctx context.Context, e *kernel.Engine) []string {
+func ignoredDirs(ctx context.Context, e *engine.Engine) []string {
 	listing, err := e.Plugins(ctx)
 	if err != nil {
 		return nil
@@ -183,7 +183,7 @@ func (a *app) view(out io.Writer) view {
 // silent shows nothing but what is logged.
 type silent struct{ io.Writer }
 
-func (silent) Show(kernel.Update) {}
+func (silent) Show(engine.Update) {}
 func (silent) Say(string)         {}
 func (silent) Hold()              {}
 func (silent) Release()           {}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pipelineVerb is `pipeline <file|name> [session] [runs]`.
@@ -30,7 +30,7 @@ func (v *pipelineVerb) run(ctx context.Context, a *app) error {
 		return usageError("--resume needs the session's name", "%s pipeline %s <session> --resume; `%s list` shows the sessions",
 			program, v.Pipeline, program)
 	case v.Resume:
-		return v.resume(ctx, a, kernel.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.given()...)
+		return v.resume(ctx, a, engine.ResumeOptions{Session: v.Session, Runs: int(v.Runs)}, v.given()...)
 	}
 	o, err := v.options(a)
 	if err == nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pipelinesVerb is `pipelines list`, `pipelines show` and `pipelines copy`.
@@ -29,7 +29,7 @@ type pipelinesVerb struct {
 type pipelinesListVerb struct{}
 
 func (*pipelinesListVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Pipelines(ctx)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ type pipelinesShowVerb struct {
 }
 
 func (v *pipelinesShowVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		file, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err
@@ -84,7 +84,7 @@ func (*pipelinesCopyVerb) Help() string {
 }
 
 func (v *pipelinesCopyVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		from, text, err := e.PipelineText(v.Name)
 		if err != nil {
 			return err

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -18,30 +18,30 @@ type placeFlags struct {
 
 // place is where to run: as the flags say, else the project's config.yaml, else the user's, else in tmux.
 // Where CI=true the project's does not count, and the foreground is what is left.
-func (f *placeFlags) place(ctx context.Context, a *app) (kernel.Background, error) {
+func (f *placeFlags) place(ctx context.Context, a *app) (engine.Background, error) {
 	said, err := f.said()
-	if err != nil || said != kernel.BackgroundUnset {
+	if err != nil || said != engine.BackgroundUnset {
 		return said, err
 	}
 	ci := a.getenv("CI") == "true"
-	err = a.use(ctx, func(e *kernel.Engine) error { said = e.Background(ci); return nil })
+	err = a.use(ctx, func(e *engine.Engine) error { said = e.Background(ci); return nil })
 	switch {
-	case err != nil || said != kernel.BackgroundUnset:
+	case err != nil || said != engine.BackgroundUnset:
 		return said, err
 	case ci:
-		return kernel.BackgroundOff, nil
+		return engine.BackgroundOff, nil
 	default:
-		return kernel.BackgroundTmux, nil
+		return engine.BackgroundTmux, nil
 	}
 }
 
 // said is what the flags say alone.
-func (f *placeFlags) said() (kernel.Background, error) {
-	said, count := kernel.BackgroundUnset, 0
+func (f *placeFlags) said() (engine.Background, error) {
+	said, count := engine.BackgroundUnset, 0
 	for _, flag := range []struct {
 		given bool
-		means kernel.Background
-	}{{f.Foreground, kernel.BackgroundOff}, {f.Detach, kernel.BackgroundDetach}, {f.Tmux, kernel.BackgroundTmux}} {
+		means engine.Background
+	}{{f.Foreground, engine.BackgroundOff}, {f.Detach, engine.BackgroundDetach}, {f.Tmux, engine.BackgroundTmux}} {
 		if flag.given {
 			said = flag.means
 			count++

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pluginsInstallVerb is `plugins install <binary|archive>`.
@@ -31,8 +31,8 @@ func (v *pluginsInstallVerb) run(ctx context.Context, a *app) error {
 	defer cancel(nil)
 	w := watchSignals(nil, func(text string) { fmt.Fprintln(a.stderr, text) }, cancel)
 	defer w.close()
-	return a.use(ctx, func(e *kernel.Engine) error {
-		done, err := e.InstallPlugin(ctx, kernel.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
+	return a.use(ctx, func(e *engine.Engine) error {
+		done, err := e.InstallPlugin(ctx, engine.InstallRequest{File: v.File, SHA256: v.SHA256, Force: v.Force})
 		if err != nil {
 			return err
 		}
@@ -45,7 +45,7 @@ func (v *pluginsInstallVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func writeInstalled(to io.Writer, done kernel.Installed) {
+func writeInstalled(to io.Writer, done engine.Installed) {
 	switch old := done.Replaced; {
 	case done.Unchanged:
 		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pluginsLockVerb is `plugins lock [name]...`.
@@ -17,8 +17,8 @@ type pluginsLockVerb struct {
 }
 
 func (v *pluginsLockVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
-		r, err := e.LockPlugins(kernel.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
+	return a.use(ctx, func(e *engine.Engine) error {
+		r, err := e.LockPlugins(engine.LockRequest{Names: v.Names, Project: v.Project, Check: v.Check})
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (v *pluginsLockVerb) run(ctx context.Context, a *app) error {
 }
 
 // write says what was found, or what was done.
-func (v *pluginsLockVerb) write(to io.Writer, r kernel.LockReport) {
+func (v *pluginsLockVerb) write(to io.Writer, r engine.LockReport) {
 	for _, p := range r.Plugins {
 		switch {
 		case !p.Changed():
@@ -51,7 +51,7 @@ func (v *pluginsLockVerb) write(to io.Writer, r kernel.LockReport) {
 	switch {
 	case len(r.Plugins) == 0:
 		fmt.Fprintf(to, "There is no plugin to lock; those that the command carries are locked by their names.\n")
-	case v.Check || !slices.ContainsFunc(r.Plugins, kernel.LockEntry.Changed):
+	case v.Check || !slices.ContainsFunc(r.Plugins, engine.LockEntry.Changed):
 		fmt.Fprintf(to, "Nothing was written to %s.\n", r.Lock)
 	default:
 		fmt.Fprintf(to, "Wrote %s for %s.\n", r.Lock, r.Platform)

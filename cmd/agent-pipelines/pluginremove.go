@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // pluginsRemoveVerb is `plugins remove <name>`.
@@ -13,7 +13,7 @@ type pluginsRemoveVerb struct {
 }
 
 func (v *pluginsRemoveVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		r, err := e.RemovePlugin(ctx, v.Name)
 		if err != nil {
 			return err

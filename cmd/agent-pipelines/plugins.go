@@ -9,7 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
@@ -35,7 +35,7 @@ type pluginsInfoVerb struct {
 type pluginReport document.Plugin
 
 func (pluginsListVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (pluginsListVerb) run(ctx context.Context, a *app) error {
 }
 
 func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -80,7 +80,7 @@ func (v *pluginsInfoVerb) run(ctx context.Context, a *app) error {
 
 // unknownPlugin is the error for a name that neither a plugin nor a component has. If a plugin of this
 // name was passed over, the error says why.
-func unknownPlugin(name string, all []pluginReport, l kernel.Plugins) error {
+func unknownPlugin(name string, all []pluginReport, l engine.Plugins) error {
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Name)
@@ -104,7 +104,7 @@ func unknownPlugin(name string, all []pluginReport, l kernel.Plugins) error {
 func list[T any](items []T) []T { return append([]T{}, items...) }
 
 // reports are all plugins: what is built in first, as one plugin.
-func reports(l kernel.Plugins) []pluginReport {
+func reports(l engine.Plugins) []pluginReport {
 	all := []pluginReport{{Name: "built-in", Source: "the kernel", Version: version, Components: l.Registered}}
 	for _, p := range l.Plugins {
 		r := pluginReport{
@@ -129,7 +129,7 @@ func (p pluginReport) offers(name string) bool {
 	})
 }
 
-func writePlugins(to io.Writer, l kernel.Plugins) {
+func writePlugins(to io.Writer, l engine.Plugins) {
 	all, wide := reports(l), 0
 	for _, p := range all {
 		for _, c := range p.Components {
@@ -154,7 +154,7 @@ func writePlugins(to io.Writer, l kernel.Plugins) {
 
 // place is where the plugin lies. Several that the command carries lie in one file, which is said.
 func (p pluginReport) place() string {
-	if p.Source == kernel.SourceBundled {
+	if p.Source == engine.SourceBundled {
 		return p.Path + " (" + p.Source + ")"
 	}
 	return p.Path
@@ -167,7 +167,7 @@ func (p pluginReport) standing() string {
 		return "not as locked"
 	case p.Locked == "yes":
 		return "locked"
-	case p.Locked == "no" && p.Source != kernel.SourceBundled:
+	case p.Locked == "no" && p.Source != engine.SourceBundled:
 		return "not locked"
 	default:
 		return ""

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
@@ -82,7 +82,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *app) (target verify.T
 	if info, err := os.Stat(v.Plugin); err == nil && !info.IsDir() || strings.ContainsRune(v.Plugin, os.PathSeparator) {
 		return verify.Target{Path: v.Plugin}, nil
 	}
-	err = a.use(ctx, func(e *kernel.Engine) error {
+	err = a.use(ctx, func(e *engine.Engine) error {
 		listing, err := e.Plugins(ctx)
 		if err != nil {
 			return err
@@ -93,7 +93,7 @@ func (v *pluginsVerifyVerb) target(ctx context.Context, a *app) (target verify.T
 			return unknownPlugin(v.Plugin, all, listing)
 		}
 		target = verify.Target{Path: all[i].Path, Name: all[i].Name}
-		if all[i].Source == kernel.SourceBundled {
+		if all[i].Source == engine.SourceBundled {
 			target.Args = serving(all[i].Name)
 		}
 		return nil

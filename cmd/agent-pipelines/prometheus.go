@@ -7,7 +7,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // metricsPrometheusVerb is `metrics --prometheus [<session>...]`.
@@ -26,7 +26,7 @@ func (v *metricsPrometheusVerb) run(ctx context.Context, a *app) error {
 	case v.All && len(v.Sessions) > 0:
 		return usageError("--all and the name of a session contradict each other", "leave one of them out")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		told, err := a.exposed(e, v.Sessions)
 		if err != nil {
 			return err
@@ -37,7 +37,7 @@ func (v *metricsPrometheusVerb) run(ctx context.Context, a *app) error {
 
 // exposed are the figures of sessions. One that cannot be read, or never began, keeps nobody from those of the others, where it was not asked
 // for by its name.
-func (a *app) exposed(e *kernel.Engine, names []string) ([]exposition.Session, error) {
+func (a *app) exposed(e *engine.Engine, names []string) ([]exposition.Session, error) {
 	all, err := e.Sessions()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *app) exposed(e *kernel.Engine, names []string) ([]exposition.Session, e
 		told = append(told, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(all, func(s kernel.SessionInfo) bool { return s.Session == name }) {
+		if !slices.ContainsFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }) {
 			_, err := e.Metrics(name) // says what is wrong with the name
 			return nil, orError(err, usageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", program))
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/keyboard"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -23,7 +23,7 @@ import (
 // asks nobody. It is safe for concurrent use.
 type asker struct {
 	app    *app
-	engine *kernel.Engine
+	engine *engine.Engine
 	out    *screen.Relay
 	view   view
 	watch  *watch
@@ -51,7 +51,7 @@ var (
 )
 
 // asker begins to ask, if somebody is there to be asked. The caller closes it.
-func (a *app) asker(ctx context.Context, e *kernel.Engine, out *screen.Relay, v view, w *watch, wait bool) *asker {
+func (a *app) asker(ctx context.Context, e *engine.Engine, out *screen.Relay, v view, w *watch, wait bool) *asker {
 	in := a.attended()
 	if in == nil || a.Quiet || a.unattended && !wait {
 		return nil
@@ -80,7 +80,7 @@ func (a *app) attended() *os.File {
 }
 
 // observe follows the session.
-func (k *asker) observe(u kernel.Update) {
+func (k *asker) observe(u engine.Update) {
 	if k == nil || u.State == nil {
 		return
 	}
@@ -189,7 +189,7 @@ func (k *asker) put(ctx context.Context, what posed) {
 }
 
 // find is the question with what belongs to it.
-func (k *asker) find(what posed) (kernel.Question, error) {
+func (k *asker) find(what posed) (engine.Question, error) {
 	k.mu.Lock()
 	session := k.session
 	k.mu.Unlock()
@@ -199,11 +199,11 @@ func (k *asker) find(what posed) (kernel.Question, error) {
 			return q, nil
 		}
 	}
-	return kernel.Question{}, err
+	return engine.Question{}, err
 }
 
 // heed does what was typed and reports whether that settles the question.
-func (k *asker) heed(ctx context.Context, q kernel.Question, line string) bool {
+func (k *asker) heed(ctx context.Context, q engine.Question, line string) bool {
 	switch word := strings.TrimSpace(line); {
 	case is(word, "a", "approve", "y", "yes"):
 		return k.answer(ctx, q, event.AnswerApprove, "")
@@ -248,8 +248,8 @@ func (k *asker) yes(ctx context.Context, what string) bool {
 	return err == nil && is(strings.TrimSpace(line), "y", "yes")
 }
 
-func (k *asker) answer(ctx context.Context, q kernel.Question, word, text string) bool {
-	err := k.engine.Answer(ctx, kernel.AnswerOptions{
+func (k *asker) answer(ctx context.Context, q engine.Question, word, text string) bool {
+	err := k.engine.Answer(ctx, engine.AnswerOptions{
 		Session: q.Session, Question: q.ID, Answer: word, Text: text, Digest: q.Digest, By: k.app.user(),
 	})
 	if err != nil {
@@ -259,7 +259,7 @@ func (k *asker) answer(ctx context.Context, q kernel.Question, word, text string
 }
 
 // skip leaves the question open and pauses the session.
-func (k *asker) skip(q kernel.Question) {
+func (k *asker) skip(q engine.Question) {
 	kind := state.PauseApproval
 	if q.Kind == event.QuestionEscalation {
 		kind = state.PauseEscalation

@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // writeAsked shows a question at the terminal, as it stands at a time.
-func writeAsked(to io.Writer, q kernel.Question, now time.Time) {
+func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
 	if q.Stage != "" {
 		head += " · stage " + placeOf(q, "%s · provider %s")
@@ -64,7 +64,7 @@ func wrapped(text string) []string {
 }
 
 // choices are what may be typed.
-func choices(q kernel.Question) string {
+func choices(q engine.Question) string {
 	if q.Kind == event.QuestionTool {
 		return "[A]pprove  [D]eny  [V]iew full  [S]kip: "
 	}
@@ -82,7 +82,7 @@ func choices(q kernel.Question) string {
 const maxShown = 500
 
 // show shows the files of a question: in the user's pager, else on the terminal.
-func (k *asker) show(ctx context.Context, q kernel.Question) {
+func (k *asker) show(ctx context.Context, q engine.Question) {
 	if len(q.Files) == 0 {
 		fmt.Fprintln(k.out, "There is no more of it than what is shown.")
 		return

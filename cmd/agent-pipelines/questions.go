@@ -9,7 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -26,13 +26,13 @@ type questionsListVerb struct {
 }
 
 func (v *questionsListVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := v.questions(a, e)
 		if err != nil {
 			return err
 		}
 		if a.JSON {
-			a.document(document.Questions{Questions: append([]kernel.Question{}, all...)}, answersTo(all)...)
+			a.document(document.Questions{Questions: append([]engine.Question{}, all...)}, answersTo(all)...)
 			return nil
 		}
 		writeQuestions(a.stdout, all, time.Now())
@@ -40,7 +40,7 @@ func (v *questionsListVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func (v *questionsListVerb) questions(a *app, e *kernel.Engine) ([]kernel.Question, error) {
+func (v *questionsListVerb) questions(a *app, e *engine.Engine) ([]engine.Question, error) {
 	if v.Session != "" {
 		return e.Questions(v.Session)
 	}
@@ -48,7 +48,7 @@ func (v *questionsListVerb) questions(a *app, e *kernel.Engine) ([]kernel.Questi
 	if err != nil {
 		return nil, err
 	}
-	var all []kernel.Question
+	var all []engine.Question
 	for _, s := range sessions {
 		if s.Status.Final() {
 			continue
@@ -64,13 +64,13 @@ func (v *questionsListVerb) questions(a *app, e *kernel.Engine) ([]kernel.Questi
 }
 
 // writeQuestions writes a table of questions, with their ages at a time.
-func writeQuestions(to io.Writer, all []kernel.Question, now time.Time) {
+func writeQuestions(to io.Writer, all []engine.Question, now time.Time) {
 	if len(all) == 0 {
 		fmt.Fprintln(to, "No questions are open.")
 		return
 	}
 	const columns = "  %-*s %-12s %-10s %-16s %-10s %s\n"
-	width := nameWidth(all, func(q kernel.Question) string { return q.Session })
+	width := nameWidth(all, func(q engine.Question) string { return q.Session })
 	fmt.Fprintf(to, "Open questions:\n\n"+columns, width, "SESSION", "QUESTION", "KIND", "STAGE", "AGE", "TEXT")
 	for _, q := range all {
 		text := screen.Clean(q.Text)
@@ -83,7 +83,7 @@ func writeQuestions(to io.Writer, all []kernel.Question, now time.Time) {
 }
 
 // placeOf is the stage of a question; in a parallel block stage and provider, in the format.
-func placeOf(q kernel.Question, both string) string {
+func placeOf(q engine.Question, both string) string {
 	if q.Provider == "" {
 		return q.Stage
 	}
@@ -96,12 +96,12 @@ type questionsShowVerb struct {
 }
 
 func (v *questionsShowVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Questions(v.Session)
 		if err != nil {
 			return err
 		}
-		var chosen []kernel.Question
+		var chosen []engine.Question
 		for _, q := range all {
 			if v.Question == "" || q.ID == v.Question {
 				chosen = append(chosen, q)
@@ -130,12 +130,12 @@ func notAsked(session, question string) error {
 		text = fmt.Sprintf("session '%s' has no question %s open", session, question)
 	}
 	missing := failure.New(failure.SessionState, "%s", text)
-	missing.Cause = kernel.ErrNoQuestion
+	missing.Cause = engine.ErrNoQuestion
 	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", program, program, session)
 }
 
 // writeQuestion writes all of a question, as it stands at a time.
-func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
+func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-10s %s\n", name+":", screen.Clean(text))
@@ -184,7 +184,7 @@ func writeQuestion(to io.Writer, q kernel.Question, now time.Time) {
 const textWidth = 100
 
 // due is by when a question is to be answered, and what happens then; "" without a limit.
-func due(q kernel.Question) string {
+func due(q engine.Question) string {
 	if q.Due == nil {
 		return ""
 	}
@@ -215,7 +215,7 @@ func aboutCall(c *event.AskedCall) []aspect {
 }
 
 // writeCommands writes how to answer a question.
-func writeCommands(to io.Writer, q kernel.Question) {
+func writeCommands(to io.Writer, q engine.Question) {
 	reject, feedback := "To reject, which ends the session:", "To send it back:"
 	if q.Kind == event.QuestionTool {
 		reject, feedback = "To reject:", "To reject with a reason:"
@@ -246,7 +246,7 @@ func writeCommands(to io.Writer, q kernel.Question) {
 }
 
 // writeResolution writes how an escalation is answered by a file, and what became of that.
-func writeResolution(to io.Writer, e kernel.Escalation) {
+func writeResolution(to io.Writer, e engine.Escalation) {
 	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
 	if e.Resolved {
 		fmt.Fprintln(to, "  That file is there; the session takes it up.")
@@ -260,7 +260,7 @@ func writeResolution(to io.Writer, e kernel.Escalation) {
 }
 
 // answered says how a question was answered.
-func answered(q kernel.Question) string {
+func answered(q engine.Question) string {
 	text := "answered: " + q.Answer.Word
 	if q.Answer.By != "" {
 		text += " by " + q.Answer.By
@@ -269,7 +269,7 @@ func answered(q kernel.Question) string {
 }
 
 // writeWaiting tells who looks at a session what it waits for, and how to answer.
-func writeWaiting(to io.Writer, all []kernel.Question) {
+func writeWaiting(to io.Writer, all []engine.Question) {
 	for _, q := range all {
 		about := ""
 		if q.Stage != "" {

@@ -5,7 +5,7 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -15,7 +15,7 @@ import (
 type records struct{ log hclog.Logger }
 
 // observe logs what happened. The texts of agents are not logged.
-func (r records) observe(u kernel.Update) {
+func (r records) observe(u engine.Update) {
 	if u.Event == nil || r.log.GetLevel() > hclog.Info { // people are told in other words
 		return
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -17,7 +17,7 @@ var noon = time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC)
 // U231, D40: status shows the error and how to go on.
 func TestWriteStatus(t *testing.T) {
 	ended := noon.Add(-time.Minute)
-	s := kernel.Status{
+	s := engine.Status{
 		Session: "auth", Mode: "pipeline", Status: state.Failed, Node: "1", Stage: "work", Type: "implement", Provider: "claude",
 		Iteration: 3, Max: 5, Attempt: 2, Events: 9, LastEvent: "error", LastEventAt: noon.Add(-12 * time.Second), StartedAt: noon.Add(-time.Hour), EndedAt: &ended,
 		Failure:       &event.FailureData{Code: "ACODE-ORCH-001", ErrorType: "provider_crashed", Message: "claude died", Remedy: "try again"},
@@ -40,7 +40,7 @@ Error: claude died
 To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
-	s.Health = kernel.Health{Score: 0.85, Label: kernel.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
+	s.Health = engine.Health{Score: 0.85, Label: engine.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
 	writeStatus(&out, &s, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
@@ -48,7 +48,7 @@ To resume: agent-pipelines resume auth
 }
 
 func TestCondition(t *testing.T) {
-	for want, s := range map[string]kernel.Status{
+	for want, s := range map[string]engine.Status{
 		"crashed (its process is gone; the work that was finished is kept)": {Status: state.Running, Crashed: true},
 		"running (PID 7)":   {Status: state.Running, PID: 7},
 		"paused (approval)": {Status: state.Paused, PauseKind: state.PauseApproval},
@@ -63,7 +63,7 @@ func TestCondition(t *testing.T) {
 func TestWriteSessions(t *testing.T) {
 	var out bytes.Buffer
 	writeSessions(&out, nil, noon)
-	writeSessions(&out, []kernel.SessionInfo{
+	writeSessions(&out, []engine.SessionInfo{
 		{Session: "auth", Status: state.Running, Crashed: true, Stage: "work", Modified: noon.Add(-90 * time.Minute)},
 		{Session: "docs", Status: state.Completed, Modified: noon.Add(-3 * time.Second)},
 	}, noon)
@@ -79,8 +79,8 @@ Recent pipeline runs:
 	}
 
 	out.Reset()
-	writeSessions(&out, []kernel.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
-	writeQuestions(&out, []kernel.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
+	writeSessions(&out, []engine.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
+	writeQuestions(&out, []engine.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
 	want = `Recent pipeline runs:
 
   SESSION                    STATUS     AGE          STAGE
@@ -100,17 +100,17 @@ func TestWriteResult(t *testing.T) {
 	in, cost := int64(1204), 0.5
 	for _, tt := range []struct {
 		name   string
-		result kernel.Result
+		result engine.Result
 		want   string
 	}{
 		{
 			"loop at its maximum",
-			kernel.Result{Session: "s", Mode: "loop", Status: state.Completed, Reason: "max_iterations", Duration: 1240 * time.Millisecond, Dir: "/d"},
+			engine.Result{Session: "s", Mode: "loop", Status: state.Completed, Reason: "max_iterations", Duration: 1240 * time.Millisecond, Dir: "/d"},
 			"Session 's' reached its maximum of iterations\n  Time:     1.2s\n  Output:   /d\n",
 		},
 		{
 			"paused",
-			kernel.Result{
+			engine.Result{
 				Session: "s", Mode: "pipeline", Status: state.Paused, PauseKind: state.PauseSignal, Reason: "SIGINT", Completed: []string{"plan"},
 				Usage: event.Usage{InputTokens: &in, CostUSD: &cost}, Dir: "/d", ResumeCommand: "agent-pipelines resume s",
 			},

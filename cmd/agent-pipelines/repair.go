@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // repairVerb is `repair <session>`.
@@ -18,8 +18,8 @@ type repairVerb struct {
 }
 
 func (v *repairVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
-		r, err := e.Repair(ctx, kernel.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
+	return a.use(ctx, func(e *engine.Engine) error {
+		r, err := e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
 		if err != nil {
 			return err
 		}
@@ -33,7 +33,7 @@ func (v *repairVerb) run(ctx context.Context, a *app) error {
 }
 
 // writeRepair says for people what is known and what was done.
-func writeRepair(to io.Writer, r *kernel.Repair) {
+func writeRepair(to io.Writer, r *engine.Repair) {
 	if r.Whole {
 		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
 		return
@@ -66,7 +66,7 @@ func writeRepair(to io.Writer, r *kernel.Repair) {
 }
 
 // goesOn is the place that a resume begins with.
-func goesOn(r *kernel.Repair) string {
+func goesOn(r *engine.Repair) string {
 	text := nodeOf(r)
 	if runs := ofRuns(r.Run, r.Runs); runs != "" {
 		text += " (run " + runs + ")"
@@ -74,7 +74,7 @@ func goesOn(r *kernel.Repair) string {
 	return text
 }
 
-func nodeOf(r *kernel.Repair) string {
+func nodeOf(r *engine.Repair) string {
 	switch {
 	case r.Stage == "":
 		return "past the last node"

@@ -16,7 +16,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
@@ -43,7 +43,7 @@ func (v *reportVerb) run(ctx context.Context, a *app) error {
 	if v.Output == "-" && a.JSON {
 		return usageError("--json and --output - both write to standard output", "name a file, or leave --json out")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		text, err := reportOf(e, v.Session)
 		if err != nil {
 			return err
@@ -90,7 +90,7 @@ func (v *reportVerb) write(text []byte) (file string, err error) {
 }
 
 // reportOf makes the page of a session. Its journal is read once, event by event.
-func reportOf(e *kernel.Engine, session string) ([]byte, error) {
+func reportOf(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
 	var chain *why.Chain
 	var collector *report.Collector
@@ -156,7 +156,7 @@ const (
 )
 
 // shownArtifacts are the newest artifacts of a session's nodes, with their texts, and how many are left out.
-func shownArtifacts(e *kernel.Engine, s *kernel.Survey, clean func(string) string) (all []report.Artifact, left int) {
+func shownArtifacts(e *engine.Engine, s *engine.Survey, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {
 		case !i.Newest:

@@ -10,12 +10,12 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // printResult prints how a run ended: the result on standard output, a failure on standard error.
-func (a *app) printResult(r *kernel.Result) {
+func (a *app) printResult(r *engine.Result) {
 	if a.JSON {
 		a.documentLine(document.Result{Result: *r, ExitCode: int(a.code)}, nextOfResult(r)...)
 		return
@@ -28,7 +28,7 @@ func (a *app) printResult(r *kernel.Result) {
 }
 
 // writeSecrets warns of secrets in files that agents wrote: somebody may be about to commit them.
-func writeSecrets(to io.Writer, r *kernel.Result) {
+func writeSecrets(to io.Writer, r *engine.Result) {
 	if len(r.Secrets) == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func writeSecrets(to io.Writer, r *kernel.Result) {
 }
 
 // writeResult writes a result for people.
-func writeResult(to io.Writer, r *kernel.Result) {
+func writeResult(to io.Writer, r *engine.Result) {
 	if r.Status == state.Completed && r.Mode != modeLoop {
 		facts := append([]string{"Session:  " + r.Session}, resultFacts(r)...)
 		for _, line := range screen.TitledBox("PIPELINE COMPLETE", facts...) {
@@ -60,7 +60,7 @@ func writeResult(to io.Writer, r *kernel.Result) {
 	writeResume(to, r.ResumeCommand)
 }
 
-func ending(r *kernel.Result) string {
+func ending(r *engine.Result) string {
 	if reachedMaximum(r) {
 		return "reached its maximum of iterations"
 	}
@@ -68,7 +68,7 @@ func ending(r *kernel.Result) string {
 	if r.Status == state.Paused && r.PauseKind != "" {
 		text += " (" + string(r.PauseKind) + ")"
 	}
-	told := slices.ContainsFunc(r.Questions, func(q kernel.Question) bool { return q.Text == r.Reason && q.Answer == nil })
+	told := slices.ContainsFunc(r.Questions, func(q engine.Question) bool { return q.Text == r.Reason && q.Answer == nil })
 	if r.Reason != "" && (!told || screen.Columns(r.Reason) <= textWidth) { // a long question follows, in lines
 		text += ": " + screen.Clean(r.Reason)
 	}
@@ -76,7 +76,7 @@ func ending(r *kernel.Result) string {
 }
 
 // resultFacts are what a result says beside its ending.
-func resultFacts(r *kernel.Result) []string {
+func resultFacts(r *engine.Result) []string {
 	var facts []string
 	if len(r.Completed) > 0 && r.Mode != modeLoop {
 		facts = append(facts, "Stages:   "+strings.Join(r.Completed, ", "))
@@ -95,6 +95,6 @@ func resultFacts(r *kernel.Result) []string {
 }
 
 // delivered is "specification of spec, <path>".
-func delivered(d *kernel.Deliverable) string {
+func delivered(d *engine.Deliverable) string {
 	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -40,16 +40,16 @@ func (v *resumeVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	o := kernel.ResumeOptions{
+	o := engine.ResumeOptions{
 		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes(),
 		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
 	}
 	a.unattended = v.Unattended
-	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), o)
+	return a.resume(ctx, orPlace(place, engine.BackgroundOff), o)
 }
 
-func orPlace(place, other kernel.Background) kernel.Background {
-	if place == kernel.BackgroundUnset {
+func orPlace(place, other engine.Background) engine.Background {
+	if place == engine.BackgroundUnset {
 		return other
 	}
 	return place
@@ -57,7 +57,7 @@ func orPlace(place, other kernel.Background) kernel.Background {
 
 // resume serves --resume of the verbs that start a session; o says which one, further are flags of the verb that have no
 // effect on it.
-func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions, further ...string) error {
+func (f *runFlags) resume(ctx context.Context, a *app, o engine.ResumeOptions, further ...string) error {
 	place, err := f.place(ctx, a)
 	if err != nil {
 		return err
@@ -73,17 +73,17 @@ func (f *runFlags) resume(ctx context.Context, a *app, o kernel.ResumeOptions, f
 	return a.resume(ctx, place, o)
 }
 
-func (a *app) resume(ctx context.Context, at kernel.Background, o kernel.ResumeOptions, say ...string) error {
+func (a *app) resume(ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
 	o.By = orElse(o.By, a.user())
 	var err error
-	if at == kernel.BackgroundOff {
+	if at == engine.BackgroundOff {
 		err = a.resumeHere(ctx, o, say...)
 	} else {
 		err = a.resumeElsewhere(ctx, at, o, say...)
 	}
-	if errors.Is(err, kernel.ErrNoSession) {
+	if errors.Is(err, engine.ErrNoSession) {
 		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
-		missing.Cause = kernel.ErrNothingToResume
+		missing.Cause = engine.ErrNothingToResume
 		if known := (*failure.Error)(nil); errors.As(err, &known) {
 			return missing.WithHint("%s", known.Hint) // which names the nearest session
 		}
@@ -92,13 +92,13 @@ func (a *app) resume(ctx context.Context, at kernel.Background, o kernel.ResumeO
 	return err
 }
 
-func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kernel.ResumeOptions, say ...string) error {
+func (a *app) resumeElsewhere(ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
 	for _, line := range say {
 		fmt.Fprintln(a.stderr, line)
 	}
 	return a.inBackground(ctx, errand{
 		at: at, session: o.Session, force: o.Force,
-		check: func(ctx context.Context, e *kernel.Engine) (*kernel.Prospect, error) {
+		check: func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error) {
 			return e.PreflightResume(ctx, o)
 		},
 		command: func(session string, more ...string) []string {
@@ -126,8 +126,8 @@ func (a *app) resumeElsewhere(ctx context.Context, at kernel.Background, o kerne
 	})
 }
 
-func (a *app) resumeHere(ctx context.Context, o kernel.ResumeOptions, say ...string) error {
-	return a.perform(ctx, o.Wait, func(ctx context.Context, e *kernel.Engine, wait bool, observe func(kernel.Update)) (*kernel.Result, error) {
+func (a *app) resumeHere(ctx context.Context, o engine.ResumeOptions, say ...string) error {
+	return a.perform(ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
 		o.Wait, o.Observe = wait, observe
 		return e.Resume(ctx, o)
 	}, say...)

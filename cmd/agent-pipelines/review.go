@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // reviewVerb is `review <session>`.
@@ -29,13 +29,13 @@ func (v *reviewVerb) run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.unattended = v.Unattended
-	return a.resume(ctx, orPlace(place, kernel.BackgroundOff), kernel.ResumeOptions{
+	return a.resume(ctx, orPlace(place, engine.BackgroundOff), engine.ResumeOptions{
 		Session: v.Session, Context: v.Context, Wait: v.Wait, Sandbox: asked, Notes: v.notes(), Again: v.Node, Reopen: v.Force,
 	})
 }
 
 // againArguments are flags that say the same in another process.
-func againArguments(o kernel.ResumeOptions) []string {
+func againArguments(o engine.ResumeOptions) []string {
 	args := []string{"--node=" + o.Again}
 	if o.Reopen {
 		args = append(args, "--force")

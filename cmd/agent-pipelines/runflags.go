@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -54,7 +54,7 @@ func (f *runFlags) check() error {
 	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
 		return usageError(fmt.Sprintf("there is no mode '%s'", f.Mode), "write %s", strings.Join(plan.Modes(), ", "))
 	}
-	if err := f.over(&kernel.RunOptions{}); err != nil {
+	if err := f.over(&engine.RunOptions{}); err != nil {
 		return err
 	}
 	_, err := f.placeFlags.said()
@@ -63,19 +63,19 @@ func (f *runFlags) check() error {
 
 // options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
 // wrapper scripts hand them on.
-func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
+func (f *runFlags) options(a *app) (engine.RunOptions, error) {
 	inputs := f.Input
 	if len(inputs) == 0 {
 		var err error
 		if inputs, err = listed(a.getenv("PIPELINE_CLI_INPUTS")); err != nil {
-			return kernel.RunOptions{}, err
+			return engine.RunOptions{}, err
 		}
 	}
 	asked, err := f.sandboxFlags.said()
 	if err != nil {
-		return kernel.RunOptions{}, err
+		return engine.RunOptions{}, err
 	}
-	o := kernel.RunOptions{
+	o := engine.RunOptions{
 		Sandbox:  asked,
 		Mode:     f.Mode,
 		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
@@ -91,7 +91,7 @@ func (f *runFlags) options(a *app) (kernel.RunOptions, error) {
 }
 
 // arguments are flags that make the same options in another process, whatever its environment says.
-func (f *runFlags) arguments(o kernel.RunOptions) []string {
+func (f *runFlags) arguments(o engine.RunOptions) []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{
 		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context}, {"--mode", o.Mode},

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 func environmentOf(values map[string]string) console {
@@ -24,7 +24,7 @@ func TestRunOptions(t *testing.T) {
 		"PIPELINE_CLI_PROVIDER": "codex", "PIPELINE_CLI_MODEL": "o3", "PIPELINE_CLI_CONTEXT": "careful", "PIPELINE_CLI_INPUTS": `["a b.md","c.md"]`,
 		"CLAUDE_PIPELINE_PROVIDER": "claude", "CLAUDE_PIPELINE_MODEL": "opus", "CLAUDE_PIPELINE_CONTEXT": "fast",
 	}
-	fromEnv := kernel.RunOptions{EnvProvider: "claude", EnvModel: "opus", EnvContext: "fast"}
+	fromEnv := engine.RunOptions{EnvProvider: "claude", EnvModel: "opus", EnvContext: "fast"}
 	handed, flagged := fromEnv, fromEnv
 	handed.Provider, handed.Model, handed.Context, handed.Inputs = "codex", "o3", "careful", []string{"a b.md", "c.md"}
 	flagged.Provider, flagged.Model, flagged.Context, flagged.Inputs = "mock", "m", "c", []string{"d.md"}
@@ -32,7 +32,7 @@ func TestRunOptions(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		flags runFlags
-		want  kernel.RunOptions
+		want  engine.RunOptions
 	}{
 		{"handed on", runFlags{}, handed},
 		{"flags", runFlags{givenFlags: givenFlags{Provider: "mock", Model: "m", Context: "c", Input: []string{"d.md"}, Command: map[string]string{"test": "make"}}, Force: true}, flagged},
@@ -72,22 +72,22 @@ func TestPlace(t *testing.T) {
 		config string
 		ci     string
 		ours   string // the project's
-		want   kernel.Background
+		want   engine.Background
 	}{
-		{"nothing is said", placeFlags{}, "", "", "", kernel.BackgroundTmux},
-		{"CI", placeFlags{}, "", "true", "", kernel.BackgroundOff},
-		{"CI is something else", placeFlags{}, "", "false", "", kernel.BackgroundTmux},
-		{"the user's word goes before CI", placeFlags{}, "background: detach", "true", "", kernel.BackgroundDetach},
-		{"the user wants none", placeFlags{}, "background: off", "", "", kernel.BackgroundOff},
-		{"a file with faults says nothing", placeFlags{}, "background: screen", "", "", kernel.BackgroundTmux},
-		{"--foreground", placeFlags{Foreground: true}, "background: detach", "", "", kernel.BackgroundOff},
-		{"--detach", placeFlags{Detach: true}, "background: off", "true", "", kernel.BackgroundDetach},
-		{"--tmux", placeFlags{Tmux: true}, "background: off", "true", "", kernel.BackgroundTmux},
-		{"the project's word", placeFlags{}, "", "", "background: detach", kernel.BackgroundDetach},
-		{"the project's goes before the user's", placeFlags{}, "background: off", "", "background: detach", kernel.BackgroundDetach},
-		{"CI goes before the project's", placeFlags{}, "", "true", "background: detach", kernel.BackgroundOff},
-		{"the user's goes before the project's in CI", placeFlags{}, "background: tmux", "true", "background: detach", kernel.BackgroundTmux},
-		{"flags go before the project's", placeFlags{Foreground: true}, "", "", "background: detach", kernel.BackgroundOff},
+		{"nothing is said", placeFlags{}, "", "", "", engine.BackgroundTmux},
+		{"CI", placeFlags{}, "", "true", "", engine.BackgroundOff},
+		{"CI is something else", placeFlags{}, "", "false", "", engine.BackgroundTmux},
+		{"the user's word goes before CI", placeFlags{}, "background: detach", "true", "", engine.BackgroundDetach},
+		{"the user wants none", placeFlags{}, "background: off", "", "", engine.BackgroundOff},
+		{"a file with faults says nothing", placeFlags{}, "background: screen", "", "", engine.BackgroundTmux},
+		{"--foreground", placeFlags{Foreground: true}, "background: detach", "", "", engine.BackgroundOff},
+		{"--detach", placeFlags{Detach: true}, "background: off", "true", "", engine.BackgroundDetach},
+		{"--tmux", placeFlags{Tmux: true}, "background: off", "true", "", engine.BackgroundTmux},
+		{"the project's word", placeFlags{}, "", "", "background: detach", engine.BackgroundDetach},
+		{"the project's goes before the user's", placeFlags{}, "background: off", "", "background: detach", engine.BackgroundDetach},
+		{"CI goes before the project's", placeFlags{}, "", "true", "background: detach", engine.BackgroundOff},
+		{"the user's goes before the project's in CI", placeFlags{}, "background: tmux", "true", "background: detach", engine.BackgroundTmux},
+		{"flags go before the project's", placeFlags{Foreground: true}, "", "", "background: detach", engine.BackgroundOff},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			home := t.TempDir()
@@ -174,12 +174,12 @@ func TestIgnoredOnResume(t *testing.T) {
 
 // U113: what the flags of the flow come to.
 func TestFlowFlags(t *testing.T) {
-	var o kernel.RunOptions
+	var o engine.RunOptions
 	f := flowFlags{Skip: []string{"plan"}, SkipVerify: true, Timeout: []string{"work=1.5", "90"}, MaxCycles: 3}
 	if err := f.over(&o); err != nil {
 		t.Fatal(err)
 	}
-	want := kernel.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, Timeout: 90 * time.Second, MaxCycles: 3}
+	want := engine.RunOptions{Skip: []string{"plan", "verify"}, Timeouts: map[string]time.Duration{"work": 1500 * time.Millisecond}, Timeout: 90 * time.Second, MaxCycles: 3}
 	if diff := cmp.Diff(want, o); diff != "" {
 		t.Error(diff)
 	}
@@ -188,7 +188,7 @@ func TestFlowFlags(t *testing.T) {
 			t.Errorf("a timeout of %q: %v", wrong, err)
 		}
 	}
-	if err := (&flowFlags{Timeout: []string{"5", "6"}}).over(&kernel.RunOptions{}); exitOf(err) != exitUsage {
+	if err := (&flowFlags{Timeout: []string{"5", "6"}}).over(&engine.RunOptions{}); exitOf(err) != exitUsage {
 		t.Errorf("two timeouts of the run: %v", err)
 	}
 	for text, fine := range map[string]bool{"1": true, "10": true, "11": false, "0": false, "x": false} {

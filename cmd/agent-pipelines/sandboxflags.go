@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
@@ -16,8 +16,8 @@ const confineVerb = "__sandbox"
 
 // confining is the option by which plugins can be confined: by the very file that runs, whatever an agent that may
 // write where this program lies puts in its place.
-func confining() []kernel.Option {
-	return []kernel.Option{kernel.WithSandboxHelper("/proc/self/exe", confineVerb)}
+func confining() []engine.Option {
+	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", confineVerb)}
 }
 
 // sandboxFlags are the isolation of every plugin process of a session.
@@ -61,7 +61,7 @@ func (f *sandboxFlags) said() (*plan.Sandbox, error) {
 		return nil, usageError("a limit of a sandbox is negative", "leave it out for no limit")
 	}
 	if f.Memory != "" {
-		size, err := kernel.ParseSize(f.Memory)
+		size, err := engine.ParseSize(f.Memory)
 		if err != nil {
 			return nil, usageError("--sandbox-memory: "+err.Error(), "write bytes, or a size such as 512M or 2G")
 		}

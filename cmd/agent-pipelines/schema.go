@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // schemaVerb is `schema print`.
@@ -81,9 +81,9 @@ func (v *schemaPrintVerb) text(ctx context.Context, a *app) (text []byte, err er
 		return nil, usageError(fmt.Sprintf("%s has one schema, and none called '%s'", v.File, v.Name), "`%s schema print %s` prints it", program, v.File)
 	}
 	if v.NoPlugins {
-		return kernel.DialectSchema(v.File)
+		return engine.DialectSchema(v.File)
 	}
-	err = a.use(ctx, func(e *kernel.Engine) error {
+	err = a.use(ctx, func(e *engine.Engine) error {
 		var leftOut []string
 		if text, leftOut, err = e.DialectSchema(ctx, v.File); len(leftOut) > 0 {
 			fmt.Fprintf(a.stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))

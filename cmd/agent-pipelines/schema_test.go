@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // A8: whatever we ship or write for people to change tells their editor which schema it has, in its first line.
@@ -35,7 +35,7 @@ func TestFilesNameTheirSchema(t *testing.T) {
 				return err
 			}
 			found++
-			if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+kernel.SchemaBase+kind+".json\n")) {
+			if !bytes.HasPrefix(data, []byte("# yaml-language-server: $schema="+engine.SchemaBase+kind+".json\n")) {
 				t.Errorf("%s does not say that its schema is %s", path, kind)
 			}
 			return nil

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
@@ -41,17 +41,17 @@ func serving(name string) []string { return []string{"plugin", "serve", name} }
 const bundledVariable = "AGENT_PIPELINES_BUNDLED"
 
 // bundle gives the engine the command's own plugins, unless the flag or the environment says no.
-func (a *app) bundle() ([]kernel.Option, error) {
-	list := make([]kernel.Bundled, 0, len(bundled))
+func (a *app) bundle() ([]engine.Option, error) {
+	list := make([]engine.Bundled, 0, len(bundled))
 	for _, b := range bundled {
-		list = append(list, kernel.Bundled{
+		list = append(list, engine.Bundled{
 			Name: b.name, Args: serving(b.name),
 			Describe: func() (sdk.Description, error) { return serve.Describe(b.plugin(thisBuild().Version)) },
 		})
 	}
-	options := []kernel.Option{kernel.WithBundled(list...)}
+	options := []engine.Option{engine.WithBundled(list...)}
 	if a.NoBundled {
-		return append(options, kernel.WithoutBundled("--no-bundled")), nil
+		return append(options, engine.WithoutBundled("--no-bundled")), nil
 	}
 	word := a.getenv(bundledVariable)
 	on, err := strconv.ParseBool(word)
@@ -61,6 +61,6 @@ func (a *app) bundle() ([]kernel.Option, error) {
 	case err != nil:
 		return nil, usageError(fmt.Sprintf("%s is '%s'", bundledVariable, word), "write 0 to turn the command's own plugins off, or 1")
 	default:
-		return append(options, kernel.WithoutBundled(bundledVariable+"="+word)), nil
+		return append(options, engine.WithoutBundled(bundledVariable+"="+word)), nil
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // sessionVerb is `session history`, `session rm` and `session prune`.
@@ -29,14 +29,14 @@ type sessionRemoveVerb struct {
 }
 
 func (v *sessionRemoveVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
 		}
-		var chosen []kernel.SessionInfo
+		var chosen []engine.SessionInfo
 		for _, name := range slices.Compact(slices.Sorted(slices.Values(v.Sessions))) {
-			i := slices.IndexFunc(all, func(s kernel.SessionInfo) bool { return s.Session == name })
+			i := slices.IndexFunc(all, func(s engine.SessionInfo) bool { return s.Session == name })
 			if i < 0 { // says what is wrong with the name
 				_, err := e.Status(name)
 				return orError(err, usageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", program))
@@ -66,13 +66,13 @@ func (v *sessionPruneVerb) run(ctx context.Context, a *app) error {
 	if err := checkStatuses(v.Status); err != nil {
 		return err
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
 		}
 		before := time.Now().Add(-time.Duration(v.Older))
-		chosen := slices.DeleteFunc(all, func(s kernel.SessionInfo) bool {
+		chosen := slices.DeleteFunc(all, func(s engine.SessionInfo) bool {
 			return !s.Modified.Before(before) || !slices.Contains(v.Status, statusWord(s)) || held(e, s.Session)
 		})
 		if v.DryRun {
@@ -84,13 +84,13 @@ func (v *sessionPruneVerb) run(ctx context.Context, a *app) error {
 }
 
 // held says whether a process works on a session. Of one that cannot be read, its removal will tell.
-func held(e *kernel.Engine, session string) bool {
+func held(e *engine.Engine, session string) bool {
 	s, err := e.Status(session)
 	return err == nil && s.Held
 }
 
 // remove removes sessions, unless the person at the terminal says no.
-func (a *app) remove(ctx context.Context, e *kernel.Engine, chosen []kernel.SessionInfo, yes bool) error {
+func (a *app) remove(ctx context.Context, e *engine.Engine, chosen []engine.SessionInfo, yes bool) error {
 	if len(chosen) > 0 && !yes {
 		agreed, err := a.agree(chosen)
 		if err != nil || !agreed {
@@ -100,7 +100,7 @@ func (a *app) remove(ctx context.Context, e *kernel.Engine, chosen []kernel.Sess
 			return err
 		}
 	}
-	var removed []kernel.SessionInfo
+	var removed []engine.SessionInfo
 	var errs []error
 	for _, s := range chosen {
 		if err := e.RemoveSession(ctx, s.Session); err != nil {
@@ -116,7 +116,7 @@ func (a *app) remove(ctx context.Context, e *kernel.Engine, chosen []kernel.Sess
 }
 
 // agree asks the person at the terminal. Without one, --yes is needed.
-func (a *app) agree(chosen []kernel.SessionInfo) (bool, error) {
+func (a *app) agree(chosen []engine.SessionInfo) (bool, error) {
 	if !a.interactive() {
 		return false, usageError(fmt.Sprintf("removing %s needs to be confirmed, and nobody is there to ask", screen.Plural(len(chosen), "session")),
 			"add --yes")
@@ -137,7 +137,7 @@ func (a *app) agree(chosen []kernel.SessionInfo) (bool, error) {
 }
 
 // reportRemoved says what was removed, or what would be.
-func (a *app) reportRemoved(removed, would []kernel.SessionInfo) {
+func (a *app) reportRemoved(removed, would []engine.SessionInfo) {
 	if a.JSON {
 		a.document(document.Removed{Removed: names(removed), Would: names(would)})
 		return
@@ -153,7 +153,7 @@ func (a *app) reportRemoved(removed, would []kernel.SessionInfo) {
 	}
 }
 
-func names(sessions []kernel.SessionInfo) []string {
+func names(sessions []engine.SessionInfo) []string {
 	list := []string{}
 	for _, s := range sessions {
 		list = append(list, s.Session)

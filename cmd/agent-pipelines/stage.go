@@ -8,7 +8,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // stageVerb is the short form `<stage> [session] [max]`.
@@ -16,7 +16,7 @@ type stageVerb struct{ loopVerb }
 
 func (v *stageVerb) run(ctx context.Context, a *app) error {
 	err := v.loopVerb.run(ctx, a)
-	var missing *kernel.NotFoundError
+	var missing *engine.NotFoundError
 	if errors.As(err, &missing) && missing.What == "stage" && missing.Name == v.Stage {
 		return a.unknownWord(ctx, missing)
 	}
@@ -24,11 +24,11 @@ func (v *stageVerb) run(ctx context.Context, a *app) error {
 }
 
 // unknownWord explains a first word that is neither a verb nor a stage.
-func (a *app) unknownWord(ctx context.Context, missing *kernel.NotFoundError) error {
+func (a *app) unknownWord(ctx context.Context, missing *engine.NotFoundError) error {
 	word := &unknownWord{NotFoundError: missing, verb: nearest.Name(missing.Name, commandNames(a.parser.Model.Node))}
-	_ = a.use(ctx, func(e *kernel.Engine) error { // where they cannot be listed, there is one hint less
+	_ = a.use(ctx, func(e *engine.Engine) error { // where they cannot be listed, there is one hint less
 		pipelines, err := e.Pipelines(ctx)
-		if slices.ContainsFunc(pipelines, func(p kernel.PipelineInfo) bool { return p.Name == missing.Name }) {
+		if slices.ContainsFunc(pipelines, func(p engine.PipelineInfo) bool { return p.Name == missing.Name }) {
 			word.verb = "start " + missing.Name
 		}
 		return err
@@ -38,7 +38,7 @@ func (a *app) unknownWord(ctx context.Context, missing *kernel.NotFoundError) er
 
 // unknownWord is a first word that names nothing.
 type unknownWord struct {
-	*kernel.NotFoundError
+	*engine.NotFoundError
 	verb string // the nearest one, or start with the pipeline of that name; "" for none
 }
 

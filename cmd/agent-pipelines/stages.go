@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // stagesVerb is `stages list`, `stages show`, `stages lint` and `stages new`.
@@ -29,7 +29,7 @@ type stagesVerb struct {
 type stagesListVerb struct{}
 
 func (*stagesListVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		all, err := e.Stages(ctx)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ type stagesShowVerb struct {
 }
 
 func (v *stagesShowVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		s, err := e.Stage(ctx, v.Name)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (v *stagesShowVerb) run(ctx context.Context, a *app) error {
 }
 
 // writeStageDetail writes what is known of a stage.
-func writeStageDetail(to io.Writer, s *kernel.StageDetail) error {
+func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	end, err := json.Marshal(s.Node.Termination)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ type stagesNewVerb struct {
 }
 
 func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
 		if other, err := e.Stage(ctx, v.Name); err == nil {
 			done.Before = other.File

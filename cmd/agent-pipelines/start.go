@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // startVerb is `start <pipeline> "<request>"`.
@@ -121,7 +121,7 @@ func (v *requestFlags) start(ctx context.Context, a *app, pipeline string) error
 	}
 	o.Pipeline, o.Session, o.NamedAfter = pipeline, v.Session, true
 	a.unattended = v.Unattended
-	if place, _ := at.said(); place == kernel.BackgroundUnset { // checked above
+	if place, _ := at.said(); place == engine.BackgroundUnset { // checked above
 		at.Foreground = true
 	}
 	return a.start(ctx, at, o, func(session string, more ...string) []string {

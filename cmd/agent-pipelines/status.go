@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -21,7 +21,7 @@ type statusVerb struct {
 }
 
 func (v *statusVerb) run(ctx context.Context, a *app) error {
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		s, err := e.Status(v.Session)
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (v *statusVerb) run(ctx context.Context, a *app) error {
 }
 
 // writeStatus writes a status for people, as it is at a time.
-func writeStatus(to io.Writer, s *kernel.Status, now time.Time) {
+func writeStatus(to io.Writer, s *engine.Status, now time.Time) {
 	row := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
@@ -92,7 +92,7 @@ func writeStatus(to io.Writer, s *kernel.Status, now time.Time) {
 }
 
 // leftBehind tells of a process that outlived what started it.
-func leftBehind(p kernel.Survivor) string {
+func leftBehind(p engine.Survivor) string {
 	end := "ended"
 	if !p.Ended {
 		end = "SIGKILL does not end it"
@@ -101,7 +101,7 @@ func leftBehind(p kernel.Survivor) string {
 }
 
 // writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.
-func writeFound(row func(name, text string), s *kernel.Status) {
+func writeFound(row func(name, text string), s *engine.Status) {
 	for _, d := range s.Secrets {
 		row("Secret found", screen.Secret(d))
 	}
@@ -120,7 +120,7 @@ func writeFound(row func(name, text string), s *kernel.Status) {
 const reasonIndent = 16
 
 // condition is the status in words.
-func condition(s *kernel.Status) string {
+func condition(s *engine.Status) string {
 	switch {
 	case s.Crashed:
 		return "crashed (its process is gone; the work that was finished is kept)"
@@ -139,7 +139,7 @@ func condition(s *kernel.Status) string {
 }
 
 // superseded says which attempt was made again, and what it changed.
-func superseded(s *kernel.Superseded) string {
+func superseded(s *engine.Superseded) string {
 	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
 }
 
@@ -151,7 +151,7 @@ func ofRuns(run, runs int) string {
 	return fmt.Sprintf("%d of %d", run, runs)
 }
 
-func node(s *kernel.Status) string {
+func node(s *engine.Status) string {
 	if s.Node == "" {
 		return ""
 	}
@@ -174,7 +174,7 @@ func iteration(number, limit, attempt int) string {
 }
 
 // provider is how a provider of a parallel block stands: "running, stage ideas, iteration 1/2".
-func provider(p *kernel.ProviderStatus) string {
+func provider(p *engine.ProviderStatus) string {
 	text := p.Status
 	if p.Stage != "" && p.Status != string(state.NodeComplete) {
 		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iteration(p.Iteration, p.Max, p.Attempt))
@@ -186,13 +186,13 @@ func provider(p *kernel.ProviderStatus) string {
 }
 
 // health is the Bash engine's word for it, with the score where that tells more.
-func health(s *kernel.Status) string {
+func health(s *engine.Status) string {
 	h := s.Health
 	switch {
 	case s.Events == 0:
 		return ""
-	case h.Label == kernel.HealthWarning:
-		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, kernel.HealthThreshold, burden(h))
+	case h.Label == engine.HealthWarning:
+		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, burden(h))
 	case h.Score < 1:
 		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, burden(h))
 	default:
@@ -201,7 +201,7 @@ func health(s *kernel.Status) string {
 }
 
 // burden is what a score suffers from.
-func burden(h kernel.Health) string {
+func burden(h engine.Health) string {
 	var parts []string
 	if h.ConsecutiveErrors > 0 {
 		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
@@ -213,7 +213,7 @@ func burden(h kernel.Health) string {
 }
 
 // failures is 1 for a run that failed: an error that no event of its own tells counts too.
-func failures(s *kernel.Status) int {
+func failures(s *engine.Status) int {
 	if s.Failure == nil {
 		return 0
 	}
@@ -221,7 +221,7 @@ func failures(s *kernel.Status) int {
 }
 
 // duration is from the start to the end, or to now.
-func duration(s *kernel.Status, now time.Time) string {
+func duration(s *engine.Status, now time.Time) string {
 	if s.StartedAt.IsZero() {
 		return ""
 	}

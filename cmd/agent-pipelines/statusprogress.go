@@ -7,12 +7,12 @@ import (
 	"text/tabwriter"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // writeProgress writes the steps, cycles and budgets of a session; row writes one line with a name.
-func writeProgress(to io.Writer, row func(name, text string), s *kernel.Status) {
+func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) {
 	if len(s.Steps) > 0 {
 		row("Steps", stepsOf(s))
 		writeSteps(to, s.Steps)
@@ -35,17 +35,17 @@ func writeProgress(to io.Writer, row func(name, text string), s *kernel.Status) 
 }
 
 // skips reports whether a resume can leave out a step that failed, and no question says so.
-func skips(s *kernel.Status) bool {
-	said := func(q kernel.Question) bool { return q.Commands.SkipFailedStep != "" }
+func skips(s *engine.Status) bool {
+	said := func(q engine.Question) bool { return q.Commands.SkipFailedStep != "" }
 	if slices.ContainsFunc(s.Questions, said) {
 		return false
 	}
-	failed := func(step kernel.StepStatus) bool { return step.Status == state.StepFailed }
+	failed := func(step engine.StepStatus) bool { return step.Status == state.StepFailed }
 	return s.ResumeCommand != "" && s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, failed)
 }
 
 // stepsOf is "execute: 3/5 done".
-func stepsOf(s *kernel.Status) string {
+func stepsOf(s *engine.Status) string {
 	done := 0
 	for _, step := range s.Steps {
 		if step.Status.Done() {
@@ -55,7 +55,7 @@ func stepsOf(s *kernel.Status) string {
 	return fmt.Sprintf("%s: %d/%d done", s.StepsOf, done, len(s.Steps))
 }
 
-func writeSteps(to io.Writer, steps []kernel.StepStatus) {
+func writeSteps(to io.Writer, steps []engine.StepStatus) {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, s := range steps {
 		text := screen.Clean(orElse(s.Title, s.ID))

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // stepSummary is what GitHub Actions shows of a run on the page of its workflow. A nil one writes nothing.
@@ -27,7 +27,7 @@ func (a *app) stepSummary() *stepSummary {
 }
 
 // observe follows the session.
-func (s *stepSummary) observe(u kernel.Update) {
+func (s *stepSummary) observe(u engine.Update) {
 	if s != nil {
 		s.model.Take(u)
 	}

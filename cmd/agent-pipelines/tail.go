@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -39,14 +39,14 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends the process, though nobody reads what it prints
-	err := a.use(ctx, func(e *kernel.Engine) error {
+	err := a.use(ctx, func(e *engine.Engine) error {
 		if v.asked() {
 			return v.some(ctx, a, e)
 		}
 		if v.Follow != nil { // as asked, whether anybody works on the session or not
 			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, a.printEvent)
 		}
-		return e.Follow(ctx, v.Session, v.lines(), func(u kernel.Update) error { return a.printEvent(*u.Event) })
+		return e.Follow(ctx, v.Session, v.lines(), func(u engine.Update) error { return a.printEvent(*u.Event) })
 	})
 	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return nil // this is how following ends

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -25,7 +25,7 @@ type about struct {
 func (b *about) asked() bool { return b.Stage != "" || b.Iteration != 0 || b.WithOutput }
 
 // some prints the last of the events that are asked for, and those to come.
-func (v *tailVerb) some(ctx context.Context, a *app, e *kernel.Engine) error {
+func (v *tailVerb) some(ctx context.Context, a *app, e *engine.Engine) error {
 	if v.Iteration < 0 {
 		return usageError("no iteration has a negative number", "they count from 1")
 	}
@@ -76,11 +76,11 @@ func (v *tailVerb) some(ctx context.Context, a *app, e *kernel.Engine) error {
 		}
 		return e.Tail(ctx, v.Session, -1, true, further)
 	}
-	return e.Follow(ctx, v.Session, -1, func(u kernel.Update) error { return further(*u.Event) })
+	return e.Follow(ctx, v.Session, -1, func(u engine.Update) error { return further(*u.Event) })
 }
 
 // paths are those of the stages with the id that is asked for, nil for any.
-func (b *about) paths(s *kernel.Status) ([]string, error) {
+func (b *about) paths(s *engine.Status) ([]string, error) {
 	if b.Stage == "" {
 		return nil, nil
 	}

@@ -4,26 +4,26 @@ import (
 	"context"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // traced tells plugins that spans are sent, where they are: of a session that telemetry follows, if the sampler takes its run.
-func (a *app) traced() []kernel.Option {
-	return []kernel.Option{kernel.WithTraces(func(run event.TraceID) bool { return a.sent.Sampled(run) })}
+func (a *app) traced() []engine.Option {
+	return []engine.Option{engine.WithTraces(func(run event.TraceID) bool { return a.sent.Sampled(run) })}
 }
 
 // telemetry sends traces and metrics of the session that runs, where the standard variables of OpenTelemetry ask for it:
 // those of the user's environment, which no file of a project can set. What is wrong with it is said, and is no reason not
 // to run.
-func (a *app) telemetry(ctx context.Context, e *kernel.Engine, say func(string)) *telemetry.Session {
+func (a *app) telemetry(ctx context.Context, e *engine.Engine, say func(string)) *telemetry.Session {
 	settings, warnings := telemetry.FromEnvironment(a.getenv)
 	for _, w := range warnings {
 		say("Warning: " + w)
 	}
 	session, err := telemetry.Start(ctx, telemetry.Options{
 		Settings: settings, Version: thisBuild().Version, Warn: func(w string) { say("Warning: " + w) },
-		Follow: func(ctx context.Context, session string, observe func(kernel.Update) error) error {
+		Follow: func(ctx context.Context, session string, observe func(engine.Update) error) error {
 			return e.Follow(ctx, session, -1, observe)
 		},
 	})

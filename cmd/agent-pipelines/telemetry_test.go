@@ -12,7 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -81,7 +81,7 @@ func (c *collectors) measured(ts *testscript.TestScript, neg bool, args []string
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: measured <session>")
 	}
-	var m kernel.Metrics
+	var m engine.Metrics
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(".claude/pipeline-runs/"+args[0]+"/metrics.json")), &m))
 	got := c.of(ts).Sums()
 	pipeline := cmp.Or(m.Pipeline, m.Stages[0].Stage) // a loop is called as its stage

@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // trustVerb is `trust <dir>`, `trust --list` and `trust --remove <dir>`.
@@ -35,7 +35,7 @@ func (v *trustVerb) add(ctx context.Context, a *app) error {
 	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
 		return usageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
 	}
-	if err := a.use(ctx, func(e *kernel.Engine) error { return e.Trust(v.Dir) }); err != nil {
+	if err := a.use(ctx, func(e *engine.Engine) error { return e.Trust(v.Dir) }); err != nil {
 		return err
 	}
 	if a.JSON {
@@ -48,7 +48,7 @@ func (v *trustVerb) add(ctx context.Context, a *app) error {
 
 func (v *trustVerb) list(ctx context.Context, a *app) error {
 	var dirs []string
-	err := a.use(ctx, func(e *kernel.Engine) (err error) { dirs, err = e.Trusted(); return err })
+	err := a.use(ctx, func(e *engine.Engine) (err error) { dirs, err = e.Trusted(); return err })
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (v *trustVerb) list(ctx context.Context, a *app) error {
 
 func (v *trustVerb) remove(ctx context.Context, a *app) error {
 	was := false
-	err := a.use(ctx, func(e *kernel.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
+	err := a.use(ctx, func(e *engine.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/watching"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // watchVerb is `watch <session>`.
@@ -41,7 +41,7 @@ func (v *watchVerb) run(ctx context.Context, a *app) error {
 	if viewer == "" {
 		viewer = a.getenv("PAGER")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		err := watching.Run(ctx, watching.Options{
 			Engine: e, Session: v.Session, By: a.user(), In: in, Out: out, Environ: os.Environ(), Color: a.colored(), Viewer: viewer,
 			Attention: screen.AttentionOf(a.getenv),
@@ -61,7 +61,7 @@ func (v *watchVerb) run(ctx context.Context, a *app) error {
 }
 
 // leave says how the session stands that nobody watches any more.
-func (v *watchVerb) leave(a *app, s *kernel.Status) {
+func (v *watchVerb) leave(a *app, s *engine.Status) {
 	if s.Held {
 		fmt.Fprintf(a.stderr, "Session '%s' goes on. `%s watch %s` shows it again.\n", v.Session, program, v.Session)
 		return

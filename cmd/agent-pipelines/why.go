@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -36,7 +36,7 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 	if v.Limit < 0 {
 		return usageError("fewer than no things cannot be told", "give --limit a number from 0")
 	}
-	return a.use(ctx, func(e *kernel.Engine) error {
+	return a.use(ctx, func(e *engine.Engine) error {
 		answer, err := whyOf(e, v.Session)
 		if err != nil {
 			return err
@@ -55,7 +55,7 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 }
 
 // whyOf reads a session's journal once, event by event, and says why the session is where it is.
-func whyOf(e *kernel.Engine, session string) (why.Answer, error) {
+func whyOf(e *engine.Engine, session string) (why.Answer, error) {
 	var chain *why.Chain
 	s, err := e.Survey(session, func(p *plan.Plan) func(event.Event) {
 		chain = why.New(nodeNames(p))

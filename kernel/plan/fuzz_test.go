@@ -15,7 +15,7 @@ import (
 // FuzzPlan reads any plan.json: what was read is written as the same text whenever it is written again, and
 // whatever the plan says, the questions that are put to plans have an answer and no node is met twice.
 func FuzzPlan(f *testing.F) {
-	files, err := filepath.Glob("../internal/compile/testdata/plan/*.txtar")
+	files, err := filepath.Glob("../compile/testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}

@@ -26,7 +26,7 @@ func FuzzFold(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	files, err := filepath.Glob("../internal/compile/testdata/plan/*.txtar")
+	files, err := filepath.Glob("../compile/testdata/plan/*.txtar")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("no seeds: %v", err)
 	}

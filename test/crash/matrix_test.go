@@ -10,10 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 )
 
-// The environment by which crash points are armed; see package kernel/internal/crash.
+// The environment by which crash points are armed; see package kernel/failpoint.
 const (
 	crashAt     = "AGENT_PIPELINES_CRASH_AT="
 	crashLog    = "AGENT_PIPELINES_CRASH_LOG="

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 

@@ -40,7 +40,7 @@ func (w Wall) allows(f File, imported string) bool {
 // match reports whether the pattern covers an import path, a package or a file.
 func match(pattern, name string) bool {
 	first, _, _ := strings.Cut(name, "/")
-	ours := slices.Contains([]string{"plugin-sdk", "kernel", "plugins", "cmd", "bench", "test", "tools"}, first)
+	ours := slices.Contains([]string{"plugin-sdk", "kernel", "engine", "plugins", "cmd", "bench", "test", "tools"}, first)
 	switch pattern {
 	case "std":
 		return !ours && !strings.Contains(first, ".")
@@ -119,9 +119,9 @@ func findRing(below map[string][]string, done map[string]bool, trail []string, a
 	return nil
 }
 
-// room is the part of the house that a package belongs to: kernel/internal/journal/x is journal's.
+// room is the part of the house that a package belongs to: engine/internal/attempt/x is attempt's.
 func room(pkg string) string {
-	if strings.HasPrefix(pkg, "kernel/internal/") {
+	if strings.HasPrefix(pkg, "engine/internal/") {
 		return firstElements(pkg, 3)
 	}
 	return firstElements(pkg, 2)

@@ -15,8 +15,8 @@ import (
 type tree map[string]string
 
 func (tr tree) fs() fstest.MapFS {
-	out := fstest.MapFS{"go.work": {Data: []byte("go 1.26.0\n\nuse (\n\t./kernel\n\t./plugin-sdk\n\t./plugins/x\n\t./cmd/agent-pipelines\n)\n")}}
-	for _, dir := range []string{"kernel", "plugin-sdk", "plugins/x", "cmd/agent-pipelines"} {
+	out := fstest.MapFS{"go.work": {Data: []byte("go 1.26.0\n\nuse (\n\t./kernel\n\t./engine\n\t./plugin-sdk\n\t./plugins/x\n\t./cmd/agent-pipelines\n\t./attic\n)\n")}}
+	for _, dir := range []string{"kernel", "engine", "plugin-sdk", "plugins/x", "cmd/agent-pipelines", "attic"} {
 		out[dir+"/go.mod"] = &fstest.MapFile{}
 	}
 	for name, text := range tr {
@@ -60,15 +60,17 @@ func TestCheck(t *testing.T) {
 		{"a noun starts no process", "kernel/plan/x.go", `package plan; import _ "os/exec"`, []string{"kernel/plan/x.go: imports os/exec"}},
 		{"a noun's test may read golden files", "kernel/plan/x_test.go", `package plan; import _ "os"; import _ "github.com/google/go-cmp/cmp"`, nil},
 		{"a noun's test looks at its own package", "kernel/plan/x_test.go", `package plan_test; import _ "~kernel/plan"`, nil},
-		{"a noun's test does not look up", "kernel/plan/x_test.go", `package plan; import _ "~kernel/internal/journal"`, []string{"kernel/plan/x_test.go: imports kernel/internal/journal"}},
+		{"a noun's test does not look up", "kernel/plan/x_test.go", `package plan; import _ "~kernel/journal"`, []string{"kernel/plan/x_test.go: imports kernel/journal"}},
 		{"a noun takes failure from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk/failure"`, nil},
 		{"a noun takes nothing else from the sdk", "kernel/plan/x.go", `package plan; import _ "~plugin-sdk"`, []string{"kernel/plan/x.go: imports plugin-sdk"}},
-		{"a room does not import the kernel", "kernel/internal/run/x.go", `package run; import _ "~kernel"`, []string{"kernel/internal/run/x.go: imports kernel"}},
-		{"a room imports another", "kernel/internal/run/x.go", `package run; import _ "~kernel/internal/journal"`, nil},
-		{"one room speaks to plugins", "kernel/internal/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
-		{"the other rooms do not", "kernel/internal/run/x.go", `package run; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/internal/run/x.go: imports github.com/hashicorp/go-plugin"}},
-		{"tests of pipelines use the public kernel", "kernel/kerneltest/x.go", `package kerneltest; import (_ "~kernel"; _ "~kernel/event"; _ "~plugin-sdk")`, nil},
-		{"tests of pipelines use no room inside", "kernel/kerneltest/x.go", `package kerneltest; import _ "~kernel/internal/journal"`, []string{"kernel/kerneltest/x.go: imports kernel/internal/journal"}},
+		{"the kernel does not import the engine", "kernel/x.go", `package kernel; import _ "~engine/internal/attempt"`, []string{"kernel/x.go: imports engine/internal/attempt"}},
+		{"the kernel imports its packages", "kernel/x.go", `package kernel; import _ "~kernel/journal"`, nil},
+		{"a package of the engine does not import the engine", "engine/internal/attempt/x.go", `package attempt; import _ "~engine"`, []string{"engine/internal/attempt/x.go: imports engine"}},
+		{"a package of the engine imports the kernel", "engine/internal/attempt/x.go", `package attempt; import _ "~kernel/journal"`, nil},
+		{"one room speaks to plugins", "kernel/pluginhost/x.go", `package pluginhost; import _ "github.com/hashicorp/go-plugin"`, nil},
+		{"the other rooms do not", "kernel/x.go", `package kernel; import _ "github.com/hashicorp/go-plugin"`, []string{"kernel/x.go: imports github.com/hashicorp/go-plugin"}},
+		{"tests of pipelines use the public engine", "engine/enginetest/x.go", `package enginetest; import (_ "~engine"; _ "~kernel/event"; _ "~plugin-sdk")`, nil},
+		{"tests of pipelines use no room inside", "engine/enginetest/x.go", `package enginetest; import _ "~kernel/journal"`, []string{"engine/enginetest/x.go: imports kernel/journal"}},
 		{"the kernel knows no plugin", "kernel/x.go", `package kernel; import _ "~plugins/x"`, []string{"kernel/x.go: imports plugins/x"}},
 		{"the contracts are plain Go", "plugin-sdk/x.go", `package sdk; import _ "google.golang.org/grpc"`, []string{"plugin-sdk/x.go: imports google.golang.org/grpc"}},
 		{"the sdk speaks gRPC", "plugin-sdk/serve/x.go", `package serve; import _ "google.golang.org/grpc/codes"`, nil},
@@ -78,7 +80,7 @@ func TestCheck(t *testing.T) {
 		{"a plugin does not import the kernel", "plugins/x/x.go", `package main; import _ "~kernel/plan"`, []string{"plugins/x/x.go: imports kernel/plan"}},
 		{"one file of the command serves plugins", "cmd/agent-pipelines/bundled.go", `package main; import _ "~plugins/x"`, nil},
 		{"the rest of the command knows none", "cmd/agent-pipelines/main.go", `package main; import _ "~plugins/x"`, []string{"cmd/agent-pipelines/main.go: imports plugins/x"}},
-		{"a new room needs a wall", "kernel/attic/x.go", `package attic`, []string{"kernel/attic/x.go: belongs to no room"}},
+		{"a new package needs a rule", "attic/x.go", `package attic`, []string{"attic/x.go: belongs to no room"}},
 		{"build tags hide nothing", "kernel/plan/x_darwin.go", "//go:build darwin\n\npackage plan; import _ \"net\"", []string{"kernel/plan/x_darwin.go: imports net"}},
 		{"testdata is not ours to judge", "kernel/plan/testdata/x.go", `package plan; import _ "net"`, nil},
 	}
@@ -94,14 +96,14 @@ func TestCheck(t *testing.T) {
 
 func TestCheckSingles(t *testing.T) {
 	one := tree{
-		"kernel/internal/compile/x.go":    `package compile; import _ "gopkg.in/yaml.v3"`,
-		"kernel/internal/run/run_test.go": `package run; import _ "gopkg.in/yaml.v3"`,
+		"kernel/compile/x.go": `package compile; import _ "gopkg.in/yaml.v3"`,
+		"kernel/run_test.go":  `package kernel; import _ "gopkg.in/yaml.v3"`,
 	}
 	if got := imports.CheckSingles(load(t, one), imports.Singles); got != nil {
 		t.Errorf("one reader of YAML and a test: %v", got)
 	}
-	one["kernel/internal/run/x.go"] = `package run; import _ "gopkg.in/yaml.v3"`
-	want := []string{"kernel/internal/compile, kernel/internal/run: all import gopkg.in/yaml.v3"}
+	one["kernel/x.go"] = `package kernel; import _ "gopkg.in/yaml.v3"`
+	want := []string{"kernel/compile, kernel: all import gopkg.in/yaml.v3"}
 	if diff := cmp.Diff(want, found(t, imports.CheckSingles(load(t, one), imports.Singles))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
@@ -109,17 +111,17 @@ func TestCheckSingles(t *testing.T) {
 
 func TestCheckRings(t *testing.T) {
 	ring := tree{
-		"kernel/internal/a/x.go":      `package a; import _ "~kernel/internal/b"`,
-		"kernel/internal/b/x.go":      `package b; import _ "~kernel/internal/c/deep"`,
-		"kernel/internal/c/x.go":      `package c; import _ "~kernel/internal/a"; import _ "~kernel/internal/c/deep"`,
-		"kernel/internal/d/x.go":      `package d; import _ "~kernel/internal/a"`,
-		"kernel/internal/c/x_test.go": `package c; import _ "~kernel/internal/d"`,
+		"engine/internal/a/x.go":      `package a; import _ "~engine/internal/b"`,
+		"engine/internal/b/x.go":      `package b; import _ "~engine/internal/c/deep"`,
+		"engine/internal/c/x.go":      `package c; import _ "~engine/internal/a"; import _ "~engine/internal/c/deep"`,
+		"engine/internal/d/x.go":      `package d; import _ "~engine/internal/a"`,
+		"engine/internal/c/x_test.go": `package c; import _ "~engine/internal/d"`,
 	}
-	want := []string{"kernel/internal/a -> kernel/internal/b -> kernel/internal/c -> kernel/internal/a: import each other in a ring"}
+	want := []string{"engine/internal/a -> engine/internal/b -> engine/internal/c -> engine/internal/a: import each other in a ring"}
 	if diff := cmp.Diff(want, found(t, imports.CheckRings(load(t, ring)))); diff != "" {
 		t.Errorf("violations (-want +got):\n%s", diff)
 	}
-	delete(ring, "kernel/internal/a/x.go")
+	delete(ring, "engine/internal/a/x.go")
 	if got := imports.CheckRings(load(t, ring)); got != nil {
 		t.Errorf("no ring: %v", got)
 	}

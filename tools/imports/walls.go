@@ -30,14 +30,16 @@ var wire = []string{
 	"github.com/hashicorp/go-hclog", "google.golang.org/grpc/...", "google.golang.org/protobuf/...",
 }
 
-// engine is what the rooms inside the kernel are made of.
-var engine = []string{
-	"std", "plugin-sdk/...", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "kernel/internal/...",
-	"github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
-	"gopkg.in/yaml.v3", "github.com/gofrs/flock", "github.com/google/renameio/v2/...",
+// kernelInside is what the packages of the kernel are made of.
+var kernelInside = []string{
+	"std", "plugin-sdk/...", "kernel/...", "github.com/hashicorp/go-hclog", "golang.org/x/sync/...", "golang.org/x/sys/...",
+	"github.com/gofrs/flock", "github.com/google/renameio/v2/...",
 	"github.com/charmbracelet/x/ansi",  // decision 4
 	"github.com/bmatcuk/doublestar/v4", // globs of policies
 }
+
+// engineInside is what the packages inside the engine are made of.
+var engineInside = slices.Concat(kernelInside, []string{"engine/internal/..."})
 
 // forTests is what tests may import beside what their room may.
 var forTests = []string{
@@ -80,42 +82,54 @@ var Walls = []Wall{
 		Deny:  impure, Reason: pureReason,
 	},
 	{
-		Room: "kernel/internal/pluginhost/...", Allow: slices.Concat(wire, engine),
-		Reason: "this room alone speaks to plugins; it knows none of them by name and nothing of the rooms above",
+		Room: "kernel/pluginhost/...", Allow: slices.Concat(wire, kernelInside),
+		Reason: "this package alone speaks to plugins; it knows none of them by name and nothing of the packages above",
 	},
 	{
-		Room: "kernel/internal/condition", Allow: []string{"std", "plugin-sdk/nearest", "github.com/expr-lang/expr/..."},
-		Reason: "this room alone evaluates what a file says, over six variables: nothing else is in its reach",
+		Room: "kernel/condition", Allow: []string{"std", "plugin-sdk/nearest", "github.com/expr-lang/expr/..."},
+		Reason: "this package alone evaluates expressions of files, over six variables: nothing else is in its reach",
 	},
 	{
-		Room: "kernel/internal/schema", Allow: []string{"std", "plugin-sdk/nearest", "github.com/santhosh-tekuri/jsonschema/..."},
-		Reason: "this room alone holds data against a JSON Schema; it reads no file and fetches nothing",
+		Room: "kernel/schema", Allow: []string{"std", "plugin-sdk/nearest", "github.com/santhosh-tekuri/jsonschema/..."},
+		Reason: "this package alone validates data against a JSON Schema; it reads no file and fetches nothing",
 	},
 	{
-		Room: "kernel/internal/tokens", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
-		Reason: "this room alone counts tokens, by vocabularies that it carries: it reads no file and fetches nothing",
+		Room: "kernel/yamldoc", Allow: []string{"std", "gopkg.in/yaml.v3"},
+		Reason: "this package alone reads YAML",
 	},
 	{
-		Room:   "kernel/internal/sandbox",
-		Allow:  []string{"std", "plugin-sdk/failure", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
-		Reason: "this room confines processes and runs in them before they are confined: the less it brings along, the better",
+		Room: "kernel/...", Allow: kernelInside,
+		Reason: "the kernel decides and remembers: it knows no engine, plugin, screen or network client",
 	},
 	{
-		Room: "kernel/internal/...", Allow: engine,
-		Reason: "imports point down only: package kernel wires these rooms, and none of them knows a plugin or a screen",
+		Room: "engine/internal/tokens", Allow: []string{"std", "github.com/tiktoken-go/tokenizer/codec"},
+		Reason: "this package alone counts tokens, by vocabularies in the binary: it reads no file and fetches nothing",
 	},
 	{
-		Room: "kernel/kerneltest", Allow: []string{"std", "plugin-sdk/...", "kernel", "kernel/plan", "kernel/event", "kernel/state"},
-		Reason: "other people's tests import it: it uses the kernel as they do, by its public packages",
+		Room: "engine/internal/sandbox/*_test.go", Allow: slices.Concat(engineInside, forTests),
+		Reason: "the tests start confined plugins as the kernel does",
 	},
 	{
-		Room: "kernel/crashtest", Allow: []string{"std", "kernel/event", "kernel/internal/yamltree", "kernel/internal/pluginhost/process"},
-		Reason: "it looks at sessions from outside, by their files and their journal; it runs no engine in its own process",
+		Room:   "engine/internal/sandbox",
+		Allow:  []string{"std", "plugin-sdk/failure", "kernel/sandboxpolicy", "golang.org/x/sys/unix", "golang.org/x/net/bpf"},
+		Reason: "this package runs in processes before they are confined: it imports as little as possible",
 	},
 	{
-		Room:   "kernel",
-		Allow:  []string{"std", "kernel/...", "plugin-sdk/...", "golang.org/x/sync/...", "github.com/hashicorp/go-hclog"},
-		Reason: "the engine wires its own rooms; plugins reach it through a socket, the command calls it",
+		Room: "engine/internal/...", Allow: engineInside,
+		Reason: "imports point down only: package engine connects these packages, and none of them knows a plugin or a screen",
+	},
+	{
+		Room: "engine/enginetest", Allow: []string{"std", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state"},
+		Reason: "other people's tests import it: it uses the engine as they do, by its public packages",
+	},
+	{
+		Room: "engine/crashtest", Allow: []string{"std", "kernel/event", "kernel/yamldoc", "kernel/pluginhost/process"},
+		Reason: "it compares sessions from outside, by their files and their journal; it runs no engine in its own process",
+	},
+	{
+		Room:   "engine",
+		Allow:  []string{"std", "engine/...", "kernel/...", "plugin-sdk/...", "golang.org/x/sync/...", "github.com/hashicorp/go-hclog"},
+		Reason: "the engine connects its own packages; plugins reach it through a socket, the command calls it",
 	},
 
 	{
@@ -148,7 +162,7 @@ var Walls = []Wall{
 	{
 		Room: "cmd/agent-pipelines/internal/mcpserve",
 		Allow: []string{
-			"std", "kernel", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
+			"std", "engine", "kernel/event", "kernel/state", "cmd/agent-pipelines/internal/...", "github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp",
 		},
 		Reason: "this room offers what the command and the kernel do; it knows no plugin, and no rules of its own for pipelines",
 	},
@@ -163,14 +177,14 @@ var Walls = []Wall{
 	{
 		Room: "cmd/agent-pipelines/internal/telemetry",
 		Allow: []string{
-			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "kernel", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
+			"std", "cmd/agent-pipelines/internal/trace", "cmd/agent-pipelines/internal/collector", "engine", "kernel/event", "kernel/state", "plugin-sdk/redact", "go.opentelemetry.io/otel/...", "go.opentelemetry.io/otel", "github.com/go-logr/logr",
 		},
 		Reason: "this room alone sends telemetry: the SDK and its exporters stay behind it",
 	},
 	{
 		Room: "cmd/agent-pipelines/internal/exposition",
 		Allow: []string{
-			"std", "kernel", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
+			"std", "engine", "kernel/event", "kernel/plan", "github.com/prometheus/client_model/go", "github.com/prometheus/common/expfmt", "github.com/prometheus/common/model",
 		},
 		Reason: "this room alone writes the text format of Prometheus",
 	},
@@ -184,7 +198,7 @@ var Walls = []Wall{
 	{
 		Room: "cmd/agent-pipelines/...",
 		Allow: []string{
-			"std", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/crashtest", "plugin-sdk/...",
+			"std", "engine", "kernel/plan", "kernel/event", "kernel/state", "engine/crashtest", "plugin-sdk/...",
 			"github.com/alecthomas/kong", "github.com/hashicorp/go-hclog", "golang.org/x/term", "golang.org/x/sys/...", "charm.land/bubbletea/v2", "github.com/aymanbagabas/go-udiff",
 			"github.com/google/jsonschema-go/jsonschema", // what --json prints is described by its Go types
 		},
@@ -194,12 +208,12 @@ var Walls = []Wall{
 	{
 		Room: "test/...",
 		Allow: []string{
-			"std", "others", "plugin-sdk/...", "kernel", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "kernel/crashtest",
+			"std", "others", "plugin-sdk/...", "engine", "kernel/plan", "kernel/event", "kernel/state", "kernel/schedule", "engine/crashtest",
 		},
 		Reason: "what is tested end to end is tested from outside: through the binary, its files and the public packages",
 	},
 	{
-		Room: "bench/...", Allow: []string{"std", "others", "plugin-sdk/...", "kernel", "kernel/event"},
+		Room: "bench/...", Allow: []string{"std", "others", "plugin-sdk/...", "engine", "kernel/event"},
 		Reason: "figures are of what users have: the command, its files and the public packages",
 	},
 	{Room: "tools/...", Allow: []string{"std", "others"}, Reason: "tools judge the product and are no part of it"},

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/floor"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -43,12 +43,12 @@ func session(t *testing.T, iterations int) string {
 	if err := os.WriteFile(filepath.Join(pipelines, "bench.yaml"), []byte(ground.Loop("agent", iterations)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e, err := kernel.NewEngine(kernel.WithWorkDir(root), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir("-"),
-		kernel.WithExecutable("-"), kernel.WithStandIn("agent"), kernel.WithProvider(agent{}))
+	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithStandIn("agent"), engine.WithProvider(agent{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := e.Run(t.Context(), kernel.RunOptions{Pipeline: "bench", Session: "s"})
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "bench", Session: "s"})
 	if err := errors.Join(err, e.Close(context.Background())); err != nil {
 		t.Fatal(err)
 	}

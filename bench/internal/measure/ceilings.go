@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/sample"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/table"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -54,12 +54,12 @@ func (b *bench) ceilings(ctx context.Context) ([]table.Row, error) {
 // overshoot is by how many calls a session passes its ceiling until that ends it.
 func (b *bench) overshoot(ctx context.Context, p *ground.Project, session string, ceiling float64) (_ float64, err error) {
 	agent := &dear{}
-	engine, err := b.engine(p, agent)
+	eng, err := b.engine(p, agent)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
-	result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: session})
+	defer func() { err = errors.Join(err, eng.Close(context.WithoutCancel(ctx))) }()
+	result, err := eng.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: session})
 	if err != nil {
 		return 0, err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -74,13 +74,13 @@ func (v visit) preparations() []float64 {
 }
 
 // engine makes an engine of this process in the project's directory, where one agent works. The caller closes it.
-func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*kernel.Engine, error) {
+func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*engine.Engine, error) {
 	config, err := b.Dir("config")
 	if err != nil {
 		return nil, err
 	}
-	return kernel.NewEngine(kernel.WithWorkDir(p.Dir), kernel.WithConfigDir(config), kernel.WithCacheDir("-"),
-		kernel.WithExecutable("-"), kernel.WithStandIn("inside"), kernel.WithProvider(agent))
+	return engine.NewEngine(engine.WithWorkDir(p.Dir), engine.WithConfigDir(config), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithStandIn("inside"), engine.WithProvider(agent))
 }
 
 // runInside runs the project's pipeline to its end in a new engine of this process, with an agent that takes no time.
@@ -89,15 +89,15 @@ func (b *bench) runInside(ctx context.Context, p *ground.Project, session string
 }
 
 func (b *bench) runWith(ctx context.Context, p *ground.Project, session string, agent *inside) (_ visit, err error) {
-	engine, err := b.engine(p, agent)
+	eng, err := b.engine(p, agent)
 	if err != nil {
 		return visit{}, err
 	}
-	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, eng.Close(context.WithoutCancel(ctx))) }()
 	var started []time.Time
-	result, err := engine.Run(ctx, kernel.RunOptions{
+	result, err := eng.Run(ctx, engine.RunOptions{
 		Pipeline: "bench", Session: session,
-		Observe: func(u kernel.Update) {
+		Observe: func(u engine.Update) {
 			if u.Event != nil && u.Event.Type == event.IterationStart {
 				started = append(started, time.Now())
 			}

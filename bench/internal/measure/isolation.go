@@ -17,7 +17,7 @@ func (b *bench) isolation(ctx context.Context) ([]table.Row, error) {
 	}
 	var rows []table.Row
 	for _, wire := range []struct{ bench, what string }{{"plain", ""}, {"mtls", " by mutual TLS"}} {
-		metrics, err := b.roomBenchmark(ctx, "./kernel/internal/pluginhost/launch", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
+		metrics, err := b.roomBenchmark(ctx, "./engine/internal/sandbox", "^BenchmarkStartInBox$/^"+wire.bench+"$", b.Starts)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 // journal compares appends to the journal with plain writes of the same bytes. The journal is a private
 // room of the kernel, so a benchmark of that room measures; here it is run once for each round.
 func (b *bench) journal(ctx context.Context) ([]table.Row, error) {
-	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/journal", "^BenchmarkBesideFloor$", b.JournalRounds)
+	metrics, err := b.roomBenchmark(ctx, "./kernel/journal", "^BenchmarkBesideFloor$", b.JournalRounds)
 	if err != nil {
 		return nil, err
 	}

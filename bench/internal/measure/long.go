@@ -154,13 +154,13 @@ func (s *aged) measure() error {
 // list is what a list of 1,000 earlier outputs adds to an iteration's context.json, in seconds. A private room writes
 // it, so a benchmark of that room measures, once for each round.
 func (b *bench) list(ctx context.Context) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
+	metrics, err := b.roomBenchmark(ctx, "./engine/internal/inputs", "^BenchmarkList$", b.GrowthRounds)
 	return nanoseconds(metrics["list-ns"]), err
 }
 
 // history is what is computed for a write of state.json after so many iterations, in seconds. A file of that size is
 // not written in the way of an iteration, so no session's work shows it.
 func (b *bench) history(ctx context.Context, iterations string) (sample.Series, error) {
-	metrics, err := b.roomBenchmark(ctx, "./kernel/internal/view", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
+	metrics, err := b.roomBenchmark(ctx, "./engine/internal/statefile", "^BenchmarkHistory$/^"+iterations+"$", b.GrowthRounds)
 	return nanoseconds(metrics["cpu-ns"]), err
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -54,8 +54,8 @@ func (b *bench) pace(ctx context.Context, from, iterations int, says string) (*p
 	if err != nil {
 		return nil, err
 	}
-	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
-		return e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: pacedSession})
+	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
 	})
 }
 
@@ -65,8 +65,8 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int, says string)
 	if err != nil {
 		return nil, err
 	}
-	start := func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
-		return e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: pacedSession})
+	start := func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+		return e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: pacedSession})
 	}
 	cut, err := b.pacedFrom(ctx, p, past.Cut, says, start)
 	if err != nil {
@@ -80,22 +80,22 @@ func (b *bench) pacePast(ctx context.Context, from, iterations int, says string)
 	if err := past.Outputs(filepath.Join(session, "stage-00-work"), from-1); err != nil {
 		return nil, err
 	}
-	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *kernel.Engine) (*kernel.Result, error) {
-		return e.Resume(ctx, kernel.ResumeOptions{Session: pacedSession})
+	return b.pacedFrom(ctx, p, from, says, func(ctx context.Context, e *engine.Engine) (*engine.Result, error) {
+		return e.Resume(ctx, engine.ResumeOptions{Session: pacedSession})
 	})
 }
 
 // pacedFrom lets an engine run or resume a session, and returns when its agent has the call of iteration from.
-func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *kernel.Engine) (*kernel.Result, error)) (*paced, error) {
+func (b *bench) pacedFrom(ctx context.Context, p *ground.Project, from int, says string, run func(context.Context, *engine.Engine) (*engine.Result, error)) (*paced, error) {
 	s := &paced{from: from, says: says, came: make(chan moment), goOn: make(chan struct{}), ended: make(chan error, 1)}
-	engine, err := b.engine(p, s)
+	eng, err := b.engine(p, s)
 	if err != nil {
 		return nil, err
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	s.running.Go(func() {
-		_, err := run(ctx, engine)
-		s.ended <- errors.Join(err, engine.Close(context.WithoutCancel(ctx)))
+		_, err := run(ctx, eng)
+		s.ended <- errors.Join(err, eng.Close(context.WithoutCancel(ctx)))
 	})
 	if _, err := s.called(); err != nil {
 		s.close()

@@ -15,7 +15,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/bench/internal/ground"
 	"github.com/dodo-digital/agent-pipelines/bench/internal/past"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -43,11 +43,11 @@ func (a *agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Excha
 }
 
 // run runs or resumes a session of so many iterations in the project until it ends or, in iteration cut, is called off.
-func run(t *testing.T, dir string, cut int, resume bool) *kernel.Result {
+func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 	t.Helper()
 	a := &agent{cut: cut, came: make(chan struct{})}
-	e, err := kernel.NewEngine(kernel.WithWorkDir(dir), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir("-"),
-		kernel.WithExecutable("-"), kernel.WithStandIn("agent"), kernel.WithProvider(a))
+	e, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithStandIn("agent"), engine.WithProvider(a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,11 +61,11 @@ func run(t *testing.T, dir string, cut int, resume bool) *kernel.Result {
 		case <-ended:
 		}
 	}()
-	var result *kernel.Result
+	var result *engine.Result
 	if resume {
-		result, err = e.Resume(ctx, kernel.ResumeOptions{Session: "s"})
+		result, err = e.Resume(ctx, engine.ResumeOptions{Session: "s"})
 	} else {
-		result, err = e.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: "s"})
+		result, err = e.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: "s"})
 	}
 	close(ended)
 	if err := errors.Join(err, e.Close(context.Background())); err != nil {

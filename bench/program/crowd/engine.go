@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -26,30 +26,30 @@ func crowd(ctx context.Context, dir, plugins string, sessions int, hold func()) 
 	defer begun()
 	arrived := func() { begun(); count() }
 	cache := filepath.Join(dir, "cache")
-	options := []kernel.Option{kernel.WithWorkDir(dir), kernel.WithConfigDir(os.Getenv("HOME")), kernel.WithCacheDir(cache), kernel.WithExecutable("-"), kernel.WithoutDelays()}
-	observe := func(kernel.Update) {}
+	options := []engine.Option{engine.WithWorkDir(dir), engine.WithConfigDir(os.Getenv("HOME")), engine.WithCacheDir(cache), engine.WithExecutable("-"), engine.WithoutDelays()}
+	observe := func(engine.Update) {}
 	if plugins == "" {
-		options = append(options, kernel.WithProvider(agent{arrived}))
+		options = append(options, engine.WithProvider(agent{arrived}))
 	} else {
-		options = append(options, kernel.WithPluginDirs(plugins))
-		observe = func(u kernel.Update) {
+		options = append(options, engine.WithPluginDirs(plugins))
+		observe = func(u engine.Update) {
 			if u.Event != nil && u.Event.Type == event.IterationStart && u.Event.Cursor.Iteration == second {
 				arrived()
 			}
 		}
 	}
-	engine, err := kernel.NewEngine(options...)
+	eng, err := engine.NewEngine(options...)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, engine.Close(context.WithoutCancel(ctx))) }()
+	defer func() { err = errors.Join(err, eng.Close(context.WithoutCancel(ctx))) }()
 	return all(ctx, sessions, func(ctx context.Context, i int) error {
 		if i == 0 {
 			defer begun() // also if it cannot begin
 		} else {
 			<-first.Done()
 		}
-		result, err := engine.Run(ctx, kernel.RunOptions{Pipeline: "bench", Session: fmt.Sprintf("s%04d", i), Observe: observe})
+		result, err := eng.Run(ctx, engine.RunOptions{Pipeline: "bench", Session: fmt.Sprintf("s%04d", i), Observe: observe})
 		if err == nil && result.Status != "paused" {
 			err = fmt.Errorf("it ended as %s: %s", result.Status, result.Reason)
 		}

@@ -12,12 +12,12 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "__sandbox" {
-		os.Exit(kernel.Confine(os.Args[2:]))
+		os.Exit(engine.Confine(os.Args[2:]))
 	}
 	if err := run(os.Args[1], os.Args[2]); err != nil {
 		fmt.Fprintln(os.Stderr, "embedder:", err)
@@ -35,7 +35,7 @@ func run(pipeline, sessions string) error {
 	if err != nil {
 		return err
 	}
-	engine, err := kernel.NewEngine(kernel.WithSandboxHelper(self, "__sandbox"))
+	eng, err := engine.NewEngine(engine.WithSandboxHelper(self, "__sandbox"))
 	if err != nil {
 		return err
 	}
@@ -44,13 +44,13 @@ func run(pipeline, sessions string) error {
 	faults := make([]error, n)
 	for i := range n {
 		running.Go(func() {
-			_, faults[i] = engine.Run(ctx, kernel.RunOptions{Pipeline: pipeline, Session: "s" + strconv.Itoa(i)})
+			_, faults[i] = eng.Run(ctx, engine.RunOptions{Pipeline: pipeline, Session: "s" + strconv.Itoa(i)})
 		})
 	}
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	cancel()
 	running.Wait()
-	err = errors.Join(errors.Join(faults...), engine.Close(context.Background()))
+	err = errors.Join(errors.Join(faults...), eng.Close(context.Background()))
 	fmt.Println("closed")
 	return err
 }

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -35,11 +35,11 @@ func main() {
 }
 
 func run() error {
-	engine, err := kernel.NewEngine(kernel.WithProvider(scribe{}), kernel.WithDefaultProvider("scribe"), kernel.WithoutDelays())
+	eng, err := engine.NewEngine(engine.WithProvider(scribe{}), engine.WithDefaultProvider("scribe"), engine.WithoutDelays())
 	if err != nil {
 		return err
 	}
-	defer engine.Close(context.Background())
+	defer eng.Close(context.Background())
 	over := make(chan struct{})
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -50,7 +50,7 @@ func run() error {
 	out := json.NewEncoder(os.Stdout)
 	for round := 0; ; round++ {
 		before := time.Now()
-		events, err := play(engine, round)
+		events, err := play(eng, round)
 		if err != nil {
 			return fmt.Errorf("round %d: %w", round, err)
 		}
@@ -68,14 +68,14 @@ func run() error {
 }
 
 // play makes a round, and returns how many events its sessions had.
-func play(engine *kernel.Engine, round int) (int, error) {
+func play(eng *engine.Engine, round int) (int, error) {
 	var playing sync.WaitGroup
 	faults, events := make([]error, lanes), make([]int, lanes)
 	for lane := range lanes {
 		playing.Go(func() {
 			for i := range inARound {
 				n := (round*lanes+lane)*inARound + i
-				s := session{engine: engine, name: "s" + strconv.Itoa(n), n: n}
+				s := session{engine: eng, name: "s" + strconv.Itoa(n), n: n}
 				count, err := s.play()
 				events[lane] += count
 				if err != nil {
@@ -94,7 +94,7 @@ func play(engine *kernel.Engine, round int) (int, error) {
 
 // session is one of them. What is special about it is in its number.
 type session struct {
-	engine *kernel.Engine
+	engine *engine.Engine
 	name   string
 	n      int
 }
@@ -126,10 +126,10 @@ func (s session) play() (events int, err error) {
 	if s.n%6 == 0 {
 		provider = "mock" // a plugin
 	}
-	result, err := s.engine.Run(ctx, kernel.RunOptions{Text: replace(text, provider), Session: s.name, Supervised: s.n%4 == 2})
+	result, err := s.engine.Run(ctx, engine.RunOptions{Text: replace(text, provider), Session: s.name, Supervised: s.n%4 == 2})
 	for tries := 0; err == nil && result.Status == state.Paused && tries < 3; tries++ {
 		if err = s.approve(); err == nil {
-			result, err = s.engine.Resume(context.Background(), kernel.ResumeOptions{Session: s.name})
+			result, err = s.engine.Resume(context.Background(), engine.ResumeOptions{Session: s.name})
 		}
 	}
 	if err == nil && result.Status != state.Completed {
@@ -149,7 +149,7 @@ func (s session) approve() error {
 	questions, err := s.engine.Questions(s.name)
 	for _, q := range questions {
 		if q.Answer == nil {
-			err = errors.Join(err, s.engine.Answer(context.Background(), kernel.AnswerOptions{Session: s.name, Question: q.ID, Answer: "approve", By: "soak"}))
+			err = errors.Join(err, s.engine.Answer(context.Background(), engine.AnswerOptions{Session: s.name, Question: q.ID, Answer: "approve", By: "soak"}))
 		}
 	}
 	return err

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Of compares two sessions, whose surveys are there.
@@ -80,7 +80,7 @@ func parted(a, b *Side) *Parted {
 	return nil
 }
 
-func (s *Side) way() []kernel.Visit {
+func (s *Side) way() []engine.Visit {
 	if s.Survey.History == nil {
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -19,7 +19,7 @@ import (
 type session struct {
 	name    string
 	outputs []string
-	change  func(s *kernel.Survey)
+	change  func(s *engine.Survey)
 	given   map[string]any // the artifact that the run was started with
 	made    map[string]any // that of node work
 	model   string
@@ -43,11 +43,11 @@ func (s session) side() *compare.Side {
 			}
 			return text[:min(len(text), int(most))], len(text) <= int(most), nil
 		},
-		Artifact: func(a kernel.ArtifactInfo) (*kernel.ArtifactContent, error) {
+		Artifact: func(a engine.ArtifactInfo) (*engine.ArtifactContent, error) {
 			if a.Node == plan.RequiresStart {
-				return &kernel.ArtifactContent{Data: s.given}, nil
+				return &engine.ArtifactContent{Data: s.given}, nil
 			}
-			return &kernel.ArtifactContent{Data: s.made}, nil
+			return &engine.ArtifactContent{Data: s.made}, nil
 		},
 	}
 	take := side.Begin(p)
@@ -63,23 +63,23 @@ func (s session) side() *compare.Side {
 	}
 	at := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
 	take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "codex"}))
-	work := kernel.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
-	side.Survey = &kernel.Survey{
+	work := engine.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
+	side.Survey = &engine.Survey{
 		Plan: p,
-		Status: &kernel.Status{
+		Status: &engine.Status{
 			Session: s.name, RunID: "PL-" + s.name, Status: state.Completed, Dir: "/runs/" + s.name, Reason: "all of PL-" + s.name,
-			Stages: []kernel.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}},
+			Stages: []engine.StageResult{{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: "enough of it"}, {ID: "both", Path: "1", Kind: plan.KindParallel, Status: "complete"}},
 		},
-		Metrics: &kernel.Metrics{Pipeline: "poem"},
-		History: &kernel.History{Visits: []kernel.Visit{{Stage: "work", Path: "0", Visit: 1, Status: "running"}}},
+		Metrics: &engine.Metrics{Pipeline: "poem"},
+		History: &engine.History{Visits: []engine.Visit{{Stage: "work", Path: "0", Visit: 1, Status: "running"}}},
 	}
 	side.Survey.Metrics.Work, side.Survey.Metrics.DurationMS = work, int64(len(s.name))
-	side.Survey.Metrics.Stages = []kernel.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
+	side.Survey.Metrics.Stages = []engine.StageMetrics{{Path: "0", Visits: 1, Work: work}, {Path: "1", Visits: 1}}
 	if s.given != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, kernel.ArtifactInfo{Node: plan.RequiresStart, Newest: true})
+		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: plan.RequiresStart, Newest: true})
 	}
 	if s.made != nil {
-		side.Survey.Artifacts = append(side.Survey.Artifacts, kernel.ArtifactInfo{Node: "work", Path: "0", Newest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
+		side.Survey.Artifacts = append(side.Survey.Artifacts, engine.ArtifactInfo{Node: "work", Path: "0", Newest: true, File: "/runs/" + s.name + "/a.yaml", SHA256: s.name})
 	}
 	if s.change != nil {
 		s.change(side.Survey)
@@ -90,8 +90,8 @@ func (s session) side() *compare.Side {
 // What differs is told, in a sentence and by kind; names, times, and what work took are no difference.
 func TestOf(t *testing.T) {
 	three := []string{"one\n", "two\n", "three\n"}
-	status := func(change func(*kernel.Status)) func(*kernel.Survey) {
-		return func(s *kernel.Survey) { change(s.Status) }
+	status := func(change func(*engine.Status)) func(*engine.Survey) {
+		return func(s *engine.Survey) { change(s.Status) }
 	}
 	for _, tt := range []struct {
 		name   string
@@ -100,20 +100,20 @@ func TestOf(t *testing.T) {
 		text   string
 	}{
 		{"the same", session{}, "", "did the same: both are completed, after 3 iterations"},
-		{"at work", session{change: status(func(s *kernel.Status) { s.Held = true })}, "", "did the same so far: both are completed, after 3 iterations"},
+		{"at work", session{change: status(func(s *engine.Status) { s.Held = true })}, "", "did the same so far: both are completed, after 3 iterations"},
 		{
-			"failed", session{change: status(func(s *kernel.Status) {
+			"failed", session{change: status(func(s *engine.Status) {
 				s.Status, s.Stage, s.Failure = state.Failed, "work", &event.FailureData{ErrorType: "provider_failed", Code: "X-1"}
 			})}, "status", "did not do the same: 'a' is completed and 'other' failed at work",
 		},
-		{"crashed", session{change: status(func(s *kernel.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
-		{"never began", session{change: func(s *kernel.Survey) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
-		{"another reason", session{change: status(func(s *kernel.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
-		{"another pipeline", session{change: func(s *kernel.Survey) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
-		{"another plan", session{change: func(s *kernel.Survey) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
+		{"crashed", session{change: status(func(s *engine.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
+		{"never began", session{change: func(s *engine.Survey) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
+		{"another reason", session{change: status(func(s *engine.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
+		{"another pipeline", session{change: func(s *engine.Survey) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
+		{"another plan", session{change: func(s *engine.Survey) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
 		{"other inputs", session{given: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "came to the same, though they were given different inputs: both are completed, after 3 iterations"},
-		{"another way", session{change: func(s *kernel.Survey) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
-		{"another verdict", session{change: status(func(s *kernel.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
+		{"another way", session{change: func(s *engine.Survey) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
+		{"another verdict", session{change: status(func(s *engine.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
 		{"another model", session{model: "opus"}, "nodes", "did not do the same: work came to something else"},
 		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "did not do the same: 2 outputs differ"},
 		{"more of them", session{outputs: []string{"one\n", "two\n", "three\n", "four\n"}}, "nodes texts", "did not do the same: work came to something else; 1 output differs"},
@@ -136,7 +136,7 @@ func TestOf(t *testing.T) {
 // Keys of plans are told node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
 func TestKeys(t *testing.T) {
 	a := session{name: "a", given: map[string]any{"goal": "a secret house", "request_id": "R-1"}}
-	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *kernel.Survey) {
+	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *engine.Survey) {
 		n := s.Plan.Nodes
 		n[0].Termination, n[0].Context, n[0].Checks = plan.Termination{"type": "fixed"}, "a secret", []plan.Check{{ID: "tests"}}
 		s.Plan.Nodes = []plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}, n[1], n[0]}

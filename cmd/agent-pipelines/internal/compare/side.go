@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/locate"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -21,11 +21,11 @@ const (
 // Side is one of the two sessions. It is used from one goroutine.
 type Side struct {
 	// Survey is what the kernel knows of it.
-	Survey *kernel.Survey
+	Survey *engine.Survey
 	// Read reads at most so many bytes of a file of the session, and says whether that is all.
 	Read func(path string, most int64) (text string, whole bool, err error)
 	// Artifact reads an artifact of the survey.
-	Artifact func(kernel.ArtifactInfo) (*kernel.ArtifactContent, error)
+	Artifact func(engine.ArtifactInfo) (*engine.ArtifactContent, error)
 	// Clean takes the secrets out of what agents said.
 	Clean func(string) string
 
@@ -180,7 +180,7 @@ func (s *Side) session() Session {
 	return one
 }
 
-func tookOf(w kernel.Work, ms int64) Took {
+func tookOf(w engine.Work, ms int64) Took {
 	return Took{Attempts: w.Attempts, Retries: w.Retries + w.StageRetries, Tokens: tokens(w.Usage), CostUSD: w.Usage.CostUSD, DurationMS: ms}
 }
 
@@ -203,7 +203,7 @@ func (s *Side) facts() (all map[string]*Facts, order []string) {
 	return all, order
 }
 
-func (s *Side) metrics(path string) *kernel.StageMetrics {
+func (s *Side) metrics(path string) *engine.StageMetrics {
 	if s.Survey.Metrics == nil {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (s *Side) within(block string) []string {
 }
 
 // visit is a visit of a node in words.
-func (s *Side) visit(v kernel.Visit) string {
+func (s *Side) visit(v engine.Visit) string {
 	text := cmp.Or(s.labels[v.Path], v.Stage)
 	if v.Visit > 1 {
 		text += fmt.Sprintf(" (visit %d)", v.Visit)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
@@ -167,8 +167,8 @@ func (t *comparing) artifacts() {
 }
 
 // newest are the newest artifacts of the nodes, by label and provider. What the run was given is compared as an input.
-func (s *Side) newest() (all map[string]*kernel.ArtifactInfo, order []string) {
-	all = map[string]*kernel.ArtifactInfo{}
+func (s *Side) newest() (all map[string]*engine.ArtifactInfo, order []string) {
+	all = map[string]*engine.ArtifactInfo{}
 	for i := range s.Survey.Artifacts {
 		a := &s.Survey.Artifacts[i]
 		if a.Newest && a.Node != plan.RequiresStart {
@@ -179,7 +179,7 @@ func (s *Side) newest() (all map[string]*kernel.ArtifactInfo, order []string) {
 	return all, order
 }
 
-func (t *comparing) artifact(a, b *kernel.ArtifactInfo) *Text {
+func (t *comparing) artifact(a, b *engine.ArtifactInfo) *Text {
 	text := Text{What: "artifact"}
 	if a != nil {
 		text.Node, text.Provider, text.Files[0] = t.a.labels[a.Path], a.Provider, t.a.inside(a.File)
@@ -208,7 +208,7 @@ func (s *Side) inside(file string) string {
 }
 
 // body is what an artifact says, without when and how it was made.
-func (s *Side) body(a kernel.ArtifactInfo) (text string, whole bool, err error) {
+func (s *Side) body(a engine.ArtifactInfo) (text string, whole bool, err error) {
 	content, err := s.Artifact(a)
 	if err != nil {
 		return "", false, err

@@ -1,16 +1,16 @@
 package document
 
 import (
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Plugins are all that there are, what was passed over, and where was looked.
 type Plugins struct {
 	Plugins   []Plugin                `json:"plugins"`
-	Ignored   []kernel.IgnoredPlugin  `json:"ignored"`
-	Conflicts []kernel.PluginConflict `json:"conflicts"`
-	Searched  []kernel.PluginPlace    `json:"searched"`
+	Ignored   []engine.IgnoredPlugin  `json:"ignored"`
+	Conflicts []engine.PluginConflict `json:"conflicts"`
+	Searched  []engine.PluginPlace    `json:"searched"`
 }
 
 // Plugin is a plugin as it is shown.

@@ -3,7 +3,7 @@ package document
 import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Project is what `init` wrote.
@@ -40,13 +40,13 @@ type Example struct {
 
 // DryRun is what a run would be.
 type DryRun struct {
-	kernel.DryRun
-	Lint kernel.LintTarget `json:"lint"`
+	engine.DryRun
+	Lint engine.LintTarget `json:"lint"`
 }
 
 // Lint is what was found in pipelines, stages and settings.
 type Lint struct {
-	Targets []kernel.LintTarget `json:"targets"`
+	Targets []engine.LintTarget `json:"targets"`
 	Summary LintSummary         `json:"summary"`
 }
 
@@ -59,7 +59,7 @@ type LintSummary struct {
 
 // Stages are all that there are.
 type Stages struct {
-	Stages []kernel.StageInfo `json:"stages"`
+	Stages []engine.StageInfo `json:"stages"`
 }
 
 // NewStage is a stage that was written.
@@ -73,7 +73,7 @@ type NewStage struct {
 
 // Pipelines are all that there are.
 type Pipelines struct {
-	Pipelines []kernel.PipelineInfo `json:"pipelines"`
+	Pipelines []engine.PipelineInfo `json:"pipelines"`
 }
 
 // Pipeline is the file of a pipeline.
@@ -92,15 +92,15 @@ type PipelineCopy struct {
 type Origins struct {
 	ProjectFile string             `json:"project_file"`
 	UserFile    string             `json:"user_file"`
-	Settings    []kernel.Origin    `json:"settings"`
-	Warnings    kernel.Diagnostics `json:"warnings,omitempty"`
+	Settings    []engine.Origin    `json:"settings"`
+	Warnings    engine.Diagnostics `json:"warnings,omitempty"`
 }
 
 // SettingChange is a setting that was changed.
 type SettingChange struct {
 	Key   string         `json:"key"`
-	Set   *kernel.Origin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
-	Holds *kernel.Origin `json:"holds,omitempty"` // another file's word, which holds here
+	Set   *engine.Origin `json:"set,omitempty"`   // nil for what is not shown: notes of one's own, no value
+	Holds *engine.Origin `json:"holds,omitempty"` // another file's word, which holds here
 }
 
 // Examination is what doctor found.

@@ -1,14 +1,14 @@
 package document
 
 import (
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
 // Result is how a run ended or why it waits: the last line of what it prints.
 type Result struct {
-	kernel.Result
+	engine.Result
 	// ExitCode is what the process ends with.
 	ExitCode int `json:"exit_code"`
 }
@@ -46,7 +46,7 @@ type Started struct {
 
 // Host is the process that a session runs in.
 type Host struct {
-	Background  kernel.Background `json:"background"` // detach or tmux
+	Background  engine.Background `json:"background"` // detach or tmux
 	PID         int               `json:"pid"`
 	Log         string            `json:"log,omitempty"`          // detach
 	TmuxSession string            `json:"tmux_session,omitempty"` // tmux
@@ -85,7 +85,7 @@ type Fault struct {
 	Hint      string `json:"hint,omitempty"` // what to do
 	Detail    string `json:"detail,omitempty"`
 	// Diagnostics are faults of files, each with its place; Searched are the places where something was looked for.
-	Diagnostics kernel.Diagnostics `json:"diagnostics,omitempty"`
+	Diagnostics engine.Diagnostics `json:"diagnostics,omitempty"`
 	Searched    []string           `json:"searched,omitempty"`
 	ExitCode    int                `json:"exit_code"`
 }

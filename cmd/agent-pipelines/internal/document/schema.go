@@ -10,7 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -32,7 +32,7 @@ func (s Shape) Schema() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema of %s: %w", s.Name, err)
 	}
-	schema.Schema, schema.ID = dialect, kernel.SchemaBase+Folder+s.Name+".json"
+	schema.Schema, schema.ID = dialect, engine.SchemaBase+Folder+s.Name+".json"
 	schema.Title, schema.Description = s.ID(), s.About
 	if s.value == reflect.TypeFor[graph.Graph]() {
 		if schema.Defs, err = nested(types); err != nil {
@@ -58,7 +58,7 @@ func (s Shape) wrap(schema *jsonschema.Schema) {
 
 // known are the schemas of types that say more, or less, than their Go type.
 func known() (map[reflect.Type]*jsonschema.Schema, error) {
-	severity, ok := reflect.TypeFor[kernel.Diagnostics]().Elem().FieldByName("Severity")
+	severity, ok := reflect.TypeFor[engine.Diagnostics]().Elem().FieldByName("Severity")
 	if !ok {
 		return nil, fmt.Errorf("a diagnostic has no severity")
 	}

@@ -2,28 +2,28 @@ package document
 
 import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Sessions are those of the project, the newest first.
 type Sessions struct {
-	Sessions []kernel.SessionInfo `json:"sessions"`
+	Sessions []engine.SessionInfo `json:"sessions"`
 }
 
 // Questions are those that sessions ask.
 type Questions struct {
-	Questions []kernel.Question `json:"questions"`
+	Questions []engine.Question `json:"questions"`
 }
 
 // Artifacts are those of a session.
 type Artifacts struct {
 	Session   string                `json:"session"`
-	Artifacts []kernel.ArtifactInfo `json:"artifacts"`
+	Artifacts []engine.ArtifactInfo `json:"artifacts"`
 }
 
 // Artifact is one artifact.
 type Artifact struct {
-	kernel.ArtifactInfo
+	engine.ArtifactInfo
 	// Data is what it holds, without the envelope; nil where it is too large, or was written to a file.
 	Data map[string]any `json:"data,omitzero"`
 	// Output is the absolute path of the file that it was written to.

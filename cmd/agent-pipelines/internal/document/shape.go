@@ -9,8 +9,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
-	"github.com/dodo-digital/agent-pipelines/kernel/crashtest"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/verify"
 )
 
@@ -60,38 +60,38 @@ var shapes = []Shape{
 	shape[Export]("export", "the archive that was written", "export"),
 	shape[graph.Graph]("graph", "the nodes of a pipeline, and where they lead", "graph"),
 	shape[Help]("help", "the text that explains a verb or a subject", "help", "every verb with --help"),
-	shape[kernel.History]("history", "the visits of a session's stages", "session history"),
+	shape[engine.History]("history", "the visits of a session's stages", "session history"),
 	shape[Project]("init", "the files that were written, and what to do next", "init"),
 	shape[Lint]("lint", "faults and warnings of pipelines, stages and settings", "lint", "stages lint"),
-	shape[kernel.Metrics]("metrics", "what a session took", "metrics session"),
+	shape[engine.Metrics]("metrics", "what a session took", "metrics session"),
 	shape[Pipeline]("pipeline", "the file of a pipeline", "pipelines show"),
 	shape[PipelineCopy]("pipeline-copy", "the copy that was written", "pipelines copy"),
 	shape[Pipelines]("pipelines", "which pipelines there are", "pipelines list"),
 	shape[Plugin]("plugin", "what a plugin offers", "plugins info"),
-	shape[kernel.Installed]("plugin-installed", "the plugin that was installed", "plugins install"),
-	shape[kernel.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
+	shape[engine.Installed]("plugin-installed", "the plugin that was installed", "plugins install"),
+	shape[engine.LockReport]("plugin-lock", "the digests of plugins", "plugins lock"),
 	shape[NewPlugin]("plugin-new", "the module that was written", "plugins new"),
-	shape[kernel.Removed]("plugin-removed", "the plugin that was removed", "plugins remove"),
+	shape[engine.Removed]("plugin-removed", "the plugin that was removed", "plugins remove"),
 	shape[verify.Report]("plugin-verify", "how a plugin keeps to the protocol", "plugins verify"),
 	shape[Plugins]("plugins", "which plugins there are", "plugins list"),
 	shape[Questions]("questions", "what sessions ask", "questions list", "questions show"),
 	shape[Removed]("removed", "which sessions were removed", "session rm", "session prune"),
-	shape[kernel.Repair]("repair", "what of a damaged session is known", "repair"),
+	shape[engine.Repair]("repair", "what of a damaged session is known", "repair"),
 	shape[Report]("report", "the page that was written", "report"),
 	shape[Request]("request", "what was asked of a session", "pause", "abort"),
 	shape[Result]("result", "how a run ended, or why it waits", slices.Concat(running, []string{"attach"})...),
 	shape[SchemaFile]("schema-file", "the schema that was written", "schema print"),
 	shape[Schemas]("schemas", "which schemas there are", "schema list"),
 	shape[Sessions]("sessions", "the sessions of the project", "list"),
-	shape[kernel.Setting]("setting", "one setting", "config get"),
+	shape[engine.Setting]("setting", "one setting", "config get"),
 	shape[SettingChange]("setting-change", "the setting that was changed", "config set"),
-	shape[kernel.Settings]("settings", "the settings that hold", "config show"),
+	shape[engine.Settings]("settings", "the settings that hold", "config show"),
 	shape[Origins]("settings-origins", "what every file says", "config show"),
-	shape[kernel.StageDetail]("stage", "one stage", "stages show"),
+	shape[engine.StageDetail]("stage", "one stage", "stages show"),
 	shape[NewStage]("stage-new", "the stage that was written", "stages new"),
 	shape[Stages]("stages", "which stages there are", "stages list"),
 	shape[Started]("started", "where a session runs that was started in the background", slices.Concat(running[:9:9])...),
-	shape[kernel.Status]("status", "where a session is", "status"),
+	shape[engine.Status]("status", "where a session is", "status"),
 	shape[Taken]("taken", "what became of a person's word", "approve", "reject", "answer", "feedback"),
 	shape[Trust]("trust", "which directories are trusted", "trust"),
 	shape[Version]("version", "which version it is", "version"),

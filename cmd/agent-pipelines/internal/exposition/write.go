@@ -8,14 +8,14 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
 // Session is what is told of one session: the newest run of it.
 type Session struct {
-	*kernel.Metrics
+	*engine.Metrics
 	// Waiting are the questions that nobody has answered yet.
 	Waiting int
 }
@@ -79,7 +79,7 @@ func (t *table) session(s Session) {
 }
 
 // stageOf is the stage of a loop, which has no pipeline.
-func stageOf(m *kernel.Metrics) string {
+func stageOf(m *engine.Metrics) string {
 	if len(m.Stages) == 0 {
 		return ""
 	}
@@ -88,7 +88,7 @@ func stageOf(m *kernel.Metrics) string {
 
 // stage adds what a stage took. Of one that runs a pipeline it is what that pipeline's stages took, which are told of
 // themselves: sums over stages must not have it twice.
-func (t *table) stage(s *kernel.StageMetrics, session []label) {
+func (t *table) stage(s *engine.StageMetrics, session []label) {
 	if s.Kind == plan.KindPipeline {
 		return
 	}

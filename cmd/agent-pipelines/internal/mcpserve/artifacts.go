@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 var (
@@ -25,16 +25,16 @@ type artifactsIn struct {
 }
 
 type artifactsOut struct {
-	Artifacts []kernel.ArtifactInfo `json:"artifacts"`
+	Artifacts []engine.ArtifactInfo `json:"artifacts"`
 }
 
 func (s *server) artifacts(ctx context.Context, _ call, in artifactsIn) (out artifactsOut, err error) {
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		list, err := e.Artifacts(in.Session)
 		if !in.All {
-			list = slices.DeleteFunc(list, func(i kernel.ArtifactInfo) bool { return !i.Newest })
+			list = slices.DeleteFunc(list, func(i engine.ArtifactInfo) bool { return !i.Newest })
 		}
-		out.Artifacts = append([]kernel.ArtifactInfo{}, list...)
+		out.Artifacts = append([]engine.ArtifactInfo{}, list...)
 		return err
 	})
 }
@@ -46,7 +46,7 @@ type readArtifactIn struct {
 }
 
 type readArtifactOut struct {
-	Artifact   kernel.ArtifactInfo `json:"artifact"`
+	Artifact   engine.ArtifactInfo `json:"artifact"`
 	Text       string              `json:"text"`
 	NextOffset int                 `json:"next_offset,omitempty" jsonschema:"there is more from here"`
 }
@@ -55,7 +55,7 @@ func (s *server) readArtifact(ctx context.Context, _ call, in readArtifactIn) (o
 	if err := word("node", in.Node); err != nil {
 		return out, err
 	}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		list, err := e.Artifacts(in.Session)
 		if err != nil {
 			return err

@@ -3,7 +3,7 @@ package mcpserve
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 var (
@@ -20,12 +20,12 @@ var (
 type nothing struct{}
 
 type listPipelinesOut struct {
-	Pipelines []kernel.PipelineInfo `json:"pipelines"`
-	Stages    []kernel.StageInfo    `json:"stages"`
+	Pipelines []engine.PipelineInfo `json:"pipelines"`
+	Stages    []engine.StageInfo    `json:"stages"`
 }
 
 func (s *server) listPipelines(ctx context.Context, _ call, _ nothing) (out listPipelinesOut, err error) {
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		if out.Pipelines, err = e.Pipelines(ctx); err != nil {
 			return err
 		}
@@ -51,8 +51,8 @@ func (s *server) lint(ctx context.Context, _ call, in lintIn) (out lintOut, err 
 		}
 	}
 	out = lintOut{Passed: true, Targets: []any{}}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
-		targets, err := e.Lint(ctx, kernel.LintOptions{Pipelines: in.Pipelines, Stages: in.Stages})
+	return out, s.Use(ctx, func(e *engine.Engine) error {
+		targets, err := e.Lint(ctx, engine.LintOptions{Pipelines: in.Pipelines, Stages: in.Stages})
 		if err != nil {
 			return err
 		}

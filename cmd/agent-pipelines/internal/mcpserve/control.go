@@ -3,7 +3,7 @@ package mcpserve
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 var (
@@ -28,14 +28,14 @@ type controlOut struct {
 }
 
 func (s *server) pause(ctx context.Context, c call, in controlIn) (controlOut, error) {
-	return s.control(ctx, in, "pause", func(e *kernel.Engine) error { return e.PauseSession(ctx, in.Session, in.Reason, c.by) })
+	return s.control(ctx, in, "pause", func(e *engine.Engine) error { return e.PauseSession(ctx, in.Session, in.Reason, c.by) })
 }
 
 func (s *server) abort(ctx context.Context, c call, in controlIn) (controlOut, error) {
-	return s.control(ctx, in, "abort", func(e *kernel.Engine) error { return e.AbortSession(ctx, in.Session, in.Reason, c.by) })
+	return s.control(ctx, in, "abort", func(e *engine.Engine) error { return e.AbortSession(ctx, in.Session, in.Reason, c.by) })
 }
 
-func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*kernel.Engine) error) (controlOut, error) {
+func (s *server) control(ctx context.Context, in controlIn, requested string, do func(*engine.Engine) error) (controlOut, error) {
 	if err := s.saidOf(in.Session, "the reason", in.Reason); err != nil {
 		return controlOut{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -47,14 +47,14 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 	case in.WaitSeconds < 0 || in.WaitSeconds > mostWait:
 		return out, wrong(fmt.Sprintf("wait_seconds cannot be %d", in.WaitSeconds), fmt.Sprintf("give a number from 0 to %d", mostWait))
 	}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		if out, err = eventsAfter(ctx, e, in.Session, in.After, limit); err != nil {
 			return err
 		}
 		if len(out.Events) > 0 || in.WaitSeconds == 0 {
 			return nil
 		}
-		err := s.follow(ctx, e, in.Session, -1, time.Duration(in.WaitSeconds)*time.Second, func(u kernel.Update) (enough bool) { return u.Event.Seq > in.After })
+		err := s.follow(ctx, e, in.Session, -1, time.Duration(in.WaitSeconds)*time.Second, func(u engine.Update) (enough bool) { return u.Event.Seq > in.After })
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func (s *server) events(ctx context.Context, _ call, in eventsIn) (out eventsOut
 var errEnough = errors.New("enough")
 
 // eventsAfter reads the events behind a number, as many as fit.
-func eventsAfter(ctx context.Context, e *kernel.Engine, session string, after int64, limit int) (eventsOut, error) {
+func eventsAfter(ctx context.Context, e *engine.Engine, session string, after int64, limit int) (eventsOut, error) {
 	out, size := eventsOut{Events: []any{}, Last: after}, 0
 	err := e.Tail(ctx, session, -1, false, func(ev event.Event) error {
 		if ev.Seq <= after {
@@ -97,9 +97,9 @@ func eventsAfter(ctx context.Context, e *kernel.Engine, session string, after in
 
 // untilRest waits until nobody works on a session any more, or it waits for an answer while its process stays, or for as
 // long as is said. A session that is about to pause for its question has not come to rest yet.
-func (s *server) untilRest(ctx context.Context, e *kernel.Engine, session string, long time.Duration, c call) error {
+func (s *server) untilRest(ctx context.Context, e *engine.Engine, session string, long time.Duration, c call) error {
 	told := 0
-	return s.follow(ctx, e, session, 1, long, func(u kernel.Update) bool {
+	return s.follow(ctx, e, session, 1, long, func(u engine.Update) bool {
 		told++
 		c.progress(told, s.Clean(screen.Details(*u.Event)))
 		return u.State.AwaitsPerson()
@@ -108,11 +108,11 @@ func (s *server) untilRest(ctx context.Context, e *kernel.Engine, session string
 
 // follow watches a session, beginning with its last lines, until enough says so, nobody works on it, the client has left,
 // or for as long as is said.
-func (s *server) follow(ctx context.Context, e *kernel.Engine, session string, lines int, long time.Duration, enough func(kernel.Update) bool) error {
+func (s *server) follow(ctx context.Context, e *engine.Engine, session string, lines int, long time.Duration, enough func(engine.Update) bool) error {
 	watched, cancel := context.WithTimeout(ctx, long)
 	defer cancel()
 	defer s.whenLeft(cancel)()
-	err := e.Follow(watched, session, lines, func(u kernel.Update) error {
+	err := e.Follow(watched, session, lines, func(u engine.Update) error {
 		if enough(u) {
 			return errEnough
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Options are what the server needs of the command. All fields are needed.
@@ -20,14 +20,14 @@ type Options struct {
 	// Root is the absolute path of the project: paths that clients name lie in it.
 	Root string
 	// Use opens an engine for one call, as a verb does, and closes it after.
-	Use func(ctx context.Context, do func(*kernel.Engine) error) error
+	Use func(ctx context.Context, do func(*engine.Engine) error) error
 	// Command runs the command with these words and --json, and returns what it printed. It ends with ctx, what it has
 	// started in the background does not.
 	Command func(ctx context.Context, words ...string) ([]byte, error)
 	// Why says why a session is where it is.
-	Why func(e *kernel.Engine, session string) (why.Answer, error)
+	Why func(e *engine.Engine, session string) (why.Answer, error)
 	// Artifact finds the newest artifact of the node that is called so.
-	Artifact func(session string, list []kernel.ArtifactInfo, node string) (kernel.ArtifactInfo, error)
+	Artifact func(session string, list []engine.ArtifactInfo, node string) (engine.ArtifactInfo, error)
 	// Fault is an error as --json prints it, without secrets.
 	Fault func(error) json.RawMessage
 	// Clean takes secrets out of a text.

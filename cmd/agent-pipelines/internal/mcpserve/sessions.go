@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -60,7 +60,7 @@ func (s *server) listSessions(ctx context.Context, _ call, in listSessionsIn) (o
 		wanted[word] = true
 	}
 	out.Sessions = []sessionRow{}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		all, err := e.Sessions()
 		if err != nil {
 			return err
@@ -130,7 +130,7 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 	if in.WaitSeconds < 0 || in.WaitSeconds > mostWait {
 		return out, wrong(fmt.Sprintf("wait_seconds cannot be %d", in.WaitSeconds), fmt.Sprintf("give a number from 0 to %d", mostWait))
 	}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		st, err := e.Status(in.Session)
 		if err == nil && in.WaitSeconds > 0 && st.Held {
 			if err = s.untilRest(ctx, e, in.Session, time.Duration(in.WaitSeconds)*time.Second, c); err == nil {
@@ -145,7 +145,7 @@ func (s *server) status(ctx context.Context, c call, in statusIn) (out statusOut
 	})
 }
 
-func (s *server) statusOf(st *kernel.Status) statusOut {
+func (s *server) statusOf(st *engine.Status) statusOut {
 	out := statusOut{
 		Session: st.Session, Status: statusWord(st.Status, st.Crashed), Held: st.Held, Reason: st.Reason, Stage: st.Stage, Iteration: st.Iteration,
 		Waiting: unanswered(st), LastEvent: st.Events, Detail: st,
@@ -155,7 +155,7 @@ func (s *server) statusOf(st *kernel.Status) statusOut {
 }
 
 // unanswered are the ids of the questions that somebody has to answer.
-func unanswered(st *kernel.Status) []string {
+func unanswered(st *engine.Status) []string {
 	var ids []string
 	for _, q := range st.Questions {
 		if q.Answer == nil {
@@ -196,7 +196,7 @@ func (s *server) why(ctx context.Context, _ call, in whyIn) (out why.Answer, err
 	if err != nil {
 		return out, err
 	}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		if out, err = s.Why(e, in.Session); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -34,13 +34,13 @@ type questionsIn struct {
 }
 
 type questionsOut struct {
-	Questions []kernel.Question `json:"questions"`
+	Questions []engine.Question `json:"questions"`
 	Unread    []string          `json:"unread,omitempty" jsonschema:"sessions that cannot be read"`
 }
 
 func (s *server) questions(ctx context.Context, _ call, in questionsIn) (out questionsOut, err error) {
-	out.Questions = []kernel.Question{}
-	return out, s.Use(ctx, func(e *kernel.Engine) error {
+	out.Questions = []engine.Question{}
+	return out, s.Use(ctx, func(e *engine.Engine) error {
 		if in.Session != "" {
 			asked, err := e.Questions(in.Session)
 			out.Questions = append(out.Questions, asked...)
@@ -115,13 +115,13 @@ func (s *server) answer(ctx context.Context, c call, q asked, answer, said strin
 	if err := errors.Join(s.saidOf(q.Session, "the text", said), word("question", q.Question), word("digest", q.Digest)); err != nil {
 		return out, err
 	}
-	var st *kernel.Status
-	err = s.Use(ctx, func(e *kernel.Engine) error {
+	var st *engine.Status
+	err = s.Use(ctx, func(e *engine.Engine) error {
 		// Whoever answers at once, while the session is about to pause, would have nobody go on with it.
 		if err := s.untilRest(ctx, e, q.Session, restLimit, c); err != nil {
 			return err
 		}
-		o := kernel.AnswerOptions{Session: q.Session, Question: q.Question, Answer: answer, Text: said, Digest: q.Digest, By: c.by}
+		o := engine.AnswerOptions{Session: q.Session, Question: q.Question, Answer: answer, Text: said, Digest: q.Digest, By: c.by}
 		if err := e.Answer(ctx, o); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *server) answer(ctx context.Context, c call, q asked, answer, said strin
 			return out, err
 		}
 		out.Resumed = true
-		if err := s.Use(ctx, func(e *kernel.Engine) error { st, err = e.Status(q.Session); return err }); err != nil {
+		if err := s.Use(ctx, func(e *engine.Engine) error { st, err = e.Status(q.Session); return err }); err != nil {
 			return out, err
 		}
 	}

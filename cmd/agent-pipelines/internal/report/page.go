@@ -12,7 +12,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 //go:embed page.html
@@ -23,8 +23,8 @@ var styleText string
 
 // Facts are what the kernel says of a session now.
 type Facts struct {
-	Status  *kernel.Status
-	Metrics *kernel.Metrics // nil: not known
+	Status  *engine.Status
+	Metrics *engine.Metrics // nil: not known
 	Why     why.Answer
 	Graph   string // an SVG of the pipeline, made by package graph; "" for none
 	// Artifacts are what nodes made for each other, with their texts where those are short.
@@ -166,7 +166,7 @@ func (c *Collector) page(f Facts) *page {
 	return p
 }
 
-func statusClass(s *kernel.Status) string {
+func statusClass(s *engine.Status) string {
 	switch {
 	case s.Crashed:
 		return "bad"
@@ -213,7 +213,7 @@ func (c *Collector) facts(p *page, f Facts) {
 	}
 }
 
-func stages(s *kernel.Status, m *kernel.Metrics) []stage {
+func stages(s *engine.Status, m *engine.Metrics) []stage {
 	var rows []stage
 	for i := range s.Stages {
 		r := &s.Stages[i]

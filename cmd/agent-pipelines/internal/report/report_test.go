@@ -9,7 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -48,7 +48,7 @@ const hostile = `</td></pre></style></title><script>alert(1)</script><img src=x 
 
 func facts(read func(string, int64) (string, bool, error)) report.Facts {
 	return report.Facts{
-		Status: &kernel.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []kernel.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
+		Status: &engine.Status{Session: hostile, Status: state.Completed, Reason: hostile, Stages: []engine.StageResult{{ID: hostile, Path: "0", Status: "complete", Outcome: hostile, Reason: hostile}}},
 		Why:    why.Answer{Text: hostile, More: []string{hostile}, Next: []why.Command{{Line: hostile, Does: hostile}}, Chain: []why.Link{{Text: hostile}}},
 		Artifacts: []report.Artifact{
 			{Node: hostile, Type: hostile, File: hostile, Text: hostile, Cut: true}, {Node: "b", Problem: hostile},
@@ -89,7 +89,7 @@ func TestSecrets(t *testing.T) {
 	f := facts(func(string, int64) (string, bool, error) { return "alert", true, nil })
 	f.Agent = clean
 	f.Status.Session, f.Version, f.Artifacts = "s", "1", nil
-	f.Status.Stages[0] = kernel.StageResult{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: hostile}
+	f.Status.Stages[0] = engine.StageResult{ID: "work", Path: "0", Status: "complete", Outcome: "success", Reason: hostile}
 	f.Why.Next = nil
 	f.Why.Chain = f.Why.Chain[:1]
 	text := page(t, c, f)
@@ -131,7 +131,7 @@ func TestLacks(t *testing.T) {
 	if text := page(t, c, facts(func(string, int64) (string, bool, error) { return "", false, errors.New("it is gone") })); !strings.Contains(text, "it is gone") {
 		t.Error("a lost output is not told")
 	}
-	if text := page(t, report.NewCollector(nil, same), report.Facts{Status: &kernel.Status{Session: "s"}}); !strings.Contains(text, "never began") {
+	if text := page(t, report.NewCollector(nil, same), report.Facts{Status: &engine.Status{Session: "s"}}); !strings.Contains(text, "never began") {
 		t.Error("a session that never began is not told")
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -61,7 +61,7 @@ type Caller struct {
 
 // Hear is what is to be written to the terminal for an update: it rings the bell when the session begins to wait for a
 // person, and says so in the title while it does; and when a long run has ended.
-func (c *Caller) Hear(u kernel.Update) string {
+func (c *Caller) Hear(u engine.Update) string {
 	if u.State == nil || c.Off {
 		return ""
 	}

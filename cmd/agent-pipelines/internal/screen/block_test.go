@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -27,10 +27,10 @@ func blockStory() story {
 }
 
 // at is an update for an event of a provider's iteration, of no iteration for 0.
-func (s story) at(t event.Type, branch string, iteration int, data any) kernel.Update {
+func (s story) at(t event.Type, branch string, iteration int, data any) engine.Update {
 	place := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: iteration}
 	e := event.New(t, place.Cursor(), place.Key(event.KeyAttempt, 1), data)
-	return kernel.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan, Dir: "/runs/demo"}
+	return engine.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan, Dir: "/runs/demo"}
 }
 
 // The lines about blocks that the Bash engine had, and whose the others are. BASH-BEHAVIOUR 11.
@@ -42,14 +42,14 @@ func TestNarratorInABlock(t *testing.T) {
 	n := broken.state.Nodes["0"]
 	n.Status = state.NodeFailed
 	broken.state.Nodes["0"] = n
-	end := func(s story) kernel.Update {
+	end := func(s story) engine.Update {
 		u := s.tell(event.NodeComplete, "0", 0, event.NodeCompleteData{Name: "dual", Reason: "Parallel block 'dual' failed"})
 		u.Dir = "/runs/demo"
 		return u
 	}
 	for _, tt := range []struct {
 		name   string
-		update kernel.Update
+		update engine.Update
 		want   []string
 	}{
 		{"start of a provider", s.at(event.ParallelProviderStart, "claude", 0, struct{}{}), []string{"  Started claude"}},
@@ -84,7 +84,7 @@ func TestNarratorInABlock(t *testing.T) {
 func TestEchoOfTwoProviders(t *testing.T) {
 	n, s := Narrator{Verbose: true}, blockStory()
 	say := func(branch, text string) []string {
-		return n.Lines(kernel.Update{Report: &kernel.Report{Branch: branch, Text: text}})
+		return n.Lines(engine.Update{Report: &engine.Report{Branch: branch, Text: text}})
 	}
 	got := slices.Concat(say("claude", "I th"), say("calm", "Well\nno"), say("claude", "ink\n"),
 		n.Lines(s.at(event.IterationComplete, "claude", 1, event.IterationCompleteData{})),

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -55,7 +55,7 @@ func scopeRole(p *plan.Plan, scope string) string {
 }
 
 // warned tells that a mark of policy.cost was passed.
-func warned(u kernel.Update) []string {
+func warned(u engine.Update) []string {
 	d, err := event.Decode[event.BudgetWarningData](*u.Event)
 	if err != nil {
 		return nil

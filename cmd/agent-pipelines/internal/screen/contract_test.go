@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -67,8 +67,8 @@ func TestRemedy(t *testing.T) {
 // U135, U226, U209, K36: what somebody who watches is told of a node with a contract.
 func TestContract(t *testing.T) {
 	s := cycleStory()
-	step := func(u kernel.Update, id string) kernel.Update { u.Event.Cursor.Step = id; return u }
-	of := func(u kernel.Update, provider string) kernel.Update {
+	step := func(u engine.Update, id string) engine.Update { u.Event.Cursor.Step = id; return u }
+	of := func(u engine.Update, provider string) engine.Update {
 		u.Event.Cursor.Provider = provider
 		u.Event.Key = event.Place{Node: "2.0", Visit: 1, Run: 1, Branch: provider, Iteration: 1}.Key(event.KeyCheck, 1)
 		return u
@@ -79,7 +79,7 @@ func TestContract(t *testing.T) {
 	type none struct{}
 	for _, tt := range []struct {
 		name   string
-		update kernel.Update
+		update engine.Update
 		want   []string
 	}{
 		{"visit", s.tell(event.NodeStart, "0", 0, none{}), []string{"[EXECUTE] Stage 1/3: agent-execute (mock), visit 2"}},
@@ -154,7 +154,7 @@ func TestContract(t *testing.T) {
 		},
 		{
 			"warning of cost",
-			kernel.Update{Plan: s.plan, Event: s.tell(event.BudgetWarning, "", 0, event.BudgetWarningData{SpentUSD: 1.5, WarnUSD: 1, MaxUSD: 2}).Event},
+			engine.Update{Plan: s.plan, Event: s.tell(event.BudgetWarning, "", 0, event.BudgetWarningData{SpentUSD: 1.5, WarnUSD: 1, MaxUSD: 2}).Event},
 			[]string{"[ORCHESTRATOR] ⚠ $1.5000 spent, which is past warn_usd $1.0000; the ceiling is $2.0000"},
 		},
 	} {
@@ -182,7 +182,7 @@ func TestContractVerbose(t *testing.T) {
 
 func TestContractDetails(t *testing.T) {
 	s := cycleStory()
-	for want, u := range map[string]kernel.Update{
+	for want, u := range map[string]engine.Update{
 		"step_start node=0 run=1 iter=1 n=2/3 step=s2 title=Two":                 s.tell(event.StepStart, "0", 1, event.StepStartData{Step: "s2", Title: "Two", N: 2, Of: 3}),
 		"check_result node=1 run=1 iter=1 check=tests reason=\"2 failed\"":       s.tell(event.CheckResult, "1", 1, event.CheckResultData{ID: "tests", Reason: "2 failed"}),
 		"cycle_start node=1 run=1 iter=1 cycle=1/3 edge=a:fail->b reason=broken": s.tell(event.CycleStart, "1", 1, event.CycleStartData{Edge: "a:fail->b", Count: 1, Limit: 3, Reason: "broken"}),

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -27,7 +27,7 @@ func NewGitHub(out io.Writer, verbose bool) *GitHub {
 }
 
 // Show writes what an update brings.
-func (g *GitHub) Show(u kernel.Update) {
+func (g *GitHub) Show(u engine.Update) {
 	g.plain.mu.Lock()
 	defer g.plain.mu.Unlock()
 	lines := g.plain.narrator.Lines(u)
@@ -61,7 +61,7 @@ func (g *GitHub) end() string {
 
 // groupTitle is that of the group that begins with an update, "" for none. Groups cannot lie within each other, so a node
 // that runs a pipeline has none.
-func groupTitle(u kernel.Update) string {
+func groupTitle(u engine.Update) string {
 	if u.Event == nil || u.Plan == nil || u.Event.Type != event.NodeStart || u.Event.Cursor == nil {
 		return ""
 	}
@@ -81,7 +81,7 @@ func groupTitle(u kernel.Update) string {
 }
 
 // annotation tells of a run that has failed, "" for any other.
-func annotation(u kernel.Update) string {
+func annotation(u engine.Update) string {
 	if u.State == nil || u.State.Status != state.Failed || u.State.Failure == nil {
 		return ""
 	}

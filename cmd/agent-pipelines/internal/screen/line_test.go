@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -62,7 +62,7 @@ func TestAttention(t *testing.T) {
 			c := Caller{Attention: tt.how}
 			var got []string
 			for _, s := range tt.way {
-				got = append(got, c.Hear(kernel.Update{Session: "demo", State: s}))
+				got = append(got, c.Hear(engine.Update{Session: "demo", State: s}))
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)

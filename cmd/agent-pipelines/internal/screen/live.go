@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // redrawEvery is how often the time that runs is drawn again.
@@ -32,7 +32,7 @@ const (
 // Below is what a live view draws below the lines. It is used from one goroutine at a time.
 type Below interface {
 	// Take takes an update in.
-	Take(u kernel.Update)
+	Take(u engine.Update)
 	// Lines are at most height lines of at most width columns, as of a time; none while there is nothing to show.
 	Lines(now time.Time, width, height int) []Line
 }
@@ -99,7 +99,7 @@ func (l *Live) tick() {
 }
 
 // Show takes an update in. What only changes the lines below is drawn some times a second.
-func (l *Live) Show(u kernel.Update) {
+func (l *Live) Show(u engine.Update) {
 	now := time.Now()
 	width, _ := l.extent()
 	lines := inRoom(l.narrator.Lines(u), width)

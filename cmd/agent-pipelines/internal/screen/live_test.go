@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -22,7 +22,7 @@ type ticking struct {
 	taken int
 }
 
-func (c *ticking) Take(kernel.Update) { c.taken++ }
+func (c *ticking) Take(engine.Update) { c.taken++ }
 
 func (c *ticking) Lines(now time.Time, width, height int) []Line {
 	if c.taken == 0 || height < 2 {
@@ -164,7 +164,7 @@ func TestLiveIsCalm(t *testing.T) {
 		l := NewLive(d, LiveOptions{Size: d.size, Below: &ticking{since: time.Now()}})
 		defer l.Close()
 		for range 1000 {
-			l.Show(kernel.Update{Session: "demo", Report: &kernel.Report{}})
+			l.Show(engine.Update{Session: "demo", Report: &engine.Report{}})
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()

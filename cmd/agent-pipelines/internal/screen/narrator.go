@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -28,7 +28,7 @@ type Narrator struct {
 }
 
 // progress says what an agent is doing, when that has changed: "● Turn 2: write_file main.go".
-func (n *Narrator) progress(r kernel.Report) []string {
+func (n *Narrator) progress(r engine.Report) []string {
 	if n.told == nil {
 		n.told = map[string]string{}
 	}
@@ -44,7 +44,7 @@ func (n *Narrator) progress(r kernel.Report) []string {
 }
 
 // Lines are what is to be said about an update, none for most.
-func (n *Narrator) Lines(u kernel.Update) []string {
+func (n *Narrator) Lines(u engine.Update) []string {
 	switch {
 	case u.Report != nil && n.Verbose:
 		return append(n.echo.add(u.Report.Branch, u.Report.Text), n.progress(*u.Report)...)
@@ -66,7 +66,7 @@ func (n *Narrator) Lines(u kernel.Update) []string {
 
 // place is an update with the node that it is about, nil for none.
 type place struct {
-	kernel.Update
+	engine.Update
 	node *plan.Node
 }
 

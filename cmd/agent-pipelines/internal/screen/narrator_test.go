@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
@@ -20,7 +20,7 @@ func TestNarrator(t *testing.T) {
 	type none struct{}
 	for _, tt := range []struct {
 		name   string
-		update kernel.Update
+		update engine.Update
 		want   []string
 	}{
 		{"head of a loop", loop.tell(event.SessionStart, "", 0, none{}), []string{
@@ -110,7 +110,7 @@ func TestNarrator(t *testing.T) {
 		{"resumed loop", loop.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from iteration 3"}},
 		{"resumed pipeline", pipeline.tell(event.SessionResumed, "", 0, none{}), []string{"Resuming session 'demo' from stage plan, iteration 3"}},
 		{"nobody wants to know", loop.tell(event.PluginStarted, "", 0, none{}), nil},
-		{"a report", kernel.Update{Session: "demo", Report: &kernel.Report{Text: "hello\n"}}, nil},
+		{"a report", engine.Update{Session: "demo", Report: &engine.Report{Text: "hello\n"}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			n := Narrator{}
@@ -145,14 +145,14 @@ func TestNarratorHeads(t *testing.T) {
 
 func TestNarratorVerbose(t *testing.T) {
 	n, s := Narrator{Verbose: true}, loopStory()
-	say := func(text string) []string { return n.Lines(kernel.Update{Report: &kernel.Report{Text: text}}) }
+	say := func(text string) []string { return n.Lines(engine.Update{Report: &engine.Report{Text: text}}) }
 	got := [][]string{
 		say("one\ntw"),
-		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Tool: "Edit"}}}),
+		n.Lines(engine.Update{Report: &engine.Report{Progress: sdk.Progress{Tool: "Edit"}}}),
 		say("o\nthr\x1bee"),
-		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2}}}),
-		n.Lines(kernel.Update{Report: &kernel.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2, Tool: "write_file"}}}),
-		n.Lines(kernel.Update{Report: &kernel.Report{Branch: "codex", Progress: sdk.Progress{Message: "Retry 1/3: timeout"}}}),
+		n.Lines(engine.Update{Report: &engine.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2}}}),
+		n.Lines(engine.Update{Report: &engine.Report{Progress: sdk.Progress{Message: "write_file \x1ba", Turn: 2, Tool: "write_file"}}}),
+		n.Lines(engine.Update{Report: &engine.Report{Branch: "codex", Progress: sdk.Progress{Message: "Retry 1/3: timeout"}}}),
 		n.Lines(s.tell(event.IterationComplete, "0", 1, event.IterationCompleteData{Summary: "done"})),
 		n.Lines(s.tell(event.ToolCall, "0", 1, event.ToolCallData{Tool: "Edit"})),
 	}
@@ -166,7 +166,7 @@ func TestDetails(t *testing.T) {
 	s := pipelineStory()
 	for _, tt := range []struct {
 		want   string
-		update kernel.Update
+		update engine.Update
 	}{
 		{"session_start", s.tell(event.SessionStart, "", 0, struct{}{})},
 		{

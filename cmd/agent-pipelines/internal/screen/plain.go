@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 // Plain writes a line for what a person wants to know, as it happens. It is safe for concurrent use.
@@ -23,7 +23,7 @@ func NewPlain(out io.Writer, verbose bool) *Plain {
 }
 
 // Show writes what an update brings.
-func (p *Plain) Show(u kernel.Update) {
+func (p *Plain) Show(u engine.Update) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, line := range p.narrator.Lines(u) {

@@ -1,7 +1,7 @@
 package screen
 
 import (
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -43,11 +43,11 @@ func loopStory() story {
 }
 
 // tell is an update for an event at a node (or nowhere, for node ""), in an iteration.
-func (s story) tell(t event.Type, node string, iteration int, data any) kernel.Update {
+func (s story) tell(t event.Type, node string, iteration int, data any) engine.Update {
 	var cursor *event.Cursor
 	if node != "" {
 		cursor = &event.Cursor{NodePath: node, NodeRun: iteration, Iteration: iteration}
 	}
 	e := event.New(t, cursor, "", data)
-	return kernel.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan}
+	return engine.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan}
 }

@@ -13,7 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -115,7 +115,7 @@ func (f *figures) instruments(m metric.Meter) error {
 }
 
 // name takes up what the run is called. Nothing else is to be called of an update before.
-func (f *figures) name(u kernel.Update) {
+func (f *figures) name(u engine.Update) {
 	if u.State != nil && (f.pipeline == "" || u.Plan != nil) {
 		f.pipeline = trace.NameOf(u.State, u.Plan)
 	}
@@ -145,7 +145,7 @@ func (f *figures) rest() {
 }
 
 // take counts what an event says.
-func (f *figures) take(u kernel.Update) {
+func (f *figures) take(u engine.Update) {
 	e, of := *u.Event, f.of(u)
 	switch e.Type {
 	case event.IterationComplete:
@@ -173,13 +173,13 @@ func (f *figures) take(u kernel.Update) {
 }
 
 // passes says whether an iteration only passes over the steps of its node, whose own are counted.
-func passes(u kernel.Update) bool {
+func passes(u engine.Update) bool {
 	_, at, _, ok := u.Event.Key.Parse()
 	return ok && at.Step == "" && u.State != nil && u.State.Nodes[at.Outer()].Order != nil
 }
 
 // of says what an event is of.
-func (f *figures) of(u kernel.Update) metric.MeasurementOption {
+func (f *figures) of(u engine.Update) metric.MeasurementOption {
 	path := ""
 	if _, at, _, ok := u.Event.Key.Parse(); ok {
 		path = at.Node

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -19,7 +19,7 @@ const heldLimit = 1024
 var errHole = errors.New("an event was not seen, and its span may be missing")
 
 // next brings updates into the order of the journal: what only informs may come before what it follows.
-func (s *Session) next(ctx context.Context, u kernel.Update) {
+func (s *Session) next(ctx context.Context, u engine.Update) {
 	seq := u.Event.Seq
 	switch {
 	case ctx.Err() != nil:
@@ -61,11 +61,11 @@ func (s *Session) pass() {
 var errReached = errors.New("the first event of this kernel")
 
 // begin reads what was in the journal before this kernel, and what of it was sent. Of earlier runs nothing is sent.
-func (s *Session) begin(ctx context.Context, u kernel.Update) {
+func (s *Session) begin(ctx context.Context, u engine.Update) {
 	s.run = u.Event.RunID
 	s.skip = s.arrived.open(u.Dir, s.run)
 	if u.Event.Seq > 1 {
-		err := s.options.Follow(ctx, u.Session, func(before kernel.Update) error {
+		err := s.options.Follow(ctx, u.Session, func(before engine.Update) error {
 			if before.Event.Seq >= u.Event.Seq {
 				return errReached
 			}
@@ -90,7 +90,7 @@ func (s *Session) goLive() {
 	s.live = true
 }
 
-func (s *Session) take(u kernel.Update) {
+func (s *Session) take(u engine.Update) {
 	s.last = u.Event.Seq
 	if s.figures != nil {
 		s.figures.name(u)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -37,14 +37,14 @@ func (w *warnings) String() string {
 }
 
 // nodes is a run of so many nodes, each in a second of its own, that completes.
-func nodes(n int) []kernel.Update {
-	var all []kernel.Update
+func nodes(n int) []engine.Update {
+	var all []engine.Update
 	add := func(t event.Type, node int, status state.Status) {
 		path := fmt.Sprint(node)
 		e := event.New(t, &event.Cursor{NodePath: path}, "", nil)
 		e.Seq = int64(len(all) + 1)
 		e.Epoch, e.RunID, e.Session, e.Time = 1, "PL-1", "s", time.Unix(e.Seq, 0)
-		all = append(all, kernel.Update{Session: "s", Event: &e, State: &state.State{Status: status, Nodes: map[string]state.Node{path: {Visit: 1, Run: 1}}}})
+		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Status: status, Nodes: map[string]state.Node{path: {Visit: 1, Run: 1}}}})
 	}
 	add(event.SessionStart, 0, state.Running)
 	for i := range n {
@@ -56,14 +56,14 @@ func nodes(n int) []kernel.Update {
 }
 
 // start starts a session whose journal is all, in a directory.
-func start(t *testing.T, s telemetry.Settings, all []kernel.Update, dir string, w func(string)) *telemetry.Session {
+func start(t *testing.T, s telemetry.Settings, all []engine.Update, dir string, w func(string)) *telemetry.Session {
 	t.Helper()
 	for i := range all {
 		all[i].Dir = dir
 	}
 	made, err := telemetry.Start(t.Context(), telemetry.Options{
 		Settings: s, Warn: w,
-		Follow: func(_ context.Context, _ string, observe func(kernel.Update) error) error {
+		Follow: func(_ context.Context, _ string, observe func(engine.Update) error) error {
 			for _, u := range all {
 				if err := observe(u); err != nil {
 					return err

@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/trace"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 	// Version is this program's.
 	Version string
 	// Follow reads the events of a session that are there, as [kernel.Engine.Follow] does with all lines.
-	Follow func(ctx context.Context, session string, observe func(kernel.Update) error) error
+	Follow func(ctx context.Context, session string, observe func(engine.Update) error) error
 	// Warn is called with what keeps telemetry from arriving, once, and with each kind of thing in the variables that cannot
 	// be obeyed; from any goroutine. No value of a variable that may be secret is in it.
 	Warn func(string)
@@ -44,14 +44,14 @@ type Session struct {
 	giveUp  context.CancelFunc // ends what hangs
 
 	mu      sync.Mutex // guards:
-	queue   []kernel.Update
+	queue   []engine.Update
 	closing bool
 	wake    chan struct{} // holds a token while there is something new
 	worker  sync.WaitGroup
 
 	// Of the worker:
 	last int64                   // number of the last event that was taken up
-	held map[int64]kernel.Update // that came before one that they follow
+	held map[int64]engine.Update // that came before one that they follow
 	run  string                  // the run that is sent
 	made int64                   // spans of it
 	live bool                    // what is taken up happens in this process, and was not there before
@@ -64,7 +64,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if !o.On() {
 		return nil, nil //nolint:nilnil // nothing is the valid answer, and does nothing
 	}
-	s := &Session{options: o, arrived: &arrived{}, wake: make(chan struct{}, 1), held: map[int64]kernel.Update{}}
+	s := &Session{options: o, arrived: &arrived{}, wake: make(chan struct{}, 1), held: map[int64]engine.Update{}}
 	ctx, s.giveUp = context.WithCancel(context.WithoutCancel(ctx)) // a run that was interrupted is sent, too
 	var once sync.Once
 	s.warn = func(err error) {
@@ -113,7 +113,7 @@ func (s *Session) Sampled(id event.TraceID) bool {
 }
 
 // Observe takes an update up. It never waits.
-func (s *Session) Observe(u kernel.Update) {
+func (s *Session) Observe(u engine.Update) {
 	if s == nil || u.Event == nil {
 		return
 	}

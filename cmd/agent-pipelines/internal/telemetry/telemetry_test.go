@@ -10,7 +10,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/collector"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -45,8 +45,8 @@ func TestFromEnvironment(t *testing.T) {
 }
 
 // journal is a run of no more than a node, as events with numbers from 1.
-func journal() []kernel.Update {
-	var all []kernel.Update
+func journal() []engine.Update {
+	var all []engine.Update
 	for i, of := range []struct {
 		t      event.Type
 		status state.Status
@@ -61,7 +61,7 @@ func journal() []kernel.Update {
 	} {
 		e := event.New(of.t, &event.Cursor{NodePath: "0"}, "", nil)
 		e.Seq, e.Epoch, e.RunID, e.Session, e.Time = int64(i+1), of.epoch, "PL-1", "s", time.Unix(int64(i+1), 0)
-		all = append(all, kernel.Update{Session: "s", Event: &e, State: &state.State{Status: of.status, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1}}}})
+		all = append(all, engine.Update{Session: "s", Event: &e, State: &state.State{Status: of.status, Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1}}}})
 	}
 	return all
 }
@@ -82,7 +82,7 @@ func TestSession(t *testing.T) {
 	for range 2 {
 		s, err := telemetry.Start(t.Context(), telemetry.Options{
 			Settings: telemetry.Settings{Traces: telemetry.HTTP}, Warn: func(w string) { warned = w },
-			Follow: func(_ context.Context, _ string, observe func(kernel.Update) error) error {
+			Follow: func(_ context.Context, _ string, observe func(engine.Update) error) error {
 				read++
 				for _, u := range all {
 					if err := observe(u); err != nil {

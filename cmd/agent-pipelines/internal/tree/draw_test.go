@@ -16,7 +16,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // recorded is a session that was run once with mock agents: a plan with an artifact, steps made from it, a parallel block,
 // a pipeline within the pipeline with an attempt that fails, and a question at the end of the fifth node.
-type recorded []kernel.Update
+type recorded []engine.Update
 
 func load(t testing.TB) recorded {
 	t.Helper()
@@ -44,13 +44,13 @@ func load(t testing.TB) recorded {
 			t.Fatal(err)
 		}
 	}
-	engine, err := kernel.NewEngine(kernel.WithWorkDir(root), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir(t.TempDir()))
+	eng, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r recorded
-	err = engine.Follow(t.Context(), "demo", -1, func(u kernel.Update) error { r = append(r, u); return nil })
-	if err := errors.Join(err, engine.Close(t.Context())); err != nil || len(r) < 80 {
+	err = eng.Follow(t.Context(), "demo", -1, func(u engine.Update) error { r = append(r, u); return nil })
+	if err := errors.Join(err, eng.Close(t.Context())); err != nil || len(r) < 80 {
 		t.Fatalf("%d updates, %v", len(r), err)
 	}
 	return r
@@ -68,8 +68,8 @@ func (r recorded) feed(m *tree.Model, until event.Type, n int) {
 	}
 }
 
-func report(at event.Place, tool, message string, in int64) kernel.Update {
-	return kernel.Update{Session: "demo", Report: &kernel.Report{
+func report(at event.Place, tool, message string, in int64) engine.Update {
+	return engine.Update{Session: "demo", Report: &engine.Report{
 		At: at, Branch: at.Branch, Progress: sdk.Progress{Tool: tool, Message: message}, Usage: &sdk.Usage{InputTokens: &in},
 	}}
 }
@@ -252,7 +252,7 @@ func TestFold(t *testing.T) {
 	}
 	many.Nodes["1"] = node
 	e := event.New(event.Progress, nil, "", struct{}{})
-	m.Take(kernel.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
+	m.Take(engine.Update{Session: "demo", Event: &e, State: &many, Plan: r[0].Plan})
 	var text []string
 	for _, line := range tree.Draw(&m, tree.Look{Width: 80, Height: 8, Now: m.Seen()}) {
 		text = append(text, strings.TrimSpace(line.Text(false)))

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -43,7 +43,7 @@ type cycle struct {
 }
 
 // Take takes an update in.
-func (m *Model) Take(u kernel.Update) {
+func (m *Model) Take(u engine.Update) {
 	if u.Report != nil {
 		m.report(u.Report)
 		return
@@ -77,7 +77,7 @@ func (m *Model) Waits() bool {
 	return m.state != nil && !m.state.Status.Final() && len(m.state.Awaited()) > 0
 }
 
-func (m *Model) report(r *kernel.Report) {
+func (m *Model) report(r *engine.Report) {
 	if m.work == nil {
 		return
 	}

@@ -14,16 +14,16 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // Engine is what is used of the kernel's.
 type Engine interface {
-	Follow(ctx context.Context, session string, lines int, observe func(kernel.Update) error) error
-	Status(session string) (*kernel.Status, error)
+	Follow(ctx context.Context, session string, lines int, observe func(engine.Update) error) error
+	Status(session string) (*engine.Status, error)
 	PauseSession(ctx context.Context, session, reason, by string) error
-	Answer(ctx context.Context, o kernel.AnswerOptions) error
+	Answer(ctx context.Context, o engine.AnswerOptions) error
 }
 
 // maxStory is how many lines are kept of what is told of a spot.
@@ -48,7 +48,7 @@ type feed struct {
 	story    map[spot][]string
 	output   map[spot]string // path of the newest one, in the session's directory
 	last     int64           // number of the last event
-	status   *kernel.Status  // when nobody held the session; nil while somebody does
+	status   *engine.Status  // when nobody held the session; nil while somebody does
 	dir      string          // of the session, absolute; "" before the first event
 	call     screen.Caller
 	calls    string // what is to be written to the terminal
@@ -56,9 +56,9 @@ type feed struct {
 	err      error
 }
 
-func newFeed(engine Engine, session string, how screen.Attention, now time.Time) *feed {
+func newFeed(eng Engine, session string, how screen.Attention, now time.Time) *feed {
 	return &feed{
-		engine: engine, session: session, first: make(chan struct{}), narrator: screen.Narrator{Verbose: true},
+		engine: eng, session: session, first: make(chan struct{}), narrator: screen.Narrator{Verbose: true},
 		story: map[spot][]string{}, output: map[spot]string{}, call: screen.Caller{Attention: how}, live: now,
 	}
 }
@@ -115,7 +115,7 @@ func size(name string) int64 {
 }
 
 // settle takes note of how a session stands that nobody holds.
-func (f *feed) settle(s *kernel.Status) {
+func (f *feed) settle(s *engine.Status) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.dir = s.Dir
@@ -129,7 +129,7 @@ func (f *feed) settle(s *kernel.Status) {
 }
 
 // take takes an update in. Those that it had already are passed over.
-func (f *feed) take(u kernel.Update) error {
+func (f *feed) take(u engine.Update) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if u.Event.Seq <= f.last {
@@ -146,7 +146,7 @@ func (f *feed) take(u kernel.Update) error {
 }
 
 // tell keeps the lines about an event: for its node and those that embed it, and for the provider or step that it is of.
-func (f *feed) tell(u kernel.Update) {
+func (f *feed) tell(u engine.Update) {
 	e := *u.Event
 	at := []spot{{}}
 	if c := e.Cursor; c != nil {

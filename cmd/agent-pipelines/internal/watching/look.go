@@ -9,7 +9,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -101,7 +101,7 @@ func (f *feed) hint() string {
 }
 
 // resume is how to go on, "" where a process does, or there is nothing to go on with.
-func resume(s *kernel.Status) string {
+func resume(s *engine.Status) string {
 	switch {
 	case s == nil:
 		return ""

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
@@ -202,7 +202,7 @@ func printable(text string) string {
 func (p program) send() (program, tea.Cmd) {
 	one, text := *p.prompt, strings.TrimSpace(string(p.prompt.typed))
 	p.prompt = nil
-	o := kernel.AnswerOptions{Session: p.Session, Question: one.question, Answer: event.AnswerReject, Digest: one.digest, By: p.By}
+	o := engine.AnswerOptions{Session: p.Session, Question: one.question, Answer: event.AnswerReject, Digest: one.digest, By: p.By}
 	switch {
 	case one.feedback && text != "":
 		o.Text = text
@@ -264,7 +264,7 @@ func (p program) approve(sure string) (program, tea.Cmd) {
 		p.sure = id + q.Digest
 		p.note = fmt.Sprintf("a again approves %s: %s", id, screen.Clean(q.Text))
 	default:
-		o := kernel.AnswerOptions{Session: p.Session, Question: id, Answer: event.AnswerApprove, Digest: q.Digest, By: p.By}
+		o := engine.AnswerOptions{Session: p.Session, Question: id, Answer: event.AnswerApprove, Digest: q.Digest, By: p.By}
 		return p, p.act(func(ctx context.Context) (string, error) {
 			return "Question " + id + " is approved.", p.Engine.Answer(ctx, o)
 		})

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // recorder is an engine that looks at true sessions, and takes note of what is asked of it.
 type recorder struct {
-	*kernel.Engine
+	*engine.Engine
 	asked []string
 	err   error
 }
@@ -35,7 +35,7 @@ func (r *recorder) PauseSession(_ context.Context, session, _, by string) error 
 	return r.err
 }
 
-func (r *recorder) Answer(_ context.Context, o kernel.AnswerOptions) error {
+func (r *recorder) Answer(_ context.Context, o engine.AnswerOptions) error {
 	r.asked = append(r.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s by %s: %s", o.Answer, o.Session, o.Question, o.By, o.Text)))
 	if o.Digest == "" {
 		return errors.New("an answer is bound to what was shown")
@@ -62,19 +62,19 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	}
 	copied("ship.json", "plan.json")
 	copied("ship.jsonl", "events.jsonl")
-	engine, err := kernel.NewEngine(kernel.WithWorkDir(root), kernel.WithConfigDir(t.TempDir()), kernel.WithCacheDir(t.TempDir()))
+	eng, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir(t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := engine.Close(context.Background()); err != nil {
+		if err := eng.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
-	r := &recorder{Engine: engine}
+	r := &recorder{Engine: eng}
 	f := newFeed(r, "demo", screen.Attention{}, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
 	enough := errors.New("enough")
-	err = engine.Follow(t.Context(), "demo", -1, func(u kernel.Update) error {
+	err = eng.Follow(t.Context(), "demo", -1, func(u engine.Update) error {
 		if err := f.take(u); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func watched(t testing.TB, until event.Type, n int) (program, *recorder) {
 	if err != nil && !errors.Is(err, enough) {
 		t.Fatal(err)
 	}
-	s, err := engine.Status("demo")
+	s, err := eng.Status("demo")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 	words "github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -41,7 +41,7 @@ type Command struct {
 }
 
 // Of says why a session stands as its status says, from the chain of its events.
-func Of(s *kernel.Status, c *Chain) Answer {
+func Of(s *engine.Status, c *Chain) Answer {
 	a := Answer{Session: s.Session, RunID: s.RunID, Status: s.Status, Crashed: s.Crashed, Damage: s.Damage, Next: []Command{}}
 	a.Chain, a.LeftOut = c.Links()
 	switch {
@@ -67,14 +67,14 @@ func Of(s *kernel.Status, c *Chain) Answer {
 	return a
 }
 
-func (a *Answer) crashed(s *kernel.Status, c *Chain) {
+func (a *Answer) crashed(s *engine.Status, c *Chain) {
 	a.Text = fmt.Sprintf("was cut off%s: the process that worked on it (PID %d) is gone and said nothing at its end", atWork(s), c.pid)
 	a.Since = &s.LastEventAt
 	a.More = append(a.More, "What was finished is kept; a resume makes again what was cut off.")
 }
 
 // atWork is where a session is: " at stage build, iteration 3 of 5, attempt 2".
-func atWork(s *kernel.Status) string {
+func atWork(s *engine.Status) string {
 	if s.Stage == "" {
 		return ""
 	}
@@ -92,7 +92,7 @@ func atWork(s *kernel.Status) string {
 	return text
 }
 
-func (a *Answer) running(s *kernel.Status, c *Chain) {
+func (a *Answer) running(s *engine.Status, c *Chain) {
 	if q := open(s); q != nil {
 		a.Text, a.Since, a.Code = "is running, and waits for a person: "+asks(*q), &q.AskedAt, q.Code
 		return
@@ -117,7 +117,7 @@ func (a *Answer) running(s *kernel.Status, c *Chain) {
 }
 
 // open is the oldest question that nobody answered, nil for none.
-func open(s *kernel.Status) *kernel.Question {
+func open(s *engine.Status) *engine.Question {
 	for i := range s.Questions {
 		if s.Questions[i].Answer == nil {
 			return &s.Questions[i]
@@ -127,7 +127,7 @@ func open(s *kernel.Status) *kernel.Question {
 }
 
 // asks is a question in words.
-func asks(q kernel.Question) string {
+func asks(q engine.Question) string {
 	about := ""
 	if q.Stage != "" {
 		about = " about stage " + q.Stage
@@ -142,7 +142,7 @@ func asks(q kernel.Question) string {
 	return text
 }
 
-func (a *Answer) paused(s *kernel.Status, c *Chain) {
+func (a *Answer) paused(s *engine.Status, c *Chain) {
 	a.Code = s.PauseCode
 	if q := open(s); q != nil {
 		a.Text, a.Since = "is paused and waits for a person: "+asks(*q), &q.AskedAt
@@ -193,7 +193,7 @@ func sentence(text string) string {
 	return strings.TrimRight(brief(text), ". ") + "."
 }
 
-func (a *Answer) failed(s *kernel.Status, c *Chain) {
+func (a *Answer) failed(s *engine.Status, c *Chain) {
 	f := s.Failure
 	if f == nil {
 		a.Text = "failed" + atWork(s) + because(s.Reason)
@@ -211,7 +211,7 @@ func (a *Answer) failed(s *kernel.Status, c *Chain) {
 }
 
 // place is where a failure happened.
-func place(f *event.FailureData, s *kernel.Status) string {
+func place(f *event.FailureData, s *engine.Status) string {
 	var parts []string
 	if at := f.Stage; at != "" {
 		parts = append(parts, "stage "+at)
@@ -233,7 +233,7 @@ func place(f *event.FailureData, s *kernel.Status) string {
 	return " at " + strings.Join(parts, ", ")
 }
 
-func (a *Answer) completed(s *kernel.Status, c *Chain) {
+func (a *Answer) completed(s *engine.Status, c *Chain) {
 	switch {
 	case s.Reason == maximum:
 		a.Text = "is complete, because no iteration was left: nothing said that the work is done"
@@ -247,7 +247,7 @@ func (a *Answer) completed(s *kernel.Status, c *Chain) {
 	}
 }
 
-func (a *Answer) aborted(s *kernel.Status, c *Chain) {
+func (a *Answer) aborted(s *engine.Status, c *Chain) {
 	a.Text = "was aborted" + because(s.Reason)
 	if c.stopped != nil && c.stopped.Type == event.SessionAborted {
 		if d, err := event.Decode[event.SessionAbortedData](*c.stopped); err == nil {
@@ -257,7 +257,7 @@ func (a *Answer) aborted(s *kernel.Status, c *Chain) {
 }
 
 // Next are the commands that go on from where a session is, the likeliest first.
-func Next(s *kernel.Status) []Command {
+func Next(s *engine.Status) []Command {
 	a := Answer{Next: []Command{}, Code: s.PauseCode}
 	switch q := open(s); {
 	case s.Status == state.Failed && s.Failure != nil:
@@ -270,7 +270,7 @@ func Next(s *kernel.Status) []Command {
 }
 
 // next are the commands that go on from where a session is.
-func (a *Answer) next(s *kernel.Status) {
+func (a *Answer) next(s *engine.Status) {
 	add := func(line, does string) {
 		if line != "" {
 			a.Next = append(a.Next, Command{line, does})
@@ -307,12 +307,12 @@ func (a *Answer) next(s *kernel.Status) {
 }
 
 // stepFailed reports whether a step of the node that the run is at has failed.
-func stepFailed(s *kernel.Status) bool {
-	return s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, func(step kernel.StepStatus) bool { return step.Status == state.StepFailed })
+func stepFailed(s *engine.Status) bool {
+	return s.StepsOf == s.Stage && slices.ContainsFunc(s.Steps, func(step engine.StepStatus) bool { return step.Status == state.StepFailed })
 }
 
 // answers are the commands that answer a question.
-func (a *Answer) answers(q kernel.Question, add func(line, does string)) {
+func (a *Answer) answers(q engine.Question, add func(line, does string)) {
 	rejects := "rejects it, which ends the session"
 	if q.Kind == event.QuestionTool {
 		rejects = "rejects the call"

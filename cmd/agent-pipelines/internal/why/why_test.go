@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
-	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -166,21 +166,21 @@ func TestBounded(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		status kernel.Status
+		status engine.Status
 		text   string
 		next   string
 	}{
-		{"never began", kernel.Status{}, "never began", ""},
-		{"at work", kernel.Status{Status: state.Running, Held: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
-		{"asks while it runs", kernel.Status{
+		{"never began", engine.Status{}, "never began", ""},
+		{"at work", engine.Status{Status: state.Running, Held: true, PID: 9, Stage: "a", Iteration: 2, Max: 5, Attempt: 2}, "is running at stage a, iteration 2 of 5, attempt 2 (PID 9)", "agent-pipelines attach s"},
+		{"asks while it runs", engine.Status{
 			Status: state.Running, Held: true,
-			Questions: []kernel.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: kernel.QuestionCommands{Show: "show it"}}},
+			Questions: []engine.Question{{ID: "q-1", Kind: "tool", Stage: "a", Text: "may I?", Commands: engine.QuestionCommands{Show: "show it"}}},
 		}, `is running, and waits for a person: question q-1 about stage a (tool): "may I?"`, "show it"},
-		{"cut off", kernel.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "go on"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "go on"},
-		{"in doubt", kernel.Status{Status: state.Running, Crashed: true, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},
-		{"failed without a record", kernel.Status{Status: state.Failed, Reason: "no space", ResumeCommand: "go on"}, "failed: no space", "go on"},
-		{"used up", kernel.Status{Status: state.Completed, Reason: "max_iterations"}, "is complete, because no iteration was left: nothing said that the work is done", "agent-pipelines session history s"},
-		{"aborted", kernel.Status{Status: state.Aborted, Reason: "enough"}, "was aborted: enough", "agent-pipelines session history s"},
+		{"cut off", engine.Status{Status: state.Running, Crashed: true, Stage: "a", Iteration: 1, ResumeCommand: "go on"}, "was cut off at stage a, iteration 1: the process that worked on it (PID 7) is gone and said nothing at its end", "go on"},
+		{"in doubt", engine.Status{Status: state.Running, Crashed: true, RepairCommand: "repair"}, "was cut off: the process that worked on it (PID 7) is gone and said nothing at its end", "repair --dry-run"},
+		{"failed without a record", engine.Status{Status: state.Failed, Reason: "no space", ResumeCommand: "go on"}, "failed: no space", "go on"},
+		{"used up", engine.Status{Status: state.Completed, Reason: "max_iterations"}, "is complete, because no iteration was left: nothing said that the work is done", "agent-pipelines session history s"},
+		{"aborted", engine.Status{Status: state.Aborted, Reason: "enough"}, "was aborted: enough", "agent-pipelines session history s"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.status.Session = "s"

@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// What Preflight refuses, Run refuses the same way, and nothing is written for it.
+func TestPreflight(t *testing.T) {
+	root := project(t, twoStages)
+	e := eng(t, root, agent{})
+	p, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil || p.Session != "demo" || p.Dir != filepath.Join(root, ".claude/pipeline-runs/demo") {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".claude/pipeline-runs")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
+	}
+	var missing *engine.NotFoundError
+	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "three"}); !errors.As(err, &missing) {
+		t.Errorf("no such pipeline: %v", err)
+	}
+	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("resume of nothing: %v", err)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("a finished session: %v", err)
+	}
+	if _, err := e.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil {
+		t.Errorf("a finished session, by force: %v", err)
+	}
+	if _, err := e.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("resume of a finished session: %v", err)
+	}
+}
+
+// A session that runs is neither started, resumed nor removed from elsewhere, and can be followed from there.
+func TestRunningSessionFromElsewhere(t *testing.T) {
+	root := project(t, twoStages)
+	a, working, let := atWork()
+	e, elsewhere := eng(t, root, a), eng(t, root, agent{})
+	done := make(chan error, 1)
+	go func() {
+		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+		done <- err
+	}()
+	<-working
+	for what, err := range map[string]error{
+		"start":  second(elsewhere.Preflight(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})),
+		"resume": second(elsewhere.PreflightResume(t.Context(), engine.ResumeOptions{Session: "demo"})),
+		"remove": elsewhere.RemoveSession(t.Context(), "demo"),
+	} {
+		if !errors.Is(err, engine.ErrLocked) || !strings.Contains(err.Error(), "already running") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	var followed []string
+	following, begun := make(chan error, 1), make(chan struct{})
+	go func() {
+		following <- elsewhere.Follow(t.Context(), "demo", 2, func(u engine.Update) error {
+			if followed == nil {
+				close(begun) // it has read what there was: the session may go on
+			}
+			followed = append(followed, string(u.Event.Type)+" "+string(u.State.Status))
+			return nil
+		})
+	}()
+	<-begun
+	close(let)
+	for range 2 {
+		<-working
+	}
+	if err := errors.Join(<-done, <-following); err != nil {
+		t.Fatal(err)
+	}
+	if len(followed) < 3 || followed[0] != "node_start running" || followed[len(followed)-1] != "session_complete completed" {
+		t.Errorf("followed %q", followed)
+	}
+	if err := elsewhere.RemoveSession(t.Context(), "demo"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("removed, but %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(root, ".claude/locks/demo.lock")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the lock stays: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// Following ends with an error of who follows, and with nobody at work at once.
+func TestFollowEnds(t *testing.T) {
+	e := eng(t, project(t, twoStages), agent{})
+	if err := e.Follow(t.Context(), "demo", 1, nil); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("no session: %v", err)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	enough := errors.New("enough")
+	dir := ""
+	if err := e.Follow(t.Context(), "demo", -1, func(u engine.Update) error { dir = u.Dir; return enough }); !errors.Is(err, enough) {
+		t.Errorf("got %v", err)
+	}
+	if s, err := e.Status("demo"); err != nil || dir != s.Dir {
+		t.Errorf("an update says that the session lies in %q: %v", dir, err)
+	}
+	count := 0
+	if err := e.Follow(t.Context(), "demo", 0, func(engine.Update) error { count++; return nil }); err != nil || count != 0 {
+		t.Errorf("%d events, %v", count, err)
+	}
+}
+
+// A log begins beside the session that is not there yet, moves into it, and is gone if it was not kept.
+func TestBackgroundLog(t *testing.T) {
+	root := project(t, twoStages)
+	e := eng(t, root, agent{})
+	runs := filepath.Join(root, ".claude/pipeline-runs")
+	log, err := e.OpenBackgroundLog("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(runs); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+	if log, err = e.OpenBackgroundLog("demo"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, log, "first\n")
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if log, err = e.OpenBackgroundLog("demo"); err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	write(t, log, "second\n")
+	if text, err := log.Text(); err != nil || text != "second\n" {
+		t.Errorf("written since: %q, %v", text, err)
+	}
+	all, err := os.ReadFile(filepath.Join(runs, "demo", engine.BackgroundLogFile))
+	if err != nil || string(all) != "first\nsecond\n" || log.Path() != filepath.Join(runs, "demo", engine.BackgroundLogFile) {
+		t.Errorf("%s has %q, %v", log.Path(), all, err)
+	}
+	if _, err := e.OpenBackgroundLog("../x"); !errors.Is(err, engine.ErrSessionName) {
+		t.Errorf("a path is no name: %v", err)
+	}
+}
+
+func write(t *testing.T, log *engine.BackgroundLog, text string) {
+	t.Helper()
+	if _, err := log.File.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,425 @@
+package crashtest_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// session is one that a test writes down: of a run with an id, at a time, in a root of its own.
+type session struct {
+	t     *testing.T
+	root  string
+	dir   string
+	run   string
+	at    time.Time
+	epoch int
+	lines []byte
+	seq   int64
+}
+
+// newSession is an empty one. Two of them share no id, time, or directory.
+func newSession(t *testing.T) *session {
+	t.Helper()
+	root := t.TempDir()
+	at := time.Now().Add(time.Duration(len(root)) * time.Hour)
+	s := &session{t: t, root: root, dir: filepath.Join(root, ".claude/pipeline-runs/s"), run: "PL-20260102030405-" + event.Digest(root)[:8], at: at, epoch: 1}
+	s.file("state.json", fmt.Sprintf(`{"session": "s", "status": "completed", "started_at": %q, "event_seq": %d, "run_id": %q}`, at.Format(time.RFC3339), at.Unix(), s.run))
+	s.tell(event.SessionStart, event.Place{}, "", event.SessionStartData{Mode: "loop", PlanSHA256: s.run, PipelineFile: root + "/p.yaml"})
+	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: at.Nanosecond()})
+	return s
+}
+
+// file writes one of the session.
+func (s *session) file(name, text string) {
+	s.t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tell adds an event to the journal.
+func (s *session) tell(typ event.Type, at event.Place, key event.Key, data any) {
+	s.t.Helper()
+	s.seq++
+	var cursor *event.Cursor
+	if at.Node != "" {
+		cursor = at.Cursor()
+	}
+	e := event.New(typ, cursor, key, data)
+	e.Session, e.Seq, e.RunID, e.Epoch = "s", s.seq, s.run, s.epoch
+	e.Time = s.at.Add(time.Duration(s.seq) * time.Second)
+	line, err := e.AppendLine(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lines = append(s.lines, line...)
+}
+
+// killed begins the next epoch.
+func (s *session) killed() {
+	s.epoch++
+	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: s.epoch})
+	s.tell(event.SessionResumed, event.Place{}, "", event.SessionResumedData{})
+}
+
+func (s *session) read() crashtest.Outcome {
+	s.t.Helper()
+	s.file("events.jsonl", string(s.lines))
+	o, err := crashtest.Read(s.dir, s.root)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
+
+// ref names a file of the session as it is.
+func (s *session) ref(name string) event.Ref {
+	s.t.Helper()
+	b, err := os.ReadFile(filepath.Join(s.dir, name))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := sha256.Sum256(b)
+	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
+}
+
+var first = event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+
+// iteration is one from its beginning to its end, with an output and an artifact.
+func (s *session) iteration() {
+	s.begin()
+	s.end()
+}
+
+func (s *session) begin() {
+	s.tell(event.IterationStart, first, first.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "work"})
+}
+
+func (s *session) end() {
+	s.t.Helper()
+	s.file("stage-00-work/iterations/001/output.md", "written in "+s.root+"\n")
+	s.file("artifacts/00-work.v1.yaml", fmt.Sprintf("_artifact_meta: {created_at: %q}\ngoal: a house\n_metadata: {pipeline_id: %s}\n", s.at, s.run))
+	output, artifact := s.ref("stage-00-work/iterations/001/output.md"), s.ref("artifacts/00-work.v1.yaml")
+	s.tell(event.IterationComplete, first, first.Key(event.KeyAttempt, 1), event.IterationCompleteData{
+		Summary: "worked", Output: &output, DurationMS: int64(s.at.Nanosecond()), Settlement: event.Settlement{Artifact: &artifact},
+	})
+	s.tell(event.NodeComplete, first, "", event.NodeCompleteData{Name: "work", Status: "complete", Outcome: "success", To: "done"})
+}
+
+// calm is an undisturbed session.
+func calm(t *testing.T) *session {
+	t.Helper()
+	s := newSession(t)
+	s.iteration()
+	return s
+}
+
+func texts(list []crashtest.Difference) []string {
+	var all []string
+	for _, d := range list {
+		all = append(all, d.String())
+	}
+	return all
+}
+
+// What differs from run to run, and what a crash adds, is no difference: ids, times, directories, kernels, attempts that
+// were cut off, and the questions about them.
+func TestEqual(t *testing.T) {
+	call := event.ToolCallData{CallID: "call-1", Tool: "write", Effect: "idempotent"}
+	result := event.ToolResultData{CallID: "call-1", Status: "success"}
+	failed := event.FailureData{ErrorType: "provider_timeout", Message: "slow"}
+	key := first.Key(event.KeyAttempt, 1)
+	tests := map[string]struct{ want, got func(s *session) }{
+		"two runs": {(*session).iteration, (*session).iteration},
+		"an attempt was cut off": {(*session).iteration, func(s *session) {
+			s.begin()
+			s.file("stage-00-work/iterations/001/attempts.jsonl", `{"attempt": 1}`)
+			s.file("stage-00-work/iterations/001/attempts/01/stream.jsonl", "half")
+			s.killed()
+			s.iteration()
+		}},
+		"its calls too": {
+			func(s *session) {
+				s.begin()
+				s.tell(event.ToolCall, first, key, call)
+				s.tell(event.ToolResult, first, key, result)
+				s.end()
+			},
+			func(s *session) {
+				s.begin()
+				s.tell(event.ToolCall, first, key, call)
+				s.killed()
+				s.begin()
+				s.tell(event.ToolCall, first, key, call)
+				s.tell(event.ToolResult, first, key, result)
+				s.end()
+			},
+		},
+		"a failed one was made again from the start": {
+			func(s *session) {
+				s.begin()
+				s.tell(event.ToolResult, first, key, result)
+				s.tell(event.Error, first, key, failed)
+				s.iteration()
+			},
+			func(s *session) {
+				s.begin()
+				s.tell(event.ToolResult, first, key, result)
+				s.tell(event.Error, first, key, failed)
+				s.killed()
+				s.begin()
+				s.tell(event.ToolResult, first, key, result)
+				s.tell(event.Error, first, key, failed)
+				s.iteration()
+			},
+		},
+		"a person was asked whether it may be made again": {(*session).iteration, func(s *session) {
+			s.begin()
+			s.killed()
+			s.tell(event.QuestionAsked, first, key, event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "may it?"})
+			s.file("questions/q-1.json", `{"id": "q-1"}`)
+			s.file("escalations/ESC-20260102030405.yaml", "question: q-1\n")
+			s.tell(event.QuestionAnswered, first, key, event.QuestionAnsweredData{ID: "q-1", Answer: event.AnswerApprove})
+			s.iteration()
+		}},
+		"a torn line, and lines of a kernel that was overtaken": {(*session).iteration, func(s *session) {
+			s.begin()
+			s.lines = append(s.lines, `{"ts":"2026-01-`+"\n"...)
+			s.killed()
+			s.epoch = 1
+			s.end()
+			s.epoch = 2
+			s.iteration()
+		}},
+		"the lines of two providers are mixed otherwise": {
+			func(s *session) { s.branches("left", "left", "right", "right") },
+			func(s *session) { s.branches("right", "left", "right", "left") },
+		},
+		"an agent said something about its progress again": {
+			func(s *session) { s.file("stage-00-work/progress.md", "# Progress\nbuilt\nmore\n") },
+			func(s *session) { s.file("stage-00-work/progress.md", "# Progress\nbuilt\nbuilt\nmore\n") },
+		},
+		"an escalation has its name by the time": {
+			func(s *session) { s.escalated("ESC-20260102030405") },
+			func(s *session) { s.escalated("ESC-20270102030405") },
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			want, got := newSession(t), newSession(t)
+			tt.want(want)
+			tt.got(got)
+			if diff := cmp.Diff([]string(nil), texts(want.read().Diff(got.read()))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// The name of a session is no difference where the session itself is called by it; elsewhere it is a word like others.
+func TestEqualButForTheName(t *testing.T) {
+	named := func(name string) crashtest.Outcome {
+		s := newSession(t)
+		dir := filepath.Join(filepath.Dir(s.dir), name)
+		if err := os.RemoveAll(s.dir); err != nil {
+			t.Fatal(err)
+		}
+		s.dir = dir
+		s.file("state.json", fmt.Sprintf(`{"session": %q, "status": "completed", "word": "s"}`, name))
+		s.file("plan.json", fmt.Sprintf(`{"session": {"name": %q, "created_at": "now"}, "pipeline": {"name": "s"}}`, name))
+		s.file("progress-"+name+".md", "# Progress: "+name+"\n\n# Progress: "+name+" (claude)\nbuilt\n")
+		s.file("stage-00-s/iterations/001/context.json", fmt.Sprintf(`{"session": %q, "paths": {"session_dir": %q, "result": %q}}`, name, dir, dir+"/stage-00-s/result.json"))
+		s.file("stage-00-s/iterations/001/output.md", fmt.Sprintf("see `.claude/pipeline-runs/%s` and .claude/pipeline-runs/%[1]s/progress-%[1]s.md\n", name))
+		s.iteration()
+		return s.read()
+	}
+	if diff := cmp.Diff([]string(nil), texts(named("s").Diff(named("s-2.1")))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// branches tells of providers, one after the other, counting the iterations of each.
+func (s *session) branches(order ...string) {
+	n := map[string]int{}
+	for _, branch := range order {
+		n[branch]++
+		at := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: n[branch]}
+		s.tell(event.IterationComplete, at, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Summary: branch})
+	}
+}
+
+// escalated tells of a question whose file has the name.
+func (s *session) escalated(name string) {
+	s.tell(event.QuestionAsked, first, first.Key(event.KeyEscalate, 1), event.QuestionAskedData{ID: "q-1", Kind: event.QuestionEscalation, Text: "see " + name})
+	s.file("escalations/"+name+".yaml", "question: q-1\nescalation_id: "+name+"\n")
+}
+
+// Each way in which a run can be harmed shows, as one line that says what and where.
+func TestDiff(t *testing.T) {
+	key := first.Key(event.KeyAttempt, 1)
+	tests := map[string]struct {
+		harm func(s *session)
+		want string
+	}{
+		"an event is missing": {
+			func(s *session) { s.without(`"type":"node_complete"`) }, `events: node_complete of node 0: missing: {`,
+		},
+		"an event is there twice": {
+			func(s *session) { s.killed(); s.end() }, `events: iteration_complete attempt:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+		},
+		"an event of no place": {
+			func(s *session) { s.without(`"type":"session_start"`) }, `events: session_start: missing: {`,
+		},
+		"two events have changed places": {
+			func(s *session) { s.swapped() }, `events: node_complete of node 0: not expected, and there: {`,
+		},
+		"an event says something else": {
+			func(s *session) { s.replaced(`"summary":"worked"`, `"summary":"slept"`) },
+			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.summary: expected "worked", got "slept"`,
+		},
+		"an event names a file that has changed since": {
+			func(s *session) {
+				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a house\n_metadata: {pipeline_id: "+s.run+"}\n")
+			},
+			`events: iteration_complete attempt:0/v1/r1/-/-/i1#1, data.artifact.file: expected "as named", got "changed since"`,
+		},
+		"an output has changed": {
+			func(s *session) { s.file("stage-00-work/iterations/001/output.md", "written elsewhere\n") },
+			`stage-00-work/iterations/001/output.md, line 1: expected "written in <root>", got "written elsewhere"`,
+		},
+		"an artifact has changed": {
+			func(s *session) {
+				s.file("artifacts/00-work.v1.yaml", "_artifact_meta: {created_at: 1}\ngoal: a hut\n_metadata: {pipeline_id: "+s.run+"}\n")
+			},
+			`artifacts/00-work.v1.yaml, goal: expected "a house", got "a hut"`,
+		},
+		"an artifact is missing": {
+			func(s *session) { s.remove("artifacts/00-work.v1.yaml") }, `artifacts/00-work.v1.yaml: missing: {"_artifact_meta":{},`,
+		},
+		"a file is left over": {
+			func(s *session) { s.file("stage-00-work/.tmp-1", "half") }, `stage-00-work/.tmp-1: not expected, and there: "half"`,
+		},
+		"the state is another one": {
+			func(s *session) { s.file("state.json", `{"session": "s", "status": "running"}`) }, `state.json, status: expected "completed", got "running"`,
+		},
+		"a member is missing": {
+			func(s *session) { s.file("state.json", `{"status": "completed"}`) }, `state.json, session: missing: "<session>"`,
+		},
+		"the state is no JSON": {
+			func(s *session) { s.file("state.json", `{"session`) }, `state.json: expected {"session":"<session>","status":"completed"}, got "{\"session"`,
+		},
+		"a call that may not be repeated has its result twice": {
+			func(s *session) {
+				s.tell(event.ToolResult, first, key, event.ToolResultData{CallID: "call-1", Status: "success"})
+				s.killed()
+				s.tell(event.ToolResult, first, key, event.ToolResultData{CallID: "call-1", Status: "success"})
+			},
+			`events: tool_result attempt:0/v1/r1/-/-/i1#1 call-1: not expected, and there: {`,
+		},
+		"an attempt failed once more by the same kernel": {
+			func(s *session) { s.tell(event.Error, first, key, event.FailureData{Message: "slow"}) },
+			`events: error attempt:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+		},
+		"a person was asked": {
+			func(s *session) {
+				s.tell(event.QuestionAsked, first, first.Key(event.KeyHook, 1), event.QuestionAskedData{ID: "q-2", Kind: event.QuestionConfirm})
+			},
+			`events: question_asked hook:0/v1/r1/-/-/i1#1: not expected, and there: {`,
+		},
+		"an agent did not say its progress": {
+			func(s *session) { s.file("progress-s.md", "built\n") }, `progress-<session>.md: not expected, and there: "built\n"`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			want, got := calm(t), calm(t)
+			tt.harm(got)
+			found := texts(want.read().Diff(got.read()))
+			for _, d := range found {
+				if strings.HasPrefix(d, tt.want) {
+					return
+				}
+			}
+			t.Errorf("no %q in %q", tt.want, found)
+		})
+	}
+}
+
+// without takes out the line of the journal that has the text.
+func (s *session) without(text string) {
+	s.change(func(line string) bool { return !strings.Contains(line, text) })
+}
+
+func (s *session) change(keep func(line string) bool) {
+	var kept []string
+	for line := range strings.Lines(string(s.lines)) {
+		if keep(line) {
+			kept = append(kept, line)
+		}
+	}
+	s.lines = []byte(strings.Join(kept, ""))
+}
+
+func (s *session) replaced(old, by string) {
+	s.t.Helper()
+	text := strings.ReplaceAll(string(s.lines), old, by)
+	if text == string(s.lines) {
+		s.t.Fatalf("the journal has no %s", old)
+	}
+	s.lines = []byte(text)
+}
+
+// swapped puts the last line before the one that it follows.
+func (s *session) swapped() {
+	lines := strings.SplitAfter(strings.TrimSuffix(string(s.lines), "\n"), "\n")
+	n := len(lines)
+	s.lines = []byte(strings.Join(lines[:n-2], "") + lines[n-1] + "\n" + lines[n-2])
+}
+
+func (s *session) remove(name string) {
+	s.t.Helper()
+	if err := os.Remove(filepath.Join(s.dir, name)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// What lies in a session that is none, or cannot be read, is an error.
+func TestReadFails(t *testing.T) {
+	if _, err := crashtest.Read(t.TempDir(), ""); err == nil {
+		t.Error("a directory without a journal is a session")
+	}
+	s := calm(t)
+	s.read()
+	if err := os.Mkdir(filepath.Join(s.dir, "artifacts/input.yaml"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := crashtest.Read(s.dir, s.root); err == nil {
+		t.Error("what cannot be read is no error")
+	}
+}
+
+// A value is shown in a line, however long it is.
+func TestDifferenceIsShort(t *testing.T) {
+	want, got := calm(t), calm(t)
+	got.file("long.md", strings.Repeat("long\n", 10_000))
+	for _, d := range want.read().Diff(got.read()) {
+		if len(d.String()) > 300 || strings.Contains(d.String(), "\n") {
+			t.Errorf("%d bytes: %s", len(d.String()), d)
+		}
+	}
+}

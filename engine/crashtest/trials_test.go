@@ -1,0 +1,174 @@
+package crashtest_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+)
+
+// trialsOf are some of the fake program with a defect, in a project of its own; all copies lie below the directory.
+func trialsOf(t *testing.T, defect string) (trials *crashtest.Trials, scratch string) {
+	t.Helper()
+	project, scratch := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", scratch)
+	for name, text := range map[string]string{
+		"main.go": "package main", ".git/HEAD": "main", "big/data": "much", ".claude/locks/s.lock": "{}", "sub/node_modules/x.js": "x",
+	} {
+		path := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink("/", filepath.Join(project, "out")), os.Symlink("main.go", filepath.Join(project, "in"))); err != nil {
+		t.Fatal(err)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &crashtest.Trials{
+		Command: func(ctx context.Context, args ...string) *exec.Cmd {
+			cmd := exec.CommandContext(ctx, self, args...)
+			cmd.Env = append(os.Environ(), fakeVariable+"="+defect, "GORACE=atexit_sleep_ms=0")
+			return cmd
+		},
+		Start: []string{"start", "x"}, Session: "s", Project: project, LeaveOut: []string{"/big/"},
+		Kills: 8, Seed: 1, Parallel: 2, Ignore: []string{"/written"},
+	}, scratch
+}
+
+// wheres are the places of all differences, each once.
+func wheres(r *crashtest.Report) []string {
+	var all []string
+	for _, t := range r.Trials {
+		for _, d := range t.Differences {
+			all = append(all, d.Where)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func TestTrials(t *testing.T) {
+	trials, scratch := trialsOf(t, "")
+	var told []int
+	trials.Observe = func(tr crashtest.Trial) { told = append(told, tr.N) }
+	r, err := trials.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	kills := 0
+	for _, tr := range r.Trials {
+		kills += tr.Kills
+		if tr.Resumes < tr.Kills || len(tr.At) != tr.Kills {
+			t.Errorf("%+v", tr)
+		}
+	}
+	if !r.Same() || kills < 6 || r.Approvals != 1 || len(r.LeftOut) > 0 || len(told) != 8 {
+		t.Errorf("%+v", r)
+	}
+	if diff := cmp.Diff([]string{".git", "big", "out", "sub/node_modules"}, r.NotCopied); diff != "" {
+		t.Error(diff)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// The same numbers make the same trial again.
+func TestOnly(t *testing.T) {
+	trials, _ := trialsOf(t, "")
+	all, err := trials.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials.Only, trials.Keep = 4, true // one whose moment is a line
+	one, err := trials.Run(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all.Trials[3].Moments, one.Trials[0].Moments); diff != "" || one.Trials[0].N != 4 {
+		t.Error(diff)
+	}
+	for _, dir := range []string{one.Dir, one.Trials[0].Dir} {
+		if _, err := os.Stat(filepath.Join(dir, ".claude/pipeline-runs/s/state.json")); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "big")); err == nil {
+			t.Error("what is left out is copied")
+		}
+	}
+}
+
+// Every defect is found, and what is there by chance is none.
+func TestDefects(t *testing.T) {
+	tests := map[string]struct {
+		want string
+		same bool
+	}{
+		forgets: {want: "events: iteration_complete attempt:0/v1/r1/-/-/i"},
+		twice:   {want: "project: out.txt"},
+		draws:   {same: true},
+	}
+	for defect, tt := range tests {
+		t.Run(defect, func(t *testing.T) {
+			trials, _ := trialsOf(t, defect)
+			r, err := trials.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := slices.ContainsFunc(wheres(r), func(where string) bool { return strings.HasPrefix(where, tt.want) })
+			if r.Same() != tt.same || !tt.same && !found {
+				t.Errorf("differences in %q", wheres(r))
+			}
+			if tt.same && (len(r.LeftOut) != 1 || r.LeftOut[0].Where != "project: out.txt") {
+				t.Errorf("left out: %v", r.LeftOut)
+			}
+			if !tt.same && r.Dir == "" {
+				t.Error("the undisturbed copy is not kept")
+			}
+		})
+	}
+}
+
+// A run that does not complete by itself is no measure.
+func TestUndisturbedFails(t *testing.T) {
+	trials, scratch := trialsOf(t, fails)
+	_, err := trials.Run(t.Context())
+	var end *crashtest.EndError
+	if !errors.As(err, &end) {
+		t.Fatal(err)
+	}
+	if end.Code != 7 || end.Status != "failed" || end.Node != "plan" || !strings.Contains(end.Output, "does not work") || !strings.Contains(end.Reply, `"artifact"`) {
+		t.Errorf("%+v", end)
+	}
+	if want := "without any kill the run ends as failed with the mock provider at plan: no such thing"; end.Error() != want {
+		t.Errorf("%s", end)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}
+
+// Who ends it, ends all of it.
+func TestEnded(t *testing.T) {
+	trials, scratch := trialsOf(t, "")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	trials.Observe = func(crashtest.Trial) { cancel(enough) }
+	if _, err := trials.Run(ctx); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(scratch); err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+}

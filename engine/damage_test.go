@@ -1,0 +1,173 @@
+package engine_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// stopped is a session "demo" that was paused in its first iteration, and an engine that can finish it.
+func stopped(t *testing.T) (e *engine.Engine, dir string) {
+	t.Helper()
+	root := project(t, twoStages)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	first := eng(t, root, agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		cancel(errors.New("stop"))
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	result, err := first.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return eng(t, root, agent{}), result.Dir
+}
+
+// rewrite changes a file of a session.
+func rewrite(t *testing.T, file string, change func([]byte) []byte) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, change(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lines are a journal's, without the newline of the last.
+func lines(journal []byte) [][]byte { return bytes.Split(bytes.TrimRight(journal, "\n"), []byte("\n")) }
+
+// U048, U301: a session whose files cannot be used is refused with what is damaged and what to do; by force
+// it begins anew, except over what a newer version wrote.
+func TestDamagedSession(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		damage     func(t *testing.T, dir string)
+		want, hint string
+		detail     string
+	}{
+		{"an event that this version must know and does not", func(t *testing.T, dir string) {
+			rewrite(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
+				l := lines(text)
+				var e map[string]any
+				if err := json.Unmarshal(l[len(l)-1], &e); err != nil {
+					t.Fatal(err)
+				}
+				e["type"], e["must"], e["seq"] = "of_the_future", true, len(l)+1
+				b, err := json.Marshal(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return append(append(text, b...), '\n')
+			})
+		}, "the journal was written by a newer version", "use the version of agent-pipelines that ", ""},
+		{"no plan", func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "plan.json")); err != nil {
+				t.Fatal(err)
+			}
+		}, "session 'demo' has no plan.json", "start it again with --force", ""},
+		{"a broken plan", func(t *testing.T, dir string) {
+			rewrite(t, filepath.Join(dir, "plan.json"), func(text []byte) []byte { return text[:len(text)/2] })
+		}, "/plan.json: unexpected end of JSON input", "put the file back", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, dir := stopped(t)
+			tt.damage(t, dir)
+			_, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
+			f := failure.From(err)
+			if f == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, tt.want) || !strings.Contains(f.Hint, tt.hint) || !strings.Contains(f.Detail, tt.detail) {
+				t.Errorf("resume: %+v", f)
+			}
+			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
+			if anew := err == nil && result.Success; anew == strings.Contains(tt.want, "newer version") {
+				t.Errorf("anew, by force: %+v, %v", result, err)
+			}
+		})
+	}
+}
+
+// U042, U047: a session whose kernel died is neither paused nor started again by mistake, and goes on.
+func TestCrashedSession(t *testing.T) {
+	e, dir := stopped(t)
+	rewrite(t, filepath.Join(dir, "events.jsonl"), func(text []byte) []byte {
+		end := bytes.Index(text, []byte(`"type":"iteration_start"`))
+		return text[:end+bytes.IndexByte(text[end:], '\n')+1]
+	})
+	status, err := e.Status("demo")
+	if err != nil || !status.Crashed || status.Status != state.Running || status.ResumeCommand == "" {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) || !strings.Contains(failure.From(err).Hint, "agent-pipelines resume demo") {
+		t.Errorf("pause: %v", err)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrResumable) || !strings.Contains(err.Error(), "crashed") {
+		t.Errorf("run: %v", err)
+	}
+	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Errorf("resume: %+v, %v", result, err)
+	}
+}
+
+// DESIGN 5: a message that was obeyed and journaled before a crash, but not removed, is not obeyed again;
+// a file that is no message disturbs nobody.
+func TestMessageIsObeyedOnce(t *testing.T) {
+	root := project(t, twoStages)
+	slow, working, let := atWork()
+	e, other := eng(t, root, slow), eng(t, root, agent{})
+	asked := e.Subscribe(100)
+	defer asked.Close()
+	var result *engine.Result
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		if result, err = e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-working
+	if err := other.PauseSession(t.Context(), "demo", "lunch", "ann"); err != nil {
+		t.Error(err)
+	}
+	waitFor(asked, event.Control)
+	close(let)
+	wg.Wait()
+	if result.Status != state.Paused {
+		t.Fatalf("%+v", result)
+	}
+	var id string
+	err := other.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
+		if ev.Type == event.Control {
+			d, err := event.Decode[event.ControlData](ev)
+			id = d.ID
+			return err
+		}
+		return nil
+	})
+	if err != nil || id == "" {
+		t.Fatalf("message %q, %v", id, err)
+	}
+	inbox := filepath.Join(result.Dir, "inbox")
+	err = errors.Join(os.WriteFile(filepath.Join(inbox, id+".json"), []byte(`{"action":"pause","by":"ann"}`), 0o600),
+		os.WriteFile(filepath.Join(inbox, "noise.json"), []byte(`[`), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err := other.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Errorf("resume: %+v, %v", result, err)
+	}
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/attempt"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/outcome"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/steps"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
+	"github.com/dodo-digital/agent-pipelines/kernel"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// effects performs the scheduler's commands with the rooms that can: it implements run.Effects.
+type effects struct {
+	parts components
+	maker *attempt.Maker
+	asker *termination.Asker
+	hooks *hook.Caller
+	ready func() // returns when the views of the run are as new as its state
+
+	settler *outcome.Settler
+	planner *steps.Planner
+	traces  func(event.TraceID) bool // of [WithTraces], nil for none
+}
+
+// Attempt implements run.Effects.
+func (f *effects) Attempt(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.traced(ctx, w)
+	m := *f.maker
+	m.Providers = f.components(w.Node)
+	return m.Make(ctx, attempt.Job(w))
+}
+
+// Strategy implements run.Effects.
+func (f *effects) Strategy(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.traced(ctx, w)
+	f.maker.Mend(ctx, w.Record) // what it is asked about
+	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
+		f.ready()
+	}
+	return f.askerAt(w.Node).Ask(ctx, decision(w))
+}
+
+// Hook implements run.Effects.
+func (f *effects) Hook(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.traced(ctx, w)
+	f.ready()
+	return f.hooks.Call(ctx, hook.Job{Command: w.Command, State: w.State, Record: w.Record})
+}
+
+func decision(w kernel.Work) termination.Job {
+	return termination.Job{Command: w.Command, Node: w.Node, State: w.State, Record: w.Record}
+}
+
+// Question implements run.Effects.
+func (f *effects) Question(ctx context.Context, w kernel.Work) event.Event {
+	ctx = f.traced(ctx, w)
+	f.ready()
+	return f.askerAt(w.Node).Put(ctx, decision(w), f.components(w.Node))
+}
+
+// askerAt asks strategies as a node wants them to be set up.
+func (f *effects) askerAt(n *plan.Node) *termination.Asker {
+	a := *f.asker
+	a.Strategies = f.components(n)
+	return &a
+}
+
+// Manifest implements run.Effects.
+func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
+	at := w.Command.Place
+	ref, err := f.maker.Inputs.WriteManifest(w.State, at, time.Now())
+	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
+}
+
+func (f *effects) components(n *plan.Node) nodeComponents { return nodeComponents{f.parts, n} }

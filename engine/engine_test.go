@@ -1,0 +1,465 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// agent is an in-process provider that does what a test says; the zero value writes a result.
+type agent struct {
+	work func(ctx context.Context, req sdk.ExecuteRequest) error
+}
+
+func (agent) Describe() sdk.Component {
+	return sdk.Component{Kind: sdk.KindProvider, Name: "agent", Aliases: []string{"helper"}, Provider: &sdk.ProviderTraits{DefaultModel: "m1"}}
+}
+
+func (a agent) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if a.work != nil {
+		if err := a.work(ctx, req); err != nil {
+			return sdk.ExecuteResult{}, err
+		}
+	}
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: fmt.Sprintf("%s %d\n", req.Node, req.Iteration)})
+	return sdk.ExecuteResult{}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
+}
+
+const twoStages = `name: two
+defaults: {provider: agent}
+nodes:
+  - {id: plan, prompt: "plan ${CONTEXT}"}
+  - {id: build, prompt: build, runs: 2, inputs: {from: plan}}
+`
+
+// project is a folder with one pipeline and no delays.
+func project(t *testing.T, yaml string) string {
+	t.Helper()
+	root := t.TempDir()
+	dir := filepath.Join(root, ".claude/pipelines")
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "two.yaml"), []byte(yaml), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// engine has no plugins but the given agent; an agent stands in for itself so that no time is spent
+// on delays.
+func eng(t *testing.T, root string, a agent) *engine.Engine {
+	t.Helper()
+	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithStandIn("agent"), engine.WithVersion("test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func types(t *testing.T, e *engine.Engine, session string) []event.Type {
+	t.Helper()
+	var types []event.Type
+	err := e.Tail(t.Context(), session, -1, false, func(ev event.Event) error { types = append(types, ev.Type); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return types
+}
+
+// U278, U304, U305, U080: one call runs a pipeline to its end.
+func TestRun(t *testing.T) {
+	e := eng(t, project(t, twoStages), agent{})
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Context: "now"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !result.Success || result.Status != state.Completed || result.Reason != "all_loops_complete" || result.ResumeCommand != "" {
+		t.Errorf("result %+v", result)
+	}
+	if diff := cmp.Diff([]string{"plan", "build"}, result.Completed); diff != "" {
+		t.Error(diff)
+	}
+	want := []event.Type{
+		"session_start", "kernel_start",
+		"node_start", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
+		"node_start", "iteration_start", "iteration_complete", "decision", "iteration_start", "iteration_complete", "decision", "node_complete", "stage_transition",
+		"session_complete",
+	}
+	if diff := cmp.Diff(want, types(t, e, "demo")); diff != "" {
+		t.Error(diff)
+	}
+	status, err := e.Status("demo")
+	if err != nil || status.Status != state.Completed || status.Iteration != 2 || status.Max != 2 || status.Crashed {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if sessions, err := e.Sessions(); err != nil || len(sessions) != 1 || sessions[0].Session != "demo" || sessions[0].Status != state.Completed {
+		t.Errorf("sessions %+v, %v", sessions, err)
+	}
+}
+
+// D03, D04, U042: a finished session is not run again by mistake.
+func TestFinishedSession(t *testing.T) {
+	e := eng(t, project(t, twoStages), agent{})
+	run := func(force bool) error {
+		_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: force})
+		return err
+	}
+	if err := run(false); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(false); !errors.Is(err, engine.ErrTerminal) || !strings.Contains(failure.From(err).Hint, "--force") {
+		t.Errorf("second run: %v", err)
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("resume: %v", err)
+	}
+	if err := run(true); err != nil {
+		t.Errorf("forced run: %v", err)
+	}
+	starts := 0
+	for _, typ := range types(t, e, "demo") {
+		if typ == event.SessionStart {
+			starts++
+		}
+	}
+	if starts != 2 {
+		t.Errorf("%d runs in the journal", starts)
+	}
+}
+
+// U047, U049, U051: a cancelled run is paused, and goes on where it stood, with the words given.
+func TestCancelAndResume(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	var prompts []string
+	block := true
+	e := eng(t, project(t, `{name: two, defaults: {provider: agent}, nodes: [{id: plan, prompt: "plan ${CONTEXT}", context: early, runs: 2}]}`), agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+		prompts = append(prompts, req.Prompt)
+		if block && req.Iteration == 2 {
+			cancel(errors.New("enough for today"))
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}})
+	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Success || result.ResumeCommand != "agent-pipelines resume demo" {
+		t.Errorf("result %+v", result)
+	}
+	block = false
+	result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Context: "and be quick"})
+	if err != nil || !result.Success {
+		t.Fatalf("resume: %+v, %v", result, err)
+	}
+	if diff := cmp.Diff([]string{"plan early", "plan early", "plan early\nand be quick"}, prompts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// D02, U091: an agent that fails fails the session, which then can be resumed.
+func TestFailAndResume(t *testing.T) {
+	broken := true
+	e := eng(t, project(t, twoStages), agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		if broken && req.Node == "build" {
+			return failure.New(failure.ProviderMissing, "no CLI").WithHint("install it")
+		}
+		return nil
+	}})
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Status != state.Failed || result.Failure == nil || result.Failure.ErrorType != "provider_missing" || result.Failure.Remedy != "install it" {
+		t.Errorf("result %+v, failure %+v", result, result.Failure)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.Is(err, engine.ErrResumable) {
+		t.Errorf("run again: %v", err)
+	}
+	broken = false
+	if result, err = e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Errorf("resume: %+v, %v", result, err)
+	}
+}
+
+// atWork is an agent that tells when it works and waits until it is let go.
+func atWork() (a agent, working chan string, let chan struct{}) {
+	working, let = make(chan string, 10), make(chan struct{})
+	return agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+		working <- req.Key
+		select {
+		case <-let:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}}, working, let
+}
+
+// DESIGN 5: with --force two kernels hold one session, and the older one writes nothing any more.
+func TestForceFencesTheOlderKernel(t *testing.T) {
+	root := project(t, twoStages)
+	slow, working, let := atWork()
+	older, newer := eng(t, root, slow), eng(t, root, agent{})
+	var oldErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { _, oldErr = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
+	<-working
+	if _, err := newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("without force: %v", err)
+	}
+	result, err := newer.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true})
+	if err != nil || !result.Success {
+		t.Fatalf("with force: %+v, %v", result, err)
+	}
+	close(let)
+	wg.Wait()
+	if failure.KindOf(oldErr) != failure.LockContention {
+		t.Errorf("the older kernel ended with %v", oldErr)
+	}
+	epoch := 0
+	err = newer.Tail(t.Context(), "demo", -1, false, func(ev event.Event) error {
+		if ev.Epoch < epoch {
+			t.Errorf("event %d of epoch %d after epoch %d", ev.Seq, ev.Epoch, epoch)
+		}
+		epoch = ev.Epoch
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// U050, U052: another process pauses or aborts a session through its inbox.
+func TestControlFromElsewhere(t *testing.T) {
+	tests := []struct {
+		name   string
+		ask    func(*engine.Engine) error
+		status state.Status
+	}{
+		{"pause lets the iteration finish", func(e *engine.Engine) error { return e.PauseSession(context.Background(), "demo", "lunch", "ann") }, state.Paused},
+		{"abort cancels it", func(e *engine.Engine) error { return e.AbortSession(context.Background(), "demo", "wrong", "ann") }, state.Aborted},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			root := project(t, twoStages)
+			slow, working, let := atWork()
+			worker, other := eng(t, root, slow), eng(t, root, agent{})
+			asked := worker.Subscribe(100)
+			defer asked.Close()
+			var result *engine.Result
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				var err error
+				if result, err = worker.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+					t.Error(err)
+				}
+			})
+			<-working
+			if err := tt.ask(other); err != nil {
+				t.Error(err)
+			}
+			waitFor(asked, event.Control)
+			close(let)
+			wg.Wait()
+			if result.Status != tt.status {
+				t.Errorf("result %+v", result)
+			}
+			if left, err := os.ReadDir(filepath.Join(result.Dir, "inbox")); err != nil || len(left) != 0 {
+				t.Errorf("inbox: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// U052: a session that nobody holds is aborted where it lies; afterwards nothing can be asked of it.
+func TestAbortIdle(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e := eng(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		cancel(errors.New("stop"))
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	if _, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.PauseSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrNothingToResume) {
+		t.Errorf("pause: %v", err)
+	}
+	if err := e.AbortSession(t.Context(), "demo", "no use", "ann"); err != nil {
+		t.Fatal(err)
+	}
+	status, err := e.Status("demo")
+	if err != nil || status.Status != state.Aborted || status.Reason != "no use" {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	if err := e.AbortSession(t.Context(), "demo", "", ""); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("abort again: %v", err)
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.Is(err, engine.ErrTerminal) {
+		t.Errorf("resume: %v", err)
+	}
+}
+
+// What keeps a run from beginning, and that nothing is left of it.
+func TestRefusals(t *testing.T) {
+	root := project(t, twoStages)
+	e := eng(t, root, agent{})
+	tests := []struct {
+		name  string
+		opts  engine.RunOptions
+		check func(error) bool
+	}{
+		{"nothing named", engine.RunOptions{}, func(err error) bool { return errors.Is(err, engine.ErrOptions) }},
+		{"two things named", engine.RunOptions{Pipeline: "two", Stage: "x"}, func(err error) bool { return errors.Is(err, engine.ErrOptions) }},
+		{"no such pipeline", engine.RunOptions{Pipeline: "tow"}, func(err error) bool {
+			var n *engine.NotFoundError
+			return errors.As(err, &n) && n.Nearest == "two"
+		}},
+		{"no such provider", engine.RunOptions{Pipeline: "two", Provider: "agnet"}, func(err error) bool {
+			return failure.KindOf(err) == failure.ProviderMissing && strings.Contains(failure.From(err).Message+failure.From(err).Hint, "agent")
+		}},
+		{"a bad session name", engine.RunOptions{Pipeline: "two", Session: "a b"}, func(err error) bool { return errors.Is(err, engine.ErrSessionName) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := e.Run(t.Context(), tt.opts); !tt.check(err) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+	if _, err := os.Stat(filepath.Join(root, ".claude/pipeline-runs")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a refused run left files: %v", err)
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "nobody"}); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("resume: %v", err)
+	}
+	if _, err := e.Status("nobody"); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("status: %v", err)
+	}
+}
+
+// DESIGN 5: a plan that was changed behind the session's back is refused.
+func TestChangedPlanIsRefused(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	e := eng(t, project(t, twoStages), agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		cancel(errors.New("stop"))
+		<-ctx.Done()
+		return ctx.Err()
+	}})
+	result, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(result.Dir, "plan.json")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(string(b), `"max": 2`, `"max": 9`, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); failure.KindOf(err) != failure.StateCorrupt {
+		t.Errorf("resume: %v", err)
+	}
+}
+
+// A session of the Bash engine whose plan cannot be run is refused, and nothing of it is touched.
+func TestBashSessionWithoutPlan(t *testing.T) {
+	root := project(t, twoStages)
+	e := eng(t, root, agent{})
+	dir := filepath.Join(root, ".claude/pipeline-runs/old")
+	line := `{"ts":"2026-02-05T10:00:00Z","type":"session_start","session":"old","cursor":null,"data":{"mode":"pipeline"}}` + "\n"
+	err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(line), 0o644),
+		os.WriteFile(filepath.Join(dir, "plan.json"), []byte(`{"version":1,"nodes":[]}`), 0o644))
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := func(err error) bool {
+		f := failure.From(err)
+		return f != nil && f.Kind == failure.StateCorrupt && strings.Contains(f.Message, "it has no nodes") && strings.Contains(f.Hint, "--force")
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "old"}); !refused(err) {
+		t.Errorf("resume: %v", err)
+	}
+	if err := e.AbortSession(t.Context(), "old", "", ""); !refused(err) {
+		t.Errorf("abort: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(dir, "events.jsonl")); err != nil || string(after) != line {
+		t.Errorf("the journal is now %s, %v", after, err)
+	}
+}
+
+// U065: engines and sessions do not disturb each other.
+func TestSessionsSideBySide(t *testing.T) {
+	root := project(t, twoStages)
+	e := eng(t, root, agent{})
+	var wg sync.WaitGroup
+	for i := range 5 {
+		wg.Go(func() {
+			result, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: fmt.Sprint("s", i)})
+			if err != nil || !result.Success {
+				t.Errorf("session %d: %+v, %v", i, result, err)
+			}
+		})
+	}
+	wg.Wait()
+	if sessions, err := e.Sessions(); err != nil || len(sessions) != 5 {
+		t.Errorf("%d sessions, %v", len(sessions), err)
+	}
+}
+
+// U102: Stop with kind signal lets the iteration finish and pauses.
+func TestStop(t *testing.T) {
+	slow, working, let := atWork()
+	e := eng(t, project(t, twoStages), slow)
+	seen := e.Subscribe(100)
+	defer seen.Close()
+	var result *engine.Result
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		if result, err = e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-working
+	e.Stop("demo", state.PauseSignal, "SIGINT")
+	waitFor(seen, event.Control)
+	close(let)
+	wg.Wait()
+	if result.Status != state.Paused || result.PauseKind != state.PauseSignal || result.Reason != "SIGINT" {
+		t.Errorf("result %+v", result)
+	}
+	if got := types(t, e, "demo"); got[len(got)-2] != event.IterationComplete {
+		t.Errorf("events %v", got)
+	}
+}
+
+func waitFor(s *engine.Subscription, t event.Type) {
+	for u := range s.Updates {
+		if u.Event != nil && u.Event.Type == t {
+			return
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package enginetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// AssertIterationCount checks how many iterations were completed in the session's newest run, in all its stages,
+// and in parallel blocks by all providers. It reports whether it holds.
+func AssertIterationCount(t testing.TB, s *Session, want int) bool {
+	t.Helper()
+	events, err := s.events()
+	if err != nil {
+		t.Errorf("read the events of session %q: %v", s.Name, err)
+		return false
+	}
+	count, places := 0, []string{}
+	for _, e := range events {
+		if e.Type != event.IterationComplete {
+			continue
+		}
+		count++
+		places = append(places, place(e))
+	}
+	if count == want {
+		return true
+	}
+	t.Errorf("session %q completed %d iterations, want %d:%s", s.Name, count, want, listed(places))
+	return false
+}
+
+// place says where an iteration was: of which stage, by which provider of a block.
+func place(e event.Event) string {
+	d, _ := event.Decode[event.IterationCompleteData](e) // without it there is still the cursor
+	if e.Cursor == nil {
+		return d.Stage
+	}
+	text := fmt.Sprintf("%s (node %s) iteration %d", d.Stage, e.Cursor.NodePath, e.Cursor.Iteration)
+	if e.Cursor.Provider != "" {
+		text += " by " + e.Cursor.Provider
+	}
+	return text
+}
+
+// AssertStateStatus checks the session's status. It reports whether it holds.
+func AssertStateStatus(t testing.TB, s *Session, want state.Status) bool {
+	t.Helper()
+	status, err := s.Engine.Status(s.Name)
+	if err != nil {
+		t.Errorf("read the status of session %q: %v", s.Name, err)
+		return false
+	}
+	if status.Status == want {
+		return true
+	}
+	var found []string
+	if status.Reason != "" {
+		found = append(found, "reason: "+status.Reason)
+	}
+	if f := status.Failure; f != nil {
+		found = append(found, fmt.Sprintf("%s: %s", f.ErrorType, f.Message))
+	}
+	for _, stage := range status.Stages {
+		found = append(found, fmt.Sprintf("stage %s: %s, %d iterations", stage.ID, stage.Status, stage.Iterations))
+	}
+	t.Errorf("session %q is %s, want %s:%s", s.Name, status.Status, want, listed(found))
+	return false
+}
+
+// AssertEventSequence checks the types of all events of the session's newest run, exactly and in order, but for those
+// that only inform ([event.Type.Informative]: stage_transition, plugin_started, judge_start and the like). A run of
+// one stage with one iteration has
+//
+//	session_start kernel_start node_start iteration_start iteration_complete decision node_complete session_complete
+//
+// In a parallel block the order between providers is nobody's choice; [AssertEventSubsequence] suits there. It
+// reports whether it holds.
+func AssertEventSequence(t testing.TB, s *Session, want ...event.Type) bool {
+	t.Helper()
+	for _, w := range want {
+		if w.Informative() {
+			t.Errorf("%s cannot be wanted: events that only inform are left out here", w)
+			return false
+		}
+	}
+	events, err := s.events()
+	if err != nil {
+		t.Errorf("read the events of session %q: %v", s.Name, err)
+		return false
+	}
+	found := slices.DeleteFunc(types(events), event.Type.Informative)
+	at := 0
+	for at < len(found) && at < len(want) && found[at] == want[at] {
+		at++
+	}
+	if at == len(found) && at == len(want) {
+		return true
+	}
+	t.Errorf("the events of session %q are others from number %d on: found %s, want %s; found:%s\nwant:%s",
+		s.Name, at+1, nth(found, at), nth(want, at), listed(found), listed(want))
+	return false
+}
+
+// AssertEventSubsequence checks that events of the types occurred in the session's newest run in this order, whatever
+// others lie before, between and after them. It reports whether it holds.
+func AssertEventSubsequence(t testing.TB, s *Session, want ...event.Type) bool {
+	t.Helper()
+	events, err := s.events()
+	if err != nil {
+		t.Errorf("read the events of session %q: %v", s.Name, err)
+		return false
+	}
+	found := types(events)
+	rest := found
+	for i, w := range want {
+		at := slices.Index(rest, w)
+		if at < 0 {
+			t.Errorf("session %q has no %s after the first %d of the events wanted; found:%s\nwant:%s", s.Name, w, i, listed(found), listed(want))
+			return false
+		}
+		rest = rest[at+1:]
+	}
+	return true
+}
+
+func types(events []event.Event) []event.Type {
+	types := make([]event.Type, len(events))
+	for i, e := range events {
+		types[i] = e.Type
+	}
+	return types
+}
+
+func nth(types []event.Type, i int) string {
+	if i >= len(types) {
+		return "nothing"
+	}
+	return string(types[i])
+}
+
+// listed puts each item on a line of its own, with its number.
+func listed[T ~string](items []T) string {
+	if len(items) == 0 {
+		return " none"
+	}
+	var b strings.Builder
+	for i, item := range items {
+		fmt.Fprintf(&b, "\n%5d %s", i+1, string(item))
+	}
+	return b.String()
+}

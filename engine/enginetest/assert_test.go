@@ -1,0 +1,149 @@
+package enginetest_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/enginetest"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// watched is a test that is watched failing; all else is done by the true one.
+type watched struct {
+	testing.TB
+	failures []string
+}
+
+func (w *watched) Helper() {}
+
+func (w *watched) Errorf(format string, args ...any) {
+	w.failures = append(w.failures, fmt.Sprintf(format, args...))
+}
+
+func (w *watched) Fatalf(format string, args ...any) {
+	w.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// watch runs f with a watched test, in a goroutine of its own, which Fatalf ends, and returns what failed.
+func watch(t *testing.T, f func(t testing.TB)) string {
+	t.Helper()
+	w := &watched{TB: t}
+	var wg sync.WaitGroup
+	wg.Go(func() { f(w) })
+	wg.Wait()
+	return strings.Join(w.failures, "\n---\n")
+}
+
+// Each helper fails where it should, and shows what it found.
+func TestFailures(t *testing.T) {
+	s := enginetest.NewMockSession(t, enginetest.Fixtures{
+		Run:     engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go, runs: 2}, {id: b, prompt: go}]}"},
+		Replies: []enginetest.Reply{{Node: "b", Failure: failure.New(failure.AgentError, "it broke")}},
+	})
+	s.Run()
+	unbegun := enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go}]}"}})
+	tests := []struct {
+		name string
+		call func(t testing.TB) bool
+		want []string // in the failure; none: it holds
+	}{
+		{"count holds", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 2) }, nil},
+		{"count", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, s, 3) }, []string{"completed 2 iterations, want 3", "1 a (node 0) iteration 1", "2 a (node 0) iteration 2"}},
+		{"count without a session", func(t testing.TB) bool { return enginetest.AssertIterationCount(t, unbegun, 0) }, []string{"no such session"}},
+		{"status holds", func(t testing.TB) bool { return enginetest.AssertStateStatus(t, s, state.Failed) }, nil},
+		{"status", func(t testing.TB) bool { return enginetest.AssertStateStatus(t, s, state.Completed) }, []string{"is failed, want completed", "it broke", "stage a: complete, 2 iterations", "stage b: failed"}},
+		{"status without a session", func(t testing.TB) bool { return enginetest.AssertStateStatus(t, unbegun, state.Pending) }, []string{"no such session"}},
+		{"sequence, too short", func(t testing.TB) bool {
+			return enginetest.AssertEventSequence(t, s, event.SessionStart, event.KernelStart)
+		}, []string{"from number 3 on: found node_start, want nothing", "1 session_start"}},
+		{"sequence, another", func(t testing.TB) bool {
+			return enginetest.AssertEventSequence(t, s, event.SessionStart, event.NodeStart)
+		}, []string{"from number 2 on: found kernel_start, want node_start"}},
+		{"sequence, too long", func(t testing.TB) bool {
+			var all []event.Type
+			for _, e := range s.Events() {
+				if !e.Type.Informative() {
+					all = append(all, e.Type)
+				}
+			}
+			return enginetest.AssertEventSequence(t, s, append(all, event.SessionComplete)...)
+		}, []string{"found nothing, want session_complete"}},
+		{"sequence of what informs", func(t testing.TB) bool { return enginetest.AssertEventSequence(t, s, event.StageTransition) }, []string{"stage_transition cannot be wanted"}},
+		{"sequence without a session", func(t testing.TB) bool { return enginetest.AssertEventSequence(t, unbegun) }, []string{"no such session"}},
+		{"subsequence holds", func(t testing.TB) bool {
+			return enginetest.AssertEventSubsequence(t, s, event.SessionStart, event.IterationComplete, event.IterationComplete, event.Error)
+		}, nil},
+		{"subsequence, too many of one", func(t testing.TB) bool {
+			return enginetest.AssertEventSubsequence(t, s, event.IterationComplete, event.IterationComplete, event.IterationComplete)
+		}, []string{"has no iteration_complete after the first 2", "session_start"}},
+		{"subsequence, another order", func(t testing.TB) bool {
+			return enginetest.AssertEventSubsequence(t, s, event.Error, event.SessionStart)
+		}, []string{"has no session_start after the first 1"}},
+		{"subsequence without a session", func(t testing.TB) bool { return enginetest.AssertEventSubsequence(t, unbegun) }, []string{"no such session"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var holds bool
+			failed := watch(t, func(t testing.TB) { holds = tt.call(t) })
+			if holds != (len(tt.want) == 0) || (failed == "") != holds {
+				t.Errorf("holds: %v, failed: %q", holds, failed)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(failed, want) {
+					t.Errorf("%q is not in\n%s", want, failed)
+				}
+			}
+		})
+	}
+}
+
+// What cannot be done at all fails the test and goes no further.
+func TestFatal(t *testing.T) {
+	text := engine.RunOptions{Text: "{name: p, nodes: [{id: a, prompt: go}]}"}
+	unbegun := func(t testing.TB) *enginetest.Session {
+		return enginetest.NewMockSession(t, enginetest.Fixtures{Run: text})
+	}
+	tests := []struct {
+		name string
+		call func(t testing.TB)
+		want string
+	}{
+		{"a path outside", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Files: map[string]string{"../x": ""}})
+		}, "no path inside"},
+		{"a provider that nobody is", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Replies: []enginetest.Reply{{}, {Provider: "claud"}}})
+		}, `reply 1 is for provider "claud"`},
+		{"a decision that is none", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Replies: []enginetest.Reply{{Decision: "halt"}}})
+		}, "continue, stop or error"},
+		{"a result and a decision", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Replies: []enginetest.Reply{{Decision: "stop", NoResult: true}}})
+		}, "beside Result"},
+		{"one provider twice", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Providers: []string{"a", "a"}})
+		}, "make the engine"},
+		{"a pipeline that is not there", func(t testing.TB) {
+			enginetest.NewMockSession(t, enginetest.Fixtures{Run: engine.RunOptions{Pipeline: "ship"}}).Run()
+		}, "ship"},
+		{"nothing to resume", func(t testing.TB) { unbegun(t).Resume("") }, "no such session"},
+		{"no status", func(t testing.TB) { unbegun(t).Status() }, "no such session"},
+		{"no events", func(t testing.TB) { unbegun(t).Events() }, "no such session"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			on := false
+			failed := watch(t, func(t testing.TB) { tt.call(t); on = true })
+			if on || !strings.Contains(failed, tt.want) {
+				t.Errorf("went on: %v, failed: %q", on, failed)
+			}
+		})
+	}
+}

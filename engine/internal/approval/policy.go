@@ -1,0 +1,106 @@
+package approval
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// unsaid is what becomes of the categories where a policy says neither their word nor a default (REQUIREMENTS C6).
+var unsaid = map[sdk.Category]plan.Approval{
+	sdk.CategoryFileRead:        plan.ApprovalAuto,
+	sdk.CategoryFileWrite:       plan.ApprovalPrompt,
+	sdk.CategoryFileDelete:      plan.ApprovalPrompt,
+	sdk.CategoryDirectoryCreate: plan.ApprovalAuto,
+	sdk.CategoryTerminal:        plan.ApprovalPrompt,
+	sdk.CategoryExternal:        plan.ApprovalPrompt,
+}
+
+// byPolicy rules on a call and one of its paths, "" for the call as a whole: the first rule that matches, else the
+// category's word, else the default.
+func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Ruling {
+	if p == nil {
+		return Ruling{Approval: plan.ApprovalAuto}
+	}
+	for i, rule := range p.Rules {
+		found, err := matches(rule, c, path)
+		switch {
+		case err != nil: // compile has refused it; a plan by other hands fails closed
+			return Ruling{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", nameOf(i, rule), err), nameOf(i, rule)}
+		case found:
+			return Ruling{rule.Policy, why(rule.Policy, subject(c, path), nameOf(i, rule)), nameOf(i, rule)}
+		}
+	}
+	if word, said := p.Categories[string(c.Category)]; said && c.Category != "" {
+		return Ruling{word, why(word, subject(c, path), "policy.approvals.categories."+string(c.Category)), string(c.Category)}
+	}
+	if p.Default != "" {
+		return Ruling{p.Default, byDefault(p.Default), RuleDefault}
+	}
+	return Ruling{Approval: cmp.Or(unsaid[c.Category], plan.ApprovalPrompt), Rule: RuleDefault}
+}
+
+// matches reports whether a rule speaks of a path of a call, or of the command.
+func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
+	if r.Operation != "" && r.Operation != string(c.Category) {
+		return false, nil
+	}
+	pattern, negated := strings.CutPrefix(r.Pattern, "!")
+	switch {
+	case r.Pattern == "":
+		return true, nil
+	case r.Operation == string(sdk.CategoryTerminal):
+		re, err := regexp.Compile(pattern)
+		return err == nil && re.MatchString(c.Command) != negated, err
+	case path == "": // a pattern of paths, and the call has none
+		return false, nil
+	default:
+		found, err := doublestar.Match(pattern, cleaned(path))
+		return found != negated, err
+	}
+}
+
+// nameOf is how the journal and people know a rule.
+func nameOf(i int, r plan.ApprovalRule) string {
+	return cmp.Or(event.Brief(r.Name, event.MaxName), "rule "+strconv.Itoa(i+1))
+}
+
+// subject is what a ruling is about.
+func subject(c sdk.ToolCall, path string) string {
+	switch {
+	case path != "":
+		return event.Brief(path, event.MaxName)
+	case c.Category == sdk.CategoryTerminal && c.Command != "":
+		return event.Brief(c.Command, event.MaxName)
+	default:
+		return event.Brief(c.Tool, event.MaxName)
+	}
+}
+
+// why is told of a call that is not made.
+func why(word plan.Approval, what, by string) string {
+	switch word {
+	case plan.ApprovalDeny:
+		return what + " is denied by " + by
+	case plan.ApprovalSkip:
+		return what + " is left out by " + by
+	default:
+		return ""
+	}
+}
+
+func byDefault(word plan.Approval) string {
+	if word == plan.ApprovalDeny {
+		return "tool calls are denied by policy.approvals.default"
+	}
+	return ""
+}

@@ -1,0 +1,164 @@
+package approval_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+func on(c sdk.Category, paths ...string) sdk.ToolCall {
+	return sdk.ToolCall{Tool: "some_tool", Category: c, Paths: paths}
+}
+
+func command(line string, paths ...string) sdk.ToolCall {
+	return sdk.ToolCall{Tool: "run_terminal", Category: sdk.CategoryTerminal, Command: line, Paths: paths}
+}
+
+// U175, C6: which word of a policy a call meets, and what is said about it.
+func TestPolicy(t *testing.T) {
+	example := &plan.Approvals{ // DIALECT B3
+		Default: "prompt",
+		Categories: map[string]plan.Approval{
+			"file_read": "auto", "file_write": "prompt", "file_delete": "skip", "terminal_command": "deny",
+		},
+		Rules: []plan.ApprovalRule{
+			{Name: "tests-are-cheap", Operation: "file_write", Pattern: "**/*_test.go", Policy: "auto"},
+			{Name: "no-docs", Operation: "file_write", Pattern: "docs/**", Policy: "deny"},
+			{Operation: "file_write", Pattern: "!src/**", Policy: "skip"},
+			{Name: "git", Operation: "terminal_command", Pattern: "^git (status|diff)( |$)", Policy: "auto"},
+			{Name: "only-make", Operation: "terminal_command", Pattern: "!^make ", Policy: "prompt"},
+			{Name: "anything-here", Pattern: "scratch/**", Policy: "auto"},
+		},
+	}
+	all := &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "all", Policy: "deny"}}}
+	for _, tt := range []struct {
+		name   string
+		policy *plan.Approvals
+		call   sdk.ToolCall
+		want   approval.Ruling
+	}{
+		{"a category", example, on("file_read", "a.go"), approval.Ruling{"auto", "", "file_read"}},
+		{"a category that denies", example, command("make x"), approval.Ruling{"deny", "make x is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
+		{"a category that skips", example, on("file_delete", "a.go"), approval.Ruling{"skip", "a.go is left out by policy.approvals.categories.file_delete", "file_delete"}},
+		{"the default", example, on("external_request"), approval.Ruling{"prompt", "", "default"}},
+		{"a rule", example, on("file_write", "src/a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
+		{"a rule, at the top", example, on("file_write", "a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
+		{"a path that is not clean", example, on("file_write", "./src/../docs/a.md"), approval.Ruling{"deny", "./src/../docs/a.md is denied by no-docs", "no-docs"}},
+		{"the first that matches", example, on("file_write", "docs/a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
+		{"a rule of another operation", example, on("file_read", "docs/a.md"), approval.Ruling{"auto", "", "file_read"}},
+		{"negated, without a name", example, on("file_write", "lib/a.go"), approval.Ruling{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
+		{"negated, and it is that", example, on("file_write", "src/a.go"), approval.Ruling{"prompt", "", "file_write"}},
+		{"without an operation", example, on("file_delete", "scratch/a"), approval.Ruling{"auto", "", "anything-here"}},
+		{"a pattern of paths is none of commands", example, command("make scratch/a", "scratch/a"), approval.Ruling{"deny", "make scratch/a is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
+		{"a pattern, and no path", example, on("file_write"), approval.Ruling{"prompt", "", "file_write"}},
+		{"a command", example, command("git status"), approval.Ruling{"auto", "", "git"}},
+		{"another command", example, command("git statusx"), approval.Ruling{"prompt", "", "only-make"}},
+		{"no category", example, sdk.ToolCall{Tool: "x"}, approval.Ruling{"prompt", "", "default"}},
+		{"no category, with paths", example, on("", "scratch/a"), approval.Ruling{"auto", "", "anything-here"}},
+		{"a rule for all", all, sdk.ToolCall{Tool: "x"}, approval.Ruling{"deny", "x is denied by all", "all"}},
+		{"a rule for all, a path", all, on("file_read", "a"), approval.Ruling{"deny", "a is denied by all", "all"}},
+		{"the strictest path", example, on("file_write", "a_test.go", "lib/a.go", "docs/a.md", "src/a.go"), approval.Ruling{"deny", "docs/a.md is denied by no-docs", "no-docs"}},
+		{"prompt before skip", example, on("file_write", "lib/a.go", "src/a.go"), approval.Ruling{"prompt", "", "file_write"}},
+		{"skip before auto", example, on("file_write", "a_test.go", "lib/a.go"), approval.Ruling{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
+		{"a glob that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Pattern: "a[", Policy: "auto"}}}, on("file_read", "a"), approval.Ruling{
+			"deny", "the pattern of rule 1 cannot be read: syntax error in pattern", "rule 1",
+		}},
+		{"an expression that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "x", Operation: "terminal_command", Pattern: "!(", Policy: "auto"}}}, command("a"), approval.Ruling{
+			"deny", "the pattern of x cannot be read: error parsing regexp: missing closing ): `(`", "x",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, approval.Of(tt.policy, tt.call, approval.Scene{Project: "/p", Person: true})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// C6: what becomes of the categories where a policy says nothing of them; with a default, that holds for all.
+func TestUnsaid(t *testing.T) {
+	want := map[sdk.Category]plan.Approval{
+		"": "prompt", "file_read": "auto", "file_write": "prompt", "file_delete": "prompt",
+		"directory_create": "auto", "terminal_command": "prompt", "external_request": "prompt",
+	}
+	for _, c := range append(sdk.Categories(), "") {
+		for policy, want := range map[*plan.Approvals]plan.Approval{{}: want[c], {Default: "deny"}: "deny", {Default: "auto"}: "auto"} {
+			r := approval.Of(policy, on(c, "a.go"), approval.Scene{Project: "/p", Person: true})
+			if r.Approval != want || r.Rule != approval.RuleDefault {
+				t.Errorf("%q under default %q: %+v, want %s", c, policy.Default, r, want)
+			}
+		}
+	}
+}
+
+// K25: where nobody is there, what would be asked goes by non_interactive, and what is denied stays so.
+func TestNobodyThere(t *testing.T) {
+	policy := func(word plan.Approval) *plan.Approvals {
+		return &plan.Approvals{NonInteractive: word, Rules: []plan.ApprovalRule{
+			{Name: "ask", Pattern: "ask/**", Policy: "prompt"}, {Name: "no", Pattern: "no/**", Policy: "deny"},
+		}}
+	}
+	for _, word := range []plan.Approval{"auto", "skip", "fail", "deny"} {
+		if r := approval.Of(policy(word), on("file_write", "ask/a"), approval.Scene{}); r.Approval != word || r.Rule != "ask" || (r.Reason == "") != (word == "auto") {
+			t.Errorf("%s: %+v", word, r)
+		}
+		for _, path := range []string{"no/a", ".git/config", "../a"} {
+			if r := approval.Of(policy(word), on("file_write", "ask/a", path), approval.Scene{}); r.Approval != "deny" {
+				t.Errorf("%s, %s: %+v", word, path, r)
+			}
+		}
+	}
+}
+
+// Whether a person may be asked at all decides whose time an attempt's limit is.
+func TestAsks(t *testing.T) {
+	for _, tt := range []struct {
+		policy *plan.Approvals
+		want   bool
+	}{
+		{nil, false},
+		{&plan.Approvals{}, true},
+		{&plan.Approvals{Default: "auto"}, false},
+		{&plan.Approvals{Default: "deny", Categories: map[string]plan.Approval{"file_read": "auto"}}, false},
+		{&plan.Approvals{Default: "auto", Categories: map[string]plan.Approval{"file_write": "prompt"}}, true},
+		{&plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: "deny"}, {Policy: "prompt"}}}, true},
+	} {
+		if got := approval.Asks(tt.policy, true); got != tt.want {
+			t.Errorf("%+v: %v", tt.policy, got)
+		}
+		if approval.Asks(tt.policy, false) {
+			t.Errorf("%+v: asks nobody", tt.policy)
+		}
+	}
+}
+
+// U175: how much harm a call can do, and the question in one line.
+func TestShown(t *testing.T) {
+	for _, tt := range []struct {
+		call       sdk.ToolCall
+		risk, text string
+	}{
+		{on("file_read", "a"), "low", "the agent wants to run some_tool: a"},
+		{on("directory_create", "a"), "low", "the agent wants to run some_tool: a"},
+		{on("file_write", "a", "b"), "medium", "the agent wants to run some_tool: a, b"},
+		{on("file_delete"), "medium", "the agent wants to run some_tool"},
+		{command("go  test\n./..."), "high", "the agent wants to run run_terminal: go test ./..."},
+		{on("external_request"), "high", "the agent wants to run some_tool"},
+		{sdk.ToolCall{Tool: "x"}, "high", "the agent wants to run x"},
+		{sdk.ToolCall{Tool: "x", Effect: "idempotent"}, "medium", "the agent wants to run x"},
+		{sdk.ToolCall{Tool: "x", Effect: "none"}, "low", "the agent wants to run x"},
+	} {
+		if risk, text := approval.Risk(tt.call), approval.Ask(tt.call); risk != tt.risk || text != tt.text {
+			t.Errorf("%+v: %s, %s", tt.call, risk, text)
+		}
+	}
+	if text := approval.Ask(command(strings.Repeat("x", 9000))); len(text) > 1000 {
+		t.Errorf("a question of %d bytes", len(text))
+	}
+}

@@ -1,0 +1,49 @@
+package approval
+
+import (
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// The words for how much harm a call can do.
+const (
+	RiskLow    = "low"
+	RiskMedium = "medium"
+	RiskHigh   = "high"
+)
+
+// Risk is how much harm a call can do, by its category, or by its effect where that is not known.
+func Risk(c sdk.ToolCall) string {
+	switch c.Category {
+	case sdk.CategoryFileRead, sdk.CategoryDirectoryCreate:
+		return RiskLow
+	case sdk.CategoryFileWrite, sdk.CategoryFileDelete:
+		return RiskMedium
+	case sdk.CategoryTerminal, sdk.CategoryExternal:
+		return RiskHigh
+	}
+	switch c.Effect {
+	case sdk.EffectNone:
+		return RiskLow
+	case sdk.EffectIdempotent:
+		return RiskMedium
+	default:
+		return RiskHigh
+	}
+}
+
+// Ask is the question whether a call may be made, in one line.
+func Ask(c sdk.ToolCall) string {
+	text := "the agent wants to run " + event.Brief(c.Tool, event.MaxName)
+	about := c.Command
+	if about == "" {
+		about = strings.Join(c.Paths, ", ")
+	}
+	if about = strings.Join(strings.Fields(about), " "); about == "" {
+		return text
+	}
+	return text + ": " + event.Brief(about, event.MaxName)
+}

@@ -1,0 +1,130 @@
+package approval
+
+import (
+	"cmp"
+	"slices"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Ruling is what becomes of a call.
+type Ruling struct {
+	// Approval is auto, deny or skip, which a provider is told; prompt, before a person has been asked; or what
+	// ends the attempt: escalate and fail.
+	Approval plan.Approval
+	// Reason is in words for the model and the journal, "" for a call that the policy lets pass.
+	Reason string
+	// Rule names what decided: a rule by its name or number, a category, or one of the Rule… constants; "" where there
+	// is no policy.
+	Rule string
+}
+
+// What decides beside the rules and categories of a policy.
+const (
+	RuleDefault   = "default"   // policy.approvals.default, or what a category has without it
+	RuleProtected = "protected" // of [Protected] or policy.approvals.protected
+	RuleWorkspace = "workspace" // a path leads out of it
+	RuleReport    = "report"    // the attempt's own files
+)
+
+// Scene is where a call is made.
+type Scene struct {
+	// Project is the absolute path of the working directory, to which the paths of calls are relative.
+	Project string
+	// Reports are absolute paths of the files and directories that the attempt was given to write to, Given of those
+	// that it was given to read.
+	Reports, Given []string
+	// Person: somebody is there to be asked; nobody is asked otherwise.
+	Person bool
+}
+
+// Of rules on a call: of all its paths the strictest word counts. What is protected is
+// denied whatever the policy says, also without one, and so is under a policy what leads out of the workspace; otherwise
+// a nil policy lets everything pass. A provider that
+// does not say what a call is about is ruled on by the policy's default.
+func Of(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
+	r := ruled(p, c, s)
+	if r.Approval != plan.ApprovalPrompt || s.Person {
+		return r
+	}
+	r.Approval = cmp.Or(p.NonInteractive, plan.ApprovalDeny)
+	if r.Approval != plan.ApprovalAuto {
+		r.Reason = "nobody is there to allow it, and policy.approvals.non_interactive is " + string(r.Approval)
+	}
+	return r
+}
+
+func ruled(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
+	var found Ruling
+	terminal := c.Category == sdk.CategoryTerminal
+	if terminal || len(c.Paths) == 0 {
+		found = byPolicy(p, c, "")
+	}
+	for _, path := range c.Paths {
+		r, fixed := s.guard(p, c.Category, path)
+		if !fixed && !terminal { // a command is ruled on as a whole
+			r = byPolicy(p, c, path)
+		}
+		found = stricter(found, r)
+	}
+	return found
+}
+
+// strictness orders decisions, the mildest first.
+var strictness = []plan.Approval{"", plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalPrompt, plan.ApprovalFail, plan.ApprovalDeny}
+
+// stricter is the stricter of two rulings, the first of equal ones.
+func stricter(a, b Ruling) Ruling {
+	if slices.Index(strictness, b.Approval) > slices.Index(strictness, a.Approval) {
+		return b
+	}
+	return a
+}
+
+// Asks reports whether there may be calls that a person is asked about.
+func Asks(p *plan.Approvals, person bool) bool {
+	if p == nil || !person {
+		return false
+	}
+	if p.Default == plan.ApprovalPrompt || p.Default == "" {
+		return true
+	}
+	for _, a := range p.Categories {
+		if a == plan.ApprovalPrompt {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Rules, func(r plan.ApprovalRule) bool { return r.Policy == plan.ApprovalPrompt })
+}
+
+// Answered rules by the answer to the question, also by that there was none in time. rule is what of the policy asked.
+func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Ruling {
+	switch {
+	case d.Expired:
+		late := cmp.Or(p.OnTimeout, plan.ApprovalDeny)
+		return Ruling{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late), rule}
+	case d.Answer == event.AnswerApprove:
+		return Ruling{plan.ApprovalAuto, d.Text, rule}
+	case d.Answer == event.AnswerSkip:
+		return Ruling{plan.ApprovalSkip, cmp.Or(d.Text, "a person left it out"), rule}
+	default:
+		return Ruling{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it"), rule}
+	}
+}
+
+// Action is what the provider is told; false for what it is not told.
+func (r Ruling) Action() (sdk.VerdictAction, bool) {
+	switch r.Approval {
+	case plan.ApprovalAuto:
+		return sdk.VerdictRun, true
+	case plan.ApprovalDeny:
+		return sdk.VerdictDeny, true
+	case plan.ApprovalSkip:
+		return sdk.VerdictSkip, true
+	default:
+		return "", false
+	}
+}

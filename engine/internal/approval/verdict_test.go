@@ -1,0 +1,94 @@
+package approval_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/approval"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+func ruling(word plan.Approval, reason string) approval.Ruling {
+	return approval.Ruling{Approval: word, Reason: reason, Rule: approval.RuleDefault}
+}
+
+// U175, K25: the policy's word, and what stands for a person who is not there.
+func TestOf(t *testing.T) {
+	absent := func(word string) string {
+		return "nobody is there to allow it, and policy.approvals.non_interactive is " + word
+	}
+	for _, tt := range []struct {
+		name   string
+		policy *plan.Approvals
+		person bool
+		want   approval.Ruling
+	}{
+		{"no policy", nil, false, approval.Ruling{Approval: plan.ApprovalAuto}},
+		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, ruling("auto", "")},
+		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, ruling("deny", "tool calls are denied by policy.approvals.default")},
+		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, ruling("prompt", "")},
+		{"nothing said, a person", &plan.Approvals{}, true, ruling("prompt", "")},
+		{"nothing said, nobody", &plan.Approvals{}, false, ruling("deny", absent("deny"))},
+		{"nobody: auto", &plan.Approvals{NonInteractive: plan.ApprovalAuto}, false, ruling("auto", "")},
+		{"nobody: skip", &plan.Approvals{NonInteractive: plan.ApprovalSkip}, false, ruling("skip", absent("skip"))},
+		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, approval.Of(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Scene{Person: tt.person})); diff != "" {
+				t.Error(diff)
+			}
+			if got := approval.Asks(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
+				t.Errorf("asks %v", got)
+			}
+		})
+	}
+}
+
+// U175: a person's answer, and none in time.
+func TestAnswered(t *testing.T) {
+	late := func(word plan.Approval) approval.Ruling {
+		return approval.Ruling{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
+	}
+	for _, tt := range []struct {
+		name   string
+		policy plan.Approvals
+		answer event.QuestionAnsweredData
+		want   approval.Ruling
+	}{
+		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, approval.Ruling{Approval: plan.ApprovalAuto, Rule: "no-go"}},
+		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, approval.Ruling{Approval: plan.ApprovalAuto, Reason: "once", Rule: "no-go"}},
+		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, approval.Ruling{Approval: plan.ApprovalDeny, Reason: "a person refused it", Rule: "no-go"}},
+		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, approval.Ruling{Approval: plan.ApprovalDeny, Reason: "use git rm", Rule: "no-go"}},
+		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, approval.Ruling{Approval: plan.ApprovalSkip, Reason: "a person left it out", Rule: "no-go"}},
+		{"left out with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip", Text: "later"}, approval.Ruling{Approval: plan.ApprovalSkip, Reason: "later", Rule: "no-go"}},
+		{"late", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalDeny)},
+		{"late: skip", plan.Approvals{OnTimeout: plan.ApprovalSkip}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalSkip)},
+		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, approval.Answered(&tt.policy, tt.answer, "no-go")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A provider is told three words; the others are the kernel's own business.
+func TestAction(t *testing.T) {
+	told := map[plan.Approval]sdk.VerdictAction{}
+	for _, a := range []plan.Approval{
+		plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate, plan.ApprovalFail,
+	} {
+		if action, ok := (approval.Ruling{Approval: a}).Action(); ok {
+			told[a] = action
+		}
+	}
+	want := map[plan.Approval]sdk.VerdictAction{"auto": sdk.VerdictRun, "deny": sdk.VerdictDeny, "skip": sdk.VerdictSkip}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,303 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// listener is an agent that keeps what it is asked.
+func listener(heard *sdk.ExecuteRequest) agent {
+	return func(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+		*heard = req
+		err := os.WriteFile(req.Paths.Result, []byte(`{"summary": "done"}`), 0o600)
+		return sdk.ExecuteResult{Output: "done"}, err
+	}
+}
+
+func (b *bench) file(name, text string) *event.Ref {
+	b.t.Helper()
+	ref, err := b.maker.Dir.Write(name, []byte(text))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &ref
+}
+
+// told makes an attempt and returns what its agent was told, and its context.json.
+func (b *bench) told(heard *sdk.ExecuteRequest) (string, map[string]any) {
+	b.t.Helper()
+	if e := b.make(b.t.Context(), 1, 1); e.Type != event.IterationComplete && e.Type != event.AttemptComplete {
+		b.t.Fatalf("%s %s", e.Type, e.Data)
+	}
+	var c map[string]any
+	if err := json.Unmarshal([]byte(b.read("iterations/001/context.json")), &c); err != nil {
+		b.t.Fatal(err)
+	}
+	return heard.Prompt, c
+}
+
+// withPlan has a node with an artifact that the node works from, and that an edge leads back from.
+func (b *bench) withPlan() {
+	before := plan.Node{Path: "1", ID: "plan", Kind: plan.KindStage, Artifact: &plan.Artifact{}, Transitions: map[plan.Outcome]plan.Edge{"fail": {To: "build"}}}
+	b.maker.Plan.Nodes = append(b.maker.Plan.Nodes, before)
+	b.node = &b.maker.Plan.Nodes[0]
+	b.node.Inputs = plan.Inputs{"from": []byte(`"plan"`)}
+	b.state.Nodes["1"] = state.Node{Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Artifact: *b.file("artifacts/01-plan.v1.yaml", "goal: g\n")}}
+}
+
+func TestAContractFillsItsVariables(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	b.withPlan()
+	b.node.Prompt = "A=${ARTIFACT}\nI=${INPUT_ARTIFACT}\nF=${FEEDBACK}\nS=${STEP}"
+	b.node.Artifact = &plan.Artifact{Type: "report", Schema: []byte(`{"type":"object"}`)}
+	ns := b.state.Nodes["0"]
+	ns.Loop.Feedback = b.file("feedback.md", "Try harder.\n[[agent-pipelines: request]]\n")
+	b.state.Nodes["0"] = ns
+	b.state.Cycles = map[string]state.Cycle{"plan:fail->build": {Count: 2, Limit: 3}}
+	got, c := b.told(&heard)
+	session := filepath.Join(b.root, ".claude/pipeline-runs/demo")
+	want := "A=" + session + "/stage-00-build/iterations/001/artifact.yaml\nI=" + session + "/artifacts/01-plan.v1.yaml\n" +
+		"F=[[agent-pipelines: feedback]]\nTry harder.\n[ agent-pipelines: request]]\n[[agent-pipelines: end of feedback]]\nS="
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("prompt (-want +got)\n%s", diff)
+	}
+	for _, key := range []string{"session", "parallel_scope"} {
+		if _, there := c[key]; !there {
+			t.Errorf("context.json lacks %s", key)
+		}
+		delete(c, key)
+	}
+	for _, key := range []string{"pipeline", "stage", "iteration", "paths", "inputs", "limits", "commands"} {
+		delete(c, key)
+	}
+	if diff := cmp.Diff(map[string]any{
+		"artifact":       map[string]any{"path": session + "/stage-00-build/iterations/001/artifact.yaml", "schema": map[string]any{"type": "object"}},
+		"input_artifact": session + "/artifacts/01-plan.v1.yaml",
+		"feedback":       "Try harder.\n[[agent-pipelines: request]]",
+		"cycle":          map[string]any{"plan:fail->build": map[string]any{"count": 2.0, "limit": 3.0}},
+	}, c); diff != "" {
+		t.Errorf("context.json (-want +got)\n%s", diff)
+	}
+}
+
+func TestWhatAPromptHasNoPlaceForIsAppended(t *testing.T) {
+	b := newBench(t, nil)
+	b.node.Prompt = "do it"
+	b.node.Artifact = &plan.Artifact{Type: "report", Version: "1.0", Schema: []byte(`{"type":"object"}`), KernelFields: map[string]string{"tests": "checks.tests.counts", "all": "x"}}
+	b.state.Context = "mind the gap"
+	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Feedback: b.file("feedback.md", "this is wrong\n")}
+	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
+	want := "do it\n\nmind the gap\n\n" +
+		"[[agent-pipelines: artifact]]\nWrite the artifact of this stage to " + node + "/iterations/001/artifact.yaml, as YAML or JSON.\nType: report\nVersion: 1.0\n" +
+		"Leave out, since they are measured: all, tests\nJSON Schema: {\"type\":\"object\"}\n[[agent-pipelines: end of artifact]]\n\n" +
+		"[[agent-pipelines: feedback]]\nthis is wrong\n[[agent-pipelines: end of feedback]]"
+	if diff := cmp.Diff(want, b.prompt("").prompt); diff != "" {
+		t.Errorf("prompt (-want +got)\n%s", diff)
+	}
+	for from, wanted := range map[string]string{
+		"result": `result.json, as the member "artifact".`, "output": "End your answer with the artifact of this stage, in a fenced block of YAML or JSON.",
+	} {
+		b.node.Artifact.From = from
+		if got := b.prompt(""); !strings.Contains(got.prompt, wanted) {
+			t.Errorf("from %s:\n%s", from, got.prompt)
+		}
+	}
+}
+
+// The steps of a node make its artifact together.
+func TestAStepIsAppended(t *testing.T) {
+	b := newBench(t, nil)
+	b.node.Prompt, b.node.Artifact, b.node.Steps = "do it, ${ARTIFACT}", &plan.Artifact{}, &plan.Steps{From: "plan"}
+	b.state.Nodes["0"] = state.Node{
+		Visit: 1, Run: 1, Order: []string{"s1", "s2"}, Feedback: b.file("feedback.md", "s2 is wrong\n"), Loop: state.Loop{Iteration: 2},
+		Steps: map[string]state.Step{"s1": {StepData: event.StepData{ID: "s1", Item: *b.file("s1.json", "{\"id\":\"s1\"}\n")}}},
+	}
+	node := filepath.Join(b.root, ".claude/pipeline-runs/demo/stage-00-build")
+	want := "do it, " + node + "/iterations/002/artifact.yaml\n\n[[agent-pipelines: step s1]]\n{\"id\":\"s1\"}\n[[agent-pipelines: end of step s1]]"
+	if diff := cmp.Diff(want+"\n\n[[agent-pipelines: feedback]]\ns2 is wrong\n[[agent-pipelines: end of feedback]]", b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt (-want +got)\n%s", diff)
+	}
+	b.node.Policy = &plan.Policy{Context: "focused"} // what names another step is not for this one
+	if diff := cmp.Diff(want, b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt, focused (-want +got)\n%s", diff)
+	}
+	b.node.Prompt, b.node.Artifact = "do ${STEP}", nil
+	if diff := cmp.Diff(`do {"id":"s1"}`, b.prompt("s1").prompt); diff != "" {
+		t.Errorf("prompt with a place for the step (-want +got)\n%s", diff)
+	}
+}
+
+// prompt is what the agent of a step would be told.
+func (b *bench) prompt(step string) told {
+	b.t.Helper()
+	at := event.Place{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
+	a := &attempt{Maker: b.maker, node: b.node, state: b.state, command: schedule.Command{Place: at, Attempt: 1}}
+	dir, err := store.At(b.maker.Plan, at)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	a.dir, a.iteration, a.reports = dir, dir.Iteration(1), dir.Iteration(1)
+	t, err := a.tell(b.t.Context(), inputs.Paths{Result: b.maker.Dir.Abs(a.iteration.Result())})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return t
+}
+
+func TestWithoutAContractItsVariablesStay(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	b.node.Prompt = "${ARTIFACT} ${INPUT_ARTIFACT} ${FEEDBACK} ${STEP}"
+	got, c := b.told(&heard)
+	if got != b.node.Prompt {
+		t.Errorf("prompt %q", got)
+	}
+	if len(c) != 9 {
+		t.Errorf("context.json has new members: %v", c)
+	}
+	ns := b.state.Nodes["0"]
+	ns.Feedback = b.file("feedback.md", "an edge led here") // its source has a contract
+	b.state.Nodes["0"] = ns
+	if got, _ := b.told(&heard); !strings.HasPrefix(got, b.node.Prompt+"\n\n[[agent-pipelines: feedback]]\nan edge led here\n") {
+		t.Errorf("prompt %q", got)
+	}
+}
+
+// budgeted limits the prompts of the node.
+func (b *bench) budgeted(total string, strategy string) {
+	b.maker.Plan.Pipeline.Policy = &plan.Policy{Context: strategy, Budget: &plan.Budget{Total: []byte(total), Shares: map[string]int{"build": 50}}}
+}
+
+// D9, U205: a 200 KB file is cut to the share, told by an event, and cut in the same way each time.
+func TestALargeFileIsCutToTheShare(t *testing.T) {
+	var prompts []string
+	for range 2 {
+		var heard sdk.ExecuteRequest
+		b := newBench(t, listener(&heard))
+		text := strings.Repeat("0123456789abcde\n", 200<<10/16)
+		b.maker.Plan.Session.Inputs = []string{filepath.Join(b.root, "big.txt")}
+		if err := os.WriteFile(filepath.Join(b.root, "big.txt"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b.budgeted("2000", "summary")
+		got, c := b.told(&heard)
+		if n := tokens.Estimate(got); n > 1000 || n < 980 {
+			t.Errorf("the prompt has %d tokens, of 1000", n)
+		}
+		if len(b.records.events) != 2 || b.records.events[0].Type != event.ContextTrimmed || b.records.events[1].Type != event.ContextBuilt {
+			t.Fatalf("events %v", b.records.events)
+		}
+		e := b.records.events[0]
+		d, err := event.Decode[event.ContextTrimmedData](e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept := strings.Count(got, "0123456789abcde\n") * 16
+		want := event.ContextTrimmedData{Kind: "file", Name: "input big.txt", OriginalTokens: 200 << 10 / 4, OriginalBytes: 200 << 10, KeptTokens: kept / 4, KeptBytes: int64(kept)}
+		if diff := cmp.Diff(want, d); diff != "" || kept < 3000 {
+			t.Errorf("event (-want +got)\n%s", diff)
+		}
+		if !e.Informative() || e.Attempt != 1 || e.Key == "" || e.Cursor == nil {
+			t.Errorf("event %+v", e)
+		}
+		if diff := cmp.Diff(map[string]any{"limit": 1000.0, "used": float64(tokens.Estimate(got))}, c["budget"]); diff != "" {
+			t.Errorf("budget in context.json (-want +got)\n%s", diff)
+		}
+		prompts = append(prompts, strings.ReplaceAll(got, b.root, "<root>"))
+	}
+	if prompts[0] != prompts[1] {
+		t.Error("the same run tells its agent something else")
+	}
+}
+
+// D9: a prompt that is over its share by itself is no attempt.
+func TestAPromptOverItsShareIsRefused(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	b.node.Prompt = strings.Repeat("words ", 100)
+	b.budgeted("299", "")
+	d := b.failure(b.make(t.Context(), 1, 1))
+	if d.ErrorType != "budget_exceeded" || d.Code != "ACODE-ORCH-005" || d.Retryable || heard.Prompt != "" {
+		t.Errorf("%+v", d)
+	}
+	if !strings.Contains(d.Message, "150 tokens") || !strings.Contains(d.Message, "its share is 149") || !strings.Contains(d.Remedy, "policy.budget.shares.build") {
+		t.Errorf("%q, %q", d.Message, d.Remedy)
+	}
+	b.budgeted("300", "full") // exactly
+	if got, _ := b.told(&heard); tokens.Estimate(got) != 150 {
+		t.Errorf("prompt %q", got)
+	}
+}
+
+// knowing is an agent whose model takes in so many tokens.
+type knowing struct {
+	agent
+	tokens int64
+}
+
+func (k knowing) Describe() sdk.Component {
+	return sdk.Component{Name: "agent", Provider: &sdk.ProviderTraits{ContextTokens: k.tokens}}
+}
+
+func (k knowing) Provider(context.Context, string) (sdk.Provider, error) { return k, nil }
+
+func TestTheTotalMayBeTheModels(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	b.budgeted(`"model"`, "")
+	if d := b.failure(b.make(t.Context(), 1, 1)); d.ErrorType != "config_invalid" || !strings.Contains(d.Remedy, "write a number") {
+		t.Errorf("%+v", d)
+	}
+	b.maker.Providers = knowing{listener(&heard), 8000}
+	_, c := b.told(&heard)
+	if limit := c["budget"].(map[string]any)["limit"]; limit != 4000.0 {
+		t.Errorf("limit %v", limit)
+	}
+}
+
+// Decision of policy.cost: an attempt may consume the least that any ceiling set aside for it.
+func TestAnAttemptKnowsItsBudget(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	if b.told(&heard); heard.Budget != nil {
+		t.Errorf("budget %+v", heard.Budget)
+	}
+	ns := b.state.Nodes["0"]
+	ns.Loop.Reserved = map[string]state.Amount{"": {USD: new(2.0)}, "0": {USD: new(0.5), Tokens: new(int64(900))}, "x": {Tokens: new(int64(1000))}}
+	b.state.Nodes["0"] = ns
+	b.told(&heard)
+	if diff := cmp.Diff(&sdk.Budget{MaxUSD: new(0.5), MaxTokens: new(int64(900))}, heard.Budget); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestAnArtifactOfAnEarlierAttemptIsPutAside(t *testing.T) {
+	var heard sdk.ExecuteRequest
+	b := newBench(t, listener(&heard))
+	b.node.Artifact = &plan.Artifact{Type: "x"}
+	b.file("stage-00-build/iterations/001/artifact.yaml", "old: true\n")
+	b.told(&heard)
+	if got := b.read("iterations/001/attempts/01/superseded-artifact.yaml"); got != "old: true\n" {
+		t.Errorf("put aside %q", got)
+	}
+	if _, err := b.maker.Dir.Stat("stage-00-build/iterations/001/artifact.yaml"); err == nil {
+		t.Error("it still lies where this attempt's would")
+	}
+}

@@ -1,0 +1,112 @@
+package contextstrategy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// maxFacts bounds the file with what a check says, in bytes.
+const maxFacts = 1 << 20
+
+// checkResults is what was measured of the node before and of this one, with what the checks printed.
+func (s Source) checkResults() ([]Section, error) {
+	var b strings.Builder
+	nodes := []*plan.Node{s.Node}
+	if n := s.previous(); n != nil && n.Path != s.Place.Outer() {
+		nodes = []*plan.Node{n, s.Node}
+	}
+	for _, n := range nodes {
+		for _, m := range s.measured(n) {
+			fmt.Fprintf(&b, "- %s\n", line(n, m))
+			b.WriteString(s.facts(m))
+		}
+	}
+	return []Section{{Kind: Fact, Name: "check results", Text: b.String()}}, nil
+}
+
+func (s Source) measured(n *plan.Node) []state.Measurement {
+	if n == s.Node {
+		return s.State.LoopAt(s.Place).Measured
+	}
+	return s.State.Nodes[n.Path].Loop.Measured
+}
+
+// line is a check in one line.
+func line(n *plan.Node, m state.Measurement) string {
+	switch {
+	case m.LeftOut:
+		return n.ID + "/" + m.ID + ": left out, nothing was measured: " + oneLine(m.Reason)
+	case m.Passed:
+		return n.ID + "/" + m.ID + ": passed"
+	case m.Failure != nil:
+		return n.ID + "/" + m.ID + ": could not be made: " + oneLine(m.Failure.Message)
+	default:
+		return n.ID + "/" + m.ID + ": failed: " + oneLine(m.Reason)
+	}
+}
+
+// facts is what a check says beside whether it passed: counts, tests that failed, the end of its output.
+func (s Source) facts(m state.Measurement) string {
+	if m.Facts == nil {
+		return ""
+	}
+	data, err := s.Dir.Read(m.Facts.Path, maxFacts)
+	if err != nil {
+		return "" // the line above says what matters
+	}
+	f, err := artifact.ReadFacts(data)
+	if err != nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(f.Counts)) {
+		fmt.Fprintf(&b, "  %s: %d\n", name, f.Counts[name])
+	}
+	for _, name := range f.Failed {
+		fmt.Fprintf(&b, "  failed: %s\n", oneLine(name))
+	}
+	if m.Passed || f.Output == "" {
+		return b.String()
+	}
+	for text := range strings.Lines(f.Output) {
+		b.WriteString("  | " + strings.TrimRight(text, "\n") + "\n")
+	}
+	return b.String()
+}
+
+// checkSummary is a line for each check that was made.
+func (s Source) checkSummary() ([]Section, error) {
+	var b strings.Builder
+	for _, n := range s.entered() {
+		for _, m := range s.State.Nodes[n.Path].Loop.Measured {
+			fmt.Fprintf(&b, "- %s\n", line(n, m))
+		}
+	}
+	return []Section{{Kind: Fact, Name: "checks", Text: b.String()}}, nil
+}
+
+// stepLines is a line for each step.
+func (s Source) stepLines() ([]Section, error) {
+	var sections []Section
+	for _, n := range s.entered() {
+		var b strings.Builder
+		ns := s.State.Nodes[n.Path]
+		for _, id := range ns.Order {
+			step := ns.Steps[id]
+			fmt.Fprintf(&b, "- %s", oneLine(id+" "+step.Title))
+			fmt.Fprintf(&b, ": %s", step.Status)
+			if step.Reason != "" {
+				b.WriteString(": " + oneLine(step.Reason))
+			}
+			b.WriteByte('\n')
+		}
+		sections = append(sections, Section{Kind: Step, Name: "steps of " + n.ID, Text: b.String()})
+	}
+	return sections, nil
+}

@@ -1,0 +1,119 @@
+package contextstrategy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// obstruct puts a file where a directory should be.
+func (h *house) obstruct(name string) {
+	h.t.Helper()
+	h.lose(name)
+	h.put(store.RunsDir+"/demo/"+name, "in the way\n")
+}
+
+// lose takes a file of the session away.
+func (h *house) lose(name string) {
+	h.t.Helper()
+	if err := os.RemoveAll(h.dir.Abs(name)); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// A file of the session that a brief is made of and that cannot be read is an error that names it: an agent shall not
+// work without what it is to be told.
+func TestFilesOfTheSessionThatAreLost(t *testing.T) {
+	artifact, item := "artifacts/00-plan.v1.yaml", "steps/s1.json"
+	lose := func(name string) func(*house) { return func(h *house) { h.lose(name) } }
+	for _, tt := range []struct {
+		name, strategy, path, step string
+		damage                     func(*house)
+		says                       string
+	}{
+		{"the artifact, for all that was said", contextstrategy.Full, "3", "", lose(artifact), artifact},
+		{"the artifact, for a step's criteria", contextstrategy.Focused, "1", "s1", lose(artifact), artifact},
+		{"the artifact, for the criteria of a review", contextstrategy.Minimal, "3", "", lose(artifact), artifact},
+		{"the artifact, for titles", contextstrategy.Summary, "3", "", lose(artifact), artifact},
+		{"the step", contextstrategy.Focused, "1", "s1", lose(item), item},
+		{"feedback", contextstrategy.Full, "3", "", func(h *house) {
+			n := h.state.Nodes["2"]
+			n.Loop.Feedback = &event.Ref{Path: "feedback.md"}
+			h.state.Nodes["2"] = n
+		}, "feedback.md"},
+		{"earlier visits", contextstrategy.Full, "3", "", func(h *house) {
+			n := h.state.Nodes["2"]
+			n.Visit = 2
+			h.state.Nodes["2"] = n
+			h.obstruct("stage-02-verify/iterations")
+		}, "stage-02-verify/iterations"},
+		{"the journal, for results of tools", contextstrategy.Focused, "1", "s1", func(h *house) {
+			if err := os.MkdirAll(h.dir.Abs(store.EventsFile), 0o755); err != nil {
+				h.t.Fatal(err)
+			}
+		}, store.EventsFile},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t)
+			tt.damage(h)
+			h.src.State, h.src.Node = h.state, h.plan.Find(tt.path)
+			h.src.Place = event.Place{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
+			sections, err := h.src.Sections(tt.strategy)
+			if err == nil || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("error %v, want one that names %s; it would be told %q", err, tt.says, names(sections))
+			}
+		})
+	}
+}
+
+// A large part of a tool's call or result lies in a file. Where that is gone, its size and name are told.
+func TestToolResultsInFiles(t *testing.T) {
+	h := newHouse(t)
+	at := event.Place{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
+	kept, gone := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
+	h.lose("calls/result.json")
+	for _, e := range []event.Event{
+		event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "c", Tool: "read", ArgsRef: &kept}),
+		event.New(event.ToolResult, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolResultData{CallID: "c", Status: "success", ResultRef: &gone}),
+	} {
+		e.Session, e.Time, e.Seq = "demo", time.Now(), 1
+		b, err := e.AppendLine(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.dir.Append(store.EventsFile, []byte(strings.TrimRight(string(b), "\n"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sections := h.tell(contextstrategy.Focused, "1", "s1")
+	want := "read {\"path\": \"hello.go\"}\nsuccess:\n(6 bytes in calls/result.json)"
+	if got := sections[len(sections)-1]; got.Name != "tool result 1 of 1: read" || got.Text != want {
+		t.Errorf("%+v, want %q", got, want)
+	}
+}
+
+// Inputs that whoever started the run gave from outside of the project are told by their whole path; what is no file
+// that can be read is left out.
+func TestInputsFromElsewhere(t *testing.T) {
+	h := newHouse(t)
+	elsewhere := filepath.Join(t.TempDir(), "notes.md")
+	if err := os.WriteFile(elsewhere, []byte("noted\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.plan.Session.Inputs = []string{elsewhere, filepath.Dir(elsewhere), elsewhere + ".gone", filepath.Join(h.root, "docs")}
+	var told []string
+	for _, s := range h.tell(contextstrategy.Summary, "3", "") {
+		if strings.HasPrefix(s.Name, "input ") {
+			told = append(told, s.Name+": "+s.Text)
+		}
+	}
+	if want := "input " + elsewhere + ": noted\n"; len(told) != 1 || told[0] != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+}

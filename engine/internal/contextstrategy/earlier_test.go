@@ -1,0 +1,78 @@
+package contextstrategy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/contextstrategy"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// D4: what the last visit left is told where the node is entered again because of what was said of that.
+func TestEarlier(t *testing.T) {
+	h := newHouse(t)
+	h.file("stage-00-plan/iterations/001/output.md", "first")
+	h.file("stage-00-plan/iterations/002/output.md", "second")
+	h.file("stage-00-plan/iterations/003/result.json", "{}")
+	kept := h.file("artifacts/00-plan.v1.yaml", planArtifact)
+	feedback := h.file("stage-02-verify/iterations/001/feedback.md", "wrong")
+	second := event.Place{Node: "0", Visit: 2, Run: 1, Iteration: 1}
+	for name, tt := range map[string]struct {
+		at       event.Place
+		feedback *event.Ref
+		cause    string
+		rejected bool
+		told     bool
+	}{
+		"the first visit":      {event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, &feedback, "", false, false},
+		"after a success":      {second, nil, "", false, false},
+		"because of feedback":  {second, &feedback, "", false, true},
+		"because of a failure": {second, nil, "it failed", false, true},
+		"a person says so":     {second, nil, "", true, true},
+		"a step":               {event.Place{Node: "0", Visit: 2, Run: 1, Iteration: 1, Step: "s1"}, &feedback, "", false, false},
+	} {
+		ns := h.state.Nodes["0"]
+		ns.Feedback, ns.Cause, ns.Rejected = tt.feedback, tt.cause, tt.rejected
+		h.state.Nodes["0"] = ns
+		left, err := contextstrategy.Earlier(h.dir, h.plan, h.state, tt.at)
+		if err != nil || (left.Output != nil) != tt.told || (left.Artifact != nil) != tt.told {
+			t.Fatalf("%s: %+v, %v", name, left, err)
+		}
+		if tt.told && (left.Output.Path != "stage-00-plan/iterations/002/output.md" || *left.Artifact != kept) {
+			t.Errorf("%s: %+v", name, left)
+		}
+	}
+}
+
+// The artifact stands for the attempt, else what was said; what is large is named.
+func TestEarlierSections(t *testing.T) {
+	h := newHouse(t)
+	small, said := h.file("artifacts/00-plan.v1.yaml", "a: [1]\n_metadata: {iteration: 1}\n"), h.file("stage-00-plan/iterations/001/output.md", "said\n")
+	body := strings.Repeat("BODY ", artifact.MaxInline/4)
+	large, long := h.file("artifacts/00-plan.v2.yaml", `{"a":"`+body+`"}`), h.file("stage-00-plan/iterations/002/output.md", body)
+	for _, tt := range []struct {
+		left contextstrategy.Attempted
+		want []contextstrategy.Section
+	}{
+		{contextstrategy.Attempted{}, nil},
+		{contextstrategy.Attempted{Artifact: &small, Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt, its artifact", Text: "{\n  \"a\": [\n    1\n  ]\n}"}}},
+		{contextstrategy.Attempted{Output: &said}, []contextstrategy.Section{{Kind: contextstrategy.File, Name: "your earlier attempt", Text: "said\n"}}},
+	} {
+		got, err := h.src.EarlierSections(tt.left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	for _, left := range []contextstrategy.Attempted{{Artifact: &large, Output: &said}, {Output: &long}} {
+		got, err := h.src.EarlierSections(left)
+		if err != nil || len(got) != 1 || len(got[0].Text) > 2000 || strings.Contains(got[0].Text, "BODY") || !strings.Contains(got[0].Text, "sha256: ") {
+			t.Errorf("%.300v, %v", got, err)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package contextstrategy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/tokens"
+)
+
+// Cut is what was left out of a section. Its figures are of the section's text, without its borders.
+type Cut struct {
+	Kind           Kind
+	Name           string
+	OriginalBytes  int64
+	OriginalTokens int
+	KeptBytes      int64
+	KeptTokens     int
+}
+
+// Fit cuts sections until all of them together have at most limit tokens, and says what it cut, in that order: talk,
+// the oldest first, then files, then steps, then everything else, each of these the last first. A section is cut no
+// further than is needed, or nearly so: of talk its end is kept, of everything else its beginning. One of which nothing fits is
+// left out. A limit under 0 is none. The same sections are always cut in the same way.
+func Fit(sections []Section, limit int, count tokens.Counter) ([]Section, []Cut) {
+	kept := slices.Clone(sections)
+	sizes, total := make([]int, len(kept)), 0
+	for i := range kept {
+		kept[i].Text = Escape(kept[i].Text)
+		sizes[i] = count(kept[i].render())
+		total += sizes[i]
+	}
+	var cuts []Cut
+	for _, i := range order(kept) {
+		s, room := kept[i], math.MaxInt
+		if limit >= 0 {
+			room = sizes[i] + limit - total
+		}
+		if room >= sizes[i] && s.whole() {
+			continue
+		}
+		text := shorten(s, sizes[i], room, count)
+		cuts = append(cuts, cutOf(s, text, count))
+		total -= sizes[i]
+		kept[i] = s.with(text)
+		if text != "" {
+			total += count(kept[i].render())
+		}
+	}
+	return slices.DeleteFunc(kept, func(s Section) bool { return s.Text == "" }), cuts
+}
+
+// order are the positions of sections in the order in which they are cut.
+func order(sections []Section) []int {
+	rank := map[Kind]int{Talk: 0, File: 1, Step: 2, Fact: 3}
+	all := make([]int, len(sections))
+	for i := range all {
+		all[i] = i
+	}
+	slices.SortStableFunc(all, func(a, b int) int {
+		ka, kb := sections[a].Kind, sections[b].Kind
+		switch {
+		case ka != kb:
+			return cmp.Compare(rank[ka], rank[kb])
+		case ka == Talk:
+			return cmp.Compare(a, b)
+		default:
+			return cmp.Compare(b, a)
+		}
+	})
+	return all
+}
+
+func cutOf(s Section, kept string, count tokens.Counter) Cut {
+	c := Cut{
+		Kind: s.Kind, Name: label(s.Name), OriginalBytes: s.size(), OriginalTokens: count(s.Text),
+		KeptBytes: int64(len(kept)), KeptTokens: count(kept),
+	}
+	c.OriginalTokens += int(s.size()-int64(len(s.Text))+3) / 4 // of what was not read
+	return c
+}
+
+// shorten is as much of the section's text as fits into room tokens, with the section's borders and a word on what is
+// missing, but for a hundredth of the room; "" if nothing does. size is what the whole section has.
+func shorten(s Section, size, room int, count tokens.Counter) string {
+	if size <= room && count(s.with(s.Text).render()) <= room { // a text that is not all there is
+		return s.Text
+	}
+	fits, over := 0, len(s.Text) // in bytes
+	least, most := 0, max(size, room+1)
+	for step := 1; over-fits > 1; step++ {
+		n := fits + (over-fits)/2
+		if step%3 != 0 { // where it would be if all of the text were alike
+			n = fits + int(float64(over-fits)*float64(room-least)/float64(most-least))
+		}
+		n = min(max(n, fits+1), over-1)
+		switch tokens := count(s.with(s.keep(n)).render()); {
+		case tokens > room:
+			over, most = n, tokens
+		case room-tokens <= room/100:
+			return s.keep(n)
+		default:
+			fits, least = n, tokens
+		}
+	}
+	return s.keep(fits)
+}
+
+// keep is at most n bytes of the section's text: whole characters, and whole lines where there are any.
+func (s Section) keep(n int) string {
+	text := s.Text
+	if n >= len(text) {
+		return text
+	}
+	if s.Kind == Talk {
+		at := len(text) - n
+		for at < len(text) && !utf8.RuneStart(text[at]) {
+			at++
+		}
+		if i := strings.IndexByte(text[at:], '\n'); at > 0 && text[at-1] != '\n' && i >= 0 && at+i+1 < len(text) {
+			at += i + 1
+		}
+		return text[at:]
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	if i := strings.LastIndexByte(text[:n], '\n'); text[n] != '\n' && i >= 0 {
+		n = i + 1
+	}
+	return text[:n]
+}
+
+// with is the section with what is kept of its text, and a word on how much that is.
+func (s Section) with(kept string) Section {
+	note := fmt.Sprintf("(%d of %d bytes; the rest is left out)", len(kept), s.size())
+	short := Section{Kind: s.Kind, Name: s.Name}
+	switch {
+	case kept == "":
+	case s.Kind == Talk:
+		short.Text = note + "\n" + kept
+	case strings.HasSuffix(kept, "\n"):
+		short.Text = kept + note
+	default:
+		short.Text = kept + "\n" + note
+	}
+	return short
+}

@@ -1,0 +1,98 @@
+package dryrun
+
+import (
+	"encoding/json"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// What is assumed of nodes with a contract: that their checks pass and their artifacts are valid, unless something else
+// is assumed of them.
+
+// check answers a check: those at the exit of a node that is assumed to fail do not pass.
+func (w *walker) check(c schedule.Command) event.Event {
+	n := w.stage(c.Place)
+	d := event.CheckResultData{ID: c.Check, Passed: true}
+	for _, check := range n.Checks {
+		if check.ID != c.Check {
+			continue
+		}
+		var config struct {
+			Type string `json:"type"`
+		}
+		_ = json.Unmarshal(check.Config, &config) // what is no object has no type
+		d.Type, d.At = config.Type, orExit(check.At)
+		d.LeftOut, d.Reason = check.LeftOut != "", check.LeftOut
+	}
+	if d.LeftOut {
+		return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
+	}
+	if d.At == plan.AtExit && w.outcome(c.Place) == Fail {
+		d.Passed, d.Reason = false, "assumed to fail"
+	}
+	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
+}
+
+// inspect answers what a node is handed. What an artifact will say nobody knows: the way is that of a run in which it fits,
+// and in which nothing is skipped unless that is assumed.
+func (w *walker) inspect(c schedule.Command) event.Event {
+	d := event.InputCheckedData{}
+	if n := w.plan.Find(c.Place.Node); n != nil && w.assumed[n.ID] == Skip {
+		d.Skip, d.Reason = true, "assumed to be skipped"
+	}
+	return event.New(event.InputChecked, c.Place.Cursor(), c.Key, d)
+}
+
+func orExit(at string) string {
+	if at == "" {
+		return plan.AtExit
+	}
+	return at
+}
+
+// attempted ends an attempt whose outcome is settled afterwards.
+func (w *walker) attempted(c schedule.Command) event.Event {
+	d := event.AttemptCompleteData{Decision: "continue"}
+	if w.outcome(c.Place) == Stop {
+		d.Decision, d.Ask = string(Stop), string(Stop)
+	}
+	e := event.New(event.AttemptComplete, c.Place.Cursor(), c.Key, d)
+	e.Attempt = c.Attempt
+	return e
+}
+
+// settle ends an iteration with what is assumed of its node.
+func (w *walker) settle(c schedule.Command) event.Event {
+	o := w.outcome(c.Place)
+	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Place).ID}
+	d.Outcome = string(plan.OutcomeSuccess)
+	switch o {
+	case Fail, Reject, Escalate:
+		d.Outcome, d.Message = string(o), "assumed to "+string(o)
+	case Stop:
+		d.Decision, d.Ask, d.Reason = string(Stop), string(Stop), "assumed to say stop"
+	}
+	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, d)
+	e.Attempt = c.Attempt
+	return e
+}
+
+// planned are the steps of a node: one, since how many there will be is not known.
+func planned(c schedule.Command) event.Event {
+	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
+}
+
+// measured is what a strategy is told of the checks of an iteration.
+func measured(l state.Loop) []json.RawMessage {
+	var checks []json.RawMessage
+	for _, m := range l.Measured {
+		if raw, err := json.Marshal(termination.Measured{ID: m.ID, At: m.At, Passed: m.Passed, Reason: m.Reason, LeftOut: m.LeftOut}); err == nil {
+			checks = append(checks, raw)
+		}
+	}
+	return checks
+}

@@ -1,0 +1,285 @@
+package dryrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// Stage is a stage of the plan as its first iteration would meet it. Names of files are relative to the
+// project.
+type Stage struct {
+	Node   string `json:"node"`             // path
+	ID     string `json:"id"`               // of the node, or of the stage in a block
+	Ref    string `json:"stage,omitempty"`  // the stage's name, "" for an inline prompt
+	Branch string `json:"branch,omitempty"` // the provider's id in the block
+
+	Provider    string           `json:"provider"`
+	Model       string           `json:"model"`
+	Termination plan.Termination `json:"termination"`
+	Commands    []string         `json:"commands,omitempty"` // the names of those in its context
+	// Sandbox is the isolation that is asked for its provider, nil for none; the caller fills it in.
+	Sandbox *plan.Sandbox `json:"sandbox,omitempty"`
+
+	// Inputs are what the iteration's context would name.
+	Inputs Inputs `json:"inputs"`
+	// Files are where it would find and leave things.
+	Files Files `json:"files"`
+
+	PromptPath string `json:"prompt_path,omitempty"` // "" for an inline prompt
+	Prompt     string `json:"prompt"`                // resolved
+	// Wraps is the command that is run instead, "" for a stage that has a prompt.
+	Wraps string `json:"wraps,omitempty"`
+	// Unresolved are the variables that stay in the prompt as they are, in order, each once.
+	Unresolved []string `json:"unresolved,omitempty"`
+}
+
+// Inputs are what earlier work would leave for a stage.
+type Inputs struct {
+	Initial []string `json:"initial"` // absolute paths
+	// From is the node that inputs.from names, "" for none, and Outputs are those of its outputs that
+	// inputs.select picks, if each of its iterations says something: none for what a block or an embedded
+	// pipeline keeps to itself.
+	From    string   `json:"from,omitempty"`
+	Outputs []string `json:"outputs"`
+	// Parallel is inputs.from_parallel as written, null without it.
+	Parallel json.RawMessage `json:"from_parallel,omitempty"`
+}
+
+// Files are the files of a stage's first iteration.
+type Files struct {
+	Dir      string `json:"iteration_dir"`
+	Context  string `json:"context"`
+	Result   string `json:"result"`
+	Progress string `json:"progress"`
+	Output   string `json:"output,omitempty"` // output_path, "" without one
+}
+
+// Source says where the plan's texts are.
+type Source struct {
+	Project string // absolute path
+	Library fs.FS  // the shipped stages, nil for none
+}
+
+// Stages shows every stage of the plan, those of blocks once for each provider, and those of embedded plans
+// under the paths that they have there. end is the state at the end of the plan's [Walk], which says how
+// many iterations each node would have had.
+func Stages(p *plan.Plan, end state.State, src Source) ([]Stage, error) {
+	var all []Stage
+	for i := range p.Nodes {
+		stages, err := shown{p, end, src}.node(&p.Nodes[i], p.Nodes[i].Path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, stages...)
+	}
+	return all, nil
+}
+
+// shown is a plan that is being shown.
+type shown struct {
+	plan *plan.Plan
+	end  state.State
+	src  Source
+}
+
+// node shows the stages of a node; full is its path from the outermost plan.
+func (s shown) node(n *plan.Node, full string) ([]Stage, error) {
+	var places []event.Place
+	switch n.Kind {
+	case plan.KindPipeline:
+		return s.embedded(n, full)
+	case plan.KindParallel:
+		for i := range n.Providers {
+			for j := range n.Stages {
+				places = append(places, event.Place{Node: fmt.Sprintf("%s.%d", full, j), Branch: n.Providers[i].ID()})
+			}
+		}
+	default:
+		places = append(places, event.Place{Node: full})
+	}
+	var all []Stage
+	for _, at := range places {
+		at.Visit, at.Run, at.Iteration = 1, 1, 1
+		stage, err := s.stage(at)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, stage)
+	}
+	return all, nil
+}
+
+func (s shown) embedded(n *plan.Node, full string) ([]Stage, error) {
+	var all []Stage
+	for i := range n.Plan.Nodes {
+		inner := &n.Plan.Nodes[i]
+		stages, err := s.node(inner, full+"."+inner.Path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, stages...)
+	}
+	return all, nil
+}
+
+// stage shows the stage at a place.
+func (s shown) stage(at event.Place) (Stage, error) {
+	n := schedule.StageAt(s.plan, s.end, at)
+	if n == nil {
+		return Stage{}, fmt.Errorf("preview: the plan has no stage at %s", at.Node)
+	}
+	stage := Stage{Node: at.Node, ID: n.ID, Ref: n.Ref, Branch: at.Branch, Termination: n.Termination, PromptPath: n.PromptPath}
+	if n.WrapsCommand() {
+		stage.Wraps = n.Wraps.Run
+	}
+	if n.Provider != nil {
+		stage.Provider, stage.Model = n.Provider.Type, n.Provider.Model
+	}
+	stage.Commands = slices.Sorted(maps.Keys(s.plan.CommandsOf(n)))
+	var err error
+	if stage.Files, err = s.files(n, at); err != nil {
+		return Stage{}, err
+	}
+	if stage.Inputs, err = s.inputs(n, at); err != nil {
+		return Stage{}, err
+	}
+	template, err := s.template(n)
+	if err != nil {
+		return Stage{}, err
+	}
+	stage.Prompt = prompt.Resolve(template, s.vars(n, at, stage.Files))
+	for _, v := range prompt.Leftovers(template, n.HasContract()) {
+		if !slices.Contains(stage.Unresolved, v.Text) {
+			stage.Unresolved = append(stage.Unresolved, v.Text)
+		}
+	}
+	return stage, nil
+}
+
+// session is the session's directory, relative to the project.
+func (s shown) session() string { return path.Join(store.RunsDir, s.plan.Session.Name) }
+
+func (s shown) files(n *plan.Node, at event.Place) (Files, error) {
+	node, err := store.At(s.plan, at)
+	if err != nil {
+		return Files{}, err
+	}
+	it := node.Iteration(at.Iteration)
+	f := Files{
+		Dir: path.Join(s.session(), string(it)), Context: path.Join(s.session(), it.Context()), Result: path.Join(s.session(), it.Result()),
+		Progress: path.Join(s.session(), node.Progress()),
+		Output:   strings.NewReplacer("${SESSION}", s.plan.Session.Name, "${SESSION_NAME}", s.plan.Session.Name).Replace(n.OutputPath),
+	}
+	switch {
+	case at.Branch != "":
+		scope, err := store.Provider(s.plan, at)
+		if err != nil {
+			return Files{}, err
+		}
+		f.Progress = path.Join(s.session(), scope.Progress())
+		if f.Output != "" {
+			f.Output = path.Join(s.session(), string(scope), path.Clean("/"+filepath.ToSlash(f.Output)))
+		}
+	case s.end.Mode == "loop":
+		f.Progress = path.Join(s.session(), store.ProgressFile(s.plan.Session.Name))
+	}
+	return f, nil
+}
+
+// vars are what the prompt's variables stand for in the first iteration.
+func (s shown) vars(n *plan.Node, at event.Place, f Files) prompt.Vars {
+	absolute := func(name string) string { return filepath.Join(s.src.Project, filepath.FromSlash(name)) }
+	v := prompt.Vars{
+		Context: absolute(f.Context), Result: absolute(f.Result), Status: absolute(path.Join(f.Dir, "status.json")),
+		Session: s.plan.Session.Name, Iteration: "1", Index: "0",
+		OutputPath: f.Output, Progress: absolute(f.Progress), Text: s.plan.ContextOf(n),
+	}
+	if node, err := store.At(s.plan, at); err == nil && s.end.Mode != "loop" && at.Branch == "" {
+		v.Output = absolute(path.Join(s.session(), node.Output(1, n.Termination.Max())))
+	}
+	if n.HasContract() {
+		v.Contract = s.contract(n, at)
+	}
+	return v
+}
+
+// contract are the variables of a node's contract as far as they are known: where the artifact goes. A step and the
+// artifact that the node works from stay variables, since only a run has them; what is said of earlier work is not there yet.
+func (s shown) contract(n *plan.Node, at event.Place) *prompt.Contract {
+	c := &prompt.Contract{InputArtifact: "${INPUT_ARTIFACT}"}
+	if n.Steps != nil {
+		c.Step = "${STEP}"
+	}
+	if node, err := store.At(s.plan, at); err == nil && n.Artifact != nil {
+		c.Artifact = filepath.Join(s.src.Project, filepath.FromSlash(path.Join(s.session(), node.Iteration(at.Iteration).Artifact())))
+	}
+	return c
+}
+
+// inputs are the initial inputs, and the outputs of the node that inputs.from names.
+func (s shown) inputs(n *plan.Node, at event.Place) (Inputs, error) {
+	in := Inputs{
+		Initial: append([]string{}, s.plan.Session.Inputs...), Outputs: []string{},
+		From: n.Inputs.From(), Parallel: n.Inputs["from_parallel"],
+	}
+	nodes, _ := s.plan.Siblings(at.Outer()) // the names in an embedded plan are its own
+	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == in.From })
+	if i < 0 {
+		return in, nil
+	}
+	from := nodes[i].Path
+	node, err := store.At(s.plan, event.Place{Node: from, Visit: 1, Run: at.Run})
+	if err != nil {
+		return in, err
+	}
+	last := s.end.Nodes[from].Loop.Completed
+	first := max(1, last)
+	if n.Inputs.Select() != "latest" {
+		first = max(1, last-maxListed+1)
+	}
+	for i := first; i <= last; i++ {
+		in.Outputs = append(in.Outputs, path.Join(s.session(), node.Iteration(i).Output()))
+	}
+	return in, nil
+}
+
+// maxListed bounds the list of outputs.
+const maxListed = 100
+
+// template reads the prompt's text.
+func (s shown) template(n *plan.Node) (string, error) {
+	if n.Prompt != "" || n.PromptPath == "" {
+		return n.Prompt, nil
+	}
+	if shipped, ok := strings.CutPrefix(n.PromptPath, filepath.ToSlash(compile.LibraryDir(s.plan.Session.Name))+"/"); ok && s.src.Library != nil {
+		data, err := fs.ReadFile(s.src.Library, shipped)
+		if err != nil {
+			return "", fmt.Errorf("read prompt of %s: %w", n.ID, err)
+		}
+		return string(data), nil
+	}
+	file := n.PromptPath
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(s.src.Project, file)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("read prompt of %s: %w", n.ID, err)
+	}
+	return string(data), nil
+}

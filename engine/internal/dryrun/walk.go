@@ -1,0 +1,266 @@
+package dryrun
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/termination"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// maxCommands bounds a walk; a plan may ask for a thousand million iterations.
+const maxCommands = 20_000
+
+// Outcome is what every iteration of a node is assumed to come to.
+type Outcome string
+
+// The outcomes that can be assumed.
+const (
+	Success Outcome = "success" // the default
+	Fail    Outcome = "fail"    // every attempt fails for good; under a contract, the outcome is fail
+	Retry   Outcome = "retry"   // the first attempt fails, the second succeeds
+	Stop    Outcome = "stop"    // the agent says stop
+	Error   Outcome = "error"   // the agent reports an error
+	// Under a contract only: a reviewer says no; a person is needed.
+	Reject   Outcome = "reject"
+	Escalate Outcome = "escalate"
+	// Skip: skip_when holds. Only of nodes that have it.
+	Skip Outcome = "skip"
+)
+
+// Outcomes are the outcomes that can be assumed.
+var Outcomes = []Outcome{Success, Fail, Retry, Stop, Error, Reject, Escalate, Skip}
+
+// Fits reports whether an outcome can be assumed of a node.
+func (o Outcome) Fits(n *plan.Node) bool {
+	switch o {
+	case Reject, Escalate:
+		return n.HasContract()
+	case Skip:
+		return n.SkipWhen != ""
+	default:
+		return true
+	}
+}
+
+// Step is one visit of a node.
+type Step struct {
+	Node string `json:"node"` // path
+	ID   string `json:"id"`
+	// Run is the run of the whole pipeline that it belongs to, 0 where there is one.
+	Run int `json:"run,omitempty"`
+	// Iterations that would run, of a block those of all its providers.
+	Iterations int `json:"iterations"`
+	// Attempts that would be made for them.
+	Attempts int `json:"attempts"`
+	// Waiting is the sum of the delays between iterations and before retries, in nanoseconds; of a block
+	// the sum over its providers, which wait side by side.
+	Waiting time.Duration `json:"waiting_ns"`
+	Outcome string        `json:"outcome"` // "" where the walk ended inside
+	Reason  string        `json:"reason,omitempty"`
+	To      string        `json:"to,omitempty"` // path of the next node, or done, failed, abort
+	// Edge is the name of the counted edge that leads there, with its count and its limit.
+	Edge  string `json:"edge,omitempty"`
+	Cycle int    `json:"cycle,omitempty"`
+	Limit int    `json:"limit,omitempty"`
+}
+
+// Way is the way through a plan.
+type Way struct {
+	Steps  []Step       `json:"steps"`
+	Status state.Status `json:"status"` // how the run would stand at its end
+	Reason string       `json:"reason,omitempty"`
+	// CutOff: the way is longer than what is shown.
+	CutOff bool `json:"cut_off,omitempty"`
+	// End is the state at its end.
+	End state.State `json:"-"`
+}
+
+// Walk drives the scheduler through the plan, from the given start. assumed is by the ids of nodes; what it
+// does not name succeeds.
+func Walk(p *plan.Plan, session string, start event.SessionStartData, assumed map[string]Outcome) (Way, error) {
+	w := walker{plan: p, session: session, assumed: assumed}
+	if err := w.walk(start); err != nil {
+		return Way{}, err
+	}
+	return Way{Steps: w.steps, Status: w.state.Status, Reason: cmp.Or(w.state.PauseReason, w.state.Reason), CutOff: w.cutOff, End: w.state}, nil
+}
+
+// walker is a runtime without a world: it answers the scheduler's commands with what is assumed.
+type walker struct {
+	plan    *plan.Plan
+	session string
+	assumed map[string]Outcome
+	state   state.State
+	steps   []Step
+	cutOff  bool
+}
+
+func (w *walker) walk(start event.SessionStartData) error {
+	if err := w.commit(event.New(event.SessionStart, nil, "", start)); err != nil {
+		return err
+	}
+	kernel := event.New(event.KernelStart, nil, "", event.KernelStartData{})
+	kernel.Epoch = 1
+	if err := w.commit(kernel); err != nil {
+		return err
+	}
+	for range maxCommands {
+		went, err := w.step()
+		if err != nil || !went {
+			return err
+		}
+	}
+	w.cutOff = true
+	return nil
+}
+
+// step performs the first thing that is due, or lets the first timer go off. It returns false at the end.
+func (w *walker) step() (bool, error) {
+	if cmds := schedule.Decide(w.plan, w.state); len(cmds) > 0 {
+		return true, w.perform(cmds[0])
+	}
+	var waits []event.Key
+	for key, t := range w.state.Timers {
+		if t.Purpose != state.PurposeGuardrail { // nothing takes time here
+			waits = append(waits, key)
+		}
+	}
+	if len(waits) == 0 {
+		return false, nil
+	}
+	return true, w.commit(event.Event{Type: event.TimerFired, Key: slices.Min(waits)})
+}
+
+// perform commits the command's event and answers it at once.
+func (w *walker) perform(c schedule.Command) error {
+	if c.Event != nil {
+		if err := w.commit(*c.Event); err != nil {
+			return err
+		}
+	}
+	switch c.Kind {
+	case schedule.Attempt:
+		return w.commit(w.attempt(c))
+	case schedule.Strategy:
+		d, err := w.decision(c)
+		if err != nil {
+			return err
+		}
+		return w.commit(event.New(event.Decision, c.Place.Cursor(), c.Key, d))
+	case schedule.WriteManifest:
+		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+	case schedule.Hook: // what it would say nobody knows: the way is that of a run that it lets go on
+		return w.commit(event.New(event.HookSkipped, c.Place.Cursor(), c.Key,
+			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
+	case schedule.Check:
+		return w.commit(w.check(c))
+	case schedule.Settle:
+		if n := w.stage(c.Place); n.Kind == plan.KindPipeline {
+			return w.commit(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
+		}
+		return w.commit(w.settle(c))
+	case schedule.Inspect:
+		return w.commit(w.inspect(c))
+	case schedule.PlanSteps:
+		return w.commit(planned(c))
+	case schedule.Record:
+		return nil
+	default:
+		return fmt.Errorf("preview: no answer to a command of kind %s is known", c.Kind)
+	}
+}
+
+// stage is the node at a place; of a block's stage, as its provider runs it.
+func (w *walker) stage(at event.Place) *plan.Node {
+	if n := schedule.StageAt(w.plan, w.state, at); n != nil {
+		return n
+	}
+	return &plan.Node{}
+}
+
+// outcome is what is assumed of a place: of its stage, or else of the block around it.
+func (w *walker) outcome(at event.Place) Outcome {
+	if o, said := w.assumed[w.stage(at).ID]; said {
+		return o
+	}
+	if outer := w.plan.Find(at.Outer()); outer != nil {
+		return w.assumed[outer.ID]
+	}
+	return Success
+}
+
+func (w *walker) attempt(c schedule.Command) event.Event {
+	id := w.stage(c.Place).ID
+	o := w.outcome(c.Place)
+	contract := w.stage(c.Place).HasContract()
+	if o == Fail && !contract || o == Retry && c.Attempt == 1 {
+		e := event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
+			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Message: "assumed to fail",
+			Node: id, Stage: id, Iteration: c.Place.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
+		})
+		e.Attempt = c.Attempt
+		return e
+	}
+	if contract && c.Place.Step == "" && o != Error {
+		return w.attempted(c)
+	}
+	d := event.IterationCompleteData{Decision: "continue", Stage: id}
+	if o == Stop || o == Error {
+		d.Decision, d.Ask, d.Reason = string(o), string(o), "assumed to say "+string(o)
+	}
+	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, d)
+	e.Attempt = c.Attempt
+	return e
+}
+
+// decision is that of the kernel's own strategies, fixed and checks; every other strategy says stop once it may.
+func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
+	n, loop := w.stage(c.Place), w.state.LoopAt(c.Place)
+	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
+	var own sdk.Termination
+	switch d.Strategy {
+	case plan.TypeFixed:
+		own = termination.Fixed{}
+	case plan.TypeChecks:
+		own = termination.Checks{}
+	default:
+		if loop.Counted() > 0 && loop.Counted() >= n.Termination.MinIterations() {
+			d.Action, d.Reason = string(sdk.DecisionStop), "assumed to say stop"
+		}
+		return d, nil
+	}
+	config, err := json.Marshal(n.Termination)
+	if err != nil {
+		return d, fmt.Errorf("read the termination of %s: %w", n.ID, err)
+	}
+	said, err := own.Decide(context.Background(), sdk.DecideRequest{
+		Iteration: loop.Counted(), Max: n.Termination.Max(), Hint: loop.Hint, Config: config, Checks: measured(loop),
+	})
+	d.Action, d.Reason = string(said.Action), said.Reason
+	return d, err
+}
+
+// commit stamps an event as a journal does, applies it and takes note of it. The times are of no calendar.
+func (w *walker) commit(e event.Event) error {
+	e.Seq, e.Session, e.RunID = w.state.Seq+1, w.session, "preview"
+	if e.Epoch == 0 {
+		e.Epoch = w.state.Epoch
+	}
+	next, err := schedule.Apply(w.plan, w.state, e)
+	if err != nil {
+		return fmt.Errorf("preview: %w", err)
+	}
+	w.state = next
+	return w.note(e)
+}

@@ -1,0 +1,218 @@
+package dryrun_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/dryrun"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+func seconds(s float64) *float64 { return &s }
+
+func stage(path, id string, termination plan.Termination) plan.Node {
+	return plan.Node{
+		Path: path, ID: id, Kind: plan.KindStage, Termination: termination, Delay: seconds(2),
+		Provider: &plan.Provider{Type: "agent", Model: "big"}, Prompt: "do it",
+	}
+}
+
+func fixed(n int) plan.Termination { return plan.Termination{"type": "fixed", "max": n} }
+
+func block(path, id string) plan.Node {
+	return plan.Node{
+		Path: path, ID: id, Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "agent"}, {Name: "agent", As: "other"}},
+		Stages: []plan.Node{{
+			Path: path + ".0", ID: "inner", Kind: plan.KindStage, Termination: fixed(2), Delay: seconds(0), Prompt: "do it",
+		}},
+	}
+}
+
+var start = event.SessionStartData{Mode: "pipeline", Providers: map[string]event.Provider{"agent": {Type: "agent", Model: "big"}}}
+
+// U017: the way is the scheduler's own, under the outcomes assumed.
+func TestWalk(t *testing.T) {
+	judged := plan.Termination{"type": "judgment", "min_iterations": 2, "max": 9}
+	for name, tt := range map[string]struct {
+		nodes   []plan.Node
+		assumed map[string]dryrun.Outcome
+		status  state.Status
+		want    []dryrun.Step
+	}{
+		"nothing to do": {nil, nil, state.Completed, nil},
+		"success": {
+			[]plan.Node{stage("0", "a", fixed(3)), stage("1", "b", judged)},
+			nil, state.Completed,
+			[]dryrun.Step{
+				{Node: "0", ID: "a", Iterations: 3, Attempts: 3, Waiting: 4 * time.Second, Outcome: "success", Reason: "Completed 3 iterations (max: 3)", To: "1"},
+				{Node: "1", ID: "b", Iterations: 2, Attempts: 2, Waiting: 2 * time.Second, Outcome: "success", Reason: "assumed to say stop", To: "done"},
+			},
+		},
+		"failure": {
+			[]plan.Node{stage("0", "a", fixed(3)), stage("1", "b", judged)},
+			map[string]dryrun.Outcome{"a": dryrun.Fail},
+			state.Failed,
+			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "error", Reason: "assumed to fail", To: "failed"}},
+		},
+		"a retry": {
+			[]plan.Node{stage("0", "a", fixed(1))},
+			map[string]dryrun.Outcome{"a": dryrun.Retry},
+			state.Completed,
+			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 2, Waiting: 2 * time.Second, Outcome: "success", Reason: "Completed 1 iterations (max: 1)", To: "done"}},
+		},
+		"the agent says stop": {
+			[]plan.Node{stage("0", "a", fixed(5))},
+			map[string]dryrun.Outcome{"a": dryrun.Stop},
+			state.Completed,
+			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "success", Reason: "Agent requested stop at iteration 1", To: "done"}},
+		},
+		"the agent reports an error": {
+			[]plan.Node{stage("0", "a", fixed(5))},
+			map[string]dryrun.Outcome{"a": dryrun.Error},
+			state.Failed,
+			[]dryrun.Step{{Node: "0", ID: "a", Iterations: 1, Attempts: 1, Outcome: "error", Reason: "assumed to say error", To: "failed"}},
+		},
+		"a block": {
+			[]plan.Node{block("0", "both"), stage("1", "b", fixed(1))},
+			nil, state.Completed,
+			[]dryrun.Step{
+				{Node: "0", ID: "both", Iterations: 4, Attempts: 4, Outcome: "success", To: "1"},
+				{Node: "1", ID: "b", Iterations: 1, Attempts: 1, Outcome: "success", Reason: "Completed 1 iterations (max: 1)", To: "done"},
+			},
+		},
+		"a block that fails": {
+			[]plan.Node{block("0", "both")},
+			map[string]dryrun.Outcome{"both": dryrun.Fail},
+			state.Failed,
+			[]dryrun.Step{{
+				Node: "0", ID: "both", Iterations: 2, Attempts: 2, Outcome: "error", To: "failed",
+				Reason: "Parallel block 'both' failed. Failed providers: agent, other: assumed to fail",
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plan.Plan{Version: plan.Version, Nodes: tt.nodes}
+			way, err := dryrun.Walk(p, "s", start, tt.assumed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, way.Steps); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if way.Status != tt.status || way.CutOff {
+				t.Errorf("status %s, cut off %v", way.Status, way.CutOff)
+			}
+		})
+	}
+}
+
+// The nodes of an embedded pipeline are walked once for each of its runs.
+func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
+	inner := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{stage("0", "x", fixed(2))}}
+	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 2, Plan: inner}, stage("1", "b", fixed(1))}}
+	way, err := dryrun.Walk(p, "s", start, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range way.Steps {
+		got = append(got, fmt.Sprintf("%s %s %d", s.Node, s.ID, s.Iterations))
+	}
+	if diff := cmp.Diff([]string{"0 sub 0", "0.0 x 2", "0.0 x 2", "1 b 1"}, got); diff != "" || way.Status != state.Completed {
+		t.Errorf("%s: %s", way.Status, diff)
+	}
+}
+
+// A plan may ask for more than anybody can wait for.
+func TestWalkIsCutOff(t *testing.T) {
+	endless := stage("0", "a", fixed(1_000_000_000))
+	way, err := dryrun.Walk(&plan.Plan{Nodes: []plan.Node{endless}}, "s", start, nil)
+	if err != nil || !way.CutOff || way.Status != state.Running || way.Steps[0].Outcome != "" || way.Steps[0].Iterations < 100 {
+		t.Errorf("%+v, %v", way, err)
+	}
+}
+
+// loop is plan, steps, verify with checks and review, with edges that lead back.
+func loop() []plan.Node {
+	first, work, verify, review := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1)), stage("2", "verify", fixed(1)), stage("3", "review", fixed(1))
+	first.Artifact = &plan.Artifact{Type: "t"}
+	work.Steps = &plan.Steps{From: "plan", Path: "tasks[*]"}
+	verify.Checks = []plan.Check{{ID: "in", At: plan.AtEnter, Config: []byte(`{"type":"file"}`)}, {ID: "out", Config: []byte(`{"type":"tests"}`)}}
+	verify.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeFail: {To: "work", Limit: 2}}
+	review.Transitions = map[plan.Outcome]plan.Edge{plan.OutcomeReject: {To: "plan", Limit: 1, OnLimit: plan.ToFailed}}
+	return []plan.Node{first, work, verify, review}
+}
+
+// U082, U113, U122: the way through edges, steps and checks, with the counts of what leads back.
+func TestWalkContracts(t *testing.T) {
+	ids := func(steps []dryrun.Step) (all []string) {
+		for _, s := range steps {
+			line := fmt.Sprintf("%s %d/%d %s", s.ID, s.Iterations, s.Attempts, s.Outcome)
+			if s.Edge != "" {
+				line += fmt.Sprintf(" %s %d/%d", s.Edge, s.Cycle, s.Limit)
+			}
+			all = append(all, line)
+		}
+		return all
+	}
+	first, picky := stage("0", "plan", fixed(1)), stage("1", "work", fixed(1))
+	first.Artifact = &plan.Artifact{Type: "t"}
+	picky.Inputs, picky.SkipWhen = plan.Inputs{"from": []byte(`"plan"`)}, "input.done == true"
+	measured := stage("0", "green", plan.Termination{"type": "checks", "max": 3})
+	measured.Checks = []plan.Check{{ID: "out", Config: []byte(`{"type":"tests"}`)}}
+	for name, tt := range map[string]struct {
+		nodes   []plan.Node
+		over    *plan.Overrides
+		assumed map[string]dryrun.Outcome
+		status  state.Status
+		want    []string
+	}{
+		"all is well": {loop(), nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 success"}},
+		"verify fails": {loop(), nil, map[string]dryrun.Outcome{"verify": dryrun.Fail}, state.Paused, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/2", "work 1/1 success", "verify 1/1 fail verify:fail->work 2/2", "work 1/1 success", "verify 1/1 ",
+		}},
+		"fewer cycles": {loop(), &plan.Overrides{MaxCycles: 1}, map[string]dryrun.Outcome{"verify": dryrun.Fail}, state.Paused, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 fail verify:fail->work 1/1", "work 1/1 success", "verify 1/1 ",
+		}},
+		"review rejects": {loop(), nil, map[string]dryrun.Outcome{"review": dryrun.Reject}, state.Failed, []string{
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject review:reject->plan 1/1",
+			"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 reject",
+		}},
+		"a person is needed":     {loop(), nil, map[string]dryrun.Outcome{"plan": dryrun.Escalate}, state.Paused, []string{"plan 1/1 "}},
+		"left out":               {loop(), &plan.Overrides{Skip: []string{"verify"}}, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 0/0 skip", "review 1/1 success"}},
+		"an attempt more":        {loop(), nil, map[string]dryrun.Outcome{"work": dryrun.Retry}, state.Completed, []string{"plan 1/1 success", "work 1/2 success", "verify 1/1 success", "review 1/1 success"}},
+		"what it is handed fits": {[]plan.Node{first, picky}, nil, nil, state.Completed, []string{"plan 1/1 success", "work 1/1 success"}},
+		"what it is handed says to skip it": {
+			[]plan.Node{first, picky},
+			nil,
+			map[string]dryrun.Outcome{"work": dryrun.Skip},
+			state.Completed,
+			[]string{"plan 1/1 success", "work 0/0 skip"},
+		},
+		"an agent under a contract says stop": {loop(), nil, map[string]dryrun.Outcome{"plan": dryrun.Stop}, state.Completed, []string{"plan 1/1 success", "work 1/1 success", "verify 1/1 success", "review 1/1 success"}},
+		"checks that pass":                    {[]plan.Node{measured}, nil, nil, state.Completed, []string{"green 1/1 success"}},
+		"checks that never do":                {[]plan.Node{measured}, nil, map[string]dryrun.Outcome{"green": dryrun.Fail}, state.Failed, []string{"green 3/3 fail"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
+			way, err := dryrun.Walk(p, "demo", start, tt.assumed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, ids(way.Steps)); diff != "" || way.Status != tt.status || way.CutOff {
+				t.Errorf("status %s (%s), cut off %v, want %s (-want +got):\n%s", way.Status, way.Reason, way.CutOff, tt.status, diff)
+			}
+		})
+	}
+	if node := loop()[0]; !dryrun.Reject.Fits(&node) || dryrun.Reject.Fits(&plan.Node{}) || !dryrun.Fail.Fits(&plan.Node{}) {
+		t.Error("what can be assumed of which node")
+	}
+	if !dryrun.Skip.Fits(&picky) || dryrun.Skip.Fits(&first) {
+		t.Error("a node can be skipped by what it is handed, and by nothing else")
+	}
+}

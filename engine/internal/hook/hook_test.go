@@ -1,0 +1,333 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// action does what a test says.
+type action func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error)
+
+func (a action) Describe() sdk.Component { return sdk.Component{Name: "act"} }
+
+func (a action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	return a(ctx, req)
+}
+
+func (a action) HookAction(context.Context, *plan.Hook, *plan.Node) (sdk.HookAction, error) {
+	if a == nil {
+		return nil, errors.New("no such action")
+	}
+	return a, nil
+}
+
+// bench is a session at the end of its only stage, which has left a result and said something.
+type bench struct {
+	caller  *Caller
+	job     Job
+	records []event.Event
+}
+
+func newBench(t *testing.T, h plan.Hook, a action) *bench {
+	t.Helper()
+	project, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := project.Create("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	if h.Number = 1; h.Point == "" {
+		h.Point = plan.PointStageEnd
+	}
+	p := &plan.Plan{Pipeline: plan.Pipeline{Name: "p", Hooks: []plan.Hook{h}}, Nodes: []plan.Node{{
+		Path: "0", ID: "draft", Ref: "writer", Kind: plan.KindStage, Provider: &plan.Provider{Type: "pen"},
+	}}}
+	result, err := dir.Write("stage-00-draft/iterations/002/result.json", []byte(`{"summary":"written"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := dir.Write("stage-00-draft/iterations/002/output.md", []byte(strings.Repeat("word ", 200)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 2}
+	b := &bench{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
+	b.job = Job{
+		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Place: at, Hook: 1, Point: h.Point},
+		State: state.State{Session: "demo", At: "0", Status: state.Running, Context: "said", Nodes: map[string]state.Node{"0": {
+			Visit: 1, Run: 1, Status: state.NodeRunning, Output: &output,
+			Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "success", Iteration: 2, Completed: 2, Result: &result},
+		}}},
+		Record: func(_ context.Context, e event.Event) error { b.records = append(b.records, e); return nil },
+	}
+	return b
+}
+
+// end is the end of the hook, which has to be of the type.
+func (b *bench) end(t *testing.T, want event.Type) event.HookCompleteData {
+	t.Helper()
+	e := b.caller.Call(t.Context(), b.job)
+	if e.Type != want || e.Key != b.job.Command.Key {
+		t.Fatalf("it ended as %s %s: %s", e.Type, e.Key, e.Data)
+	}
+	d, err := event.Decode[event.HookCompleteData](e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.DurationMS = 0
+	return d
+}
+
+// U240: what an action is told.
+func TestRequest(t *testing.T) {
+	var got sdk.HookRequest
+	b := newBench(t, plan.Hook{Action: "act", Message: "look", Timeout: 2, Config: json.RawMessage(`{"a":1}`)},
+		func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+			got = req
+			return sdk.HookAnswer{}, nil
+		})
+	d := b.end(t, event.HookComplete)
+	want := sdk.HookRequest{
+		Key: "hook:0/v1/r1/-/-/i2#1", Point: sdk.StageEnd, Session: "demo", Node: "draft", Stage: "writer", Iteration: 2, Provider: "pen",
+		Status: "success", Config: json.RawMessage(`{"a":1}`), Message: "look", Timeout: 2 * time.Second,
+		Summary: "written", Result: json.RawMessage(`{"summary":"written"}`), Context: "said", WorkDir: b.caller.Project.Path(),
+		Artifact: strings.Repeat("word ", 100) + "…",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(event.HookCompleteData{Hook: 1, Point: "stage_end", Action: "act", Answer: "continue"}, d); diff != "" {
+		t.Error(diff)
+	}
+	if len(b.records) != 1 || b.records[0].Type != event.HookStart {
+		t.Errorf("recorded %v", b.records)
+	}
+}
+
+// U241, U242, U249: what becomes of an answer, and of none.
+func TestAnswers(t *testing.T) {
+	answers := func(a sdk.HookAnswer) action {
+		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return a, nil }
+	}
+	fails := func(err error) action {
+		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) { return sdk.HookAnswer{}, err }
+	}
+	late := failure.New(failure.HookTimeout, "too late")
+	for _, tt := range []struct {
+		name   string
+		hook   plan.Hook
+		action action
+		end    event.Type
+		answer string
+		reason string
+	}{
+		{"pause says why", plan.Hook{}, answers(sdk.HookAnswer{Action: sdk.ActionPause}), event.HookComplete, "pause", "paused by the hook act at stage_end of draft"},
+		{"an unknown answer", plan.Hook{}, answers(sdk.HookAnswer{Action: "dance"}), event.HookComplete, "pause", `it answered "dance"`},
+		{"an outcome that is too good", plan.Hook{}, answers(sdk.HookAnswer{Outcome: "success"}), event.HookComplete, "pause", "can only say fail"},
+		{"too much text", plan.Hook{}, answers(sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: strings.Repeat("x", maxContext+1)}), event.HookComplete, "pause", "at most"},
+		{"too many facts", plan.Hook{}, answers(sdk.HookAnswer{Facts: json.RawMessage(`"` + strings.Repeat("x", maxFacts) + `"`)}), event.HookComplete, "pause", "at most"},
+		{"restart before the stage", plan.Hook{Point: plan.PointStageStart}, answers(sdk.HookAnswer{Action: sdk.ActionRestartStage, Context: "x"}), event.HookComplete, "modify_context", "restart_stage is not possible at stage_start"},
+		{"abort at the session's end", plan.Hook{Point: plan.PointSessionEnd}, answers(sdk.HookAnswer{Action: sdk.ActionAbort}), event.HookComplete, "continue", "abort is not possible at session_end"},
+		{"an error", plan.Hook{}, fails(errors.New("broken")), event.HookComplete, "pause", "the hook act at stage_end of draft: broken"},
+		{"an error that does not matter", plan.Hook{OnError: plan.FallbackContinue}, fails(errors.New("broken")), event.HookComplete, "continue", "broken"},
+		{"no such action", plan.Hook{OnError: plan.FallbackAbort}, nil, event.HookComplete, "abort", "no such action"},
+		{"its own timeout", plan.Hook{OnError: plan.FallbackAbort}, fails(late), event.HookTimeout, "pause", "too late"},
+		{"a timeout that does not matter", plan.Hook{OnTimeout: plan.FallbackContinue}, fails(late), event.HookTimeout, "continue", "too late"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.hook.Action = "act"
+			d := newBench(t, tt.hook, tt.action).end(t, tt.end)
+			if d.Answer != tt.answer || !strings.Contains(d.Reason, tt.reason) {
+				t.Errorf("answer %s, reason %q", d.Answer, d.Reason)
+			}
+		})
+	}
+}
+
+// A check that does not pass fails a stage at its end; elsewhere the agents that come next are told.
+func TestFailedCheck(t *testing.T) {
+	for point, want := range map[plan.HookPoint]struct{ answer, text, remedy string }{
+		plan.PointStageEnd:     {"continue", "", "mend it"},
+		plan.PointIterationEnd: {"modify_context", "the hook act at iteration_end of draft did not pass: 2 tests fail\nMeasured: {\"failed\":2}", ""},
+		plan.PointSessionEnd:   {"continue", "", ""},
+	} {
+		b := newBench(t, plan.Hook{Action: "act", Point: point}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			return sdk.HookAnswer{Outcome: "fail", Reason: "2 tests fail", Facts: json.RawMessage(`{"failed":2}`)}, nil
+		})
+		d := b.end(t, event.HookComplete)
+		text := ""
+		if d.Context != nil {
+			read, err := b.caller.Dir.ReadRef(*d.Context)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(read)
+		}
+		if d.Answer != want.answer || text != want.text || !strings.HasPrefix(d.Failure.Remedy, want.remedy) || want.remedy == "" && d.Failure.Remedy != "" {
+			t.Errorf("%s: %s %q, remedy %q", point, d.Answer, text, d.Failure.Remedy)
+		}
+	}
+}
+
+// U249: an action that does not keep its time is cut off, and gives no text.
+func TestDeafAction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, plan.Hook{Action: "act", Timeout: 1}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+			<-ctx.Done()
+			return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "too late"}, nil
+		})
+		began := time.Now()
+		d := b.end(t, event.HookTimeout)
+		if took := time.Since(began); took != time.Second+Grace {
+			t.Errorf("it took %s", took)
+		}
+		if d.Context != nil || d.Answer != "pause" || d.Failure.ErrorType != string(failure.HookTimeout) {
+			t.Errorf("%+v", d)
+		}
+	})
+}
+
+// A text is a file of the session before the event that names it.
+func TestText(t *testing.T) {
+	b := newBench(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+		return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap"}, nil
+	})
+	d := b.end(t, event.HookComplete)
+	text, err := b.caller.Dir.ReadRef(*d.Context)
+	if err != nil || string(text) != "mind the gap" {
+		t.Errorf("%s: %q, %v", d.Context.Path, text, err)
+	}
+	st := b.job.State
+	st.Injected = []event.Ref{*d.Context}
+	if got, err := Context(b.caller.Dir, st, b.job.Command.Place); err != nil || got != "mind the gap\nsaid" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if err := os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Context(b.caller.Dir, st, b.job.Command.Place); err == nil {
+		t.Error("a text that was changed is taken")
+	}
+}
+
+// U248: a condition that does not hold, or cannot be evaluated, skips the hook.
+func TestConditions(t *testing.T) {
+	for text, want := range map[string]struct {
+		skipped, warning bool
+	}{
+		`stage == "draft" && iteration == 2 && provider == "pen" && session == "demo" && status == "success" && event == "stage_end"`: {},
+		`iteration > 2`:                   {skipped: true},
+		`1 % (iteration % 2) == 0`:        {skipped: true, warning: true},
+		`nonsense(1)`:                     {skipped: true, warning: true},
+		`iteration == 2 && 1 % iteration`: {skipped: true, warning: true},
+	} {
+		b := newBench(t, plan.Hook{Action: plan.ActionPause, Condition: text}, nil)
+		e := b.caller.Call(t.Context(), b.job)
+		d, err := event.Decode[event.HookSkippedData](e)
+		if err != nil || (e.Type == event.HookSkipped) != want.skipped || d.Warning != want.warning || e.Volatile != want.skipped {
+			t.Errorf("%s: %s %+v %v", text, e.Type, d, err)
+		}
+	}
+}
+
+// An approval counts for what was shown: if that has changed meanwhile the question is asked again.
+func TestApprovalIsBound(t *testing.T) {
+	b := newBench(t, plan.Hook{Action: plan.ActionConfirm, Message: "Good?", Supervise: true}, nil)
+	b.caller.Plan.Nodes[0].OutputPath = "docs/${SESSION}.md"
+	file := filepath.Join(b.caller.Project.Path(), "docs", "demo.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("the plan"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	ask := func() event.QuestionAskedData {
+		e := b.caller.Call(t.Context(), b.job)
+		d, err := event.Decode[event.QuestionAskedData](e)
+		if err != nil || e.Type != event.QuestionAsked {
+			t.Fatalf("%s %v", e.Type, err)
+		}
+		return d
+	}
+	q := ask()
+	if q.Kind != event.QuestionSupervise || !q.AcceptFeedback || q.Preview != "the plan" || len(q.Shown) != 2 || q.Shown[0].Path != file || q.Changed {
+		t.Errorf("%+v", q)
+	}
+	answer := func(word, text string) {
+		b.job.State.Questions = map[string]state.Question{q.ID: {
+			Kind: q.Kind, Digest: q.Digest, Shown: q.Shown, Answer: &state.Answer{Word: word, Text: text, By: "ada"},
+		}}
+	}
+	answer(event.AnswerApprove, "")
+	if d := b.end(t, event.HookComplete); d.Answer != "continue" || d.Reason != "approve by ada" || d.Question != q.ID {
+		t.Errorf("%+v", d)
+	}
+	answer(event.AnswerReject, "shorter")
+	d := b.end(t, event.HookComplete)
+	text, err := b.caller.Dir.ReadRef(*d.Context)
+	if err != nil || d.Answer != "restart_stage" || !strings.Contains(string(text), "Feedback of ada") || !strings.Contains(string(text), "shorter") || !strings.Contains(string(text), file) {
+		t.Errorf("%+v, %q, %v", d, text, err)
+	}
+	if err := os.WriteFile(file, []byte("another plan"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	answer(event.AnswerApprove, "")
+	if again := ask(); !again.Changed || again.Digest == q.Digest || again.ID != q.ID || again.Preview != "another plan" {
+		t.Errorf("%+v", again)
+	}
+}
+
+// A callback that panics is contained; one that is not there any more is an error.
+func TestCallbacks(t *testing.T) {
+	b := newBench(t, plan.Hook{Action: "act"}, nil)
+	b.job.Command.Hook = schedule.CallbackNumber(0)
+	b.job.Command.Key = b.job.Command.Place.Key(event.KeyHook, b.job.Command.Hook)
+	if d := b.end(t, event.HookComplete); d.Answer != "continue" || !strings.Contains(d.Failure.Message, "no callback 0") {
+		t.Errorf("%+v", d)
+	}
+	b.caller.Callbacks = []Callback{func(context.Context, Moment) (sdk.HookAnswer, error) { panic(errors.New("oh")) }}
+	b.caller.OnError = plan.FallbackPause
+	if d := b.end(t, event.HookComplete); d.Answer != "pause" || d.Action != "callback" || !strings.Contains(d.Failure.Message, "panicked: oh") {
+		t.Errorf("%+v", d)
+	}
+	b.caller.Callbacks[0] = func(_ context.Context, m Moment) (sdk.HookAnswer, error) {
+		return sdk.HookAnswer{Reason: m.Progress + " " + m.State.Session}, nil
+	}
+	if d := b.end(t, event.HookComplete); d.Reason != "stage-00-draft/progress.md demo" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A run that does not wait for the hook any more is not disturbed by it.
+func TestRefusedStart(t *testing.T) {
+	b := newBench(t, plan.Hook{Action: "act"}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+		t.Error("it was called")
+		return sdk.HookAnswer{}, nil
+	})
+	b.job.Record = func(context.Context, event.Event) error { return schedule.ErrMisfit }
+	if d := b.end(t, event.HookComplete); d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
+		t.Errorf("%+v", d)
+	}
+}

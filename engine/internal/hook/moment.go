@@ -1,0 +1,223 @@
+package hook
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"unicode/utf8"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/result"
+	"github.com/dodo-digital/agent-pipelines/kernel/condition"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// previewRunes is how much of what is shown a question repeats (REQUIREMENTS U251).
+const previewRunes = 500
+
+// maxPreviewed is the largest part of a file that is read for its preview.
+const maxPreviewed = 64 << 10
+
+func (k *call) vars() condition.Vars {
+	v := condition.Vars{
+		Iteration: k.at.Iteration, Session: k.State.Session, Provider: k.provider(), Status: k.status(), Event: string(k.point),
+	}
+	if k.node != nil {
+		v.Stage = k.node.ID
+	}
+	return v
+}
+
+func (k *call) provider() string {
+	switch {
+	case k.at.Branch != "":
+		return k.at.Branch
+	case k.node != nil && k.node.Provider != nil:
+		return k.node.Provider.Said()
+	default:
+		return ""
+	}
+}
+
+// status is running at a start, and at an end how that ended: completed or failed for the session, success or
+// another outcome for the rest.
+func (k *call) status() string {
+	st, success := k.State, string(plan.OutcomeSuccess)
+	n := st.Nodes[k.at.Outer()]
+	switch k.point {
+	case plan.PointSessionEnd:
+		if st.At == "" {
+			return string(state.Completed)
+		}
+		return string(state.Failed)
+	case plan.PointStageEnd:
+		return stageStatus(n)
+	case plan.PointParallelProviderEnd:
+		return cmp.Or(n.Branches[k.at.Branch].Loop.Outcome, success)
+	case plan.PointIterationEnd:
+		return success // one that failed has not ended
+	default:
+		return string(state.Running)
+	}
+}
+
+func stageStatus(n state.Node) string {
+	if n.Failure != nil {
+		return string(plan.OutcomeFail)
+	}
+	for _, b := range n.Branches {
+		if b.Status == state.NodeFailed {
+			return string(plan.OutcomeError)
+		}
+	}
+	return cmp.Or(n.Loop.Outcome, string(plan.OutcomeSuccess))
+}
+
+// request is the moment as an action is told it.
+func (k *call) request() (sdk.HookRequest, error) {
+	v := k.vars()
+	req := sdk.HookRequest{
+		Key: string(k.Command.Key), Point: sdk.HookPoint(k.point), Session: v.Session, Node: v.Stage,
+		Iteration: v.Iteration, Provider: v.Provider, Status: v.Status, WorkDir: k.Project.Path(),
+	}
+	if k.node != nil {
+		req.Stage = k.node.Ref
+	}
+	if k.hook != nil {
+		req.Config, req.Message, req.Timeout = k.hook.Config, k.hook.Message, k.timeout()
+	}
+	k.nameArtifacts(&req)
+	var err error
+	req.Context, err = Context(k.Dir, k.State, k.at)
+	req.Context = k.Redactor.Text(req.Context)
+	if err != nil || !k.isEnd() {
+		return req, err
+	}
+	if ref := k.loop().Result; ref != nil {
+		if req.Result, err = k.Dir.Read(ref.Path, result.MaxBytes); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return req, err
+		}
+		var said struct{ Summary string }
+		if json.Unmarshal(req.Result, &said) == nil {
+			req.Summary = said.Summary
+		}
+	}
+	req.Artifact = k.preview(k.files())
+	return req, nil
+}
+
+// nameArtifacts says where the artifacts of the node lie: what it has made, what it works from, what its pipeline began
+// with.
+func (k *call) nameArtifacts(req *sdk.HookRequest) {
+	if k.node != nil {
+		req.StageDir = k.Project.StageDir(k.node)
+	}
+	if k.node == nil {
+		if k.State.Input != nil {
+			req.StartArtifactFile = k.Dir.Abs(k.State.Input.Path)
+		}
+		return
+	}
+	if ref, made := k.State.ArtifactOf(k.at.Outer()); made {
+		req.ArtifactFile = k.Dir.Abs(ref.Path)
+	}
+	if in, has := artifact.InputOf(k.Plan, k.State, k.node, k.at); has {
+		req.InputArtifactFile = k.Dir.Abs(in.Ref.Path)
+	}
+	if ref, began := artifact.StartOf(k.Plan, k.State, k.at.Outer()); began {
+		req.StartArtifactFile = k.Dir.Abs(ref.Path)
+	}
+}
+
+func (k *call) isEnd() bool { return strings.HasSuffix(string(k.point), "_end") }
+
+// loop is the iteration loop that the moment is about, the zero one where there is none.
+func (k *call) loop() state.Loop {
+	if k.node == nil {
+		return state.Loop{}
+	}
+	return k.State.LoopAt(k.at)
+}
+
+// Context is what people and hooks have said for the prompts at the place.
+func Context(d *store.Dir, st state.State, at event.Place) (string, error) {
+	texts := []string{}
+	for _, ref := range schedule.Injected(st, at) {
+		text, err := d.ReadRef(ref)
+		if err != nil {
+			return "", err
+		}
+		texts = append(texts, strings.TrimRight(string(text), "\n"))
+	}
+	if st.Context != "" {
+		texts = append(texts, st.Context)
+	}
+	return strings.Join(texts, "\n"), nil
+}
+
+// files are what a person who is asked should look at: the node's declared output, then what its agent said.
+func (k *call) files() []event.Ref {
+	if k.node == nil || !k.isEnd() {
+		return nil
+	}
+	var refs []event.Ref
+	if name := store.DeclaredOutput(k.Plan, k.node, k.State.Session, k.at); name != "" {
+		if ref, err := k.Project.Ref(name); err == nil { // one that is not there is not shown
+			ref.Path = k.Project.Abs(name)
+			refs = append(refs, ref)
+		}
+	}
+	if name := k.said(); name != "" {
+		if ref, err := k.Dir.Ref(name); err == nil {
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// said is the file with what the agent said last: at the end of a block the manifest, which tells of all of them, "" if
+// there is none.
+func (k *call) said() string {
+	n := k.State.Nodes[k.at.Outer()]
+	ref, written := n.Artifacts[event.Manifest]
+	switch {
+	case k.at.Branch != "": // the node's output is that of whichever provider was last
+		if node, err := store.At(k.Plan, k.at); err == nil {
+			return node.Iteration(k.at.Iteration).Output()
+		}
+		return ""
+	case written && len(n.Branches) > 0:
+		return ref.Path
+	case n.Output == nil || len(n.Branches) > 0:
+		return ""
+	default:
+		return n.Output.Path
+	}
+}
+
+// preview is the beginning of the first file.
+func (k *call) preview(files []event.Ref) string {
+	if len(files) == 0 {
+		return ""
+	}
+	f, err := k.open(files[0])
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, maxPreviewed)
+	n, _ := f.Read(head) // an empty file has no preview
+	text := []rune(k.Redactor.Text(strings.ToValidUTF8(strings.TrimSpace(string(head[:n])), string(utf8.RuneError))))
+	if len(text) > previewRunes {
+		return string(text[:previewRunes]) + "…"
+	}
+	return string(text)
+}

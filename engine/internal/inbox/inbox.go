@@ -1,0 +1,143 @@
+package inbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// postTries is how often Post writes anew when the session's holder, at its start, took the
+// half-written file for one that a crash left behind.
+const postTries = 3
+
+// Post leaves a message for whoever holds the session and returns its id. The message is durable when
+// Post returns; whether anybody reads it is not known. A message that asks for nothing known or is
+// over [MaxMessage] is refused with a failure of kind config_invalid.
+func Post(d *store.Dir, m Message) (id string, err error) {
+	now := time.Now().UTC()
+	m.ID = newID(now)
+	if m.At.IsZero() {
+		m.At = now
+	}
+	if err := m.check(); err != nil {
+		return "", failure.New(failure.ConfigInvalid, "post to session %q: %w", d.Session(), err)
+	}
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("post to session %q: %w", d.Session(), err)
+	}
+	if len(text) > MaxMessage {
+		return "", failure.New(failure.ConfigInvalid, "post to session %q: the message has %d bytes, at most %d are taken", d.Session(), len(text), MaxMessage).
+			WithHint("put the text into a file and name the file in the message")
+	}
+	for range postTries {
+		_, err = d.Write(file(m.ID), append(text, '\n'))
+		if !errors.Is(err, fs.ErrNotExist) || d.Intact() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return m.ID, nil
+}
+
+// Poll returns the messages that lie there, in the order of their ids. Nothing is removed, except that
+// a file which is no message goes to inbox/bad and is reported as [Rejected]. With an error Poll still
+// returns what it could read.
+func Poll(d *store.Dir) ([]Message, error) {
+	entries, err := d.Entries(store.InboxDir)
+	if err != nil {
+		return nil, err
+	}
+	var messages []Message
+	var faults []error
+	for _, e := range entries {
+		if e.IsDir() || store.IsTemp(e.Name()) || path.Ext(e.Name()) != suffix {
+			continue
+		}
+		m, err := read(d, e)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // removed meanwhile
+		case err != nil:
+			faults = append(faults, err)
+		default:
+			messages = append(messages, m)
+		}
+	}
+	return messages, errors.Join(faults...)
+}
+
+// Before returns the answer to the same question that was left before an answer and still lies there: whoever holds the
+// session takes that one. It moves nothing aside.
+func Before(d *store.Dir, answer Message) (Message, bool) {
+	entries, err := d.Entries(store.InboxDir)
+	if err != nil {
+		return Message{}, false
+	}
+	for _, e := range entries {
+		id := strings.TrimSuffix(e.Name(), suffix)
+		if id >= answer.ID || !e.Type().IsRegular() {
+			continue
+		}
+		text, err := d.Read(file(id), MaxMessage+1)
+		if err != nil {
+			continue
+		}
+		if m, err := parse(id, text); err == nil && m.Action == Answer && m.Question == answer.Question {
+			return m, true
+		}
+	}
+	return Message{}, false
+}
+
+// Ack removes a message that has been recorded. One that is not there is no error.
+func Ack(d *store.Dir, id string) error {
+	if !idPattern.MatchString(id) {
+		return nil // no such file is ever read, see reject
+	}
+	failpoint.Point("inbox.ack.before-remove")
+	return d.Remove(file(id))
+}
+
+func file(id string) string { return store.InboxDir + "/" + id + suffix }
+
+// read reads one file, or moves it aside.
+func read(d *store.Dir, e fs.DirEntry) (Message, error) {
+	id := strings.TrimSuffix(e.Name(), suffix)
+	if !e.Type().IsRegular() {
+		return reject(d, e.Name(), errors.New("not a regular file"))
+	}
+	text, err := d.Read(file(id), MaxMessage+1) // the newline
+	if errors.Is(err, store.ErrTooLarge) {
+		return reject(d, e.Name(), err)
+	}
+	if err != nil {
+		return Message{}, err
+	}
+	m, err := parse(id, text)
+	if err != nil {
+		return reject(d, e.Name(), err)
+	}
+	return m, nil
+}
+
+// reject moves a file to the bad ones, over an earlier one of the same name.
+func reject(d *store.Dir, name string, why error) (Message, error) {
+	failpoint.Point("inbox.reject.before-rename")
+	if err := d.Rename(store.InboxDir+"/"+name, store.BadInboxDir+"/"+name); err != nil {
+		return Message{}, err
+	}
+	return Message{
+		ID: strings.TrimSuffix(name, suffix), Action: Rejected, At: time.Now().UTC(),
+		Reason: fmt.Sprintf("%s was moved to %s: %v", name, store.BadInboxDir, why),
+	}, nil
+}

@@ -1,0 +1,337 @@
+package inbox_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestPostPollAck(t *testing.T) {
+	d := openDir(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	posted := []inbox.Message{
+		{Action: inbox.Pause, By: "ann", Reason: "lunch"},
+		{Action: inbox.Answer, By: "ann", Question: "q1", Answer: "approve", Digest: "abc", Text: "fine", At: at},
+		{Action: inbox.Feedback, Text: "tabs & <spaces>\n"},
+		{Action: inbox.Stop},
+		{Action: inbox.Abort, ID: "mine"}, // ids are given, not taken
+	}
+	before := time.Now()
+	var want []inbox.Message
+	for _, m := range posted {
+		id, err := inbox.Post(d, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ID = id
+		want = append(want, m)
+	}
+	got := poll(t, d)
+	unset := cmpopts.IgnoreFields(inbox.Message{}, "At")
+	if diff := cmp.Diff(want, got, unset); diff != "" {
+		t.Fatal(diff)
+	}
+	if !got[1].At.Equal(at) {
+		t.Errorf("at is %v, want the given %v", got[1].At, at)
+	}
+	if got[0].At.Before(before.Truncate(0).UTC()) || got[0].At.Location() != time.UTC {
+		t.Errorf("at is %v, want the time of posting in UTC", got[0].At)
+	}
+
+	for range 2 {
+		if err := inbox.Ack(d, want[1].ID); err != nil {
+			t.Errorf("ack: %v", err)
+		}
+	}
+	if diff := cmp.Diff(slices.Delete(want, 1, 2), poll(t, d), unset); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of two answers to a question the earlier one is found, until it is taken; other messages and files do not matter.
+func TestBefore(t *testing.T) {
+	d := openDir(t)
+	post := func(action inbox.Action, question, by string) inbox.Message {
+		m := inbox.Message{Action: action, Question: question, By: by}
+		id, err := inbox.Post(d, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.ID = id
+		return m
+	}
+	post(inbox.Pause, "", "eve")
+	other := post(inbox.Answer, "q2", "ann")
+	first, second := post(inbox.Answer, "q1", "bob"), post(inbox.Answer, "q1", "cem")
+	for name, text := range map[string]string{"0.json": "no message", "1": "", "2.txt": "x"} {
+		if _, err := d.Write("inbox/"+name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range []inbox.Message{other, first} {
+		if found, is := inbox.Before(d, m); is {
+			t.Errorf("before %s's there is %s's", m.By, found.By)
+		}
+	}
+	if found, is := inbox.Before(d, second); !is || found.By != "bob" {
+		t.Errorf("before cem's there is %q's: %t", found.By, is)
+	}
+	if err := inbox.Ack(d, first.ID); err != nil {
+		t.Fatal(err)
+	}
+	if found, is := inbox.Before(d, second); is {
+		t.Errorf("%s's is taken, and there", found.By)
+	}
+}
+
+// The file is what other programs and later versions read.
+func TestFile(t *testing.T) {
+	d := openDir(t)
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	id, err := inbox.Post(d, inbox.Message{Action: inbox.Pause, By: "ann", Reason: "lunch", At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := d.Read("inbox/"+id+".json", inbox.MaxMessage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "{\n  \"id\": \"" + id + "\",\n  \"action\": \"pause\",\n  \"by\": \"ann\",\n  \"reason\": \"lunch\",\n  \"at\": \"2026-03-01T12:00:00Z\"\n}\n"
+	if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPostRefuses(t *testing.T) {
+	tests := map[string]struct {
+		message inbox.Message
+		want    string
+	}{
+		"no action":       {inbox.Message{}, `post to session "auth": unknown action ""`},
+		"unknown action":  {inbox.Message{Action: "dance"}, `post to session "auth": unknown action "dance"`},
+		"readers' action": {inbox.Message{Action: inbox.Rejected}, `post to session "auth": unknown action "rejected"`},
+		"answer to what":  {inbox.Message{Action: inbox.Answer, Answer: "yes"}, `post to session "auth": an answer names no question`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := openDir(t)
+			_, err := inbox.Post(d, tt.message)
+			if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != tt.want {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+			if left := names(t, d, store.InboxDir); left != nil {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// What Post takes, Poll reads; what Poll would reject, Post refuses.
+func TestLargestMessage(t *testing.T) {
+	d := openDir(t)
+	m := inbox.Message{Action: inbox.Feedback, At: time.Unix(0, 0).UTC(), Text: "x"}
+	id, err := inbox.Post(d, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := d.Stat("inbox/" + id + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := inbox.MaxMessage - int(info.Size()) + len("x") + len("\n")
+
+	m.Text = strings.Repeat("x", fits)
+	if _, err := inbox.Post(d, m); err != nil {
+		t.Errorf("the largest message: %v", err)
+	}
+	m.Text += "x"
+	_, err = inbox.Post(d, m)
+	want := `post to session "auth": the message has 32769 bytes, at most 32768 are taken`
+	if failure.KindOf(err) != failure.ConfigInvalid || err.Error() != want || failure.From(err).Hint == "" {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	var got []inbox.Action
+	for _, m := range poll(t, d) {
+		got = append(got, m.Action)
+	}
+	if diff := cmp.Diff([]inbox.Action{inbox.Feedback, inbox.Feedback}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestEmptyInbox(t *testing.T) {
+	d := openDir(t)
+	if got := poll(t, d); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if err := inbox.Ack(d, "20260301T120000.000000000Z-aaaaaaaaaa"); err != nil {
+		t.Error(err)
+	}
+}
+
+// What is no message is set aside, once, and keeps nobody from the messages around it.
+func TestRejected(t *testing.T) {
+	tests := map[string]struct{ name, text, reason string }{
+		"not json":       {"m.json", "{", "m.json was moved to inbox/bad: not a message: unexpected end of JSON input"},
+		"other type":     {"m.json", "[]", "m.json was moved to inbox/bad: not a message: json: cannot unmarshal array into Go value of type inbox.Message"},
+		"other id":       {"m.json", `{"id":"n","action":"pause"}`, "m.json was moved to inbox/bad: its id is not the file's name"},
+		"unknown action": {"m.json", `{"action":"dance"}`, `m.json was moved to inbox/bad: unknown action "dance"`},
+		"no question":    {"m.json", `{"action":"answer"}`, "m.json was moved to inbox/bad: an answer names no question"},
+		"name":           {"m m.json", `{"action":"pause"}`, "m m.json was moved to inbox/bad: its name is no id"},
+		"hidden":         {".m.json", `{"action":"pause"}`, ".m.json was moved to inbox/bad: its name is no id"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			d := openDir(t)
+			put(t, d, "a.json", `{"action":"pause"}`)
+			put(t, d, tt.name, tt.text)
+			put(t, d, "z.json", `{"id":"z","action":"abort","unknown":1}`)
+			want := []inbox.Message{
+				{ID: "a", Action: inbox.Pause},
+				{ID: strings.TrimSuffix(tt.name, ".json"), Action: inbox.Rejected, Reason: tt.reason},
+				{ID: "z", Action: inbox.Abort},
+			}
+			slices.SortFunc(want, func(a, b inbox.Message) int { return strings.Compare(a.ID+".json", b.ID+".json") })
+			if diff := cmp.Diff(want, poll(t, d), cmpopts.IgnoreFields(inbox.Message{}, "At")); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff([]string{tt.name}, names(t, d, store.BadInboxDir)); diff != "" {
+				t.Error(diff)
+			}
+			if got := poll(t, d); len(got) != 2 {
+				t.Errorf("once more: %v", got)
+			}
+		})
+	}
+}
+
+func TestTooLargeIsRejected(t *testing.T) {
+	d := openDir(t)
+	put(t, d, "m.json", `{"action":"pause","reason":"`+strings.Repeat("x", inbox.MaxMessage)+`"}`)
+	got := poll(t, d)
+	if len(got) != 1 || got[0].Action != inbox.Rejected || !strings.Contains(got[0].Reason, "file is too large") {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestLinksAreRejected(t *testing.T) {
+	d := openDir(t)
+	put(t, d, "a.json", `{"action":"pause"}`)
+	at := d.Abs(store.InboxDir)
+	for name, to := range map[string]string{"inside.json": "a.json", "nowhere.json": "absent", "outside.json": "/dev/zero"} {
+		if err := os.Symlink(to, filepath.Join(at, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, m := range poll(t, d) {
+		got = append(got, m.ID+" "+string(m.Action))
+	}
+	want := []string{"a pause", "inside rejected", "nowhere rejected", "outside rejected"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Files that are being written, directories and other suffixes are nobody's business.
+func TestLeftAlone(t *testing.T) {
+	d := openDir(t)
+	put(t, d, ".tmp-ABC.json", `{"action":"pause"}`)
+	put(t, d, "note.txt", `{"action":"pause"}`)
+	if err := d.Mkdir(store.InboxDir + "/sub.json"); err != nil {
+		t.Fatal(err)
+	}
+	if got := poll(t, d); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if diff := cmp.Diff([]string{".tmp-ABC.json", "note.txt"}, names(t, d, store.InboxDir)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An id that Poll never gave leads to no file outside the inbox.
+func TestAckStaysInside(t *testing.T) {
+	d := openDir(t)
+	if err := d.Replace("state.json", []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"../state", "", ".", "..", "bad/m", "a b"} {
+		if err := inbox.Ack(d, id); err != nil {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if _, err := d.Stat("state.json"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManyPosters(t *testing.T) {
+	d := openDir(t)
+	const posters, each = 4, 25
+	ids := make([][]string, posters)
+	var wg sync.WaitGroup
+	for i := range ids {
+		wg.Go(func() {
+			for range each {
+				id, err := inbox.Post(d, inbox.Message{Action: inbox.Pause})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = append(ids[i], id)
+			}
+		})
+	}
+	for polls := 0; len(poll(t, d)) < posters*each && !t.Failed(); polls++ { // reading never disturbs writing
+		if polls%10 == 0 && polls < 30 {
+			_, _ = d.SweepTemps() // nor does the start of a holder, which finds files half written
+		}
+	}
+	wg.Wait()
+	for i := range ids {
+		if !slices.IsSorted(ids[i]) {
+			t.Errorf("poster %d: ids do not sort by time: %v", i, ids[i])
+		}
+	}
+	var got []string
+	for _, m := range poll(t, d) {
+		got = append(got, m.ID)
+	}
+	want := slices.Sorted(slices.Values(slices.Concat(ids...)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGoneDirectory(t *testing.T) {
+	d := openDir(t)
+	if err := os.RemoveAll(d.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := inbox.Post(d, inbox.Message{Action: inbox.Pause}); failure.KindOf(err) != failure.StateCorrupt {
+		t.Errorf("post: %v", err)
+	}
+	if _, err := inbox.Poll(d); failure.KindOf(err) != failure.StateCorrupt {
+		t.Errorf("poll: %v", err)
+	}
+}
+
+func poll(t *testing.T, d *store.Dir) []inbox.Message {
+	t.Helper()
+	messages, err := inbox.Poll(d)
+	if err != nil {
+		t.Error(err)
+	}
+	return messages
+}

@@ -1,0 +1,50 @@
+package inputs
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// BenchmarkList gathers and writes context.json with a list of 1,000 earlier outputs and, in turn with it,
+// without one. list-ns is the median of the differences, each of two neighbours.
+func BenchmarkList(b *testing.B) {
+	const earlier, pairs = 1000, 51
+	dir, p := loopDir(b)
+	for i := range earlier {
+		say(b, dir, i+1)
+	}
+	r, n := NewReader(dir, p), 0
+	write := func(after int) time.Duration {
+		n++
+		it := store.Node("written").Iteration(n) // a new file each time, as in a run
+		if err := dir.Mkdir(string(it)); err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		c, err := r.Build(state.State{Session: "demo"}, &p.Nodes[0], event.Place{Node: "0", Visit: 1, Run: 1, Iteration: after + 1}, "progress.md")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := Write(dir, it, c); err != nil {
+			b.Fatal(err)
+		}
+		return time.Since(start)
+	}
+	write(earlier) // the outputs are found
+	for b.Loop() {
+		var with, without, list []time.Duration
+		for range pairs {
+			w, wo := write(earlier), write(0)
+			with, without, list = append(with, w), append(without, wo), append(list, w-wo)
+		}
+		for unit, all := range map[string][]time.Duration{"with-ns": with, "without-ns": without, "list-ns": list} {
+			slices.Sort(all)
+			b.ReportMetric(float64(all[pairs/2]), unit)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package inputs
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// Build gathers the context of the iteration at the place. progress is the store's name of the
+// progress file. The error is one of reading the session's directory.
+func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress string) (Context, error) {
+	p, dir := r.plan, r.dir
+	node, err := store.At(p, at)
+	if err != nil {
+		return Context{}, err
+	}
+	it := node.Iteration(at.Iteration)
+	holder, _ := p.Holder(at.Outer())
+	_, position := p.Siblings(at.Outer())
+	c := Context{
+		Session: st.Session, Pipeline: holder.Pipeline.Name, Iteration: at.Iteration, Commands: p.CommandsOf(n),
+		Stage: Stage{ID: n.ID, Index: position, Template: n.Ref},
+		Paths: Paths{
+			SessionDir: dir.Path(), StageDir: dir.Abs(string(node)), Progress: dir.Abs(progress),
+			Output: dir.Abs(it.Output()), Status: dir.Abs(it.Status()), Result: dir.Abs(it.Result()),
+		},
+		Limits: Limits{MaxIterations: n.Termination.Max(), RemainingSeconds: remaining(st, at, time.Now())},
+	}
+	if at.Branch != "" {
+		scope, err := store.Provider(p, at)
+		if err != nil {
+			return Context{}, err
+		}
+		c.Stage.Index, c.Paths.SessionDir = st.Nodes[at.Outer()].Branches[at.Branch].Stage, dir.Abs(string(scope))
+		c.ParallelScope = &ParallelScope{ScopeRoot: c.Paths.SessionDir, PipelineRoot: dir.Path()}
+	}
+	c.Inputs, err = r.gather(st, n, at)
+	return c, err
+}
+
+// remaining is the time that the guardrails leave for the work at a place, in whole seconds; -1 without any.
+func remaining(st state.State, at event.Place, now time.Time) int {
+	left, bounded := st.Remaining(at, now)
+	if !bounded {
+		return -1
+	}
+	return int(left / time.Second)
+}
+
+func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
+	in := Inputs{FromStage: map[string]List{}, Artifacts: r.artifacts(st, at.Outer())}
+	var err error
+	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
+		return in, err
+	}
+	if in.FromPreviousIterations, err = r.list(at, at.Iteration-1); err != nil {
+		return in, err
+	}
+	if in.FromParallel, err = r.fromParallel(st, n.Inputs["from_parallel"], at.Outer()); err != nil {
+		return in, err
+	}
+	from := n.Inputs.From()
+	if from == "" {
+		return in, nil
+	}
+	in.FromStage[from], err = r.fromStage(st, at, from, n.Inputs.Select())
+	return in, err
+}
+
+// artifacts are the files of all artifacts that there are for the node at path, nil for none.
+func (r *Reader) artifacts(st state.State, path string) map[string]string {
+	all := map[string]string{}
+	if ref, began := artifact.StartOf(r.plan, st, path); began {
+		all[plan.RequiresStart] = r.dir.Abs(ref.Path)
+	}
+	siblings, _ := r.plan.Siblings(path)
+	for _, n := range siblings {
+		if ref, has := st.ArtifactOf(n.Path); has && n.Path != path {
+			all[n.ID] = r.dir.Abs(ref.Path)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the
+// provider's own earlier stages come before the nodes of the pipeline.
+func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) (List, error) {
+	if at.Branch != "" {
+		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
+		for i, done := range ns.Branches[at.Branch].Done {
+			if block.Stages[i].ID == id {
+				return r.outputsOf(stageOf(at.Outer(), ns, at.Branch, i), done.Iterations, selected)
+			}
+		}
+	}
+	nodes, _ := r.plan.Siblings(at.Outer())
+	for i := range nodes {
+		if nodes[i].ID == id {
+			return r.fromNode(st, nodes[i].Path, selected)
+		}
+	}
+	return List{}, nil
+}
+
+// fromNode are the outputs of a node's newest visit; of a parallel block those of its last stage, by
+// provider; of a nested pipeline those of the last node of its newest run.
+func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
+	ns, ran := st.Nodes[path]
+	if !ran {
+		return List{}, nil
+	}
+	n := r.plan.Find(path)
+	if n != nil && n.Steps != nil {
+		return r.ofSteps(ns), nil
+	}
+	if n != nil && n.Plan != nil && len(n.Plan.Nodes) > 0 {
+		return r.fromNode(st, path+"."+n.Plan.Nodes[len(n.Plan.Nodes)-1].Path, selected)
+	}
+	if n == nil || n.Kind != plan.KindParallel {
+		return r.outputsOf(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
+	}
+	var all List
+	last := len(n.Stages) - 1
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		done := ns.Branches[id].Done
+		if len(done) <= last {
+			continue
+		}
+		outputs, err := r.outputsOf(stageOf(path, ns, id, last), done[last].Iterations, selected)
+		if err != nil {
+			return List{}, err
+		}
+		for _, path := range outputs.paths {
+			all.add(path)
+		}
+	}
+	return all, nil
+}
+
+// ofSteps are the last outputs of a node's steps, in their order.
+func (r *Reader) ofSteps(ns state.Node) List {
+	var all List
+	for _, id := range ns.Order {
+		if ref := ns.Steps[id].Output; ref != nil {
+			all.add(r.dir.Abs(ref.Path))
+		}
+	}
+	return all
+}
+
+// outputsOf are the outputs of a place's completed iterations, all of them or the latest.
+func (r *Reader) outputsOf(at event.Place, completed int, selected string) (List, error) {
+	all, err := r.list(at, completed)
+	if err != nil || selected == history || len(all.paths) == 0 {
+		return all, err
+	}
+	var last List
+	last.add(all.paths[len(all.paths)-1])
+	return last, nil
+}
+
+// Returns are the returns to the node at a place, by the name of the edge; nil for none.
+func Returns(p *plan.Plan, st state.State, at event.Place) map[string]Cycle {
+	nodes, _ := p.Siblings(at.Outer())
+	var returns map[string]Cycle
+	for i := range nodes {
+		for outcome := range nodes[i].Transitions {
+			r := p.RouteOf(&nodes[i], outcome)
+			if c, taken := st.Cycles[r.Name]; taken && r.To == at.Outer() && c.Count > 0 {
+				if returns == nil {
+					returns = map[string]Cycle{}
+				}
+				returns[r.Name] = Cycle{Count: c.Count, Limit: c.Limit}
+			}
+		}
+	}
+	return returns
+}
+
+// Write puts the context into its file and returns the file's name in the store.
+func Write(dir *store.Dir, it store.Iteration, c Context) (string, error) {
+	text, err := render(c)
+	if err != nil {
+		return "", fmt.Errorf("render context.json: %w", err)
+	}
+	return it.Context(), dir.Replace(it.Context(), append(text, '\n'))
+}
+
+// render is [json.MarshalIndent], which lays out everything but the lists that may be long.
+func render(c Context) ([]byte, error) {
+	previous, stages := c.Inputs.FromPreviousIterations, c.Inputs.FromStage
+	c.Inputs.FromPreviousIterations, c.Inputs.FromStage = List{}, make(map[string]List, len(stages))
+	for id := range stages {
+		c.Inputs.FromStage[id] = List{}
+	}
+	text, err := json.MarshalIndent(c, "", "  ")
+	text = previous.fill(text, "    ", "from_previous_iterations")
+	for id, outputs := range stages {
+		text = outputs.fill(text, "      ", id)
+	}
+	return text, err
+}

@@ -1,0 +1,150 @@
+package inputs
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// obstruct puts a file where a directory should be, so that nobody can say what is in it.
+func obstruct(t *testing.T, dir *store.Dir, name string) {
+	t.Helper()
+	if err := os.RemoveAll(dir.Abs(name)); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Replace(name, []byte("in the way\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Outputs that cannot be looked for are an error that names the file, whoever asks: an agent must not be told that
+// there are none.
+func TestOutputsThatCannotBeRead(t *testing.T) {
+	const said = "parallel-00-first/providers/a/stage-01-two/iterations"
+	end := event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 1}
+	build := func(in plan.Inputs, at event.Place) func(*Reader, state.State) error {
+		return func(r *Reader, st state.State) error {
+			n := *r.plan.Find("2")
+			n.Inputs = in
+			_, err := r.Build(st, &n, at, "progress.md")
+			return err
+		}
+	}
+	for _, tt := range []struct {
+		name, gone string
+		ask        func(r *Reader, st state.State) error
+	}{
+		{"those of an earlier block", said, build(plan.Inputs{"from": json.RawMessage(`"first"`)}, end)},
+		{"those of a block's stage", said, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
+		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.OfNode(st, "0"); return err }},
+		{"what the manifest lists", said, func(r *Reader, st state.State) error {
+			_, err := r.WriteManifest(st, event.Place{Node: "0", Visit: 1, Run: 1}, time.Time{})
+			return err
+		}},
+		{
+			"its own earlier ones", "stage-02-end/iterations",
+			build(nil, event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 2}),
+		},
+		{"what a nested pipeline is given", said, func(r *Reader, st state.State) error {
+			r.plan.Nodes[2] = nest(plan.Inputs{"from": json.RawMessage(`"first"`)})
+			_, err := r.Build(st, r.plan.Find("2.0"), event.Place{Node: "2.0", Visit: 1, Run: 1, Iteration: 1}, "progress.md")
+			return err
+		}},
+		{"what a nested pipeline is given of a block", said, func(r *Reader, st state.State) error {
+			r.plan.Nodes[2] = nest(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)})
+			_, err := r.Initial(st, "2.0")
+			return err
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, st := house(t)
+			obstruct(t, r.dir, tt.gone)
+			if err := tt.ask(r, st); err == nil || !strings.Contains(err.Error(), tt.gone+"/001/output.md") {
+				t.Errorf("error %v, want one that names the file in %s", err, tt.gone)
+			}
+		})
+	}
+}
+
+// A place, a node or a source that the plan does not know is an error as well.
+func TestInputsOfNobody(t *testing.T) {
+	r, st := house(t)
+	nowhere := event.Place{Node: "7", Visit: 1, Run: 1, Iteration: 1}
+	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {
+		t.Error("there is a context for a node that is not in the plan")
+	}
+	if _, err := r.WriteManifest(st, nowhere, time.Time{}); err == nil || !strings.Contains(err.Error(), `"7"`) {
+		t.Errorf("a manifest of it: %v", err)
+	}
+	n := plan.Node{Path: "2", Inputs: plan.Inputs{"from_parallel": json.RawMessage(`7`)}}
+	if _, err := r.Build(st, &n, event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 1}, "progress.md"); err == nil || !strings.Contains(err.Error(), "read inputs.from_parallel") {
+		t.Errorf("a source that is a number: %v", err)
+	}
+}
+
+// nest is a node that embeds a pipeline with one stage.
+func nest(in plan.Inputs) plan.Node {
+	embedded := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
+	embedded.Session.Inputs = []string{"/given"}
+	return plan.Node{Path: "2", ID: "end", Kind: plan.KindPipeline, Inputs: in, Plan: embedded}
+}
+
+// U095: a nested pipeline is given its own files first, then what the inputs of the node that embeds it name.
+func TestInitialOfANestedPipeline(t *testing.T) {
+	first := []string{"parallel-00-first/providers/b/stage-01-two/iterations/001/output.md", "parallel-00-first/providers/a/stage-01-two/iterations/001/output.md"}
+	for _, tt := range []struct {
+		name string
+		in   plan.Inputs
+		want []string
+	}{
+		{"nothing but its own", nil, nil},
+		{"of a node", plan.Inputs{"from": json.RawMessage(`"first"`)}, first},
+		{"of a block, the latest of each", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "providers": ["a", "b"]}`)}, []string{
+			"parallel-00-first/providers/a/stage-00-one/iterations/003/output.md", // b said nothing
+		}},
+		{"of a block, all", plan.Inputs{"from_parallel": json.RawMessage(`{"stage": "one", "select": "history"}`)}, []string{
+			"parallel-00-first/providers/a/stage-00-one/iterations/001/output.md", "parallel-00-first/providers/a/stage-00-one/iterations/003/output.md",
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r, st := house(t)
+			r.plan.Nodes[2] = nest(tt.in)
+			want := []string{"/given"}
+			for _, name := range tt.want {
+				want = append(want, r.dir.Abs(name))
+			}
+			got, err := r.Initial(st, "2.0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What a node with steps leaves is the last output of each, in the order of the steps; one that said nothing is left out.
+func TestOutputsOfSteps(t *testing.T) {
+	r, st := house(t)
+	r.plan.Nodes[2].Steps = &plan.Steps{}
+	st.Nodes["2"] = state.Node{Visit: 1, Run: 1, Order: []string{"z", "a", "m"}, Steps: map[string]state.Step{
+		"a": {Output: &event.Ref{Path: "a.md"}}, "z": {Output: &event.Ref{Path: "z.md"}}, "m": {},
+	}}
+	got, err := r.OfNode(st, "2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{r.dir.Abs("z.md"), r.dir.Abs("a.md")}, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,136 @@
+package inputs
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// The lists are put into the file apart from the rest, and nobody can tell: whatever the names and paths, the file
+// is that of [json.MarshalIndent].
+func FuzzRender(f *testing.F) {
+	f.Add("plan", "a/output.md", "b/output.md", 2, 3)
+	f.Add("from_previous_iterations", "\n    \"from_previous_iterations\": []", "<&>\u2028\"\\", 1, 1)
+	f.Add("from_previous_iterations", "x", "y", 0, 2)
+	f.Add("", "\xff", "", 1, 0)
+	f.Fuzz(func(t *testing.T, id, one, other string, before, earlier int) {
+		paths := func(n int) (all []string) {
+			for i := range n & 7 {
+				all = append(all, []string{one, other, id}[i%3])
+			}
+			return all
+		}
+		c := Context{
+			Session: one, Stage: Stage{ID: id, Template: other}, Paths: Paths{Output: one}, Commands: map[string]string{id: one},
+			Inputs: Inputs{
+				FromStage: map[string]List{id: listOf(paths(before))}, FromPreviousIterations: listOf(paths(earlier)),
+				FromInitial: paths(before + earlier), FromParallel: FromParallel{list: before&1 > 0},
+			},
+		}
+		want, err := json.MarshalIndent(c, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := render(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+			t.Errorf("(-json.MarshalIndent +render):\n%s", diff)
+		}
+	})
+}
+
+// U095: a list grows with the iterations; a reader that begins in the middle, as after a resume, says
+// the same as one that was there from the beginning, and so does one that is asked for less.
+func TestListOfAReaderThatBeginsLater(t *testing.T) {
+	dir, p := loopDir(t)
+	always := NewReader(dir, p)
+	write := func(r *Reader, iteration int) string {
+		t.Helper()
+		at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
+		c, err := r.Build(state.State{Session: "demo"}, &p.Nodes[0], at, "progress.md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := Write(dir, store.Node("stage-00-a").Iteration(iteration), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := dir.Read(name, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	texts := map[int]string{}
+	for i := 1; i <= 40; i++ {
+		texts[i] = write(always, i)
+		if i%3 > 0 { // every third agent says nothing
+			say(t, dir, i)
+		}
+	}
+	for _, i := range []int{40, 1, 2, 17, 40} {
+		if diff := cmp.Diff(texts[i], write(always, i)); diff != "" {
+			t.Errorf("iteration %d again:\n%s", i, diff)
+		}
+		if diff := cmp.Diff(texts[i], write(NewReader(dir, p), i)); diff != "" {
+			t.Errorf("iteration %d of a reader that begins there:\n%s", i, diff)
+		}
+	}
+	var c struct {
+		Inputs struct {
+			Previous []string `json:"from_previous_iterations"`
+		} `json:"inputs"`
+	}
+	if err := json.Unmarshal([]byte(texts[5]), &c); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, i := range []int{1, 2, 4} {
+		want = append(want, dir.Abs(output(i)))
+	}
+	if diff := cmp.Diff(want, c.Inputs.Previous); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func listOf(paths []string) List {
+	var l List
+	for _, p := range paths {
+		l.add(p)
+	}
+	return l
+}
+
+func output(iteration int) string {
+	return fmt.Sprintf("stage-00-a/iterations/%03d/output.md", iteration)
+}
+
+func say(t testing.TB, dir *store.Dir, iteration int) {
+	t.Helper()
+	if err := dir.Replace(output(iteration), []byte("said\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func loopDir(t testing.TB) (*store.Dir, *plan.Plan) {
+	t.Helper()
+	project, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := project.Create("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	return dir, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "a", Kind: plan.KindStage}}}
+}

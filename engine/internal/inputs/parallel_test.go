@@ -1,0 +1,181 @@
+package inputs
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// house has two blocks with a stage of the same name, of which the first is complete, and a stage.
+func house(t *testing.T) (*Reader, state.State) {
+	t.Helper()
+	project, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := project.Create("demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close(); _ = project.Close() })
+	block := func(path, id string) plan.Node {
+		return plan.Node{Path: path, ID: id, Kind: plan.KindParallel, Providers: []plan.BlockProvider{{Name: "b"}, {Name: "a"}}, Stages: []plan.Node{
+			{Path: path + ".0", ID: "one", Kind: plan.KindStage, Termination: plan.Termination{"type": "judgment"}},
+			{Path: path + ".1", ID: "two", Kind: plan.KindStage, Termination: plan.Termination{"type": "queue"}},
+		}}
+	}
+	p := &plan.Plan{Nodes: []plan.Node{block("0", "first"), block("1", "second"), {Path: "2", ID: "end", Kind: plan.KindStage}}}
+	for _, name := range []string{"a/stage-00-one/iterations/001", "a/stage-00-one/iterations/003", "a/stage-01-two/iterations/001", "b/stage-01-two/iterations/001"} {
+		if err := dir.Replace("parallel-00-first/providers/"+name+"/output.md", []byte("said\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := []state.BranchStage{{Iterations: 3, Reason: "flat"}, {Iterations: 1, Reason: "max_iterations"}}
+	return NewReader(dir, p), state.State{Nodes: map[string]state.Node{"0": {
+		Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Manifest: {Path: "parallel-00-first/manifest.json"}},
+		Branches: map[string]state.Branch{"a": {Done: done}, "b": {Done: done}},
+	}}}
+}
+
+// short is JSON with the session's directory left out.
+func short(t *testing.T, r *Reader, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(string(b), r.dir.Path()+"/", ""), "parallel-00-first/providers/", "P/")
+}
+
+// U095, U096, D15: the forms of from_parallel, the filter's order, and what is left out.
+func TestFromParallel(t *testing.T) {
+	r, st := house(t)
+	one := func(provider, history string) string {
+		output := `"P/a/stage-00-one/iterations/003/output.md"`
+		if provider == "b" {
+			output = `""`
+		}
+		return `"` + provider + `":{"output":` + output + `,"status":"P/` + provider + `/stage-00-one/iterations/003/status.json","iterations":3,"termination_reason":"plateau"` + history + `}`
+	}
+	head := func(selected string) string {
+		return `{"stage":"one","block":"first","select":"` + selected + `","manifest":"parallel-00-first/manifest.json","providers":{`
+	}
+	said := `,"history":["P/a/stage-00-one/iterations/001/output.md","P/a/stage-00-one/iterations/003/output.md"]`
+	for _, tt := range []struct{ name, written, want string }{
+		{"nothing", ``, `{}`},
+		{"null", `null`, `{}`},
+		{"a text: all providers in the block's order", `"one"`, head("latest") + one("b", "") + "," + one("a", "") + `}}`},
+		{"the filter's order", `{"stage":"one","providers":["a","nobody","b"]}`, head("latest") + one("a", "") + "," + one("b", "") + `}}`},
+		{"a filter that leaves nobody", `{"stage":"one","providers":[]}`, head("latest") + `}}`},
+		{"history", `{"stage":"one","select":"history","providers":["a"]}`, head("history") + one("a", said) + `}}`},
+		{"all is history, also where nobody spoke", `{"stage":"one","select":"all","providers":["b"]}`, head("history") + one("b", `,"history":[]`) + `}}`},
+		{"a block that is not complete", `{"stage":"one","block":"second"}`, `{}`},
+		{"a stage that no block has", `"three"`, `{}`},
+		{"a list", `["three",{"stage":"one","block":"first","providers":["a"]}]`, "[" + head("latest") + one("a", "") + `}}]`},
+		{"a list of which nothing is there", `["three"]`, `[]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := r.fromParallel(st, json.RawMessage(tt.written), "2")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if got, err := r.fromParallel(st, json.RawMessage(`"one"`), "0"); err != nil || short(t, r, got) != "{}" {
+		t.Errorf("a block reads itself: %s, %v", short(t, r, got), err)
+	}
+	for _, wrong := range []string{`7`, `{"stage":7}`, `["one",7]`, `{`} {
+		if _, err := r.fromParallel(st, json.RawMessage(wrong), "2"); err == nil {
+			t.Errorf("%s was read", wrong)
+		}
+	}
+}
+
+// U105: the manifest of a block, as the Bash engine writes it (4.10).
+func TestManifest(t *testing.T) {
+	r, st := house(t)
+	ref, err := r.WriteManifest(st, event.Place{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))
+	if err != nil || ref.Path != "parallel-00-first/manifest.json" {
+		t.Fatalf("%+v, %v", ref, err)
+	}
+	b, err := r.dir.ReadRef(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := func(provider, stage, iteration, n, reason, latest, history string) string {
+		at := "P/" + provider + "/" + stage + "/iterations/" + iteration
+		return `{"latest_output":` + latest + `,"status":"` + at + `/status.json","result":"` + at + `/result.json","iterations":` + n +
+			`,"termination_reason":"` + reason + `","history":[` + history + `]}`
+	}
+	two := func(provider string) string {
+		output := `"P/` + provider + `/stage-01-two/iterations/001/output.md"`
+		return left(provider, "stage-01-two", "001", "1", "max_iterations", output, output)
+	}
+	first, third := `"P/a/stage-00-one/iterations/001/output.md"`, `"P/a/stage-00-one/iterations/003/output.md"`
+	want := `{"block":{"name":"first","index":0,"stages":["one","two"]},"providers":{` +
+		`"b":{"one":` + left("b", "stage-00-one", "003", "3", "plateau", `""`, "") + `,"two":` + two("b") + `},` +
+		`"a":{"one":` + left("a", "stage-00-one", "003", "3", "plateau", third, first+","+third) + `,"two":` + two("a") + `}},"completed_at":"2026-01-02T02:04:05Z"}`
+	if diff := cmp.Diff(want, short(t, r, json.RawMessage(b))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// U106: inputs.from in a block means the provider's own earlier stages, and then the pipeline's nodes; of a
+// block it is what its last stage left, by provider.
+func TestFromStageInABlock(t *testing.T) {
+	r, st := house(t)
+	st.Nodes["1"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{"a": {Stage: 1, Done: []state.BranchStage{{Iterations: 1}}}}}
+	if err := r.dir.Replace("parallel-01-second/providers/a/stage-00-one/iterations/001/output.md", []byte("said\n")); err != nil {
+		t.Fatal(err)
+	}
+	own := `["parallel-01-second/providers/a/stage-00-one/iterations/001/output.md"]`
+	block := `["P/b/stage-01-two/iterations/001/output.md","P/a/stage-01-two/iterations/001/output.md"]`
+	for _, tt := range []struct {
+		at   event.Place
+		from string
+		want string
+	}{
+		{event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "one", own},
+		{event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "first", block},
+		{event.Place{Node: "2", Visit: 1, Run: 1}, "first", block},
+		{event.Place{Node: "2", Visit: 1, Run: 1}, "one", `[]`},
+	} {
+		got, err := r.fromStage(st, tt.at, tt.from, latest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, short(t, r, got)); diff != "" {
+			t.Errorf("%s at %s: %s", tt.from, tt.at.Node, diff)
+		}
+	}
+}
+
+// Whatever is written, reading it gives sources or an error, and what is resolved is JSON.
+func FuzzFromParallel(f *testing.F) {
+	for _, seed := range []string{``, `null`, `"one"`, `{"stage":"one","providers":["a"]}`, `["one",{"stage":"two","select":"history"}]`, `[[]]`, `{"stage":null}`, ` [ ] `, "\"\"\v"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		all, list, err := readWanted(raw)
+		if err != nil {
+			return
+		}
+		if !list && len(all) > 1 {
+			t.Errorf("%q is no list and has %d sources", raw, len(all))
+		}
+		if len(all) > 0 && !json.Valid(raw) {
+			t.Errorf("%q is no JSON and was read", raw)
+		}
+	})
+}

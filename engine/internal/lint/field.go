@@ -1,0 +1,197 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// What nodes hand on: fields that one wants and no other makes.
+
+// always are the fields of what every run starts with, which every node sees.
+var always = []string{"original_request", "request_id"}
+
+// checkHandedOn finds fields that a node may not be handed, and defaults and tools that are of no use. item is where n
+// stands in the list of p.
+func (l Linter) checkHandedOn(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+	checkRequired(d, p, item, n)
+	if n.Artifact == nil {
+		return
+	}
+	made, known := madeBefore(p, n)
+	said := item.Get("artifact")
+	if known {
+		for _, field := range itemsOf(said.Get("carry")) {
+			warnUnmade(d, field, made)
+		}
+		if defaults := said.Get("defaults_from"); defaults != nil {
+			for _, e := range defaults.Entries {
+				warnUnmade(d, e.Value, made)
+			}
+		}
+	}
+	if defaults := said.Get("defaults_from"); defaults != nil && n.SkipWhen == "" {
+		d.Warnf(defaults.Pos, diagnostic.CodeNeverSkipped, "say when, with skip_when, or remove it", "node %q has defaults_from for when it is skipped, and does not say when that is", n.ID)
+	}
+	l.checkTool(d, item, n)
+}
+
+// checkTool finds a tool that the node's provider does not offer.
+func (l Linter) checkTool(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+	if n.Artifact.Tool() == "" || n.Provider == nil || l.Catalog.OffersTools(n.Provider.Type) {
+		return
+	}
+	at := item.Pos
+	if from := item.Get("artifact").Get("from"); from != nil {
+		at = from.Pos
+	}
+	d.Warnf(at, diagnostic.CodeNoTool, "the artifact is looked for in file, result and output", "provider %s offers no tool %s: node %q hands its artifact over in another way", n.Provider.Type, n.Artifact.Tool(), n.ID)
+}
+
+// checkRequired finds fields that the contract of the node they come from does not promise.
+func checkRequired(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+	requires := item.Get("requires")
+	if requires == nil {
+		return
+	}
+	for _, e := range requires.Entries {
+		source := slices.IndexFunc(p.Nodes, func(s plan.Node) bool { return s.ID == e.Key })
+		if source < 0 || p.Nodes[source].Artifact == nil || len(p.Nodes[source].Artifact.Schema) == 0 {
+			continue
+		}
+		for _, field := range itemsOf(e.Value) {
+			if name := field.Source; !promises(p.Nodes[source].Artifact, name) {
+				d.Warnf(field.Pos, diagnostic.CodeNoField, "let its schema require it, or carry it on", "node %q requires %s of %s, whose contract does not promise it: its schema does not require it, nor is it carried or measured", n.ID, name, e.Key)
+			}
+		}
+	}
+}
+
+// promises reports whether an artifact that fits its contract has the field at a path.
+func promises(a *plan.Artifact, field string) bool {
+	top, _, _ := strings.Cut(field, ".")
+	if slices.Contains(always, top) || slices.Contains(a.Carry, top) || slices.Contains(a.Carry, field) {
+		return true
+	}
+	for target := range a.KernelFields {
+		if target == field || strings.HasPrefix(target, field+".") {
+			return true
+		}
+	}
+	return requiredBy(read(a.Schema), read(a.Schema), strings.Split(field, "."), maxDepth)
+}
+
+// maxDepth bounds how far references in schemas are followed: they may go in circles.
+const maxDepth = 20
+
+// shape is what of a JSON Schema says which fields there are.
+type shape struct {
+	Ref        string                     `json:"$ref"`
+	Required   []string                   `json:"required"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	AllOf      []json.RawMessage          `json:"allOf"`
+	AnyOf      []json.RawMessage          `json:"anyOf"`
+	OneOf      []json.RawMessage          `json:"oneOf"`
+	If         json.RawMessage            `json:"if"`
+	Defs       map[string]json.RawMessage `json:"$defs"`
+}
+
+// read is the shape of a schema, the empty one of what is no object.
+func read(raw json.RawMessage) shape {
+	var s shape
+	if json.Unmarshal(raw, &s) != nil {
+		return shape{}
+	}
+	return s
+}
+
+// requiredBy reports whether a schema requires the field at a path. Where its alternatives, or references that are not to
+// $defs, leave that open, it says yes.
+func requiredBy(root, s shape, path []string, depth int) bool {
+	if depth == 0 || len(s.AnyOf) > 0 || len(s.OneOf) > 0 || s.If != nil {
+		return true
+	}
+	if s.Ref != "" {
+		name, local := strings.CutPrefix(s.Ref, "#/$defs/")
+		if raw, there := root.Defs[name]; !local || !there || requiredBy(root, read(raw), path, depth-1) {
+			return true
+		}
+	}
+	for _, part := range s.AllOf {
+		if requiredBy(root, read(part), path, depth-1) {
+			return true
+		}
+	}
+	if !slices.Contains(s.Required, path[0]) {
+		return false
+	}
+	if len(path) == 1 {
+		return true
+	}
+	inner, there := s.Properties[path[0]]
+	return there && requiredBy(root, read(inner), path[1:], depth-1)
+}
+
+// madeBefore are the fields that the artifacts of other nodes may have, and those that the run is said to be given. known is
+// false where nothing can be said: no node before n has an artifact, or one of them does not list its fields.
+func madeBefore(p *plan.Plan, n *plan.Node) (made []string, known bool) {
+	made = slices.Clone(always)
+	for i := range p.Nodes {
+		of, before := &p.Nodes[i], i < p.Index(n.Path)
+		made = append(made, of.Requires[plan.RequiresStart]...)
+		if of.ID == n.ID {
+			continue
+		}
+		fields, listed := fieldsOf(of)
+		if before && !listed {
+			return nil, false
+		}
+		known = known || before && of.Artifact != nil
+		made = append(made, fields...)
+	}
+	return made, known
+}
+
+// fieldsOf are the fields that a node's artifact may have; listed is false where it may have others.
+func fieldsOf(n *plan.Node) (fields []string, listed bool) {
+	if n.Artifact == nil {
+		return nil, n.Kind == plan.KindStage
+	}
+	s := read(n.Artifact.Schema)
+	fields = slices.Concat(s.Required, n.Artifact.Carry, slices.Collect(maps.Keys(s.Properties)), slices.Collect(maps.Keys(n.Artifact.DefaultsFrom)))
+	for field := range n.Artifact.KernelFields {
+		top, _, _ := strings.Cut(field, ".")
+		fields = append(fields, field, top)
+	}
+	open := s.Ref != "" || len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0 || s.If != nil
+	return fields, len(s.Properties) > 0 && !open
+}
+
+// warnUnmade warns of a field that nothing before makes.
+func warnUnmade(d diagnostic.Document, field *yamldoc.Node, made []string) {
+	top, _, _ := strings.Cut(field.Source, ".")
+	if field.Kind != yamldoc.Text || slices.Contains(made, top) || slices.Contains(made, field.Source) {
+		return
+	}
+	hint := "if the run is given it, list it under requires: {$input: […]}"
+	if near := nearest.Name(field.Source, made); near != "" {
+		hint = fmt.Sprintf("did you mean %q?", near)
+	}
+	d.Warnf(field.Pos, diagnostic.CodeUnmade, hint, "no node before makes the field %q", field.Source)
+}
+
+// itemsOf are the values of a list, none for anything else.
+func itemsOf(list *yamldoc.Node) []*yamldoc.Node {
+	if list == nil || list.Kind != yamldoc.List {
+		return nil
+	}
+	return list.Items
+}

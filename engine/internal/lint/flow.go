@@ -1,0 +1,126 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// flow finds what of the way through the nodes works and is probably not meant. n is what the item was compiled to, in
+// the list of p.
+func (l Linter) flow(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+	if edges := item.Get("transitions"); edges != nil {
+		for _, e := range edges.Entries {
+			if why := never(p, n, plan.Outcome(e.Key)); why != "" {
+				d.Warnf(e.KeyPos, diagnostic.CodeOutcome, "remove the edge", "node %q never ends as %s: %s", n.ID, e.Key, why)
+			}
+		}
+	}
+	checkVerdict(d, item, n)
+	l.checkHandedOn(d, p, item, n)
+	checkNoFail(d, p, item, n)
+	l.checkCost(d, item, func(yield func(*plan.Node) bool) {
+		if yield(n) && n.Plan != nil {
+			n.Plan.All()(yield)
+		}
+	})
+}
+
+// never says why a node cannot have an outcome, "" if it can.
+func never(p *plan.Plan, n *plan.Node, o plan.Outcome) string {
+	ofAgents := []plan.Outcome{plan.OutcomeReject, plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError, plan.OutcomeEscalate}
+	ofAttempts := []plan.Outcome{plan.OutcomeRetry, plan.OutcomeTimeout, plan.OutcomeError}
+	switch {
+	case n.Kind == plan.KindPipeline && slices.Contains(ofAgents, o):
+		return "what happens inside the pipeline is settled there"
+	case n.Kind == plan.KindParallel && slices.Contains(ofAttempts, o):
+		return "a block whose providers fail ends as fail"
+	case n.Kind == plan.KindStage && o == plan.OutcomeBudget && len(p.Ceilings(n.Path)) == 0 && p.PolicyOf(n).Budget == nil:
+		return "there is no cost or budget in its policy"
+	default:
+		return ""
+	}
+}
+
+// checkVerdict finds values that the schema allows for the verdict's field and that mean nothing.
+func checkVerdict(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+	values := item.Get("artifact").Get("verdict").Get("map")
+	if values == nil || n.Artifact == nil || n.Artifact.Verdict == nil {
+		return
+	}
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	var field struct {
+		Enum []any `json:"enum"`
+	}
+	if json.Unmarshal(n.Artifact.Schema, &schema) != nil || json.Unmarshal(schema.Properties[n.Artifact.Verdict.Field], &field) != nil {
+		return // no schema, or one of another shape
+	}
+	var without []string
+	for _, v := range field.Enum {
+		if word := fmt.Sprint(v); n.Artifact.Verdict.Map[word] == "" {
+			without = append(without, word)
+		}
+	}
+	if len(without) > 0 {
+		d.Warnf(values.Pos, diagnostic.CodeOutcome, "give each an outcome", "the schema allows %s for %s, which means no outcome: such an artifact is refused",
+			strings.Join(without, ", "), n.Artifact.Verdict.Field)
+	}
+}
+
+// checkNoFail finds a node that ends by checks and does not say what happens when they never pass.
+func checkNoFail(d diagnostic.Document, p *plan.Plan, item *yamldoc.Node, n *plan.Node) {
+	_, said := n.Transitions[plan.OutcomeFail]
+	if n.Kind != plan.KindStage || n.Termination.Type() != plan.TypeChecks || said || !p.Laddered(n) {
+		return
+	}
+	at := item.Pos
+	if own := item.Get("termination"); own != nil {
+		at = own.Pos
+	}
+	d.Warnf(at, diagnostic.CodeNoFail, "say where fail leads, in transitions", "node %q has no edge for checks that never pass: all its iterations are made again, and then a person is asked", n.ID)
+}
+
+// checkCost finds a ceiling that a provider uses up with its first attempt, because it does not say what that took.
+func (l Linter) checkCost(d diagnostic.Document, holder *yamldoc.Node, nodes func(func(*plan.Node) bool)) {
+	cost := holder.Get("policy").Get("cost")
+	if cost == nil {
+		return
+	}
+	silent := map[string][]string{} // by the key of the ceiling
+	for _, name := range providersOf(nodes) {
+		usd, tokens := l.Catalog.Reports(name)
+		if !usd {
+			silent["max_usd"] = append(silent["max_usd"], name)
+		}
+		if !tokens {
+			silent["max_tokens"] = append(silent["max_tokens"], name)
+		}
+	}
+	for _, of := range []struct{ most, reserve string }{{"max_usd", "reserve_usd"}, {"max_tokens", "reserve_tokens"}} {
+		if ceiling := cost.Get(of.most); ceiling != nil && cost.Get(of.reserve) == nil && len(silent[of.most]) > 0 {
+			d.Warnf(ceiling.Pos, diagnostic.CodeReserve, "add "+of.reserve+":", "%s does not say what an attempt takes: the first one counts as all of %s", strings.Join(silent[of.most], " and "), of.most)
+		}
+	}
+}
+
+// providersOf are the names of the providers that nodes and blocks work with, each once.
+func providersOf(nodes func(func(*plan.Node) bool)) []string {
+	var names []string
+	for n := range nodes {
+		if n.Provider != nil {
+			names = append(names, n.Provider.Type)
+		}
+		for _, b := range n.Providers {
+			names = append(names, b.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/prompt"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// pipeline checks a pipeline file. What it embeds is compiled with it; the stages that it names are checked
+// by themselves where they are the user's own.
+func (l Linter) pipeline(name, file string) Target {
+	req := l.request(name)
+	req.File = file
+	p, found := compile.CheckPipeline(req)
+	found = refuseEmpty(found)
+	shown := l.Request.Display(file)
+	data, _ := l.Request.ReadPipeline(file) // what cannot be read the compiler has reported
+	root := tree(shown, data)
+	d := diagnostic.Document{File: shown, List: &found}
+	for i, item := range items(root, "nodes", "stages") {
+		n := find(p, strconv.Itoa(i))
+		l.node(d, item, n)
+		if n != nil && item.Kind == yamldoc.Map {
+			l.flow(d, p, item, n)
+		}
+		for j, inner := range items(item.Get("parallel"), "stages") {
+			stage := find(p, strconv.Itoa(i)+"."+strconv.Itoa(j))
+			l.node(d, inner, stage)
+			if stage != nil {
+				checkVerdict(d, inner, stage)
+			}
+		}
+	}
+	if p != nil && root != nil {
+		l.checkCost(d, root, p.All())
+	}
+	return target(KindPipeline, name, shown, found)
+}
+
+// refuseEmpty makes a fault of a pipeline without nodes: it runs, and nobody means it.
+func refuseEmpty(found diagnostic.List) diagnostic.List {
+	for i := range found {
+		if found[i].Code == diagnostic.CodeNoNodes {
+			found[i].Severity, found[i].Message = diagnostic.SeverityError, "Empty 'nodes' array"
+		}
+	}
+	return found
+}
+
+// items are the maps in the first of the lists that a map has.
+func items(m *yamldoc.Node, keys ...string) []*yamldoc.Node {
+	for _, key := range keys {
+		if list := m.Get(key); list != nil && list.Kind == yamldoc.List {
+			return list.Items
+		}
+	}
+	return nil
+}
+
+// find is a compiled node, nil if its source has faults.
+func find(p *plan.Plan, path string) *plan.Node {
+	if p == nil {
+		return nil
+	}
+	return p.Find(path)
+}
+
+// node checks a node or a stage of a block as it stands in the file; n is what it was compiled to, or nil.
+func (l Linter) node(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+	if item.Kind != yamldoc.Map {
+		return
+	}
+	inline := text(item, "prompt")
+	if inline != nil {
+		for _, v := range prompt.Leftovers(inline.Source, n != nil && n.HasContract()) { // the lines of a block of text are not those of the file
+			warnVariable(d, inline.Pos, v)
+		}
+	}
+	if inline != nil || text(item, "stage", "loop") != nil {
+		checkRuns(d, item, n)
+	}
+	if n == nil {
+		return
+	}
+	if own := item.Get("termination"); own != nil {
+		checkJudgment(d, own.Pos, n.Termination)
+	}
+	if n.Provider != nil {
+		l.checkModel(d, n.Provider.Type, text(item, "model"))
+	}
+}
+
+// checkRuns warns of a node that runs once for want of a number. One that says what it has to come to, what it does for
+// each item or where the run goes from it repeats by these.
+func checkRuns(d diagnostic.Document, item *yamldoc.Node, n *plan.Node) {
+	for _, key := range []string{"runs", "termination", "completion", "artifact", "checks", "steps", "transitions"} {
+		if item.Get(key) != nil {
+			return
+		}
+	}
+	if n != nil && (n.Termination.Max() != 1 || n.Wraps != nil) { // the stage says it, or it is run once
+		return
+	}
+	name := "without an id"
+	for _, key := range []string{"name", "id"} { // the latter counts where both are there
+		if v := item.Get(key); v != nil && v.Source != "" { // a number, too
+			name = "'" + v.Source + "'"
+		}
+	}
+	d.Warnf(item.Pos, diagnostic.CodeDefaultRuns, "add runs: 1", "Node %s: missing 'runs' field (will use default)", name)
+}

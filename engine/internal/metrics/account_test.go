@@ -1,0 +1,214 @@
+package metrics_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/metrics"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// journal makes events, one a second.
+type journal struct {
+	events []event.Event
+	now    time.Time
+	epoch  int
+}
+
+func (j *journal) add(t event.Type, node string, kind event.KeyKind, data any) {
+	j.now = j.now.Add(time.Second)
+	var cursor *event.Cursor
+	if node != "" {
+		cursor = &event.Cursor{NodePath: node}
+	}
+	var key event.Key
+	if kind != "" {
+		key = event.Place{Node: node, Visit: 1, Run: 1, Iteration: 1}.Key(kind, 1)
+	}
+	e := event.New(t, cursor, key, data)
+	e.Time, e.RunID, e.Epoch, e.Seq = j.now, "PL-1", j.epoch, int64(len(j.events)+1)
+	j.events = append(j.events, e)
+}
+
+func (j *journal) start() {
+	j.epoch = 1
+	j.now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	j.add(event.SessionStart, "", "", event.SessionStartData{})
+	j.add(event.KernelStart, "", "", event.KernelStartData{})
+}
+
+func used(in, out int64, usd float64) *event.Usage {
+	return &event.Usage{InputTokens: &in, OutputTokens: &out, CostUSD: &usd}
+}
+
+func cycle() *plan.Plan {
+	return &plan.Plan{Nodes: []plan.Node{
+		{Path: "0", ID: "execute", Kind: plan.KindStage, Policy: &plan.Policy{Cost: &plan.Cost{MaxTokens: 4000, MaxUSD: 2}}},
+		{Path: "1", ID: "verify", Kind: plan.KindStage},
+	}}
+}
+
+// U225, U227, U236: visits in order, with edges, retries of every rung, checks, and what is not known counted.
+func TestCycle(t *testing.T) {
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.StepsPlanned, "0", event.KeyPlan, event.StepsPlannedData{Steps: []event.StepData{{ID: "a"}, {ID: "b"}}})
+	j.add(event.StepStart, "0", "", event.StepStartData{Step: "a", N: 1, Of: 2})
+	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStep, N: 2, Max: 4})
+	j.add(event.AttemptComplete, "0", event.KeyAttempt, event.AttemptCompleteData{Usage: used(100, 10, 0.5)})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "a", Status: "complete", N: 1, Of: 2, Done: 1})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "failed", N: 2, Of: 2, Done: 1})
+	j.add(event.Retry, "0", event.KeyAttempt, event.RetryData{Rung: event.RungStage, N: 2, Max: 3})
+	j.add(event.StepStart, "0", "", event.StepStartData{Step: "b", N: 2, Of: 2})
+	j.add(event.StepComplete, "0", "", event.StepCompleteData{Step: "b", Status: "complete", N: 2, Of: 2, Done: 2})
+	j.events[len(j.events)-1].Cursor.Step = "b"
+	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{})
+	j.events[len(j.events)-1].Cursor.Step = "b"
+	j.add(event.IterationComplete, "0", event.KeySettle, event.IterationCompleteData{Usage: used(100, 10, 0.5)}) // of the steps, and no attempt
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Name: "execute", Status: "complete", Outcome: "success", To: "1"})
+	j.add(event.NodeStart, "1", "", nil)
+	j.add(event.AttemptComplete, "1", event.KeyAttempt, event.AttemptCompleteData{})
+	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Passed: true})
+	j.add(event.CheckResult, "1", event.KeyCheck, event.CheckResultData{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}})
+	j.add(event.Retry, "1", event.KeyAttempt, event.RetryData{Rung: event.RungHeal, N: 1, Max: 1})
+	j.add(event.NodeComplete, "1", "", event.NodeCompleteData{
+		Name: "verify", Status: "complete", Outcome: "fail", Reason: "2 failed", To: "0", Edge: "verify:fail->execute", Cycle: 1, Limit: 3,
+	})
+	j.add(event.NodeStart, "0", "", nil)
+
+	a := accountOf(cycle(), j.events)
+	unexported := cmpopts.IgnoreUnexported(metrics.Visit{})
+	times := cmpopts.IgnoreFields(metrics.Visit{}, "StartedAt", "EndedAt")
+	execute := metrics.Visit{
+		Stage: "execute", Path: "0", Visit: 1, DurationMS: 14_000, Status: "complete", Outcome: "success", To: "verify",
+		Work:  metrics.Work{Iterations: 1, Attempts: 2, Retries: 1, StageRetries: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 1, UnknownCost: 1},
+		Steps: &metrics.Steps{Of: 2, Done: 2},
+	}
+	verify := metrics.Visit{
+		Stage: "verify", Path: "1", Visit: 1, DurationMS: 5_000, Status: "complete", Outcome: "fail", Reason: "2 failed", To: "execute",
+		Edge: "verify:fail->execute", Cycle: 1, Limit: 3, Work: metrics.Work{Attempts: 1, Heals: 1, UnknownTokens: 1, UnknownCost: 1},
+		Checks: []metrics.Check{{ID: "tests", At: "exit", Reason: "2 failed", Counts: map[string]int{"failed": 2}}},
+	}
+	want := []metrics.Visit{execute, verify, {Stage: "execute", Path: "0", Visit: 2, Status: "running"}}
+	if diff := cmp.Diff(want, a.Visits(), unexported, times); diff != "" {
+		t.Errorf("visits (-want +got)\n%s", diff)
+	}
+	totals := metrics.Totals{
+		DurationMS: 22_000, Visits: 3,
+		Work:   metrics.Work{Iterations: 1, Attempts: 3, Retries: 1, StageRetries: 1, Heals: 1, Usage: *used(100, 10, 0.5), UnknownTokens: 2, UnknownCost: 2},
+		Cycles: []metrics.Cycle{{Edge: "verify:fail->execute", Count: 1, Limit: 3}},
+		Stages: []metrics.Stage{
+			{Stage: "execute", Path: "0", Kind: plan.KindStage, Visits: 2, DurationMS: 14_000, Work: execute.Work, Steps: execute.Steps, MaxTokens: 4000, MaxUSD: 2},
+			{Stage: "verify", Path: "1", Kind: plan.KindStage, Visits: 1, DurationMS: 5_000, Work: verify.Work, Returns: 1, Outcome: "fail"},
+		},
+	}
+	if diff := cmp.Diff(totals, a.Totals()); diff != "" {
+		t.Errorf("totals (-want +got)\n%s", diff)
+	}
+}
+
+// The time in which nobody held the session is nobody's, and what fails and is taken up again is one visit.
+func TestIdle(t *testing.T) {
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
+	j.add(event.SessionPaused, "", "", nil)
+	j.now, j.epoch = j.now.Add(time.Hour), 2
+	j.add(event.KernelStart, "", "", nil)
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "failed", Outcome: "error", To: "failed"})
+	j.now, j.epoch = j.now.Add(time.Hour), 3
+	j.add(event.KernelStart, "", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
+	j.epoch = 1
+	j.add(event.Error, "0", event.KeyAttempt, nil) // of the kernel that was overtaken
+	j.epoch = 3
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", Outcome: "success", To: "1"})
+	a := accountOf(cycle(), j.events)
+	v, _ := a.Last("0")
+	if len(a.Visits()) != 1 || v.Status != "complete" || v.To != "verify" || v.Attempts != 0 || v.DurationMS != 5_000 {
+		t.Errorf("%+v", a.Visits())
+	}
+	if total := a.Totals().DurationMS; total != 7_000 {
+		t.Errorf("the run took %d ms", total)
+	}
+}
+
+// A hook sends a node back, a pipeline runs again, a session is started anew; a nested pipeline holds what its stages took.
+func TestNumbers(t *testing.T) {
+	p := cycle()
+	p.Nodes[1].Kind, p.Nodes[1].Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "inner", Kind: plan.KindStage}}}
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "complete", To: "1"})
+	j.add(event.NodeStart, "1", "", nil)
+	for range 2 {
+		j.add(event.NodeRunStart, "1", "", nil)
+		j.add(event.NodeStart, "1.0", "", nil)
+		j.add(event.IterationComplete, "1.0", event.KeyAttempt, event.IterationCompleteData{Usage: used(1, 2, 3)})
+		j.add(event.NodeComplete, "1.0", "", event.NodeCompleteData{Status: "complete", To: "1"})
+	}
+	j.add(event.NodeComplete, "1", "", event.NodeCompleteData{Status: "complete", To: "done"})
+	j.add(event.RunStart, "", "", nil)
+	j.add(event.NodeComplete, "0", "", event.NodeCompleteData{Status: "skipped", Outcome: "skip", To: "1"})
+	got := []string{}
+	a := accountOf(p, j.events)
+	for _, v := range a.Visits() {
+		got = append(got, v.Stage+" "+string(rune('0'+v.Visit))+" "+v.Status)
+	}
+	want := []string{"execute 1 restarted", "execute 2 complete", "verify 1 complete", "inner 1 complete", "inner 1 complete", "execute 1 skipped"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	totals := a.Totals()
+	if *totals.Usage.CostUSD != 6 || *totals.Tokens() != 6 || totals.Attempts != 2 || totals.Visits != 5 {
+		t.Errorf("totals %+v", totals)
+	}
+	if nested := totals.Stages[1]; nested.Stage != "verify" || *nested.Usage.CostUSD != 6 || nested.Iterations != 0 {
+		t.Errorf("nested %+v", nested)
+	}
+	j.start()
+	if a = accountOf(p, j.events); len(a.Visits()) != 0 || len(a.Totals().Stages) != 0 {
+		t.Errorf("a new run knows %+v", a.Visits())
+	}
+}
+
+// U205, U236: an attempt for which nothing was left is none, and a visit that waits for a person says why.
+func TestNotBegun(t *testing.T) {
+	var j journal
+	j.start()
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "budget_exceeded"})
+	j.add(event.QuestionAsked, "0", event.KeyEscalate, event.QuestionAskedData{Kind: event.QuestionTool, Text: "may it?"})
+	j.add(event.QuestionAsked, "0", event.KeyEscalate, event.QuestionAskedData{Kind: event.QuestionEscalation, Text: "nothing is left"})
+	j.add(event.NodeStart, "0", "", nil)
+	j.add(event.IterationStart, "0", event.KeyAttempt, nil)
+	j.add(event.Error, "0", event.KeyAttempt, event.FailureData{ErrorType: "provider_failed"})
+
+	want := []metrics.Visit{
+		{Stage: "execute", Path: "0", Visit: 1, DurationMS: 4_000, Status: metrics.Restarted, Reason: "nothing is left"},
+		{Stage: "execute", Path: "0", Visit: 2, DurationMS: 2_000, Status: "running", Work: metrics.Work{Attempts: 1, UnknownTokens: 1, UnknownCost: 1}},
+	}
+	got := accountOf(cycle(), j.events).Visits()
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(metrics.Visit{}), cmpopts.IgnoreFields(metrics.Visit{}, "StartedAt", "EndedAt")); diff != "" {
+		t.Errorf("visits (-want +got)\n%s", diff)
+	}
+}
+
+// accountOf is the account of a session with the events so far.
+func accountOf(p *plan.Plan, events []event.Event) *metrics.Account {
+	a := metrics.New(p)
+	for _, e := range events {
+		a.Take(e)
+	}
+	return a
+}

@@ -1,0 +1,360 @@
+package notify_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+	"go.uber.org/goleak"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// stage is a session that is watched in a bubble of time, and a hook action that remembers what it was told.
+type stage struct {
+	t        *testing.T
+	notifier *notify.Notifier
+	began    time.Time
+	run      func(ctx context.Context, req sdk.HookRequest) error // what the action does, nil for nothing
+	missing  error                                                // why there is no action
+	seq      int64
+	st       state.State
+
+	mu    sync.Mutex // guards:
+	told  []string   // seconds since the beginning, and the message
+	last  sdk.HookRequest
+	ended []event.NotifiedData
+	busy  int // calls under way
+	most  int
+}
+
+func (s *stage) Describe() sdk.Component { return sdk.Component{Name: "stage"} }
+
+func (s *stage) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	s.mu.Lock()
+	s.told = append(s.told, fmt.Sprintf("%.0f %s", time.Since(s.began).Seconds(), strings.TrimPrefix(req.Message, "session 'auth' ")))
+	s.last, s.busy = req, s.busy+1
+	s.most = max(s.most, s.busy)
+	s.mu.Unlock()
+	defer func() { s.mu.Lock(); s.busy--; s.mu.Unlock() }()
+	if s.run == nil {
+		return sdk.HookAnswer{Action: sdk.ActionAbort}, nil // which changes nothing
+	}
+	return sdk.HookAnswer{}, s.run(ctx, req)
+}
+
+func (s *stage) report(e event.Event) {
+	d, err := event.Decode[event.NotifiedData](e)
+	if err != nil || e.Type != event.Notified {
+		s.t.Errorf("reported %+v, %v", e, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = append(s.ended, d)
+}
+
+// watch begins.
+func (s *stage) watch(t *testing.T, entries ...settings.Notification) {
+	s.t, s.began = t, time.Now()
+	s.st = state.State{Session: "auth", RunID: "PL-1", Status: state.Running, At: "0", Questions: map[string]state.Question{}}
+	s.notifier = notify.New(notify.Config{
+		Entries: entries, WorkDir: "/work", Log: hclog.NewNullLogger(), Report: s.report,
+		Action: func(context.Context, settings.Notification) (sdk.HookAction, error) { return s, s.missing },
+	})
+}
+
+func (s *stage) event(kind event.Type, data any) {
+	s.seq++
+	e := event.New(kind, nil, "", data)
+	e.Seq = s.seq
+	st := s.st.Clone()
+	s.notifier.Observe(two, e, st)
+}
+
+func (s *stage) asks(id string) {
+	s.st.Questions[id] = question("0", id+"?")
+	s.event(event.QuestionAsked, event.QuestionAskedData{ID: id})
+}
+
+func (s *stage) answered(id string) {
+	s.st.Questions[id] = answered(s.st.Questions[id])
+	s.event(event.QuestionAnswered, event.QuestionAnsweredData{ID: id})
+}
+
+func (s *stage) pauses(question string) {
+	s.st.Status, s.st.PauseKind = state.Paused, state.PauseApproval
+	s.event(event.SessionPaused, event.SessionPausedData{Kind: "approval", Question: question})
+}
+
+func (s *stage) completes() {
+	s.st.Status = state.Completed
+	s.event(event.SessionComplete, event.SessionCompleteData{})
+}
+
+func (s *stage) close() {
+	if err := s.notifier.Close(); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func (s *stage) expect(want ...string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if diff := cmp.Diff(want, s.told); diff != "" {
+		s.t.Errorf("told (-want +got)\n%s", diff)
+	}
+	if s.most > 1 || s.busy != 0 {
+		s.t.Errorf("%d calls at once, %d under way", s.most, s.busy)
+	}
+}
+
+// hanging never has an answer and keeps its time.
+func hanging(ctx context.Context, req sdk.HookRequest) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(req.Timeout):
+		return failure.New(failure.HookTimeout, "it took longer than %s", req.Timeout)
+	}
+}
+
+// deaf never has an answer and does not keep its time.
+func deaf(ctx context.Context, _ sdk.HookRequest) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func repeating(seconds int) settings.Notification {
+	return settings.Notification{Action: "stage", Repeat: time.Duration(seconds) * time.Second}
+}
+
+// A question is told at once, and again until somebody answers it.
+func TestRepeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stage
+		s.watch(t, repeating(60))
+		s.asks("a")
+		time.Sleep(130 * time.Second)
+		s.event(event.IterationComplete, nil) // of another branch
+		time.Sleep(30 * time.Second)
+		s.asks("b")
+		time.Sleep(35 * time.Second)
+		s.answered("a")
+		time.Sleep(30 * time.Second)
+		s.answered("b")
+		time.Sleep(time.Hour)
+		s.completes() // which this entry is not told
+		s.close()
+		const how = " (agent-pipelines approve auth)"
+		s.expect("0 waits for you: a?"+how, "60 still waits for you: a?"+how, "120 still waits for you: a?"+how,
+			"160 waits for you: b? (agent-pipelines approve auth b)", "180 still waits for you: a?"+how,
+			"220 still waits for you: b? (agent-pipelines approve auth b)")
+	})
+}
+
+// Without repeat it is told once; asked anew, it is told anew, and the reminders count from then.
+func TestAskedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var once, again stage
+		once.watch(t, repeating(0))
+		once.asks("a")
+		time.Sleep(time.Hour)
+		once.asks("a")
+		synctest.Wait()
+		once.close()
+		once.expect("0 waits for you: a? (agent-pipelines approve auth)", "3600 waits for you: a? (agent-pipelines approve auth)")
+
+		again.watch(t, repeating(60))
+		again.asks("a")
+		time.Sleep(50 * time.Second)
+		again.asks("a")
+		time.Sleep(70 * time.Second)
+		again.close()
+		again.expect("0 waits for you: a? (agent-pipelines approve auth)", "50 waits for you: a? (agent-pipelines approve auth)",
+			"110 still waits for you: a? (agent-pipelines approve auth)")
+	})
+}
+
+// A session that pauses for a question is told once by each entry: as waiting where it is told of that, else as paused. Nobody is
+// reminded of a session that does not run.
+func TestPausedForAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stage
+		s.watch(t, repeating(60), settings.Notification{On: []sdk.HookPoint{sdk.SessionPaused}})
+		s.asks("a")
+		synctest.Wait()
+		s.pauses("a")
+		time.Sleep(time.Hour)
+		s.close()
+		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "0 is paused (approval) (agent-pipelines resume auth)")
+		if s.last.Status != "paused" || s.last.Point != sdk.SessionPaused || s.last.Node != "draft" {
+			t.Errorf("told %+v", s.last)
+		}
+	})
+}
+
+// An action is told all that it needs, with a key of its own for each time.
+func TestRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s stage
+		s.watch(t, settings.Notification{}, settings.Notification{
+			On: []sdk.HookPoint{sdk.SessionWaiting}, Action: "stage", Repeat: time.Minute, Timeout: 5 * time.Second, Config: json.RawMessage(`{"url":"x"}`),
+		})
+		s.seq = 41
+		s.event(event.IterationComplete, nil)
+		s.asks("a")
+		time.Sleep(70 * time.Second)
+		s.close()
+		want := sdk.HookRequest{
+			Key: "notify:PL-1/e43/2#2", Point: sdk.SessionWaiting, Session: "auth", Node: "draft", Stage: "writer", Status: "running",
+			Message: "session 'auth' still waits for you: a? (agent-pipelines approve auth)", Timeout: 5 * time.Second, WorkDir: "/work",
+			Config: json.RawMessage(`{"url":"x"}`),
+		}
+		if diff := cmp.Diff(want, s.last); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		if diff := cmp.Diff(event.NotifiedData{Entry: 2, Action: "stage", Point: "waiting", Question: "a", Times: 2}, s.ended[len(s.ended)-1]); diff != "" {
+			t.Errorf("reported (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// A call that hangs is given up, delays nobody but its own entry, and what nobody waits for any more is not told late.
+func TestHanging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stage{run: hanging}
+		s.watch(t, repeating(60))
+		before := time.Now()
+		s.asks("a")
+		synctest.Wait()
+		s.asks("b")
+		s.asks("c")
+		s.answered("b")
+		if took := time.Since(before); took != 0 {
+			t.Errorf("the run waited %s", took)
+		}
+		time.Sleep(30 * time.Second)
+		s.close()
+		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "10 waits for you: c? (agent-pipelines approve auth c)")
+		if len(s.ended) != 2 || s.ended[0].Error != "it took longer than 10s" || s.ended[0].DurationMS != 10_000 {
+			t.Errorf("reported %+v", s.ended)
+		}
+	})
+}
+
+// Nobody is reminded of what was answered, or of a session that paused, while they were being told.
+func TestOverMeanwhile(t *testing.T) {
+	for name, over := range map[string]func(*stage){
+		"answered": func(s *stage) { s.answered("a") },
+		"paused":   func(s *stage) { s.pauses("a") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := stage{run: func(context.Context, sdk.HookRequest) error { time.Sleep(4 * time.Second); return nil }}
+				s.watch(t, repeating(60))
+				s.asks("a")
+				time.Sleep(time.Second)
+				over(&s)
+				time.Sleep(time.Hour)
+				s.close()
+				s.expect("0 waits for you: a? (agent-pipelines approve auth)")
+			})
+		})
+	}
+}
+
+// What goes wrong is reported, and the next time is tried.
+func TestFaults(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stage{run: func(context.Context, sdk.HookRequest) error {
+			return failure.New(failure.HookFailed, "connection refused")
+		}}
+		s.watch(t, repeating(60))
+		s.asks("a")
+		time.Sleep(70 * time.Second)
+		s.close()
+		s.expect("0 waits for you: a? (agent-pipelines approve auth)", "60 still waits for you: a? (agent-pipelines approve auth)")
+		if len(s.ended) != 2 || s.ended[1].Error != "connection refused" {
+			t.Errorf("reported %+v", s.ended)
+		}
+		s = stage{missing: errors.New("the plugin is gone")}
+		s.watch(t, repeating(0))
+		s.asks("a")
+		s.close()
+		s.expect()
+		if len(s.ended) != 1 || s.ended[0].Error != "the plugin is gone" {
+			t.Errorf("reported %+v", s.ended)
+		}
+	})
+}
+
+// What is to be told when the run ends is told before Close returns, which waits as long as one call may take and no
+// longer; entries wait at the same time.
+func TestClose(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		run  func(ctx context.Context, req sdk.HookRequest) error
+		took time.Duration
+		want []string
+	}{
+		{"quick", nil, 0, []string{"0 waits for you: a? (agent-pipelines approve auth)", "0 completed"}},
+		{
+			"slow", func(context.Context, sdk.HookRequest) error { time.Sleep(4 * time.Second); return nil }, 8 * time.Second,
+			[]string{"0 waits for you: a? (agent-pipelines approve auth)", "4 completed"},
+		},
+		{
+			"too slow for both", func(context.Context, sdk.HookRequest) error { time.Sleep(7 * time.Second); return nil }, 14 * time.Second,
+			[]string{"0 waits for you: a? (agent-pipelines approve auth)", "7 completed"},
+		},
+		{"hanging", hanging, 10 * time.Second, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
+		{"deaf", deaf, 10*time.Second + hook.Grace, []string{"0 waits for you: a? (agent-pipelines approve auth)"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := stage{run: tt.run}
+				s.watch(t, settings.Notification{On: []sdk.HookPoint{sdk.SessionWaiting, sdk.SessionCompleted}, Repeat: time.Second})
+				s.asks("a")
+				synctest.Wait()
+				s.completes()
+				before := time.Now()
+				s.close()
+				if took := time.Since(before); took != tt.took {
+					t.Errorf("Close took %s, want %s", took, tt.took)
+				}
+				s.expect(tt.want...)
+				if n := len(s.ended); n != 2 || (s.ended[1].Error != "") != (len(tt.want) < 2) {
+					t.Errorf("reported %+v", s.ended)
+				}
+			})
+		})
+	}
+}
+
+// Without entries, and without a notifier, nothing happens.
+func TestNobody(t *testing.T) {
+	var none *notify.Notifier
+	none.Observe(two, event.New(event.SessionComplete, nil, "", nil), state.State{})
+	var s stage
+	s.watch(t)
+	s.completes()
+	s.close()
+	s.expect()
+}

@@ -1,0 +1,188 @@
+package notify
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/deadline"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// teller makes the calls of one entry, one after the other.
+type teller struct {
+	Config
+	entry  settings.Notification
+	number int
+	log    hclog.Logger
+	wake   chan struct{} // holds one word that the rest has changed
+
+	mu      sync.Mutex // guards:
+	due     []call
+	open    map[string]bool // questions that nobody has answered
+	running bool            // the session is, so that somebody may be reminded
+	until   time.Time       // calls end by then, zero before it is closed
+}
+
+// call is a moment that is to be told.
+type call struct {
+	Moment
+	n  int // how often it will have been told then
+	at time.Time
+}
+
+// observe adds what is to be told, and takes out the questions that somebody has answered meanwhile.
+func (t *teller) observe(moments []Moment, open map[string]bool, running bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.open, t.running = open, running
+	t.due = slices.DeleteFunc(t.due, func(c call) bool {
+		return c.Point == sdk.SessionWaiting && (!open[c.Question] || c.n > 1 && !running || asked(moments, c.Question))
+	})
+	for _, m := range moments {
+		if hears(t.entry, m) {
+			t.due = append(t.due, call{m, 1, time.Now()})
+		}
+	}
+	t.changed()
+}
+
+// asked reports whether a question is asked anew.
+func asked(moments []Moment, question string) bool {
+	return slices.ContainsFunc(moments, func(m Moment) bool { return m.Point == sdk.SessionWaiting && m.Question == question })
+}
+
+// close lets work end when there is nothing left but reminders.
+func (t *teller) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.until = time.Now().Add(t.entry.Timeout)
+	t.due = slices.DeleteFunc(t.due, func(c call) bool { return c.n > 1 })
+	t.changed()
+}
+
+func (t *teller) changed() {
+	select {
+	case t.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// work makes the calls that are due until the teller is closed and none is left.
+func (t *teller) work() {
+	for {
+		c, wait, found := t.next()
+		switch {
+		case found && wait <= 0:
+			t.tell(c)
+		case found:
+			select {
+			case <-t.wake:
+			case <-time.After(wait):
+			}
+		case t.ended():
+			return
+		default:
+			<-t.wake
+		}
+	}
+}
+
+func (t *teller) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return !t.until.IsZero() && len(t.due) == 0
+}
+
+// next takes the call that is due first, or says how long that will be; found false: none is.
+func (t *teller) next() (c call, wait time.Duration, found bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.due) == 0 {
+		return call{}, 0, false
+	}
+	first := 0
+	for i := range t.due {
+		if t.due[i].at.Before(t.due[first].at) {
+			first = i
+		}
+	}
+	c = t.due[first]
+	if wait = time.Until(c.at); wait <= 0 {
+		t.due = slices.Delete(t.due, first, first+1)
+	}
+	return c, wait, true
+}
+
+// tell makes a call. What goes wrong is logged and reported, and changes nothing.
+func (t *teller) tell(c call) {
+	began := time.Now()
+	err := t.run(c)
+	d := event.NotifiedData{
+		Entry: t.number, Action: t.entry.Action, Point: string(c.Point), Question: c.Question, Times: c.n,
+		DurationMS: time.Since(began).Milliseconds(),
+	}
+	if err != nil {
+		d.Error = event.Brief(failure.From(err).Message, event.MaxText)
+		t.log.Warn("nobody was told", "session", c.Session, "point", string(c.Point), "error", err)
+	}
+	t.Report(event.New(event.Notified, nil, "", d))
+	t.remind(c)
+}
+
+// run calls the action. Its answer has no effect.
+func (t *teller) run(c call) error {
+	limit := t.limit()
+	if limit <= 0 {
+		return failure.New(failure.HookTimeout, "the session has ended, and there was no time left")
+	}
+	ctx, cancel := deadline.With(context.Background(), limit+hook.Grace, failure.New(failure.HookTimeout, "no answer within %s", limit+hook.Grace))
+	defer cancel()
+	action, err := t.Action(ctx, t.entry)
+	if err == nil {
+		_, err = action.Run(ctx, sdk.HookRequest{
+			Key:   fmt.Sprintf("notify:%s/e%d/%d#%d", c.RunID, c.Seq, t.number, c.n),
+			Point: c.Point, Session: c.Session, Node: c.Node, Stage: c.Stage, Status: string(c.Status),
+			Message: c.Line(c.n > 1), Config: t.entry.Config, Timeout: limit, WorkDir: t.WorkDir,
+		})
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return cause
+	}
+	return err
+}
+
+// limit is how long a call may take that begins now.
+func (t *teller) limit() time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.until.IsZero() {
+		return t.entry.Timeout
+	}
+	return time.Until(t.until)
+}
+
+// remind tells a question that is still open once more, in a while.
+func (t *teller) remind(c call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.entry.Repeat <= 0 || c.Point != sdk.SessionWaiting || !t.open[c.Question] || !t.running || !t.until.IsZero() {
+		return
+	}
+	for _, other := range t.due { // it was asked anew meanwhile
+		if other.Point == sdk.SessionWaiting && other.Question == c.Question {
+			return
+		}
+	}
+	c.n, c.at = c.n+1, time.Now().Add(t.entry.Repeat)
+	t.due = append(t.due, c)
+}

@@ -1,0 +1,136 @@
+package notify_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/notify"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+var two = &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "draft", Ref: "writer"}, {Path: "1", ID: "refine"}}}
+
+// endOf is a key of a hook at the end of a node.
+func endOf(path string) event.Key {
+	return event.Place{Node: path, Visit: 1, Run: 1}.Key(event.KeyHook, 1)
+}
+
+func question(path, text string) state.Question {
+	return state.Question{Kind: event.QuestionConfirm, Key: endOf(path), Text: text}
+}
+
+func answered(q state.Question) state.Question {
+	q.Answer = &state.Answer{Word: event.AnswerApprove}
+	return q
+}
+
+// What there is to tell at each event, as one line for people: who waits, for what, and how to go on.
+func TestTold(t *testing.T) {
+	ask := func(id string) event.Event {
+		return event.New(event.QuestionAsked, nil, endOf("0"), event.QuestionAskedData{ID: id})
+	}
+	for _, tt := range []struct {
+		name  string
+		event event.Event
+		state state.State
+		want  []string
+	}{
+		{
+			"a question", ask("q-1"),
+			state.State{Status: state.Running, At: "1", Questions: map[string]state.Question{"q-1": question("0", "Research complete?")}},
+			[]string{"waiting running draft/writer q-1: session 'auth' waits for you: Research complete? (agent-pipelines approve auth)"},
+		},
+		{
+			"a second question", ask("q-2"),
+			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": question("0", "a?"), "q-2": question("1", "b\n b?")}},
+			[]string{"waiting running refine/ q-2: session 'auth' waits for you: b b? (agent-pipelines approve auth q-2)"},
+		},
+		{
+			"an escalation", ask("q-1"),
+			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": {Key: endOf("0"), Text: "3 returns", Code: "ACODE-ORCH-003"}}},
+			[]string{"waiting running draft/writer q-1: session 'auth' waits for you [ACODE-ORCH-003]: 3 returns (agent-pipelines approve auth)"},
+		},
+		{
+			"paused for an escalation", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "escalation", Question: "q-1"}),
+			state.State{Status: state.Paused, PauseKind: state.PauseEscalation, PauseCode: "ACODE-ORCH-004", PauseReason: "help", At: "0"},
+			[]string{"paused paused draft/writer q-1: session 'auth' is paused (escalation) [ACODE-ORCH-004]: help (agent-pipelines resume auth)"},
+		},
+		{
+			"a question of the session", ask("q-1"),
+			state.State{Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": {Text: "Go on?"}}},
+			[]string{"waiting running / q-1: session 'auth' waits for you: Go on? (agent-pipelines approve auth)"},
+		},
+		{
+			"resumed, one answered and one not", event.New(event.SessionResumed, nil, "", nil),
+			state.State{Status: state.Running, Questions: map[string]state.Question{"q-1": answered(question("0", "a?")), "q-2": question("1", "b?")}},
+			[]string{"waiting running refine/ q-2: session 'auth' waits for you: b? (agent-pipelines approve auth)"},
+		},
+		{"resumed, nothing is asked", event.New(event.SessionResumed, nil, "", nil), state.State{Status: state.Running, At: "0"}, nil},
+		{
+			"paused for a question", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "approval", Reason: "a?", Question: "q-1"}),
+			state.State{Status: state.Paused, PauseKind: state.PauseApproval, PauseReason: "a?", At: "0"},
+			[]string{"paused paused draft/writer q-1: session 'auth' is paused (approval): a? (agent-pipelines resume auth)"},
+		},
+		{
+			"paused by a signal", event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "signal"}),
+			state.State{Status: state.Paused, PauseKind: state.PauseSignal, At: "1"},
+			[]string{"paused paused refine/ : session 'auth' is paused (signal) (agent-pipelines resume auth)"},
+		},
+		{
+			"failed", event.New(event.NodeComplete, nil, "", nil),
+			state.State{Status: state.Failed, At: "0", Reason: "error", Failure: &event.FailureData{Message: "no answer", ResumeCommand: "agent-pipelines resume auth --force"}},
+			[]string{"failed failed draft/writer : session 'auth' failed: no answer (agent-pipelines resume auth --force)"},
+		},
+		{
+			"failed without a record", event.New(event.NodeComplete, nil, "", nil),
+			state.State{Status: state.Failed, At: "0", Reason: "error"},
+			[]string{"failed failed draft/writer : session 'auth' failed: error (agent-pipelines resume auth)"},
+		},
+		{"a node that is done", event.New(event.NodeComplete, nil, "", nil), state.State{Status: state.Running, At: "1"}, nil},
+		{
+			"aborted", event.New(event.SessionAborted, nil, "", nil),
+			state.State{Status: state.Aborted, Reason: "User requested", At: "1"},
+			[]string{"aborted aborted refine/ : session 'auth' was aborted: User requested"},
+		},
+		{
+			"completed", event.New(event.SessionComplete, nil, "", nil),
+			state.State{Status: state.Completed, Reason: "all_loops_complete"},
+			[]string{"completed completed / : session 'auth' completed"},
+		},
+		{
+			"a loop completed", event.New(event.SessionComplete, nil, "", nil),
+			state.State{Status: state.Completed, Mode: "loop", Reason: "nothing is left"},
+			[]string{"completed completed / : session 'auth' completed: nothing is left"},
+		},
+		{"an iteration", event.New(event.IterationComplete, nil, "", nil), state.State{Status: state.Running, At: "0"}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.event.Seq, tt.state.Session, tt.state.RunID = 7, "auth", "PL-1"
+			var got []string
+			for _, m := range notify.Told(two, tt.event, tt.state) {
+				got = append(got, strings.Join([]string{string(m.Point), string(m.Status), m.Node + "/" + m.Stage, m.Question + ": " + m.Line(false)}, " "))
+				if m.Seq != 7 || m.Session != "auth" || m.RunID != "PL-1" {
+					t.Errorf("the moment is of %s, %s, event %d", m.Session, m.RunID, m.Seq)
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// A line stays one line of bounded length, and says when it is not the first.
+func TestLine(t *testing.T) {
+	m := notify.Moment{Point: sdk.SessionWaiting, Session: "s", Text: strings.Repeat("long\ntext ", 500)}
+	line := m.Line(true)
+	if !strings.HasPrefix(line, "session 's' still waits for you: long text") || strings.Contains(line, "\n") || len(line) > 600 {
+		t.Errorf("%d bytes: %s", len(line), line)
+	}
+}

@@ -1,0 +1,255 @@
+package outcome
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/engine/internal/hook"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// checked is a bench whose node has one check.
+func checked(t *testing.T, c plan.Check, a act) *bench {
+	t.Helper()
+	b := newBench(t, a)
+	b.node.Checks = []plan.Check{c}
+	return b
+}
+
+// The action is told what to do, and all that it says is kept; the event has what decides.
+func TestCheck(t *testing.T) {
+	var got sdk.HookRequest
+	c := plan.Check{ID: "tests", Timeout: 60, Config: json.RawMessage(`{"type":"tests","command":"go test"}`)}
+	b := checked(t, c, func(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+		got = req
+		return facts(`{"type":"tests","passed":false,"reason":"1 of 2 tests failed","exit_code":1,"counts":{"passed":1,"failed":1},"failed":["A"],"own":{"output":"key hunter2hunter2"}}`)(ctx, req)
+	})
+	b.settler.Redactor = redact.New([]string{"MY_TOKEN=hunter2hunter2"})
+	d := b.check("tests")
+	one := 1
+	want := event.CheckResultData{ID: "tests", Type: "tests", At: "exit", Reason: "1 of 2 tests failed", ExitCode: &one, Counts: map[string]int{"passed": 1, "failed": 1}, Facts: d.Facts}
+	if diff := cmp.Diff(want, d); diff != "" || d.Facts == nil || d.Facts.Path != "stage-01-verify/iterations/001/checks/tests.json" {
+		t.Errorf("%s, %+v", diff, d.Facts)
+	}
+	if text := b.text(d.Facts); strings.Contains(text, "hunter2") || !strings.Contains(text, `"own":{"output":"key `) {
+		t.Errorf("facts %s", text)
+	}
+	req := sdk.HookRequest{
+		Key: "check:1/v1/r1/-/-/i1#1", Point: sdk.IterationEnd, Session: "demo", Node: "verify", Stage: "verifier", Iteration: 1, Provider: "agent",
+		Status: "running", Config: c.Config, Timeout: time.Minute, WorkDir: b.settler.Project.Path(),
+	}
+	if diff := cmp.Diff(req, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Those at the entry belong to the visit, not to an iteration.
+// A check that the plan leaves out is in the journal, as what it is, and nothing is run for it.
+func TestCheckThatIsLeftOut(t *testing.T) {
+	b := checked(t, plan.Check{ID: "lint", Optional: true, LeftOut: `no command "lint" is named`, Config: json.RawMessage(`{"type":"command"}`)},
+		func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			t.Error("the action was called")
+			return sdk.HookAnswer{}, nil
+		})
+	want := event.CheckResultData{ID: "lint", Type: "command", At: "exit", Passed: true, LeftOut: true, Reason: `no command "lint" is named`}
+	if diff := cmp.Diff(want, b.check("lint")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCheckAtTheEntry(t *testing.T) {
+	b := checked(t, plan.Check{ID: "before", At: plan.AtEnter, Config: json.RawMessage(`{"type":"command"}`)}, facts(`{"passed":true}`))
+	b.at.Iteration = 0
+	if d := b.check("before"); !d.Passed || d.At != "enter" || d.Facts.Path != "stage-01-verify/checks/before.json" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// What could not be measured is never a pass, and is told apart from what did not pass.
+func TestChecksThatSayNothing(t *testing.T) {
+	says := func(f string, o string, err error) act {
+		return func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+			return sdk.HookAnswer{Facts: json.RawMessage(f), Outcome: o}, err
+		}
+	}
+	missing := failure.New(failure.HookFailed, "the command of the check exited with 127").WithHint("install it")
+	for _, tt := range []struct {
+		name           string
+		act            act
+		reason, kind   string
+		message, facts string
+	}{
+		{"no program", says("", "", missing), "", "hook_failed", "the command of the check exited with 127", ""},
+		{"it crashed", says("", "", failure.New(failure.ProviderCrashed, "gone")), "", "provider_crashed", "gone", ""},
+		{"another error", says("", "", errors.New("odd")), "", "internal", "odd", ""},
+		{"no facts", says("", "", nil), "", "hook_failed", "the check c says nothing that can be read: unexpected end of JSON input", ""},
+		{"null", says("null", "", nil), "", "hook_failed", "the check c says nothing that can be read: it has no facts", ""},
+		{"facts of another kind", says(`{"passed":"yes"}`, "", nil), "", "hook_failed", "the check c: read what a check measured: ", ""},
+		{"too much", says(`{"output":"`+strings.Repeat("x", maxFacts)+`"}`, "", nil), "", "hook_failed", "the check c says nothing that can be read: 10", ""},
+		{"no time", says("", "", failure.New(failure.HookTimeout, "the command of the check did not end within 1s")), "the command of the check did not end within 1s", "", "", ""},
+		{"an outcome is worse than its facts", says(`{"passed":true}`, "fail", nil), "it did not pass", "", "", "there"},
+		{"nothing said", says(`{}`, "", nil), "it did not pass", "", "", "there"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, tt.act).check("c")
+			if d.Passed || d.Reason != tt.reason || (d.Facts != nil) != (tt.facts != "") {
+				t.Errorf("%+v", d)
+			}
+			kind, message := "", ""
+			if d.Failure != nil {
+				kind, message = d.Failure.ErrorType, d.Failure.Message
+			}
+			if kind != tt.kind || !strings.HasPrefix(message, tt.message) || tt.kind != "" && d.Failure.Node != "verify" {
+				t.Errorf("%+v", d.Failure)
+			}
+		})
+	}
+}
+
+// An action that does not keep its time is cut off, and has not passed.
+func TestCheckThatHangs(t *testing.T) {
+	for timeout, want := range map[float64]time.Duration{1: time.Second + hook.Grace, 0: hook.Limit} {
+		synctest.Test(t, func(t *testing.T) {
+			b := checked(t, plan.Check{ID: "c", Timeout: timeout, Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+				<-ctx.Done()
+				return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, nil
+			})
+			began := time.Now()
+			d := b.check("c")
+			if took := time.Since(began); took != want || d.Passed || d.Failure != nil || !strings.HasPrefix(d.Reason, "the check did not end within ") {
+				t.Errorf("%s: %+v", took, d)
+			}
+		})
+	}
+}
+
+// A check that is stopped says so: it is made again when the run goes on.
+func TestCheckThatIsStopped(t *testing.T) {
+	b := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(ctx context.Context, _ sdk.HookRequest) (sdk.HookAnswer, error) {
+		<-ctx.Done()
+		return sdk.HookAnswer{}, failure.New(failure.HookTimeout, "cut off")
+	})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(failure.New(failure.SignalInterrupt, "stopped"))
+	j := Job{Node: b.node, State: b.state}
+	j.Command.Place, j.Command.Check = b.at, "c"
+	d, err := event.Decode[event.CheckResultData](b.settler.Check(ctx, j))
+	if err != nil || d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A check that fell with another call's process is made once more.
+func TestCheckThatIsSpared(t *testing.T) {
+	fell := errors.New("the process fell during another call")
+	calls := 0
+	b := checked(t, plan.Check{ID: "c", Config: json.RawMessage(`{}`)}, func(context.Context, sdk.HookRequest) (sdk.HookAnswer, error) {
+		if calls++; calls == 1 {
+			return sdk.HookAnswer{}, fell
+		}
+		return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, nil
+	})
+	b.settler.Spared = func(err error) bool { return errors.Is(err, fell) }
+	if d := b.check("c"); !d.Passed || calls != 2 {
+		t.Errorf("%+v after %d calls", d, calls)
+	}
+}
+
+func TestCheckThatThePlanLacks(t *testing.T) {
+	if d := checked(t, plan.Check{ID: "c"}, nil).check("d"); d.Failure == nil || !strings.Contains(d.Failure.Message, `no check "d"`) {
+		t.Errorf("%+v", d)
+	}
+}
+
+// B7: files are taken from the artifact that the node is given, so that no agent chooses what it is measured by; else
+// from its own. They are paths within the project and nothing else.
+func TestFilesOfAnArtifact(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	for _, tt := range []struct {
+		name, input, own string
+		at               string
+		want             string // the files, as JSON
+		reason, failure  string
+	}{
+		{name: "of the input", input: `{"files":["a_test.go","./sub/../a_test.go"]}`, own: `{"files":["other.go"]}`, want: `["a_test.go","a_test.go"]`},
+		{name: "of its own", input: `{"x":1}`, own: `{"files":"a_test.go"}`, want: `["a_test.go"]`},
+		{name: "like an option", input: `{"files":["-v"]}`, want: `["./-v"]`},
+		{name: "not its own before it worked", input: `{"x":1}`, at: plan.AtEnter, failure: "no artifact has the field files"},
+		{name: "nowhere", failure: "no artifact has the field files"},
+		{name: "no list", input: `{"files":{"a":1}}`, reason: `files names no files: it is {"a":1}`},
+		{name: "none", input: `{"files":[]}`, reason: "files names no files: it is "},
+		{name: "absolute", input: `{"files":["/etc/passwd"]}`, reason: `files names "/etc/passwd", which is no path within the project`},
+		{name: "out of the project", input: `{"files":["a/../../x"]}`, reason: `files names "a/../../x", which is no path within the project`},
+		{name: "by a link", input: `{"files":["link"]}`, reason: `files names "link", which cannot be used: `},
+		{name: "not there", input: `{"files":["b_test.go"]}`, reason: `files names "b_test.go", which does not exist`},
+		{name: "empty", input: `{"files":[""]}`, reason: `files names "", which is no path within the project`},
+		{name: "a null byte", input: `{"files":["a\u0000b"]}`, reason: `files names "a\x00b", which is no path within the project`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var told struct {
+				Type  string
+				Files json.RawMessage
+			}
+			c := plan.Check{ID: "c", At: tt.at, FilesFrom: "files", Config: json.RawMessage(`{"type":"command"}`)}
+			b := checked(t, c, func(_ context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+				err := json.Unmarshal(req.Config, &told)
+				return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, err
+			})
+			b.node.Artifact = &plan.Artifact{}
+			root := b.settler.Project.Path()
+			for _, name := range []string{"a_test.go", "-v"} {
+				if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := errors.Join(os.WriteFile(outside, nil, 0o644), os.Symlink(outside, filepath.Join(root, "link"))); err != nil {
+				t.Fatal(err)
+			}
+			if tt.input != "" {
+				var data map[string]any
+				if err := json.Unmarshal([]byte(tt.input), &data); err != nil {
+					t.Fatal(err)
+				}
+				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Place{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.state.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
+			}
+			if tt.own != "" {
+				b.attempt(agent{result: `{"summary":"s","artifact":` + tt.own + `}`})
+			}
+			d := b.check("c")
+			if d.Passed != (tt.want != "") || string(told.Files) != tt.want || !strings.HasPrefix(d.Reason, tt.reason) || (d.Reason == "") != (tt.reason == "") {
+				t.Errorf("%+v, files %s", d, told.Files)
+			}
+			if message := ""; d.Failure != nil || tt.failure != "" {
+				if d.Failure != nil {
+					message = d.Failure.Message
+				}
+				if tt.failure == "" || !strings.HasPrefix(message, tt.failure) {
+					t.Errorf("failure %q", message)
+				}
+			}
+			if tt.want != "" && told.Type != "command" {
+				t.Errorf("told %+v", told)
+			}
+		})
+	}
+}

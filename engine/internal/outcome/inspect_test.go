@@ -1,0 +1,284 @@
+package outcome
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/artifact"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// entered is a bench whose node was entered from the first one, which made an artifact of the data, on top of what the
+// run began with; nil for none.
+func entered(t *testing.T, began, made map[string]any) *bench {
+	t.Helper()
+	b := newBench(t, nil)
+	b.at.Iteration = 0
+	n := b.state.Nodes["1"]
+	n.Inspect = true
+	if began != nil {
+		ref, err := artifact.WriteStart(b.settler.Dir, artifact.Artifact{Meta: artifact.StartMeta(time.Now()), Data: began})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.state.Input = &ref
+	}
+	if made != nil {
+		first := &b.settler.Plan.Nodes[0]
+		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Place{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(first, time.Now()), Data: made})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.From = "0"
+		b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Artifacts: map[string]event.Ref{event.Artifact: ref}}
+	}
+	b.state.Nodes["1"] = n
+	return b
+}
+
+func (b *bench) inspected() event.InputCheckedData {
+	b.t.Helper()
+	key := b.at.Key(event.KeyInput, 1)
+	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Place: b.at, Key: key}, Node: b.node, State: b.state})
+	d, err := event.Decode[event.InputCheckedData](e)
+	if err != nil || e.Type != event.InputChecked || e.Key != key || len(e.Data) > 16<<10 {
+		b.t.Fatalf("%s %s (%d bytes) %v", e.Type, e.Key, len(e.Data), err)
+	}
+	return d
+}
+
+// U140, U141: by the node that the run came from; missing is an error, null is a warning, an unknown pair passes.
+func TestRequires(t *testing.T) {
+	began := map[string]any{"request_id": "REQ-1", "spec": nil}
+	made := map[string]any{"goal": "ship", "tasks": nil, "scope": map[string]any{"files": 2, "area": nil}}
+	for _, tt := range []struct {
+		name        string
+		requires    map[string][]string
+		began, made map[string]any
+		missing     string // the paths of the faults
+		warnings    []string
+	}{
+		{name: "all there", requires: map[string][]string{"plan": {"goal", "scope.files", "request_id"}}, began: began, made: made},
+		{
+			name: "missing", requires: map[string][]string{"plan": {"goal", "owner", "scope.lines", "tasks.x"}}, began: began, made: made, missing: "$.owner $.scope.lines $.tasks.x",
+			warnings: nil,
+		},
+		{
+			name: "null", requires: map[string][]string{"plan": {"tasks", "scope.area"}}, began: began, made: made,
+			warnings: []string{"tasks of the artifact of plan, which verify requires, is null", "scope.area of the artifact of plan, which verify requires, is null"},
+		},
+		{
+			name: "null and missing", requires: map[string][]string{"plan": {"tasks", "owner"}}, made: made, missing: "$.owner",
+			warnings: []string{"tasks of the artifact of plan, which verify requires, is null"},
+		},
+		{name: "of any", requires: map[string][]string{"plan": {"owner"}, "*": {"owner", "due"}}, made: made, missing: "$.owner $.due"},
+		{name: "of another", requires: map[string][]string{"review": {"owner"}, "$input": {"owner"}}, made: made},
+		{
+			name: "of the start", requires: map[string][]string{"$input": {"spec", "request_id", "violation"}, "*": {"x"}, "plan": {"x"}}, began: began, missing: "$.violation",
+			warnings: []string{"spec of what the run began with, which verify requires, is null"},
+		},
+		{name: "no artifact at all", requires: map[string][]string{"$input": {"x"}, "*": {"x"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := entered(t, tt.began, tt.made)
+			b.node.Requires = tt.requires
+			d := b.inspected()
+			if diff := cmp.Diff(tt.warnings, d.Warnings); diff != "" || d.Skip || d.Artifact != nil {
+				t.Errorf("%s %+v", diff, d)
+			}
+			if tt.missing == "" {
+				if d.Failure != nil {
+					t.Errorf("%+v", d.Failure)
+				}
+				return
+			}
+			var paths []string
+			for _, f := range d.Failure.Faults {
+				if paths = append(paths, f.Path); f.Code != "VAL-001" || !strings.Contains(f.Message, "verify requires it of ") {
+					t.Errorf("%+v", f)
+				}
+			}
+			if got := strings.Join(paths, " "); got != tt.missing || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || d.Failure.Retryable || d.Failure.Node != "verify" ||
+				!strings.HasPrefix(d.Failure.Message, "verify cannot begin: ") || !strings.HasSuffix(d.Failure.Message, strings.ReplaceAll(strings.ReplaceAll(tt.missing, "$.", ""), " ", ", ")) || d.Failure.Remedy == "" {
+				t.Errorf("%s: %+v", got, d.Failure)
+			}
+		})
+	}
+}
+
+// What the run began with counts as the start of a node that it began with, and not of one that it came to.
+func TestRequiresOfTheStartOnly(t *testing.T) {
+	b := entered(t, map[string]any{"a": 1}, nil)
+	b.node.Requires = map[string][]string{"$input": {"x"}}
+	n := b.state.Nodes["1"]
+	n.From = "0"
+	b.state.Nodes["1"] = n
+	if d := b.inspected(); d.Failure != nil || d.From != "$input" {
+		t.Errorf("%+v", d)
+	}
+}
+
+// An artifact that is not what was recorded, or of another version than is known, keeps the node from beginning.
+func TestInspectUnreadable(t *testing.T) {
+	b := entered(t, nil, map[string]any{"goal": "ship"})
+	b.node.SkipWhen = "goal == nil"
+	b.settler.Plan.Nodes[0].Artifact = &plan.Artifact{Version: "2.0"}
+	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "result_invalid" || !d.Failure.Escalate || !strings.Contains(d.Failure.Message, "version 1.0, which is not known here") {
+		t.Errorf("%+v", d.Failure)
+	}
+	b.settler.Plan.Nodes[0].Artifact = nil
+	if err := os.WriteFile(b.settler.Dir.Abs("artifacts/00-plan.v1.yaml"), []byte("goal: other\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if d := b.inspected(); d.Failure == nil || d.Failure.ErrorType != "state_corrupt" || d.Skip {
+		t.Errorf("%+v", d.Failure)
+	}
+}
+
+// B4: a node that its input makes needless passes on what its contract carries over, with defaults where that lacks.
+func TestSkipWhen(t *testing.T) {
+	began := map[string]any{"request_id": "REQ-1", "original_request": "do it"}
+	made := map[string]any{"priority": "low", "questions": []any{map[string]any{"priority": "optional"}}, "notes": nil}
+	schema := json.RawMessage(`{"type":"object","required":["clarified","request_id"],"properties":{"clarified":{"type":"string"}}}`)
+	contract := &plan.Artifact{
+		Type: "clarified_requirements", Version: "1.3", Schema: schema, Carry: []string{"request_id", "priority", "keywords", "notes"},
+		DefaultsFrom: map[string]string{"clarified": "original_request", "priority": "request_id", "absent": "nowhere"},
+	}
+	const none = `none(questions, .priority == "blocking")`
+	for _, tt := range []struct {
+		name     string
+		when     string
+		contract *plan.Artifact
+		skip     bool
+		data     map[string]any // of the artifact, nil for none
+		warning  string
+	}{
+		{name: "true", when: none, contract: contract, skip: true, data: map[string]any{"request_id": "REQ-1", "priority": "low", "notes": nil, "clarified": "do it"}},
+		{name: "false", when: `any(questions, .priority == "blocking")`, contract: contract},
+		{name: "without a contract", when: none, skip: true},
+		{name: "not to be evaluated", when: `none(priority, .x == 1)`, contract: contract, warning: "skip_when of verify cannot be evaluated, so that the node is not skipped: condition "},
+		{name: "not to be read", when: `none(`, contract: contract, warning: "skip_when of verify cannot be read"},
+		{name: "no yes or no", when: `priority`, contract: contract, warning: "came to low, not to true or false"},
+		{
+			name: "what is passed on does not fit", when: none, contract: &plan.Artifact{Schema: schema, Carry: []string{"priority"}},
+			warning: "skip_when of verify holds, but what the artifact of plan has is not what the contract says, so that the node is not skipped: $.clarified: VAL-001",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := entered(t, began, made)
+			b.node.SkipWhen, b.node.Artifact = tt.when, tt.contract
+			d := b.inspected()
+			if d.Skip != tt.skip || d.Failure != nil || (d.Reason == "skip_when holds: "+tt.when) != tt.skip || d.From != "plan" {
+				t.Errorf("%+v", d)
+			}
+			if got := strings.Join(d.Warnings, "\n"); (got == "") != (tt.warning == "") || !strings.Contains(got, tt.warning) {
+				t.Errorf("warnings %q", got)
+			}
+			if (d.Artifact != nil) != (tt.data != nil) {
+				t.Fatalf("artifact %+v", d.Artifact)
+			}
+			if tt.data == nil {
+				return
+			}
+			a, err := artifact.Load(b.settler.Dir, *d.Artifact)
+			if diff := cmp.Diff(tt.data, a.Data); diff != "" || err != nil {
+				t.Errorf("%v %s", err, diff)
+			}
+			if a.Meta.ArtifactType != "clarified_requirements" || a.Meta.Version != "1.3" || a.Meta.StageName != "verify" || a.Metadata.PipelineID != "PL-1" || d.Artifact.Path != "artifacts/01-verify.v1.yaml" {
+				t.Errorf("%+v %s", a, d.Artifact.Path)
+			}
+		})
+	}
+}
+
+// What a node requires comes first: one that lacks it is not skipped, and says so.
+func TestRequiresBeforeSkip(t *testing.T) {
+	b := entered(t, nil, map[string]any{"a": nil})
+	b.node.Requires, b.node.SkipWhen = map[string][]string{"plan": {"a", "b"}}, "true"
+	if d := b.inspected(); d.Failure == nil || d.Skip || len(d.Warnings) != 1 {
+		t.Errorf("%+v", d)
+	}
+	b.node.Requires = map[string][]string{"plan": {"a"}}
+	b.node.Artifact = &plan.Artifact{}
+	d := b.inspected()
+	if !d.Skip || d.Artifact == nil {
+		t.Fatalf("%+v", d)
+	}
+	if a, err := artifact.Load(b.settler.Dir, *d.Artifact); err != nil || len(a.Metadata.Warnings) != 1 {
+		t.Errorf("%+v, %v", a.Metadata, err)
+	}
+}
+
+// The event stays small, whatever is wrong.
+func TestManyWarnings(t *testing.T) {
+	made := map[string]any{}
+	var fields []string
+	for i := range 500 {
+		name := strings.Repeat("f", 200) + string(rune('a'+i%26)) + strings.Repeat("x", i)
+		made[name], fields = nil, append(fields, name, "no"+name)
+	}
+	b := entered(t, nil, made)
+	b.node.Requires = map[string][]string{"plan": fields}
+	d := b.inspected()
+	if len(d.Warnings) != 21 || d.Warnings[20] != "and 480 more" || d.Failure == nil || len(d.Failure.Faults) > event.MaxFaults {
+		t.Errorf("%d warnings, %+v", len(d.Warnings), d.Failure)
+	}
+}
+
+// A pipeline that a node embeds begins with the effective input of the node, in a file of its own.
+func TestEmbeddedInput(t *testing.T) {
+	b := entered(t, map[string]any{"request_id": "REQ-1"}, map[string]any{"goal": "ship"})
+	b.node.Kind, b.node.Plan = plan.KindPipeline, &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "in", Kind: plan.KindStage, Artifact: &plan.Artifact{}}}}
+	d := b.inspected()
+	if d.Input == nil || d.Input.Path != "artifacts/01-verify.input.v1.yaml" || d.Failure != nil {
+		t.Fatalf("%+v", d)
+	}
+	n := b.state.Nodes["1"]
+	n.Input = d.Input
+	b.state.Nodes["1"], b.state.Nodes["1.0"] = n, state.Node{}
+	e, err := artifact.EffectiveInput(b.settler.Dir, b.settler.Plan, b.state, b.settler.Plan.Find("1.0"), event.Place{Node: "1.0", Visit: 1, Run: 1})
+	if diff := cmp.Diff(artifact.Effective{From: "$input", Data: map[string]any{"request_id": "REQ-1", "goal": "ship"}}, e); diff != "" || err != nil {
+		t.Errorf("%v %s", err, diff)
+	}
+	b.node.SkipWhen = "true"
+	if d := b.inspected(); !d.Skip || d.Input != nil {
+		t.Errorf("a skipped one begins with something: %+v", d)
+	}
+}
+
+// U152: a node that wraps something and is skipped passes on all that it was given.
+func TestSkippedWrapPassesOn(t *testing.T) {
+	b := entered(t, nil, map[string]any{"goal": "ship", "notes": "none"})
+	b.node.SkipWhen, b.node.Artifact = "true", &plan.Artifact{Type: "t"}
+	b.node.Wraps = &plan.Wraps{Run: "true"}
+	d := b.inspected()
+	if !d.Skip || d.Artifact == nil {
+		t.Fatalf("%+v", d)
+	}
+	a, err := artifact.Load(b.settler.Dir, *d.Artifact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"goal": "ship", "notes": "none"}, a.Data); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is told of a failure is bounded, whatever was printed, and does not end within a character.
+func TestFeedbackIsBounded(t *testing.T) {
+	text := joined([]string{"", strings.Repeat("ä", maxFeedback), "the end"})
+	if len(text) > maxFeedback || !strings.HasSuffix(text, "ä…\n") {
+		t.Errorf("%d bytes, which end in %q", len(text), text[len(text)-8:])
+	}
+	if joined([]string{"", ""}) != "" {
+		t.Error("nothing to say is said")
+	}
+}

@@ -1,0 +1,110 @@
+package question
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Status is the condition of an escalation.
+type Status string
+
+// The conditions of an escalation.
+const (
+	Pending  Status = "pending"
+	Resolved Status = "resolved" // the run went on
+	Rejected Status = "rejected" // the run has ended for it
+	Expired  Status = "expired"  // the same, because nobody answered in time
+)
+
+// File is escalations/<id>.yaml.
+type File struct {
+	ID       string
+	RunID    string
+	Session  string
+	Question string // its id
+	Stage    string // id of the node, "" for the session
+	Provider string // of a parallel block
+	Issue    string
+	Code     string // of what made a person needed
+	Remedy   string
+	// Files are what it is about: the artifact of the stage, its feedback. Paths are relative to the session's directory.
+	Files     []event.Ref
+	Options   []string
+	CreatedAt time.Time
+	Due       *time.Time
+	Status    Status
+	// Resolution is how it was answered, nil while it is pending.
+	Resolution *Resolution
+	By         string // who answered
+	ResolvedAt time.Time
+}
+
+// Render is the file as YAML. While it waits for an answer it begins with how to give one.
+func Render(f File) ([]byte, error) {
+	members := []yamldoc.Member{
+		{Key: "escalation_id", Value: f.ID},
+		{Key: "pipeline_id", Value: f.RunID},
+		{Key: "session", Value: f.Session},
+		{Key: "question", Value: f.Question},
+		{Key: "stage", Value: f.Stage},
+	}
+	add := func(key, text string) {
+		if text != "" {
+			members = append(members, yamldoc.Member{Key: key, Value: text})
+		}
+	}
+	add("provider", f.Provider)
+	add("issue", f.Issue)
+	add("code", f.Code)
+	add("remedy", f.Remedy)
+	members = append(members, yamldoc.Member{Key: "context", Value: f.context()})
+	add("created_at", stamp(f.CreatedAt))
+	if f.Due != nil {
+		add("due", stamp(*f.Due))
+	}
+	add("status", string(f.Status))
+	if r := f.Resolution; r != nil {
+		members = append(members, yamldoc.Member{Key: "resolution", Value: map[string]any{
+			"abort": r.Abort, "context": r.Context, "by": f.By, "at": stamp(f.ResolvedAt),
+		}})
+	}
+	text, err := yamldoc.Render(members)
+	if err != nil || f.Status != Pending {
+		return text, err
+	}
+	return append([]byte(advice(f.ID)), text...), nil
+}
+
+// context is what it is about, by reference.
+func (f File) context() map[string]any {
+	files := []any{}
+	for _, ref := range f.Files {
+		files = append(files, map[string]any{"path": ref.Path, "sha256": ref.SHA256, "bytes": ref.Size})
+	}
+	options := []any{}
+	for _, o := range f.Options {
+		options = append(options, o)
+	}
+	return map[string]any{"files": files, "options": options}
+}
+
+func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+// Example is a resolution in one line: TEXT stands for what the next prompts are to be told.
+const Example = `{abort: false, context: "TEXT"}`
+
+// advice says in comments how the escalation is answered.
+func advice(id string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# To answer it, write %s beside this file:\n#\n", path.Base(store.ResolutionFile(id)))
+	b.WriteString("#   abort: false      # true ends the session for good\n")
+	b.WriteString("#   context:          # a text, or anything else: what the next prompts are told\n")
+	b.WriteString("#     answer: use Google\n")
+	return b.String()
+}

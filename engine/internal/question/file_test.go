@@ -1,0 +1,72 @@
+package question_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/question"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// U128: the file has the members of seed 001, and says how it is answered while it waits.
+func TestRender(t *testing.T) {
+	at := time.Date(2026, 3, 1, 13, 0, 0, 0, time.FixedZone("", 3600))
+	due := at.Add(time.Hour)
+	f := question.File{
+		ID: "ESC-20260301120000", RunID: "PL-1", Session: "auth", Question: "q-1", Stage: "spec", Issue: "which login?\nsay it", Code: "ACODE-ORCH-004",
+		Remedy: "decide", Files: []event.Ref{{Path: "artifacts/00-spec.yaml", SHA256: "abc", Size: 7}}, Options: []string{"approve", "reject"},
+		CreatedAt: at, Due: &due, Status: question.Pending,
+	}
+	got, err := question.Render(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `# To answer it, write ESC-20260301120000.resolution.yaml beside this file:
+#
+#   abort: false      # true ends the session for good
+#   context:          # a text, or anything else: what the next prompts are told
+#     answer: use Google
+escalation_id: ESC-20260301120000
+pipeline_id: PL-1
+session: auth
+question: q-1
+stage: spec
+issue: |-
+  which login?
+  say it
+code: ACODE-ORCH-004
+remedy: decide
+context:
+  files:
+    - bytes: 7
+      path: artifacts/00-spec.yaml
+      sha256: abc
+  options:
+    - approve
+    - reject
+created_at: "2026-03-01T12:00:00Z"
+due: "2026-03-01T13:00:00Z"
+status: pending
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	advice := strings.ReplaceAll(strings.Join(strings.Split(string(got), "\n")[2:5], "\n"), "#   ", "")
+	if r, faults := question.Parse("r", []byte(advice)); len(faults) > 0 || r.Context != "answer: use Google" {
+		t.Errorf("what it advises is read as %+v %v", r, faults)
+	}
+
+	f.Status, f.By, f.ResolvedAt, f.Resolution = question.Resolved, "ann", due, &question.Resolution{Context: "use Google"}
+	if got, err = question.Render(f); err != nil {
+		t.Fatal(err)
+	}
+	root, faults := yamldoc.Parse(got)
+	answer := map[string]any{"abort": false, "context": "use Google", "by": "ann", "at": "2026-03-01T13:00:00Z"}
+	if diff := cmp.Diff(answer, root.Get("resolution").Any()); diff != "" || len(faults) > 0 || strings.HasPrefix(string(got), "#") {
+		t.Errorf("%v %s\n%s", faults, diff, got)
+	}
+}

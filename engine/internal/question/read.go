@@ -1,0 +1,48 @@
+package question
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Found is a resolution file as it lies there.
+type Found struct {
+	Resolution
+	// Name is the file's, relative to the project.
+	Name string
+	// Faults keep it from being an answer.
+	Faults diagnostic.List
+	// Print tells contents apart.
+	Print string
+}
+
+// Read looks for the resolution of the escalation; false where nobody has written one. What cannot be read is a fault.
+func Read(d *store.Dir, id string) (Found, bool) {
+	name := store.ResolutionFile(id)
+	f := Found{Name: name}
+	if rel, err := filepath.Rel(d.Project(), d.Abs(name)); err == nil {
+		f.Name = rel
+	}
+	data, err := d.Read(name, MaxResolution)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, false
+	case errors.Is(err, store.ErrTooLarge):
+		data = make([]byte, MaxResolution+1) // as Parse says it
+	case err != nil:
+		f.Print = err.Error()
+		diagnostic.Document{File: f.Name, List: &f.Faults}.Errorf(yamldoc.Pos{}, diagnostic.CodeRead, "", "%s", diagnostic.Problem(err))
+		return f, true
+	}
+	sum := sha256.Sum256(data)
+	f.Print = hex.EncodeToString(sum[:])
+	f.Resolution, f.Faults = Parse(f.Name, data)
+	return f, true
+}

@@ -1,0 +1,98 @@
+package recovery
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Point is where a person wants a session to go on.
+type Point struct {
+	Node      string // id or path of a node of the pipeline itself
+	Iteration int    // of a stage, from 1; 0: that the files show as the next one
+}
+
+// ParsePoint reads "NODE" or "NODE:ITERATION".
+func ParsePoint(text string) (Point, error) {
+	node, number, given := strings.Cut(text, ":")
+	p := Point{Node: node}
+	if node == "" {
+		return p, fmt.Errorf("%q names no node", text)
+	}
+	if !given {
+		return p, nil
+	}
+	n, err := strconv.Atoi(number)
+	if err != nil || n < 1 || n > maxIteration {
+		return p, fmt.Errorf("%q is no number of an iteration", number)
+	}
+	p.Iteration = n
+	return p, nil
+}
+
+// Place makes the state of a run that goes on at a point: the nodes before it are complete, those behind
+// it were not entered. What st knows of them is kept. The error says that the plan has no such node, or
+// that it has no iterations.
+func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
+	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
+	if i < 0 {
+		i = b.Plan.Index(at.Node)
+	}
+	if i < 0 {
+		return st, fmt.Errorf("the plan has no node %q; its nodes are %s", at.Node, strings.Join(nodeIDs(b.Plan), ", "))
+	}
+	target := &b.Plan.Nodes[i]
+	if target.Kind != plan.KindStage && at.Iteration > 0 {
+		return st, fmt.Errorf("node %q is no stage: it has no iterations of its own", target.ID)
+	}
+	o := &outline{started: earlier(st.StartedAt, now), at: target.Path, run: st.Run, runs: st.Runs, nodes: map[string]*work{}}
+	fresh, err := f.build(b, o, orElse(st.RunID, b.RunID))
+	if err != nil {
+		return st, err
+	}
+	for path, n := range st.Nodes {
+		top, _, _ := strings.Cut(path, ".")
+		if j := b.Plan.Index(top); j >= 0 && j < i && n.Status == state.NodeComplete {
+			fresh.Nodes[path] = n
+		}
+	}
+	if was, entered := st.Nodes[target.Path]; entered && target.Kind == plan.KindStage {
+		was.Status, was.Outcome, was.Reason, was.EndedAt = state.NodeRunning, "", "", nil
+		fresh.Nodes[target.Path] = was
+	}
+	if target.Kind == plan.KindStage {
+		n := fresh.Nodes[target.Path]
+		done := n.Loop.Completed
+		if at.Iteration > 0 {
+			done = at.Iteration - 1
+		}
+		was := n.Loop
+		n.Loop = readyAfter(done, target.Termination)
+		n.Loop.Strategy, n.Loop.Decisions = was.Strategy, was.Decisions
+		fresh.Nodes[target.Path] = n
+	}
+	fresh.Handled, fresh.Usage = st.Handled, st.Usage
+	fresh.Mode, fresh.Pipeline = orElse(st.Mode, fresh.Mode), orElse(st.Pipeline, fresh.Pipeline)
+	return fresh, nil
+}
+
+func earlier(t, now time.Time) time.Time {
+	if t.IsZero() {
+		return now
+	}
+	return t
+}
+
+// nodeIDs are the ids of the pipeline's own nodes, in their order.
+func nodeIDs(p *plan.Plan) []string {
+	ids := make([]string, len(p.Nodes))
+	for i := range p.Nodes {
+		ids[i] = p.Nodes[i].ID
+	}
+	return ids
+}

@@ -1,0 +1,243 @@
+package recovery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// ofBash makes the state of a session of the Bash engine: from its events, completed by state.json, which
+// it writes before the event of an iteration's end; from state.json alone where it kept no events.
+func (f *Found) ofBash(b Base) (Result, error) {
+	res := Result{Reason: "written by the Bash engine"}
+	events, doubt := f.bashEvents(b, &res)
+	if f.DocumentFault != "" {
+		res.Lost, res.Doubt = append(res.Lost, f.DocumentFault), doubt
+		if len(events) == 0 {
+			return res, fmt.Errorf("%s, and no event can be read", f.DocumentFault)
+		}
+	}
+	o := newOutline(events)
+	switch {
+	case len(events) == 0:
+		o = f.documented(b.Plan)
+	case f.DocumentFault == "":
+		f.correct(b.Plan, o)
+	}
+	var err error
+	if res.State, err = f.build(b, o, b.RunID); err != nil {
+		return res, err
+	}
+	err = f.complete(&res, b, events)
+	return res, err
+}
+
+// bashEvents are the readable lines. doubt is why they may not be all.
+func (f *Found) bashEvents(b Base, res *Result) (events []event.Event, doubt string) {
+	if b.Legacy {
+		return nil, ""
+	}
+	for i := range f.Lines {
+		l := &f.Lines[i]
+		if f.readable(l) {
+			events, doubt = append(events, l.Event), ""
+			continue
+		}
+		what := fmt.Sprintf("line %d cannot be read", l.Number)
+		if res.Lost = append(res.Lost, what); !l.Torn {
+			doubt = what + ", and nothing after it tells what it was"
+		}
+	}
+	return events, doubt
+}
+
+// documented is the outline that state.json gives.
+func (f *Found) documented(p *plan.Plan) *outline {
+	d := &f.Document
+	o := &outline{mode: f.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
+	o.last = o.started
+	for _, s := range d.Stages {
+		if s.Index < 0 || s.Index >= len(p.Nodes) {
+			continue
+		}
+		at := parseTime(s.Timestamp)
+		n := &p.Nodes[s.Index]
+		w := &work{visit: 1, started: at, ended: at, done: s.Status == string(state.NodeComplete), providers: map[string]*branch{}}
+		if w.completed = f.passOf(n, time.Time{}); w.completed == 0 && w.done {
+			w.completed = f.iterationsOf(p, n, 1)
+		}
+		w.iteration = w.completed
+		o.nodes[n.Path] = w
+	}
+	if d.CurrentStage >= 0 && d.CurrentStage < len(p.Nodes) {
+		n := &p.Nodes[d.CurrentStage]
+		o.at = n.Path
+		w := o.nodes[n.Path]
+		if w == nil {
+			w = &work{visit: 1, started: o.started, providers: map[string]*branch{}}
+			o.nodes[n.Path] = w
+		}
+		if n.Kind == plan.KindStage {
+			w.completed, w.iteration = max(d.IterationCompleted, 0), max(d.IterationCompleted, 0)
+			if d.IterationStarted != nil {
+				w.iteration = max(d.Iteration, w.completed)
+			}
+		} else {
+			f.documentedProviders(p, n, w)
+		}
+	}
+	f.end(o)
+	return o
+}
+
+// documentedProviders takes what the views of a block's providers say.
+func (f *Found) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		v := f.providerView(p, event.Place{Node: n.Path + ".0", Visit: 1, Run: 1, Branch: id})
+		if v.Session != f.Dir.Session() || v.Status == "pending" {
+			continue
+		}
+		b := &branch{started: parseTime(v.StartedAt), stages: map[int]*work{}, done: v.Status == "complete"}
+		for i, s := range v.Stages {
+			b.stages[i] = &work{completed: max(s.Iterations, 0), iteration: s.Iterations}
+		}
+		if b.stage = len(v.Stages); b.stage < len(n.Stages) && !b.done {
+			b.stages[b.stage] = &work{completed: max(v.IterationCompleted, 0), iteration: max(v.Iteration, v.IterationCompleted, 0)}
+		}
+		if v.Status == string(state.NodeFailed) {
+			b.failed = failed(facts{Message: v.Error, Stage: v.CurrentStageName}, v.Iteration)
+		}
+		w.providers[id] = b
+	}
+}
+
+// correct completes the events by state.json, where that is of the same pass through the pipeline.
+func (f *Found) correct(p *plan.Plan, o *outline) {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		done := f.passOf(n, o.started)
+		w := o.nodes[n.Path]
+		if w == nil && done > 0 {
+			w = &work{visit: 1, started: o.started, providers: map[string]*branch{}}
+			o.nodes[n.Path] = w
+		}
+		if w != nil {
+			w.completed = max(w.completed, done)
+		}
+	}
+	for _, s := range f.Document.Stages {
+		current := p.Index(o.at)
+		at := parseTime(s.Timestamp)
+		if s.Index < 0 || s.Index >= len(p.Nodes) || s.Index < current || at.Before(o.started.Truncate(time.Second)) {
+			continue
+		}
+		path := p.Nodes[s.Index].Path
+		if o.nodes[path] == nil {
+			o.nodes[path] = &work{visit: 1, started: at, providers: map[string]*branch{}}
+		}
+		o.at = path
+		if s.Status == string(state.NodeComplete) && !o.nodes[path].done && o.nodes[path].iteration <= o.nodes[path].completed {
+			o.nodes[path].done, o.nodes[path].ended = true, at
+		}
+	}
+	f.end(o)
+}
+
+// end takes over how the session ended, if nothing happened after that.
+func (f *Found) end(o *outline) {
+	d := &f.Document
+	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
+	switch {
+	case d.Status == string(state.Completed) && over(d.CompletedAt):
+		o.complete, o.last = true, parseTime(d.CompletedAt)
+		o.reason = orElse(o.reason, d.CompletionReason)
+	case d.Status == string(state.Failed) && over(d.FailedAt) && o.at != "":
+		w := o.nodes[o.at]
+		if w == nil || w.done {
+			return
+		}
+		w.ended = parseTime(d.FailedAt)
+		message := ""
+		if d.Error != nil {
+			message = d.Error.Message
+		}
+		if w.failed == nil {
+			w.failed = failed(facts{Message: message}, d.Iteration)
+		}
+	}
+}
+
+// passOf is how many iterations of a stage the history has in its last pass since a time. The history of
+// a session that ran twice in one directory has both.
+func (f *Found) passOf(n *plan.Node, since time.Time) int {
+	last := 0
+	for _, it := range f.Document.History {
+		if (it.Stage == n.ID || f.Document.Type == "loop") && !parseTime(it.Timestamp).Before(since.Truncate(time.Second)) {
+			last = it.Iteration
+		}
+	}
+	return max(0, last)
+}
+
+// complete adds the history, and checks the state that was made.
+func (f *Found) complete(res *Result, b Base, events []event.Event) error {
+	f.remember(res, b, events)
+	if !fits(b.Plan, res.State) {
+		return errors.New("what the session's files tell does not go together with plan.json")
+	}
+	return nil
+}
+
+// remember adds the history.
+func (f *Found) remember(res *Result, b Base, events []event.Event) {
+	told, err := statefile.HistoryOf(f.Dir, b.Plan, events)
+	if err != nil {
+		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")
+	}
+	res.History = f.historyWith(told, res.State.RunID)
+}
+
+// historyWith is the history of state.json, if it is of the same run, and what events tell beside it.
+func (f *Found) historyWith(told []statefile.Iteration, runID string) []statefile.Iteration {
+	if run := f.Document.RunID; run != "" && run != runID {
+		return told
+	}
+	all := append([]statefile.Iteration{}, f.Document.History...)
+	type key struct {
+		stage     string
+		iteration int
+	}
+	keyOf := func(it statefile.Iteration) key {
+		if f.Document.Type == "loop" { // the Bash engine has the stage's own name there
+			it.Stage = ""
+		}
+		return key{it.Stage, it.Iteration}
+	}
+	known := map[key]int{}
+	for _, it := range all {
+		known[keyOf(it)]++
+	}
+	for _, it := range told {
+		if k := keyOf(it); known[k] > 0 {
+			known[k]--
+			continue
+		}
+		all = append(all, it)
+	}
+	return all
+}
+
+// parseTime is the zero time for what is none.
+func parseTime(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}

@@ -1,0 +1,100 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// maxEnd bounds what is read of the end of state.json, in bytes. A scheduler's state is far smaller.
+const maxEnd = 1 << 20
+
+// Fold folds a journal while it is read and finds out whether that is enough. Where it is, [Read], which keeps every line,
+// is not needed.
+type Fold struct {
+	dir   *store.Dir
+	plan  *plan.Plan
+	state state.State
+	// doubtful: an event is not of the session, or does not follow from those before it. Where a run begins anew it counts no
+	// more.
+	doubtful bool
+	foreign  bool
+	unread   error
+}
+
+// NewFold returns the fold of the empty journal of a session that follows a plan.
+func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, plan: p} }
+
+// Take applies the next event. One that does not fit is left out, as in [schedule.Fold].
+func (f *Fold) Take(e event.Event) {
+	other := f.state.RunID != "" && e.RunID != "" && e.RunID != f.state.RunID && e.Type != event.SessionStart && e.Type != event.SessionImported
+	f.doubtful = (f.doubtful || other || e.Type == event.NodeComplete && !decided(f.plan, f.state, e)) && !begins(e)
+	f.foreign = f.foreign || e.Session != "" && e.Session != f.dir.Session()
+	next, err := schedule.Apply(f.plan, f.state, e)
+	switch {
+	case err == nil:
+		f.state = next
+	case !errors.Is(err, schedule.ErrMisfit):
+		if f.unread == nil {
+			f.unread = err
+		}
+	case e.Type.Informative() || e.Type == event.Control || e.Epoch < f.state.Epoch:
+	default:
+		f.doubtful = true
+	}
+}
+
+// State is the state after the events taken. The error says of the first of them that could not be read why.
+func (f *Fold) State() (state.State, error) { return f.state, f.unread }
+
+// Whole reports whether the journal that was taken, of which reading gave the log, is one of this engine that lacks
+// nothing: what [Found.Restore] would say of it, too. Where it says no, that knows better.
+func (f *Fold) Whole(log journal.Log) bool {
+	r := log.Report
+	if f.doubtful || f.foreign || f.unread != nil || f.state.RunID == "" || r.Damaged() || r.Unnumbered > 0 || len(r.Stale) > 0 {
+		return false
+	}
+	st, ok := endOf(f.dir)
+	return ok && (st.Seq <= log.Last.Seq || same(f.state, st))
+}
+
+// endOf reads the scheduler's state at the end of state.json, the zero state if there is no file. ok is false where the file
+// does not end as this engine writes it.
+func endOf(dir *store.Dir) (st state.State, ok bool) {
+	f, err := dir.OpenRegular(store.StateFile)
+	if err != nil {
+		return st, errors.Is(err, fs.ErrNotExist)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return st, false
+	}
+	from := max(0, info.Size()-maxEnd)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return st, false
+	}
+	i := bytes.LastIndex(text, []byte("\n  \"event_seq\": ")) // of the document itself: what is inside of it is indented further
+	if i < 0 {
+		return st, false
+	}
+	var end struct {
+		EventSeq int64           `json:"event_seq"`
+		State    json.RawMessage `json:"scheduler"`
+	}
+	if json.Unmarshal(append([]byte{'{'}, text[i:]...), &end) != nil || end.State == nil {
+		return st, false
+	}
+	st, err = state.Parse(end.State)
+	return st, err == nil && st.Session == dir.Session() && st.Seq == end.EventSeq && st.RunID != ""
+}

@@ -1,0 +1,127 @@
+package recovery_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/recovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// ofOurs are the lines of a journal of this engine that has come to the second stage, and the state after each of them.
+func ofOurs(t *testing.T) (lines []string, states []state.State) {
+	t.Helper()
+	var st state.State
+	add := func(e event.Event) {
+		e.Session, e.Seq, e.RunID, e.Epoch = "s", int64(len(lines)+1), "PL-1", 1
+		e.Time = time.Date(2026, 2, 5, 10, 0, len(lines), 0, time.UTC)
+		line, err := e.AppendLine(nil)
+		if err == nil {
+			st, err = schedule.Apply(twoStages, st, e)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, states = append(lines, string(line)), append(states, st)
+	}
+	add(event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", JournalVersion: event.JournalVersion, SchedulerVersion: schedule.Version, SkipDelays: true}))
+	add(event.New(event.KernelStart, nil, "", event.KernelStartData{PID: 1}))
+	for range 20 {
+		if st.At == "1" {
+			return lines, states
+		}
+		for _, c := range schedule.Decide(twoStages, st) {
+			if c.Event != nil {
+				add(*c.Event)
+			}
+			switch c.Kind {
+			case schedule.Attempt:
+				add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Decision: "continue"}))
+			case schedule.Strategy:
+				action := "continue"
+				if c.Place.Iteration == 2 {
+					action = "stop"
+				}
+				add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: action}))
+			}
+		}
+	}
+	t.Fatalf("it does not come to the second stage: %s", lines[len(lines)-1])
+	return nil, nil
+}
+
+// A fold says that the journal is enough only where looking at all files says so, too; then the state is the same.
+func TestFoldKnowsWhatIsWhole(t *testing.T) {
+	lines, states := ofOurs(t)
+	whole := strings.Join(lines, "")
+	complete := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"node_complete"`) })
+	document := func(of state.State, seq int64) string {
+		of.Seq = seq
+		text, err := json.MarshalIndent(map[string]any{"session": "s", "scheduler": of}, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Replace(string(text), `  "scheduler"`, `  "event_seq": `+string(must(json.Marshal(seq)))+",\n"+`  "scheduler"`, 1)
+	}
+	end := int64(len(lines))
+	for _, tt := range []struct {
+		name, journal, document string
+		want                    bool
+	}{
+		{"nothing lost", whole, "", true},
+		{"a torn end", whole + `{"ts":"20`, "", true},
+		{"a line torn by an earlier crash", lines[0] + "{\"ts\n" + strings.Join(lines[1:], ""), "", true},
+		{"an older state.json", whole, document(states[2], 3), true},
+		{"state.json of the last event", whole, document(states[end-1], end), true},
+		{"state.json knows an event that changed nothing", whole, document(states[end-1], end+1), true},
+		{"state.json knows more", strings.Join(lines[:end-1], ""), document(states[end-1], end), false},
+		{"a gap", lines[0] + strings.Join(lines[2:], ""), "", false},
+		{"a line that cannot be read at the end", whole + "{}\n", "", false},
+		{"a line of another session", strings.Replace(whole, `"session":"s"`, `"session":"x"`, 1), "", false},
+		{"a line of another run", strings.Replace(whole, `"seq":4,"run_id":"PL-1"`, `"seq":4,"run_id":"PL-2"`, 1), "", false},
+		{"a transition that cannot be", strings.Join(lines[:complete], "") + strings.Replace(lines[complete], `"to":"1"`, `"to":"2"`, 1), "", false},
+		{"an event that does not follow", strings.Replace(whole, `"type":"iteration_start"`, `"type":"decision"`, 1), "", false},
+		{"of the Bash engine", ofBash(0, "session_start", "0/0", `{"mode":"pipeline"}`), "", false},
+		{"nothing", "", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			files := map[string]string{store.EventsFile: tt.journal}
+			if tt.document != "" {
+				files[store.StateFile] = tt.document
+			}
+			dir := session(t, files)
+			f := recovery.NewFold(dir, twoStages)
+			log, err := journal.Read(dir, func(e event.Event) error {
+				f.Take(e)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Whole(log); got != tt.want {
+				t.Errorf("whole: %t, want %t", got, tt.want)
+			}
+			r, err := must(recovery.Read(dir)).Restore(recovery.Base{Plan: twoStages, RunID: "PL-0", SchedulerVersion: schedule.Version})
+			if r.Whole != tt.want {
+				t.Errorf("all files say %t, want %t: %v, %v", r.Whole, tt.want, r.Lost, err)
+			}
+			if st, err := f.State(); tt.want && (err != nil || st.Seq != log.Last.Seq || st.At != r.State.At) {
+				t.Errorf("at %q, event %d of %d, %v", st.At, st.Seq, log.Last.Seq, err)
+			}
+		})
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

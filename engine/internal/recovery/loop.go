@@ -1,0 +1,180 @@
+package recovery
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// Loop is what a loop of the Bash engine, which wrote no plan, was started with, as far as its files tell.
+type Loop struct {
+	Stage    string   // the stage's name, "" if nothing tells
+	Max      int      // the most iterations, 0 if nothing tells
+	Provider string   // what the last agent was called with, "" if nothing tells
+	Model    string   //
+	Inputs   []string // absolute paths, nil if nothing tells
+}
+
+// Loop reads what the session's loop was started with.
+func (f *Found) Loop() Loop {
+	var l Loop
+	for i := range f.Lines {
+		if !f.readable(&f.Lines[i]) {
+			continue
+		}
+		e := f.Lines[i].Event
+		var d struct {
+			Stage    string `json:"stage"`
+			Type     string `json:"type"`
+			Provider string `json:"provider"`
+			Model    string `json:"model"`
+		}
+		if json.Unmarshal(e.Data, &d) != nil || e.Cursor == nil || e.Cursor.Provider != "" {
+			continue
+		}
+		switch e.Type {
+		case event.SessionStart:
+			l.Stage = orElse(d.Stage, l.Stage)
+		case event.NodeStart, event.IterationStart:
+			l.Stage, l.Provider, l.Model = orElse(l.Stage, d.Type), orElse(d.Provider, l.Provider), orElse(d.Model, l.Model)
+		}
+	}
+	dir := f.loopDir()
+	l.Stage = orElse(l.Stage, strings.TrimPrefix(dir, loopPrefix))
+	l.Max = f.lastMax(dir)
+	l.Inputs = f.inputs()
+	return l
+}
+
+// Plan is enough of the loop's plan to show how the session stands; it cannot be run.
+func (l Loop) Plan() *plan.Plan {
+	t := plan.Termination{}
+	if l.Max > 0 {
+		t["max"] = l.Max
+	}
+	n := plan.Node{Path: "0", ID: l.Stage, Ref: l.Stage, Kind: plan.KindStage, Termination: t}
+	if l.Provider != "" {
+		n.Provider = &plan.Provider{Type: l.Provider, Model: l.Model}
+	}
+	return &plan.Plan{Version: plan.Version, Pipeline: plan.Pipeline{Name: l.Stage}, Nodes: []plan.Node{n}}
+}
+
+const loopPrefix = "stage-00-"
+
+// loopDir is the directory of the loop's stage, "" if there is none.
+func (f *Found) loopDir() string {
+	entries, err := f.Dir.Entries(".")
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), loopPrefix) {
+			return e.Name()
+		}
+	}
+	return ""
+}
+
+// lastMax is the limit that the newest iteration's agent was told.
+func (f *Found) lastMax(dir string) int {
+	if dir == "" {
+		return 0
+	}
+	entries, err := f.Dir.Entries(path.Join(dir, "iterations"))
+	if err != nil {
+		return 0
+	}
+	for i := len(entries) - 1; i >= 0; i-- {
+		text, err := f.Dir.Read(path.Join(dir, "iterations", entries[i].Name(), "context.json"), 16<<20)
+		if err != nil {
+			continue
+		}
+		var c struct {
+			Limits struct {
+				Max int `json:"max_iterations"`
+			} `json:"limits"`
+		}
+		if json.Unmarshal(text, &c) == nil && c.Limits.Max > 0 {
+			return c.Limits.Max
+		}
+	}
+	return 0
+}
+
+// inputs are the initial inputs, all that the Bash engine's plan.json of a loop has.
+func (f *Found) inputs() []string {
+	text, err := f.Dir.Read(store.PlanFile, 16<<20)
+	if err != nil {
+		return nil
+	}
+	var p struct {
+		Session struct {
+			Inputs []string `json:"inputs"`
+		} `json:"session"`
+	}
+	if json.Unmarshal(text, &p) != nil {
+		return nil
+	}
+	return p.Session.Inputs
+}
+
+// IsLoop reports whether the session is a loop.
+func (f *Found) IsLoop() bool {
+	for i := range f.Lines {
+		if l := &f.Lines[i]; f.readable(l) && l.Event.Type == event.SessionStart {
+			if mode := read(l.Event.Data).Mode; mode != "" {
+				return mode == "loop"
+			}
+		}
+	}
+	return f.mode() == "loop"
+}
+
+// Complete reports what a plan lacks to be run, nil if it lacks nothing.
+func Complete(p *plan.Plan) error {
+	if p.Version != plan.Version {
+		return fmt.Errorf("it has version %d, not %d", p.Version, plan.Version)
+	}
+	if len(p.Nodes) == 0 {
+		return fmt.Errorf("it has no nodes")
+	}
+	for i := range p.Nodes {
+		if err := completeNode(&p.Nodes[i], false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func completeNode(n *plan.Node, inBlock bool) error {
+	lacks := func(what string) error { return fmt.Errorf("node %q (%s) has no %s", n.ID, n.Path, what) }
+	switch {
+	case n.Path == "" || n.ID == "":
+		return lacks("path or id")
+	case n.Kind == plan.KindPipeline && n.Plan == nil:
+		return lacks("plan")
+	case n.Kind == plan.KindPipeline:
+		return Complete(n.Plan)
+	case n.Kind == plan.KindParallel && (len(n.Providers) == 0 || len(n.Stages) == 0):
+		return lacks("providers or stages")
+	case n.Kind == plan.KindParallel:
+		for i := range n.Stages {
+			if err := completeNode(&n.Stages[i], true); err != nil {
+				return err
+			}
+		}
+		return nil
+	case n.Kind != plan.KindStage:
+		return lacks("known kind")
+	case n.Prompt == "" && n.PromptPath == "" && !n.WrapsCommand():
+		return lacks("prompt")
+	case !inBlock && (n.Provider == nil || n.Provider.Type == ""):
+		return lacks("provider")
+	}
+	return nil
+}

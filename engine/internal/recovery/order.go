@@ -1,0 +1,137 @@
+package recovery
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// lookAhead is how many lines later a number is looked for that one line seems to skip.
+const lookAhead = 64
+
+// step is an event of a journal of ours, in order.
+type step struct {
+	event event.Event
+	line  int
+	// gap says which events are missing before it, "" if none are.
+	gap string
+}
+
+// order brings the readable lines into the order of their numbers: as many as possible, without those that
+// stand elsewhere than their number says, that are there twice, or that an outdated kernel wrote. tail
+// says what cannot be read at the end, where no number tells whether it was an event; unread counts those
+// lines.
+func (f *Found) order() (steps []step, tail string, unread int) {
+	var last int64
+	epoch := 0
+	all := f.good()
+	good := ascending(all)
+	for i, s := range good {
+		if s.event.Epoch > epoch && !opens(s.event.Type) && epochFalls(good[i+1:], s.event.Epoch) {
+			s.event.Epoch = epoch // no kernel began it: the number is damaged
+		}
+		e := s.event
+		if e.Epoch < epoch {
+			continue
+		}
+		if e.Seq > last+1 && !begins(e) { // what lies before a beginning is history
+			s.gap = missing(s.line, last, e.Seq)
+		}
+		last, epoch = e.Seq, max(epoch, e.Epoch)
+		steps = append(steps, s)
+	}
+	for _, s := range all {
+		if s.event.Seq > last && s.event.Epoch >= epoch {
+			tail, unread = fmt.Sprintf("line %d has the number %d and does not stand there", s.line, s.event.Seq), int(s.event.Seq-last)
+		}
+	}
+	if tail != "" {
+		return steps, tail, unread
+	}
+	for i := range f.Lines {
+		switch l := &f.Lines[i]; {
+		case f.readable(l):
+			tail, unread = "", 0
+		case !l.Torn:
+			tail = fmt.Sprintf("line %d cannot be read, and nothing after it tells what it was", l.Number)
+			unread++
+		}
+	}
+	return steps, tail, unread
+}
+
+// good are the readable lines that have a number.
+func (f *Found) good() []step {
+	var good []step
+	for i := range f.Lines {
+		if l := &f.Lines[i]; f.readable(l) && l.Event.Seq > 0 {
+			good = append(good, step{event: l.Event, line: l.Number})
+		}
+	}
+	return good
+}
+
+func opens(t event.Type) bool {
+	return t == event.KernelStart || t == event.SessionStart || t == event.SessionImported
+}
+
+// epochFalls reports whether an epoch is followed by an earlier one.
+func epochFalls(after []step, epoch int) bool {
+	for _, s := range after[:min(len(after), lookAhead)] {
+		if s.event.Epoch < epoch {
+			return true
+		}
+	}
+	return false
+}
+
+// ascending is a longest subsequence whose numbers ascend.
+func ascending(steps []step) []step {
+	var ends []int // by length - 1: the step with the smallest number that such a subsequence can end with
+	before := make([]int, len(steps))
+	for i, s := range steps {
+		n, _ := slices.BinarySearchFunc(ends, s.event.Seq, func(at int, seq int64) int { return cmp.Compare(steps[at].event.Seq, seq) })
+		before[i] = -1
+		if n > 0 {
+			before[i] = ends[n-1]
+		}
+		if n == len(ends) {
+			ends = append(ends, i)
+		} else if steps[ends[n]].event.Seq != s.event.Seq { // of two with one number the first counts
+			ends[n] = i
+		}
+	}
+	kept := make([]step, len(ends))
+	at := -1
+	if len(ends) > 0 {
+		at = ends[len(ends)-1]
+	}
+	for i := len(kept) - 1; i >= 0; i-- {
+		kept[i], at = steps[at], before[at]
+	}
+	return kept
+}
+
+func missing(line int, after, before int64) string {
+	if before == after+2 {
+		return fmt.Sprintf("event %d is missing before line %d", after+1, line)
+	}
+	return fmt.Sprintf("events %d to %d are missing before line %d", after+1, before-1, line)
+}
+
+// begins reports whether folding starts anew at an event.
+func begins(e event.Event) bool {
+	return e.RunID != "" && (e.Type == event.SessionStart || e.Type == event.SessionImported)
+}
+
+// run cuts off what lies before the newest run, or before the state that it was imported with.
+func run(steps []step) []step {
+	for i := len(steps) - 1; i >= 0; i-- {
+		if begins(steps[i].event) {
+			return steps[i:]
+		}
+	}
+	return steps
+}

@@ -1,0 +1,240 @@
+package recovery
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// outline is what the events of either engine tell by the keys that both have (REQUIREMENTS U048).
+type outline struct {
+	mode, pipeline string
+	started        time.Time // of the run, or of the newest pass through it
+	run, runs      int       // of the whole pipeline, where it runs several times
+	last           time.Time
+	at             string // path of the node named last
+	nodes          map[string]*work
+	complete       bool
+	aborted        bool
+	reason         string
+}
+
+// work is what is known of a node, or of a provider's stage in a parallel block.
+type work struct {
+	visit      int
+	started    time.Time
+	ended      time.Time
+	iteration  int  // begun last
+	attempted  bool // an attempt is known to have begun
+	completed  int
+	done       bool
+	reason     string
+	failed     *event.FailureData
+	to         string // where a transition of ours leads, "" if nothing says so
+	outcome    string
+	providers  map[string]*branch
+	lastReason string // of the last decision of the agent
+}
+
+// branch is a provider of a parallel block.
+type branch struct {
+	started time.Time
+	stage   int
+	stages  map[int]*work
+	done    bool
+	failed  *event.FailureData
+}
+
+// facts are the members of an event's data that an outline reads.
+type facts struct {
+	Mode       string `json:"mode"`
+	Pipeline   string `json:"pipeline"`
+	Status     string `json:"status"`
+	Reason     string `json:"reason"`
+	Message    string `json:"message"`
+	Stage      string `json:"stage"`
+	StageIndex *int   `json:"stage_index"`
+	ExitCode   *int   `json:"exit_code"`
+	To         string `json:"to"`
+	Outcome    string `json:"outcome"`
+	N          int    `json:"n"`
+	Runs       int    `json:"runs"`
+}
+
+// read is lenient: a member of another type is as good as none.
+func read(data json.RawMessage) facts {
+	var members map[string]json.RawMessage
+	var f facts
+	if json.Unmarshal(data, &members) != nil {
+		return f
+	}
+	for name, into := range map[string]any{
+		"mode": &f.Mode, "pipeline": &f.Pipeline, "status": &f.Status, "reason": &f.Reason, "message": &f.Message, "stage": &f.Stage,
+		"stage_index": &f.StageIndex, "exit_code": &f.ExitCode, "to": &f.To, "outcome": &f.Outcome,
+		"n": &f.N, "runs": &f.Runs,
+	} {
+		_ = json.Unmarshal(members[name], into)
+	}
+	return f
+}
+
+func newOutline(events []event.Event) *outline {
+	o := &outline{nodes: map[string]*work{}}
+	for _, e := range events {
+		o.take(e)
+	}
+	return o
+}
+
+func (o *outline) take(e event.Event) {
+	f := read(e.Data)
+	if o.started.IsZero() {
+		o.started = e.Time
+	}
+	o.last = e.Time
+	switch e.Type {
+	case event.SessionStart:
+		*o = outline{mode: f.Mode, pipeline: f.Pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
+		if f.Runs > 1 {
+			o.run, o.runs = 1, f.Runs
+		}
+	case event.RunStart:
+		o.inRun(f.N)
+	case event.SessionComplete:
+		o.complete, o.reason = true, f.Reason
+	case event.SessionAborted:
+		o.aborted, o.reason = true, f.Reason
+	case event.NodeStart, event.IterationStart, event.AttemptStart, event.Retry, event.IterationComplete, event.Decision, event.NodeComplete,
+		event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.Error:
+		if e.Cursor == nil || e.Cursor.NodePath == "" || e.Cursor.Iteration < 0 || e.Cursor.Iteration > maxIteration {
+			return
+		}
+		o.again(e)
+		o.inRun(runOf(e))
+		o.at = e.Cursor.NodePath
+		if e.Cursor.Provider != "" {
+			o.node(e).provider(e, f)
+			return
+		}
+		o.node(e).take(e, f)
+	}
+}
+
+// maxIteration is the largest number of an iteration that is believed.
+const maxIteration = 1 << 30
+
+// again begins anew where work begins after the end: the Bash engine runs a finished session again in the
+// same journal, without a session_start.
+func (o *outline) again(e event.Event) {
+	if o.complete && (e.Type == event.NodeStart || e.Type == event.IterationStart) {
+		*o = outline{mode: o.mode, pipeline: o.pipeline, started: e.Time, last: e.Time, nodes: map[string]*work{}}
+	}
+}
+
+// inRun begins a later run of the whole pipeline, which knows nothing of those before.
+func (o *outline) inRun(run int) {
+	if run <= max(o.run, 1) || run > maxIteration {
+		return
+	}
+	*o = outline{
+		mode: o.mode, pipeline: o.pipeline, started: o.started, last: o.last, run: run, runs: max(o.runs, run), nodes: map[string]*work{},
+	}
+}
+
+// runOf is the run of the whole pipeline that an event belongs to, as far as it says so. Inside a nested
+// pipeline a key counts that one's runs.
+func runOf(e event.Event) int {
+	_, at, _, ok := e.Key.Parse()
+	if !ok || strings.Contains(at.Outer(), ".") {
+		return e.Cursor.Run
+	}
+	return max(e.Cursor.Run, at.Run)
+}
+
+// node is the work at the event's node; a later visit begins anew.
+func (o *outline) node(e event.Event) *work {
+	visit := max(e.Cursor.Visit, 1)
+	w := o.nodes[e.Cursor.NodePath]
+	if w == nil || e.Cursor.Visit > w.visit {
+		w = &work{visit: visit, started: e.Time, providers: map[string]*branch{}}
+		o.nodes[e.Cursor.NodePath] = w
+	}
+	return w
+}
+
+func (w *work) take(e event.Event, f facts) {
+	i := e.Cursor.Iteration
+	switch e.Type {
+	case event.NodeStart:
+		if w.done { // entered again: a node's start does not say which visit it is, and the Bash engine knows one
+			visit := w.visit
+			if e.RunID != "" {
+				visit++
+			}
+			*w = work{visit: visit, started: e.Time, providers: map[string]*branch{}}
+		}
+		w.failed = nil
+	case event.IterationStart, event.AttemptStart, event.Retry:
+		w.iteration, w.completed, w.failed = max(w.iteration, i), max(w.completed, i-1), nil
+		w.attempted = w.attempted || e.Type != event.IterationStart
+	case event.IterationComplete:
+		w.iteration, w.completed, w.lastReason = max(w.iteration, i), max(w.completed, i), f.Reason
+	case event.Decision:
+		w.iteration, w.completed = max(w.iteration, i), max(w.completed, i)
+	case event.NodeComplete:
+		w.ended, w.reason, w.to, w.outcome = e.Time, f.Reason, f.To, f.Outcome
+		if w.done = f.Status != "failed"; w.done {
+			w.completed = max(w.completed, i)
+		} else {
+			w.failed = failed(f, i)
+		}
+	case event.Error:
+		if e.Key == "" {
+			w.failed = failed(f, i)
+		}
+	}
+}
+
+func failed(f facts, iteration int) *event.FailureData {
+	return &event.FailureData{
+		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: orElse(f.Message, orElse(f.Reason, "it failed")),
+		Node: f.Stage, Stage: f.Stage, Iteration: iteration, ExitCode: f.ExitCode,
+	}
+}
+
+// provider takes an event of a provider in a parallel block.
+func (w *work) provider(e event.Event, f facts) {
+	b := w.providers[e.Cursor.Provider]
+	if b == nil || e.Type == event.ParallelProviderStart {
+		b = &branch{started: e.Time, stages: map[int]*work{}}
+		w.providers[e.Cursor.Provider] = b
+	}
+	if f.StageIndex != nil && *f.StageIndex >= 0 && *f.StageIndex <= maxIteration {
+		b.stage = max(b.stage, *f.StageIndex)
+	}
+	if b.stages[b.stage] == nil {
+		b.stages[b.stage] = &work{visit: 1, started: e.Time}
+	}
+	switch e.Type {
+	case event.ParallelProviderComplete:
+		b.done, b.failed = f.Status != "failed", nil
+	case event.ParallelProviderFailed:
+		b.failed = failed(f, 0)
+	case event.Error:
+		if e.RunID == "" || e.Key == "" { // an attempt of ours may be made again
+			b.failed = failed(f, e.Cursor.Iteration)
+		}
+	default:
+		b.stages[b.stage].take(e, f)
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

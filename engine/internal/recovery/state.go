@@ -1,0 +1,348 @@
+package recovery
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// outlined makes a state from what the events say by the keys that both engines write. runID is for
+// events without one.
+func (f *Found) outlined(b Base, events []event.Event, runID string) (state.State, error) {
+	o := newOutline(events)
+	for _, e := range events {
+		if e.RunID != "" {
+			runID = e.RunID
+		}
+	}
+	return f.build(b, o, orElse(runID, b.RunID))
+}
+
+// build makes the state that an outline describes. What lies in the list behind the node named last is of
+// an earlier pass and left out.
+func (f *Found) build(b Base, o *outline, runID string) (state.State, error) {
+	st := state.State{
+		Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
+		SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
+		Status: state.Running, StartedAt: o.started, Nodes: map[string]state.Node{},
+		Run: o.run, Runs: o.runs,
+	}
+	if d := &f.Document; d.Runs > 1 && orElse(d.RunID, runID) == runID { // the beginning may be lost
+		st.Run, st.Runs = max(st.Run, 1), max(st.Runs, d.Runs)
+	}
+	f.countNested(b.Plan, &st)
+	if st.Mode != "loop" {
+		st.Pipeline = orElse(st.Pipeline, b.Plan.Pipeline.Name)
+	}
+	if o.at == "" && len(b.Plan.Nodes) > 0 {
+		st.At = b.Plan.Nodes[0].Path
+	}
+	if o.at != "" {
+		if err := f.enter(b, o, &st); err != nil {
+			return st, err
+		}
+	}
+	switch {
+	case o.complete:
+		st.Status, st.Reason, st.EndedAt = state.Completed, o.reason, &o.last
+	case o.aborted:
+		st.Status, st.Reason, st.EndedAt = state.Aborted, o.reason, &o.last
+	}
+	return st, nil
+}
+
+// enter makes the nodes up to the one that the run is at.
+func (f *Found) enter(b Base, o *outline, st *state.State) error {
+	top, _, nested := strings.Cut(o.at, ".")
+	at := b.Plan.Index(top)
+	if at < 0 || nested {
+		return fmt.Errorf("the journal is at node %s: plan.json has no such node, or it is inside another pipeline", o.at)
+	}
+	for i := range at + 1 {
+		n := &b.Plan.Nodes[i]
+		w := o.nodes[n.Path]
+		if w == nil { // its lines are lost
+			w = &work{visit: 1, started: o.started, done: i < at}
+			w.completed = f.iterationsOf(b.Plan, n, st.Run)
+		}
+		if i < at {
+			w.done, w.failed = true, nil
+		}
+		ns, err := f.node(b, n, w, max(st.Run, 1))
+		if err != nil {
+			return err
+		}
+		if n.Kind == plan.KindPipeline {
+			ns.Run = f.runsMade(b.Plan, n)
+		}
+		st.Nodes[n.Path] = ns
+	}
+	n := &b.Plan.Nodes[at]
+	switch ns := st.Nodes[n.Path]; ns.Status {
+	case state.NodeRunning:
+		st.At = n.Path
+	case state.NodeFailed:
+		st.At, st.Status, st.EndedAt, st.Failure = n.Path, state.Failed, ns.EndedAt, o.nodes[n.Path].failed
+	default:
+		st.At = b.Plan.Next(n.Path)
+	}
+	return nil
+}
+
+// countNested finds out how many runs the nested pipelines have made so far, in a session whose whole pipeline
+// runs several times: theirs are counted on.
+func (f *Found) countNested(p *plan.Plan, st *state.State) {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if n.Kind != plan.KindPipeline || st.Run < 2 {
+			continue
+		}
+		if st.PriorRuns == nil {
+			st.PriorRuns = map[string]int{}
+		}
+		st.PriorRuns[n.Path] = f.runsMade(p, n)
+	}
+}
+
+// runsMade is how many runs of a nested pipeline have a folder.
+func (f *Found) runsMade(p *plan.Plan, n *plan.Node) int {
+	for made := 0; ; made++ {
+		node, err := store.At(p, event.Place{Node: n.Path, Run: made + 1})
+		if err != nil {
+			return made
+		}
+		if _, err := f.Dir.Stat(string(node)); err != nil {
+			return made
+		}
+	}
+}
+
+// mode is loop or pipeline, where no event says it.
+func (f *Found) mode() string {
+	if mode := f.Document.Type; mode == "loop" || mode == "pipeline" {
+		return mode
+	}
+	if _, err := f.Dir.Stat(store.PipelineFile); err == nil {
+		return "pipeline"
+	}
+	return "loop"
+}
+
+// node makes the state of a node that was entered.
+func (f *Found) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
+	ns := state.Node{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}
+	ended := w.ended
+	if ended.IsZero() {
+		ended = w.started
+	}
+	switch {
+	case w.done:
+		ns.Status, ns.Outcome, ns.Reason, ns.EndedAt = state.NodeComplete, string(plan.OutcomeSuccess), w.reason, &ended
+	case w.failed != nil:
+		ns.Status, ns.Outcome, ns.Reason, ns.EndedAt = state.NodeFailed, string(plan.OutcomeError), w.failed.Message, &ended
+	}
+	var err error
+	if n.Kind != plan.KindStage {
+		err = f.branches(b, n, w, &ns)
+		return ns, err
+	}
+	ns.Loop = loopOf(w, n.Termination)
+	err = f.refs(b.Plan, event.Place{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
+	return ns, err
+}
+
+// loopOf is the loop of a stage. Of an iteration that is complete the strategy is asked (again), unless a
+// later one had begun: then it had said to go on.
+func loopOf(w *work, t plan.Termination) state.Loop {
+	l := readyAfter(w.completed, t)
+	if w.attempted || w.done {
+		l.Check = ""
+	}
+	limit := t.Max()
+	switch {
+	case w.done:
+		l.Phase, l.Outcome, l.Reason = state.PhaseSettled, string(plan.OutcomeSuccess), w.reason
+	case w.failed != nil:
+		l.Phase, l.Outcome, l.Reason, l.Failure = state.PhaseSettled, string(plan.OutcomeError), w.failed.Message, w.failed
+		if w.iteration > w.completed {
+			l.Iteration = w.completed + 1
+		}
+	case w.completed > 0 && (w.iteration <= w.completed || limit > 0 && w.completed >= limit):
+		l.Phase = state.PhaseDecide
+	}
+	return l
+}
+
+// readyAfter is a loop that waits for the next iteration. Under check_before the first one is still to be asked
+// about.
+func readyAfter(completed int, t plan.Termination) state.Loop {
+	l := state.Loop{Phase: state.PhaseReady, Iteration: completed, Completed: completed}
+	if completed == 0 && t.Bool("check_before", false) {
+		l.Check = state.CheckDue
+	}
+	return l
+}
+
+// branches makes the providers of a parallel block that were begun.
+func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
+	for i := range n.Providers {
+		id := n.Providers[i].ID()
+		p, begun := w.providers[id]
+		if !begun && !w.done {
+			continue
+		}
+		if !begun {
+			p = &branch{started: w.started, stages: map[int]*work{}}
+		}
+		s, err := f.branch(b, n, id, p, w.done, *ns)
+		if err != nil {
+			return err
+		}
+		if ns.Branches == nil {
+			ns.Branches = map[string]state.Branch{}
+		}
+		ns.Branches[id] = s
+	}
+	at := event.Place{Node: n.Path, Visit: ns.Visit, Run: ns.Run}
+	node, err := store.At(b.Plan, at)
+	if err != nil || !w.done || n.Kind != plan.KindParallel {
+		return err
+	}
+	ref, err := f.ref(node.Manifest())
+	if err == nil && ref != nil {
+		ns.Artifacts = map[string]event.Ref{event.Manifest: *ref}
+	}
+	return err
+}
+
+// branch makes one provider of a block; done says that all of its stages are.
+func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
+	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
+	done = done || p.done
+	if done {
+		s.Status, s.Stage = state.NodeComplete, len(n.Stages)-1
+	}
+	for i := range s.Stage + 1 {
+		at := event.Place{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: ns.Visit, Run: ns.Run, Branch: id}
+		w := p.stages[i]
+		if w == nil {
+			w = &work{completed: f.iterationsAt(b.Plan, at)}
+		}
+		w.done, w.failed = done || i < s.Stage, p.failed
+		if i < s.Stage {
+			w.failed = nil
+		}
+		s.Loop = loopOf(w, n.Stages[i].Termination)
+		if w.done {
+			reason := f.endedBy(b.Plan, at, n.Stages[i].ID)
+			s.Loop.Reason = reason
+			s.Done = append(s.Done, state.BranchStage{Iterations: w.completed, Reason: reason})
+		}
+		var output *event.Ref
+		if err := f.refs(b.Plan, at, &s.Loop, &output); err != nil {
+			return s, err
+		}
+	}
+	if p.failed != nil && !done {
+		s.Status = state.NodeFailed
+	}
+	return s, nil
+}
+
+// endedBy is why a provider's stage ended, by the view of its state that both engines keep: only that it
+// reached its maximum makes a difference later.
+func (f *Found) endedBy(p *plan.Plan, at event.Place, stage string) string {
+	for _, s := range f.providerView(p, at).Stages {
+		if s.Name == stage && s.Reason == "max_iterations" {
+			return s.Reason
+		}
+	}
+	return ""
+}
+
+// providerView is what state.json of a provider says, as far as it can be read.
+func (f *Found) providerView(p *plan.Plan, at event.Place) statefile.Provider {
+	var v statefile.Provider
+	node, err := store.Provider(p, at)
+	if err != nil {
+		return v
+	}
+	text, err := f.Dir.Read(node.State(), maxState)
+	if err != nil || json.Unmarshal(text, &v) != nil {
+		return statefile.Provider{}
+	}
+	return v
+}
+
+// refs fills in the files of the last completed iteration, where they are still there.
+func (f *Found) refs(p *plan.Plan, at event.Place, l *state.Loop, output **event.Ref) error {
+	if l.Completed == 0 {
+		return nil
+	}
+	node, err := store.At(p, at)
+	if err != nil {
+		return err
+	}
+	it := node.Iteration(l.Completed)
+	if l.Result == nil {
+		if l.Result, err = f.ref(it.Result()); err != nil {
+			return err
+		}
+	}
+	if l.Hint == "" && l.Phase == state.PhaseDecide && f.askedToStop(it) {
+		l.Hint = "stop"
+	}
+	if *output == nil {
+		*output, err = f.ref(it.Output())
+	}
+	return err
+}
+
+// askedToStop reports whether the agent of an iteration said in so many words that it wants to stop.
+func (f *Found) askedToStop(it store.Iteration) bool {
+	text, err := f.Dir.Read(it.Status(), 1<<20)
+	if err != nil {
+		return false
+	}
+	var status struct {
+		Decision string `json:"decision"`
+	}
+	return json.Unmarshal(text, &status) == nil && status.Decision == "stop"
+}
+
+// ref refers to a file, nil if there is none.
+func (f *Found) ref(name string) (*event.Ref, error) {
+	ref, err := f.Dir.Ref(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // no file
+	}
+	return &ref, err
+}
+
+// iterationsOf counts the iterations that have left a result in a node's directory.
+func (f *Found) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
+	if n.Kind != plan.KindStage {
+		return 0
+	}
+	return f.iterationsAt(p, event.Place{Node: n.Path, Visit: 1, Run: run})
+}
+
+func (f *Found) iterationsAt(p *plan.Plan, at event.Place) int {
+	node, err := store.At(p, at)
+	if err != nil {
+		return 0
+	}
+	for i := 1; ; i++ {
+		if _, err := f.Dir.Stat(node.Iteration(i).Result()); err != nil {
+			return i - 1
+		}
+	}
+}

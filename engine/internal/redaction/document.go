@@ -1,0 +1,68 @@
+package redaction
+
+import (
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/inputs"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// Failure is a failure without secrets, as an event of it has it.
+func Failure(r *redact.Redactor, d event.FailureData) event.FailureData {
+	e := Event(r, event.New(event.Error, nil, "", d))
+	if clean, err := event.Decode[event.FailureData](e); err == nil {
+		return clean
+	}
+	return event.FailureData{Code: d.Code, ErrorType: d.ErrorType, Message: redact.Mark} // never: it was rendered from one
+}
+
+// Result is what an agent wrote as its result, without secrets: our record of it is made from that. Its artifact is a
+// text of the agent; the words by which it steers the run stay.
+func Result(r *redact.Redactor, doc []byte) []byte {
+	if doc == nil {
+		return nil
+	}
+	doc = r.JSONFunc(doc, func(names []string) redact.Care {
+		if len(names) == 1 && (names[0] == "artifact" || steering[names[0]]) {
+			return redact.Leave
+		}
+		return redact.All
+	})
+	return r.Agent().JSONFunc(doc, func(names []string) redact.Care {
+		if len(names) == 1 && names[0] != "artifact" {
+			return redact.Leave
+		}
+		return redact.All
+	})
+}
+
+// steering are the members of a result that say what happens next.
+var steering = map[string]bool{"decision": true, "outcome": true, "steps": true, "next": true, "usage": true}
+
+// Context is context.json for an agent without secrets. Paths, ids, limits and commands stay: the agent needs them as
+// they are.
+func Context(r *redact.Redactor, c inputs.Context) inputs.Context {
+	agent := r.Agent()
+	c.Feedback, c.Resolution = agent.Text(c.Feedback), agent.Text(c.Resolution)
+	if len(c.Step) > 0 {
+		c.Step = agent.JSON(c.Step)
+	}
+	return c
+}
+
+// Data is a value of JSON or YAML without secrets; maps and lists in it are changed.
+func Data(r *redact.Redactor, v any) any {
+	switch v := v.(type) {
+	case string:
+		return r.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = Data(r, v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = Data(r, v[key])
+		}
+	}
+	return v
+}

@@ -1,0 +1,88 @@
+package redaction
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// fixed are the members of events and states whose values are no texts: words of the engine and of pipelines, ids,
+// paths, keys and digests. What goes on later is decided by them, and files are found. Everything else is redacted, that
+// of events to come as well.
+var fixed = map[string]bool{
+	// References, and what tells things apart.
+	"path": true, "sha256": true, "plan_sha256": true, "digest": true, "print": true, "result_file": true, "pipeline_file": true, "key": true,
+	"id": true, "call_id": true, "run_id": true, "session": true, "question": true, "control": true, "handled": true,
+	// The words of pipelines.
+	"name": true, "stage": true, "stage_name": true, "stages": true, "node": true, "step": true, "provider": true, "providers": true,
+	"model": true, "edge": true, "from": true, "to": true, "from_stage": true, "to_stage": true, "scope": true, "skip": true, "depends_on": true,
+	"failed_steps": true, "next_failed_steps": true, "order": true, "approved_stages": true, "pipeline": true, "ref": true, "options": true, "strategy": true,
+	"tool": true, "rule": true, "start": true, "exit_after": true, "iterate": true, "exited_after": true, "next_from": true,
+	// The words of the engine.
+	"type": true, "kind": true, "mode": true, "status": true, "outcome": true, "answer": true, "action": true, "decision": true, "ask": true, "verdict": true,
+	"rung": true, "purpose": true, "code": true, "error_type": true, "effect": true, "category": true, "point": true, "phase": true, "at": true,
+	"what": true, "given_up": true, "tools": true, "pause_kind": true, "pause_code": true, "callbacks": true, "version": true, "start_time": true, "resume_command": true, "environment": true,
+	// What a process is and may do.
+	"plugin": true, "read": true, "write": true, "network": true, "asked": true, "asked_network": true, "entry": true, "due": true,
+}
+
+// lent are members in which nothing is guessed at by names: what a person says to an agent, and states, which are read
+// again by whoever made them.
+var lent = map[event.Type]string{
+	event.Decision: "state", event.SessionImported: "state",
+	event.SessionResumed: "context", event.Control: "text", event.QuestionAnswered: "text",
+}
+
+// raw are the members that hold what somebody else made: nothing in it is a word of ours.
+var raw = []string{"args", "facts", "result"}
+
+// Event is the event as it may be journaled. Its data stays byte for byte what it was but for texts with secrets.
+func Event(r *redact.Redactor, e event.Event) event.Event {
+	if len(e.Data) == 0 {
+		return e
+	}
+	lent := lent[e.Type]
+	e.Data = r.JSONFunc(e.Data, func(names []string) redact.Care {
+		if lent != "" && len(names) > 0 && names[0] == lent {
+			return redact.Leave
+		}
+		return careOf(e.Type, names)
+	})
+	if lent == "" {
+		return e
+	}
+	e.Data = r.Agent().JSONFunc(e.Data, func(names []string) redact.Care {
+		switch {
+		case len(names) == 0:
+			return redact.Values
+		case names[0] != lent, e.Type == event.SessionImported && fixed[names[len(names)-1]]:
+			return redact.Leave
+		}
+		return redact.Values
+	})
+	return e
+}
+
+func careOf(t event.Type, names []string) redact.Care {
+	switch {
+	case len(names) == 0:
+		return redact.Values
+	case !refers(t) && slices.ContainsFunc(names, func(name string) bool { return slices.Contains(raw, name) }):
+		return redact.All
+	case fixed[names[len(names)-1]]:
+		return redact.Leave
+	}
+	return redact.Values
+}
+
+// refers reports whether the events of a type name a file as their result or facts.
+func refers(t event.Type) bool {
+	switch t {
+	case event.IterationComplete, event.AttemptComplete, event.WorkerComplete, event.CheckResult:
+		return true
+	default:
+		return false
+	}
+}

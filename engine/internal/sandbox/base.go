@@ -1,0 +1,50 @@
+package sandbox
+
+// A Place is a row of [Base].
+type Place struct {
+	// What says what the paths are for.
+	What string
+	// Paths are absolute; those that do not exist are left out.
+	Paths []string
+}
+
+// Base is what every box may read and execute, besides what its own [Policy] says. There is no secret in it:
+// not /etc/shadow, no private keys, no settings that hold tokens.
+var Base = []Place{
+	{"programs and libraries", []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store", "/run/current-system",
+	}},
+	{"how programs are linked and found", []string{
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path",
+		"/etc/alternatives", "/etc/shells", "/etc/profile", "/etc/profile.d", "/etc/bash.bashrc", "/etc/bashrc", "/etc/inputrc",
+	}},
+	{"names of users, hosts and services", []string{
+		"/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/resolv.conf", "/run/systemd/resolve", "/run/resolvconf", "/etc/hosts", "/etc/host.conf", "/etc/hostname", "/etc/gai.conf",
+		"/etc/services", "/etc/protocols", "/etc/networks",
+	}},
+	{"certificates", []string{
+		"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf",
+		"/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/static/ssl/certs", "/var/lib/ca-certificates",
+	}},
+	{"time, language and terminal", []string{
+		"/etc/localtime", "/etc/timezone", "/etc/locale.conf", "/etc/locale.alias", "/etc/default/locale", "/etc/terminfo", "/etc/fonts",
+	}},
+	{"settings of tools", []string{
+		"/etc/gitconfig", "/etc/gitattributes", "/etc/mime.types", "/etc/magic", "/etc/os-release", "/etc/lsb-release", "/etc/debian_version",
+		"/etc/python3", "/etc/perl", "/etc/java", "/etc/mtab",
+	}},
+	{"processes and processors", []string{"/proc", "/sys/devices/system/cpu"}},
+}
+
+// devices can be read and written. Under [Strict] there are terminals and shared memory of the box's own, too.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// homeFiles are read below the home directory under [Workspace].
+var homeFiles = []string{".gitconfig", ".config/git"}
+
+// Variables that tell a process in a box about it.
+const (
+	// ModeVariable holds its [Mode]. An agent's own sandbox cannot run inside of it.
+	ModeVariable = "AGENT_PIPELINES_SANDBOX"
+	tempVariable = "TMPDIR"
+)

@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// findBwrap returns the path of bubblewrap, if it is root's own and nobody else can change it.
+func findBwrap(dirs []string) (string, error) {
+	for _, dir := range dirs {
+		path := filepath.Join(dir, "bwrap")
+		if _, err := os.Stat(path); err != nil {
+			continue
+		}
+		resolved, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue
+		}
+		for _, p := range []string{resolved, filepath.Dir(resolved)} {
+			if err := rootsOwn(p); err != nil {
+				return "", failure.New(failure.SandboxUnavailable, "sandbox strict cannot trust %s: %w", path, err).
+					WithHint("install bubblewrap from the system's packages")
+			}
+		}
+		return resolved, nil
+	}
+	return "", failure.New(failure.SandboxUnavailable, "sandbox strict needs bubblewrap, which is not installed").
+		WithHint("install it (apt install bubblewrap, dnf install bubblewrap), or ask for sandbox workspace")
+}
+
+func rootsOwn(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 {
+		return fmt.Errorf("%s does not belong to root", path)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("%s can be written by others than root", path)
+	}
+	return nil
+}
+
+// bubblewrap is its version.
+func (s *Sandbox) bubblewrap(ctx context.Context) (string, error) {
+	path, err := findBwrap(s.systemDirs)
+	if err != nil {
+		return "", err
+	}
+	ask := exec.CommandContext(ctx, path, "--version")
+	ask.Env, ask.Dir = []string{}, "/"
+	out, err := ask.Output()
+	if err != nil {
+		return "", failure.New(failure.SandboxUnavailable, "sandbox strict: %s --version: %w", path, err).
+			WithHint("install bubblewrap anew")
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(out), "bubblewrap")), nil
+}
+
+// enclose puts bubblewrap around the process.
+func (s *Sandbox) enclose(b sandboxpolicy.Policy, g grants, c *sandboxpolicy.Command) error {
+	path, err := findBwrap(s.systemDirs)
+	if err != nil {
+		return err
+	}
+	helper, err := os.Open(s.helper[0])
+	if err != nil {
+		return failure.New(failure.SandboxUnavailable, "sandbox strict: %w", err).WithHint("is the program still installed?")
+	}
+	c.Opened = append(c.Opened, helper)
+	inside := pass(c, helper)
+	c.Name = path
+	c.Args = append([]string{"bwrap"}, namespaces(b)...)
+	c.Args = append(c.Args, mounts(b, g)...)
+	c.Args = append(c.Args, "--chdir", cmp.Or(b.WorkDir, "/"), "--", inside)
+	c.Args = append(c.Args, s.helper[1:]...)
+	return nil
+}
+
+// namespaces are the ones of the box's own. Root needs no user namespace, and in one it could not work in
+// other users' directories.
+func namespaces(b sandboxpolicy.Policy) []string {
+	args := []string{
+		"--die-with-parent", "--new-session", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL",
+	}
+	if os.Geteuid() != 0 {
+		args = append(args, "--unshare-user")
+	} else {
+		for _, name := range append([]string{"CAP_SETPCAP"}, keptNames...) { // the first to drop the others for good
+			args = append(args, "--cap-add", name)
+		}
+	}
+	if b.Network != sandboxpolicy.On {
+		args = append(args, "--unshare-net")
+	}
+	return args
+}
+
+// mounts are what the process sees: parents before what lies below them.
+func mounts(b sandboxpolicy.Policy, g grants) []string {
+	at := map[string][]string{}
+	for _, private := range []struct{ path, mode string }{{"/tmp", "1777"}, {"/var/tmp", "1777"}, {b.Home, "0700"}} {
+		inside := func(dir string) bool { return within(private.path, dir) }
+		if private.path != "" && private.path != "/" && !slices.ContainsFunc(g.read, inside) && !slices.ContainsFunc(g.write, inside) {
+			at[private.path] = []string{"--perms", private.mode, "--tmpfs", private.path}
+		}
+	}
+	for _, p := range g.read {
+		if p != "/proc" {
+			at[p] = []string{"--ro-bind", p, p}
+		}
+	}
+	for _, p := range g.write {
+		at[p] = []string{"--bind", p, p}
+	}
+	// Root could write below /proc/sys, which is the whole system's.
+	args := []string{"--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"}
+	for _, p := range slices.Sorted(maps.Keys(at)) {
+		args = append(args, at[p]...)
+	}
+	return args
+}

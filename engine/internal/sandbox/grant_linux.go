@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+)
+
+// grants are the paths of a box and its program, sorted, none of them below another of its list.
+type grants struct{ read, write []string }
+
+func grant(b sandboxpolicy.Policy, p sandboxpolicy.Program) grants {
+	write := existing(slices.Concat(b.Write, p.Write, nonEmpty(p.Temp))...)
+	var wanted []string
+	for _, place := range Base {
+		wanted = append(wanted, place.Paths...)
+	}
+	wanted = slices.Concat(wanted, b.Read, nonEmpty(b.WorkDir, p.Path))
+	if b.Mode == sandboxpolicy.Workspace && b.Home != "" {
+		for _, name := range homeFiles {
+			wanted = append(wanted, filepath.Join(b.Home, name))
+		}
+	}
+	if p.Path != "" && p.File == nil {
+		wanted = append(wanted, script(p)...)
+	}
+	g := grants{write: outermost(write)}
+	for _, r := range outermost(existing(wanted...)) {
+		if !slices.ContainsFunc(g.write, func(w string) bool { return within(r, w) }) {
+			g.read = append(g.read, r)
+		}
+	}
+	return g
+}
+
+// script is what a script needs beside itself: its neighbours, and the interpreter that its first line names
+// with what that finds beside itself.
+func script(p sandboxpolicy.Program) []string {
+	wanted := []string{filepath.Dir(p.Path)}
+	if resolved, err := filepath.EvalSymlinks(p.Path); err == nil {
+		wanted = append(wanted, filepath.Dir(resolved))
+	}
+	program := interpreter(p.Path, lookup(p.Env, "PATH"))
+	for _, at := range existing(nonEmpty(program)...) {
+		wanted = append(wanted, at)
+		if bin := filepath.Dir(at); filepath.Base(bin) == "bin" {
+			for _, part := range []string{"bin", "lib", "lib64", "libexec", "pyvenv.cfg"} {
+				wanted = append(wanted, filepath.Join(filepath.Dir(bin), part))
+			}
+		}
+	}
+	return wanted
+}
+
+// interpreter is the program that a script's first line names, "" for none. What env would look for is
+// looked for in path.
+func interpreter(script, path string) string {
+	f, err := os.Open(script)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(io.LimitReader(f, 256)).ReadString('\n')
+	words := strings.Fields(strings.TrimPrefix(line, "#!"))
+	switch {
+	case !strings.HasPrefix(line, "#!") || len(words) == 0:
+		return ""
+	case filepath.Base(words[0]) != "env":
+		return words[0]
+	}
+	name := slices.IndexFunc(words[1:], func(w string) bool { return !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") })
+	if name < 0 {
+		return ""
+	}
+	for _, dir := range filepath.SplitList(path) {
+		at := filepath.Join(dir, words[1+name])
+		if info, err := os.Stat(at); filepath.IsAbs(at) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return at
+		}
+	}
+	return ""
+}
+
+// outermost leaves out what lies below another path of the sorted list.
+func outermost(paths []string) []string {
+	var kept []string
+	for _, p := range paths {
+		if !slices.ContainsFunc(kept, func(k string) bool { return within(p, k) }) {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
+
+func nonEmpty(paths ...string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool { return p == "" })
+}
+
+func lookup(env []string, name string) (value string) {
+	for _, entry := range env {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
+}

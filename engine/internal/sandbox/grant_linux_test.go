@@ -1,0 +1,205 @@
+package sandbox
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestOutermost(t *testing.T) {
+	got := outermost([]string{"/a", "/a-b", "/a/b", "/c/d", "/c/d/e", "/c/dd"})
+	if diff := cmp.Diff([]string{"/a", "/a-b", "/c/d", "/c/dd"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := outermost([]string{"/", "/a"}); len(got) != 1 {
+		t.Errorf("below the root: %v", got)
+	}
+}
+
+// A tree with a project, a home and a script of an interpreter in it.
+func tree(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"project/src", "home/.config/git", "venv/bin", "venv/lib", "plugins"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range map[string]string{
+		"home/.gitconfig": "", "home/.netrc": "", "venv/bin/python3": "#!", "venv/pyvenv.cfg": "",
+		"plugins/agent-plugin-x": "#!/usr/bin/env -S FOO=bar python3 -u\n", "plugins/agent-plugin-y": "#!" + root + "/venv/bin/python3\n", "plugins/agent-plugin-z": "ELF",
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "project"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestGrant(t *testing.T) {
+	root := tree(t)
+	at := func(names ...string) []string {
+		var paths []string
+		for _, n := range names {
+			paths = append(paths, filepath.Join(root, n))
+		}
+		return paths
+	}
+	binary, err := os.Open(filepath.Join(root, "plugins/agent-plugin-z"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer binary.Close()
+	script := sandboxpolicy.Program{Path: filepath.Join(root, "plugins/agent-plugin-x"), Env: []string{"PATH=relative:/none:" + filepath.Join(root, "venv/bin")}}
+	scriptNeeds := at("plugins", "venv/bin", "venv/lib", "venv/pyvenv.cfg")
+	for name, tt := range map[string]struct {
+		box         sandboxpolicy.Policy
+		program     sandboxpolicy.Program
+		read, write []string
+	}{
+		"nothing":                       {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{}, nil, nil},
+		"by a link":                     {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Write: at("link")}, sandboxpolicy.Program{}, nil, at("link", "project")},
+		"the working directory is read": {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, WorkDir: filepath.Join(root, "project")}, sandboxpolicy.Program{}, at("project"), nil},
+		"what may be written is not only read": {
+			sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Write: at("project"), Read: at("project/src", "home/.netrc"), WorkDir: filepath.Join(root, "project")},
+			sandboxpolicy.Program{},
+			at("home/.netrc"), at("project"),
+		},
+		"what is gone":                {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Read: at("none"), Write: at("none")}, sandboxpolicy.Program{}, nil, nil},
+		"git's settings":              {sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Home: filepath.Join(root, "home")}, sandboxpolicy.Program{}, at("home/.config/git", "home/.gitconfig"), nil},
+		"not under strict":            {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Home: filepath.Join(root, "home")}, sandboxpolicy.Program{}, nil, nil},
+		"a script that env starts":    {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, script, scriptNeeds, nil},
+		"a script of an interpreter":  {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Path: filepath.Join(root, "plugins/agent-plugin-y")}, scriptNeeds, nil},
+		"a binary is read alone":      {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Path: binary.Name(), File: binary}, at("plugins/agent-plugin-z"), nil},
+		"the process's own directory": {sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Temp: filepath.Join(root, "home"), Write: at("venv")}, nil, at("home", "venv")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := grant(tt.box, tt.program)
+			ours := slices.DeleteFunc(g.read, func(p string) bool { return !strings.HasPrefix(p, root) })
+			slices.Sort(tt.read)
+			if diff := cmp.Diff(tt.read, ours, equateEmpty); diff != "" {
+				t.Errorf("read -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.write, g.write, equateEmpty); diff != "" {
+				t.Errorf("write -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+var equateEmpty = cmp.Transformer("nil", func(s []string) string { return strings.Join(s, "\n") })
+
+func TestInterpreter(t *testing.T) {
+	root := tree(t)
+	bin := filepath.Join(root, "venv/bin")
+	for text, want := range map[string]string{
+		"#!/bin/sh -e\nx":                  "/bin/sh",
+		"#! /bin/sh":                       "/bin/sh",
+		"#!/usr/bin/env python3\n":         bin + "/python3",
+		"#!/usr/bin/env -S A=1 python3 -u": bin + "/python3",
+		"#!/usr/bin/env":                   "",
+		"#!/usr/bin/env none":              "",
+		"#!":                               "",
+		"\x7fELF":                          "",
+		"":                                 "",
+	} {
+		path := filepath.Join(root, "script")
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got := interpreter(path, "relative::/none:"+bin); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := interpreter(filepath.Join(root, "missing"), bin); got != "" {
+		t.Errorf("of no file: %q", got)
+	}
+}
+
+// Nothing in the table is a secret or leads to one.
+func TestBaseHasNoSecret(t *testing.T) {
+	for _, place := range Base {
+		for _, p := range place.Paths {
+			for _, secret := range []string{"/etc/shadow", "/etc/gshadow", "/etc/ssl/private", "/etc/ssh", "/root", "/home", "/var/lib/secrets", "/run/docker.sock", "/tmp"} {
+				if within(secret, p) || within(p, secret) {
+					t.Errorf("%s (%s) holds %s", p, place.What, secret)
+				}
+			}
+		}
+	}
+}
+
+func TestMounts(t *testing.T) {
+	g := grants{read: []string{"/a", "/a/b/c", "/proc", "/usr"}, write: []string{"/a/b", "/home/u/project"}}
+	got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g)
+	want := strings.Fields("--proc /proc --remount-ro /proc --dev /dev --ro-bind /a /a --bind /a/b /a/b --ro-bind /a/b/c /a/b/c " +
+		"--perms 0700 --tmpfs /home/u --bind /home/u/project /home/u/project --perms 1777 --tmpfs /tmp --ro-bind /usr /usr --perms 1777 --tmpfs /var/tmp")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	for name, g := range map[string]grants{"the home itself": {read: []string{"/home/u"}}, "what is above it": {write: []string{"/home"}}} {
+		if got := mounts(sandboxpolicy.Policy{Home: "/home/u"}, g); slices.Contains(got, "0700") {
+			t.Errorf("%s is granted and hidden: %v", name, got)
+		}
+	}
+}
+
+// What the loader obeys is not obeyed before the program is confined, and the program gets it back.
+func TestLoaderVariablesReachTheProgramAlone(t *testing.T) {
+	for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict} {
+		env := []string{"PATH=/bin:/usr/bin", "LD_LIBRARY_PATH=/none:", "GLIBC_TUNABLES=", "KEPT=x"}
+		c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: "/"}, sandboxpolicy.Program{Path: "/bin/sh", Args: []string{"-c", `echo "$LD_LIBRARY_PATH $KEPT"`}, Env: env})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range c.Env {
+			if strings.HasPrefix(entry, "LD_") || strings.HasPrefix(entry, "GLIBC_") {
+				t.Errorf("%s: %s acts on what confines", mode, entry)
+			}
+		}
+		p := exec.Command(c.Name)
+		p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"
+		out, err := p.CombinedOutput()
+		c.Started()
+		c.End()
+		if string(out) != "/none: x\n" || err != nil {
+			t.Errorf("%s: %q, %v", mode, out, err)
+		}
+	}
+}
+
+// A link that came into a granted path's place since it was resolved grants nothing.
+func TestALinkMadeSinceGrantsNothing(t *testing.T) {
+	root := tree(t)
+	granted := filepath.Join(root, "project/src")
+	c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Read: []string{granted}, WorkDir: filepath.Join(root, "plugins")},
+		sandboxpolicy.Program{Path: "/bin/cat", Args: []string{filepath.Join(root, "home/.netrc")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(root, "home/.netrc"), []byte("secret"), 0o600), os.Remove(granted), os.Symlink(filepath.Join(root, "home"), granted)); err != nil {
+		t.Fatal(err)
+	}
+	p := exec.Command(c.Name)
+	p.Args, p.Env, p.ExtraFiles, p.Dir = c.Args, c.Env, c.Files, "/"
+	out, err := p.CombinedOutput()
+	c.Started()
+	c.End()
+	if err == nil || strings.Contains(string(out), "secret") {
+		t.Errorf("%q, %v", out, err)
+	}
+}

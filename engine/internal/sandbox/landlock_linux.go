@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unsafe"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"golang.org/x/sys/unix"
+)
+
+// Landlock's own interface and no library: the libraries restrict all threads of a process, by signals or
+// through C, and the one thread that will be the program is enough. The rights are those of
+// linux/landlock.h; each ABI added some.
+
+const (
+	fileRights = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_READ_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	readRights   = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	writeRights = readRights | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR |
+		unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO |
+		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX
+)
+
+// handled are the rights to files that a Landlock of the ABI can take away.
+func handled(abi int) uint64 {
+	rights := uint64(unix.LANDLOCK_ACCESS_FS_MAKE_SYM)<<1 - 1 // ABI 1 has all up to this one
+	for _, added := range []struct {
+		abi   int
+		right uint64
+	}{
+		{2, unix.LANDLOCK_ACCESS_FS_REFER},
+		{3, unix.LANDLOCK_ACCESS_FS_TRUNCATE},
+		{5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+		{9, unix.LANDLOCK_ACCESS_FS_RESOLVE_UNIX},
+	} {
+		if abi >= added.abi {
+			rights |= added.right
+		}
+	}
+	return rights
+}
+
+// landlockABI is what this kernel has, 0 for none.
+func landlockABI() int {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(abi)
+}
+
+// restrict confines the calling thread, which must have no_new_privs, and what it starts.
+func (o order) restrict() error {
+	var attr unix.LandlockRulesetAttr
+	if o.Files {
+		attr.Handled_access_fs = handled(o.Landlock)
+	}
+	if o.Landlock >= 4 && o.Network == sandboxpolicy.Off {
+		attr.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if o.Landlock >= 6 {
+		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
+	}
+	// The three words that ABI 6 knows: an older kernel takes a longer structure if the rest is zero.
+	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), 3*unsafe.Sizeof(uint64(0)), 0)
+	if errno != 0 {
+		return fmt.Errorf("landlock ABI %d: %w", o.Landlock, errno)
+	}
+	ruleset := os.NewFile(set, "landlock")
+	defer ruleset.Close()
+	for _, granted := range []struct {
+		paths  []string
+		rights uint64
+	}{{o.Read, readRights}, {o.Write, writeRights}, {o.Devices, deviceRights}} {
+		for _, p := range granted.paths {
+			if err := allow(ruleset, p, granted.rights&attr.Handled_access_fs); err != nil {
+				return fmt.Errorf("allow %s: %w", p, err)
+			}
+		}
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset.Fd(), 0, 0); errno != 0 {
+		return fmt.Errorf("landlock ABI %d: %w", o.Landlock, errno)
+	}
+	return nil
+}
+
+// allow grants the rights to the file, or to the directory with all below it. A path that goes through a
+// symbolic link grants nothing: what it led to when it was looked for is in the list by its real name, and a link
+// that came since may be the work of an agent.
+func allow(ruleset *os.File, path string, rights uint64) error {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	if strings.HasPrefix(path, ownFiles) {
+		how.Resolve = 0 // the program itself, which the host has opened
+	}
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) {
+		return nil // gone since it was looked for: there is nothing to grant
+	}
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= fileRights
+	}
+	rule := landlockPath{rights, int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, ruleset.Fd(), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// landlockPath is struct landlock_path_beneath_attr, which is packed: the kernel reads twelve bytes.
+type landlockPath struct {
+	rights uint64
+	fd     int32
+}

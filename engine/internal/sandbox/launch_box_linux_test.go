@@ -1,0 +1,387 @@
+package sandbox_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// limit is far more than anything here takes, so that only a hang reaches it.
+const limit = 20 * time.Second
+
+// Both modes, for what holds in both.
+var modes = []sandboxpolicy.Mode{sandboxpolicy.Workspace, sandboxpolicy.Strict}
+
+// What leaves its group and throws the run's marker and its seal away survives without a box, and nothing survives strict.
+func TestNothingIsLeftOfStrict(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		path := hostile(t)
+		for _, mode := range []sandboxpolicy.Mode{sandboxpolicy.None, sandboxpolicy.Strict} {
+			t.Run(string(mode), func(t *testing.T) {
+				tg := newTargets(t)
+				lock := filepath.Join(tg.Workspace, "lock")
+				box := tg.box(mode, sandboxpolicy.On)
+				if mode == sandboxpolicy.None {
+					box = nil
+				}
+				i := newHost(t).must(path, box, tg.Workspace)
+				pid := mustAsk(t, i, "linger "+lock)
+				if !locked(t, lock) {
+					t.Fatalf("process %q holds no lock", pid)
+				}
+				i.Stop(context.Background())
+				if mode == sandboxpolicy.None {
+					left, err := strconv.Atoi(pid)
+					if err != nil || !locked(t, lock) {
+						t.Fatalf("process %q is gone: the test shows nothing", pid)
+					}
+					_ = syscall.Kill(left, syscall.SIGKILL)
+				}
+				eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
+			})
+		}
+	})
+}
+
+func TestStrictBoxIsKilled(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		tg := newTargets(t)
+		lock := filepath.Join(tg.Workspace, "lock")
+		i := newHost(t).must(hostile(t), tg.box(sandboxpolicy.Strict, sandboxpolicy.Off), tg.Workspace)
+		mustAsk(t, i, "linger "+lock)
+		if !locked(t, lock) {
+			t.Fatal("nobody holds the lock")
+		}
+		i.Kill()
+		eventually(t, "the process is gone", func() bool { return !locked(t, lock) })
+	})
+}
+
+// hostVariable makes the test program a host with the working directory it names, see beHost; the
+// other says the box's mode.
+const (
+	hostVariable = "LAUNCH_TEST_HOST"
+	modeVariable = "LAUNCH_TEST_MODE"
+)
+
+// beHost has a plugin in a box that holds one lock and left a process behind that holds another, and waits to be killed.
+func beHost(dir string) int {
+	spawner := process.NewSpawner()
+	l := launch.New(launch.Config{
+		Spawner: spawner, Marker: process.NewMarker(dir), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(),
+		Redactor: redact.New(nil), SocketBases: []string{"/tmp"}, Sandbox: sandbox.New([]string{"/proc/self/exe", sandbox.Verb}),
+	})
+	b, err := trust.NewVerifier().Open(os.Getenv(hostileVariable))
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Mode(os.Getenv(modeVariable)), Network: sandboxpolicy.Off, Write: []string{dir}}
+	i, err := l.Start(context.Background(), launch.Order{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: dir, Box: box})
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for _, prompt := range []string{"hold " + filepath.Join(dir, "held"), "linger " + filepath.Join(dir, "lock")} {
+		p := i.Client().Provider(sdk.Component{Kind: sdk.KindProvider, Name: "hostile"})
+		r, err := p.Execute(context.Background(), sdk.ExecuteRequest{Key: "k", Prompt: prompt}, quiet{})
+		if err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		fmt.Println("done", r.Output)
+	}
+	time.Sleep(time.Hour)
+	return 1
+}
+
+// With the host that is killed end the plugin in each box, and all that it started in a strict one.
+func TestKilledHostLeavesNoBox(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		for _, mode := range modes {
+			t.Run(string(mode), func(t *testing.T) {
+				dir := newTargets(t).Workspace
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), hostVariable+"="+dir, modeVariable+"="+string(mode), hostileVariable+"="+hostile(t))
+				out, err := c.StdoutPipe()
+				if err == nil {
+					err = c.Start()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				var said [2]string
+				lines := bufio.NewReader(out)
+				for i := range said {
+					if said[i], err = lines.ReadString('\n'); err != nil || !strings.HasPrefix(said[i], "done") {
+						t.Fatalf("the host says %q (%v)", said[i], err)
+					}
+				}
+				if !locked(t, filepath.Join(dir, "held")) || !locked(t, filepath.Join(dir, "lock")) {
+					t.Fatal("the locks are free: the test shows nothing")
+				}
+				_ = c.Process.Kill()
+				_ = c.Wait()
+				eventually(t, "the plugin is gone", func() bool { return !locked(t, filepath.Join(dir, "held")) })
+				if mode == sandboxpolicy.Strict {
+					eventually(t, "what it left is gone", func() bool { return !locked(t, filepath.Join(dir, "lock")) })
+					return
+				}
+				left, err := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(said[1], "done ")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = syscall.Kill(left, syscall.SIGKILL)
+			})
+		}
+	})
+}
+
+func locked(t *testing.T, path string) bool {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if ok() {
+			return
+		}
+	}
+	t.Errorf("never: %s", what)
+}
+
+func TestLimits(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		path := hostile(t)
+		for _, mode := range modes {
+			t.Run(string(mode), func(t *testing.T) {
+				tg := newTargets(t)
+				h := newHost(t)
+				box := tg.box(mode, sandboxpolicy.Off)
+				box.Processes, box.Memory, box.CPU = 100, 512<<20, 500*time.Millisecond
+				i := h.must(path, box, tg.Workspace)
+				o := i.Sandbox()
+				if o.Processes != 100 || o.Memory != 512<<20 || o.CPUSeconds != 1 {
+					t.Errorf("obtained %+v", o)
+				}
+				// Other processes of an ordinary user come and go meanwhile.
+				if n, err := strconv.Atoi(mustAsk(t, i, "fork 400")); err != nil || n < 20 || n > 200 {
+					t.Errorf("%d children ran at the same time (%v), want not many more than 100 less the plugin's own threads", n, err)
+				}
+				if out := mustAsk(t, i, "eat "+strconv.Itoa(1<<30)); strings.Contains(out, "eaten") {
+					t.Error("a child got 1 GiB of memory")
+				}
+				if out := mustAsk(t, i, "eat "+strconv.Itoa(16<<20)); !strings.Contains(out, "eaten") {
+					t.Errorf("a child did not get 16 MiB of memory: %s", out)
+				}
+				if out := mustAsk(t, i, "spin"); !strings.Contains(out, "signal: ") {
+					t.Errorf("a child that computes for ever ended with %q", out)
+				}
+				i.Stop(context.Background())
+				if left, _ := filepath.Glob(fmt.Sprintf("/sys/fs/cgroup/*/agent-pipelines-%d-*", os.Getpid())); len(left) > 0 {
+					t.Errorf("cgroups are left: %v", left)
+				}
+			})
+		}
+		tg := newTargets(t)
+		free := newHost(t).must(path, nil, tg.Workspace)
+		if n := mustAsk(t, free, "fork 400"); n != "400" {
+			t.Errorf("%s of 400 children ran without a box: the test shows nothing", n)
+		}
+		if out := mustAsk(t, free, "eat "+strconv.Itoa(1<<30)); !strings.Contains(out, "eaten") {
+			t.Errorf("no memory without a box: the test shows nothing: %s", out)
+		}
+	})
+}
+
+// What agents and their commands are made of runs in a box, with limits that suffice.
+func TestToolsInBox(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		path := hostile(t)
+		for _, mode := range modes {
+			for _, network := range []sandboxpolicy.Network{sandboxpolicy.Off, sandboxpolicy.On} {
+				t.Run(string(mode)+" "+string(network), func(t *testing.T) {
+					tg := newTargets(t)
+					box := tg.box(mode, network)
+					box.Memory, box.Processes = 4<<30, 200
+					goroot := goRoot(t)
+					box.Read = append(box.Read, goroot)
+					writeFile(t, filepath.Join(tg.home, ".npmrc")) // nobody reads it
+					gitconfig := "[user]\n\tname = a\n\temail = a@example.com\n"
+					if err := os.WriteFile(filepath.Join(tg.home, ".gitconfig"), []byte(gitconfig), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					i := newHost(t).must(path, box, tg.Workspace)
+					for _, line := range []string{
+						`bash -c 'for i in 1 2 3; do echo $i; done | sort -r | head -1; [[ $(pwd) == ` + tg.Workspace + ` ]]'`,
+						`python3 -c 'import subprocess, threading, tempfile, json; t = threading.Thread(target=print); t.start(); t.join(); subprocess.run(["true"], check=True); tempfile.TemporaryFile()'`,
+						`HOME=` + tg.home + ` git init -q g && cd g && echo x > f && HOME=` + tg.home + ` git -c user.name=a -c user.email=a@example.com add f && HOME=` + tg.home + ` git -c user.name=a -c user.email=a@example.com commit -qm x && git log --oneline`,
+						`node -e 'require("child_process").execSync("true"); require("fs").writeFileSync("n", "x"); new (require("worker_threads").Worker)("", {eval: true})'`,
+						`HOME=$TMPDIR npm --version`,
+						goroot + `/bin/go version`,
+						`test "$AGENT_PIPELINES_SANDBOX" = ` + string(mode) + ` && test -d "$TMPDIR" && test "$TMPDIR" != /tmp`,
+					} {
+						if out, err := ask(t, i, "sh "+line); err != nil {
+							t.Errorf("%s: %v\n%s", line, err, out)
+						}
+					}
+				})
+			}
+		}
+	})
+}
+
+func goRoot(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// On an interface of its own, a box's processes reach each other.
+func TestLoopback(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		tg := newTargets(t)
+		i := newHost(t).must(hostile(t), tg.box(sandboxpolicy.Strict, sandboxpolicy.Loopback), tg.Workspace)
+		out, err := ask(t, i, `sh python3 -c 'import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())'`)
+		if err != nil {
+			t.Errorf("%v %s", err, out)
+		}
+	})
+}
+
+// A script finds its interpreter and its neighbours, and what it starts is confined as well.
+func TestScriptInBox(t *testing.T) {
+	asUsers(t, func(t *testing.T) {
+		for _, mode := range modes {
+			t.Run(string(mode), func(t *testing.T) {
+				dir := openDir(t)
+				copyFile(t, hostile(t), filepath.Join(dir, "the-real-one"))
+				script := filepath.Join(dir, trust.Prefix+"script")
+				if err := os.WriteFile(script, []byte("#!/usr/bin/env bash\nexec \"$(dirname \"$0\")/the-real-one\"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				tg := newTargets(t)
+				may := []string{"may:"}
+				if mode == sandboxpolicy.Workspace {
+					may = append(may, "mode:")
+				}
+				judge(t, probe(t, newHost(t).must(script, tg.box(mode, sandboxpolicy.Off), tg.Workspace), tg), may...)
+			})
+		}
+	})
+}
+
+// The file that was verified is what runs, whatever its path names by then.
+func TestVerifiedFileRunsInBox(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(string(mode), func(t *testing.T) {
+			path := filepath.Join(openDir(t), trust.Prefix+"hostile")
+			copyFile(t, hostile(t), path)
+			b, err := trust.NewVerifier().Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			other := path + ".new"
+			if err := os.WriteFile(other, []byte("#!/bin/sh\necho replaced\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(other, path); err != nil {
+				t.Fatal(err)
+			}
+			tg := newTargets(t)
+			h := newHost(t)
+			i, err := h.launcher.Start(t.Context(), launch.Order{Binary: b, Env: []string{"PATH=/usr/bin:/bin"}, Dir: tg.Workspace, Box: tg.box(mode, sandboxpolicy.Off)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer i.Stop(context.Background())
+			if out := mustAsk(t, i, "sh echo me"); out != "me\n" {
+				t.Errorf("output %q", out)
+			}
+		})
+	}
+}
+
+// What goes wrong on the way into a box reaches the person as what it is.
+func TestStartFaultsInBox(t *testing.T) {
+	text := filepath.Join(t.TempDir(), trust.Prefix+"text")
+	if err := os.WriteFile(text, []byte("just some text, and a little more\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	interpreter := filepath.Join(t.TempDir(), trust.Prefix+"interpreter")
+	if err := os.WriteFile(interpreter, []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dies := filepath.Join(t.TempDir(), trust.Prefix+"dies")
+	if err := os.WriteFile(dies, []byte("#!/bin/sh\necho my last words >&2\nexit 4\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range modes {
+		for _, tt := range []struct {
+			name, path, says string
+			kind             failure.Kind
+			change           func(*host, *sandboxpolicy.Policy)
+		}{
+			{"no program", text, "is no program for", failure.PluginInvalid, nil},
+			{"no interpreter", interpreter, "or the interpreter it names does not exist", failure.ProviderMissing, nil},
+			{"dies", dies, "ended before the handshake (exit status 4)", failure.ProviderCrashed, nil},
+			{
+				"no helper", dies, "this program has not said how", failure.SandboxUnavailable,
+				func(h *host, _ *sandboxpolicy.Policy) { h.confine(sandbox.New(nil)) },
+			},
+			{
+				"another helper", dies, "did not lead into it", failure.SandboxUnavailable,
+				func(h *host, _ *sandboxpolicy.Policy) { h.confine(sandbox.New([]string{"/bin/true"})) },
+			},
+			{
+				"too little memory", dies, "", failure.ProviderCrashed,
+				func(_ *host, b *sandboxpolicy.Policy) { b.Memory = 4096 },
+			},
+		} {
+			t.Run(string(mode)+" "+tt.name, func(t *testing.T) {
+				h := newHost(t)
+				dir := t.TempDir()
+				box := &sandboxpolicy.Policy{Mode: mode, Network: sandboxpolicy.Off, WorkDir: dir}
+				if tt.change != nil {
+					tt.change(h, box)
+				}
+				_, err := h.start(tt.path, box, dir)
+				f := failure.From(err)
+				if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || f.Hint == "" {
+					t.Errorf("failure %+v, want kind %s with a hint", f, tt.kind)
+				}
+			})
+		}
+	}
+}

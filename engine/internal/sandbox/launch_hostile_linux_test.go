@@ -1,0 +1,339 @@
+package sandbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// hostileVariable names the plugin of testdata/hostile to the tests that run again as nobody.
+const hostileVariable = "LAUNCH_TEST_HOSTILE"
+
+// nobody is an ordinary user: neither the tests' nor root.
+const nobody = 65534
+
+// asUsers runs the test as the user that runs the tests and, where that is root, once more as an ordinary
+// user: what holds for the one need not hold for the other.
+func asUsers(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		if os.Getenv(hostileVariable) == "" {
+			t.Logf("shown for uid %d only: the tests do not run as root", os.Getuid())
+		}
+		test(t)
+		return
+	}
+	t.Run("root", test)
+	t.Run("nobody", func(t *testing.T) {
+		dir := openDir(t)
+		again := filepath.Join(dir, "launch.test")
+		copyFile(t, "/proc/self/exe", again)
+		name, _, _ := strings.Cut(t.Name(), "/")
+		c := exec.Command(again, "-test.run", "^"+name+"$", "-test.v", "-test.timeout=5m")
+		if testing.CoverMode() != "" { // what it covers is written where it may write
+			counts := openDir(t)
+			if err := os.Chown(counts, nobody, nobody); err != nil {
+				t.Fatal(err)
+			}
+			c.Args = append(c.Args, "-test.gocoverdir="+counts)
+		}
+		c.Dir = dir
+		c.Env = append(os.Environ(), hostileVariable+"="+hostile(t), "HOME="+dir)
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Fatalf("as uid %d: %v\n%s", nobody, err, out)
+		}
+		t.Logf("as uid %d:\n%s", nobody, out)
+	})
+}
+
+// openDir is a temporary directory that other users can enter.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "sandbox-test-") //nolint:usetesting // others cannot enter t.TempDir's parents
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, b, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hostile is the plugin's binary.
+func hostile(t testing.TB) string {
+	t.Helper()
+	if given := os.Getenv(hostileVariable); given != "" {
+		return given
+	}
+	path, err := buildHostile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildHostile = sync.OnceValues(func() (string, error) {
+	var err error
+	if built, err = os.MkdirTemp("/tmp", "sandbox-test-"); err != nil {
+		return "", err
+	}
+	path := filepath.Join(built, trust.Prefix+"hostile")
+	build := exec.Command("go", "build", "-o", path, "./testdata/hostile")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the plugin: %w\n%s", err, out)
+	}
+	return path, os.Chmod(built, 0o755)
+})
+
+// host starts plugins as the kernel does.
+type host struct {
+	t        testing.TB
+	spawner  *process.Spawner
+	launcher *launch.Launcher
+}
+
+func newHost(t testing.TB) *host {
+	t.Helper()
+	h := &host{t: t, spawner: process.NewSpawner()}
+	t.Cleanup(h.spawner.Close)
+	h.confine(sandbox.New([]string{"/proc/self/exe", sandbox.Verb}))
+	return h
+}
+
+// confine makes a launcher whose plugins the confiner confines.
+func (h *host) confine(c sandboxpolicy.Confiner) {
+	h.launcher = launch.New(launch.Config{
+		Spawner: h.spawner, Marker: process.NewMarker(h.t.Name()), Logger: hclog.NewNullLogger(), PluginLogger: hclog.NewNullLogger(), Redactor: redact.New(nil), SocketBases: []string{"/tmp"},
+		Sandbox: c,
+	})
+}
+
+// start starts the plugin at the path; it is stopped at the end of the test.
+func (h *host) start(path string, box *sandboxpolicy.Policy, dir string) (*launch.Instance, error) {
+	h.t.Helper()
+	b, err := trust.NewVerifier().Open(path)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer b.Close()
+	i, err := h.launcher.Start(h.t.Context(), launch.Order{Binary: b, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent"}, Dir: dir, MTLS: true, Box: box})
+	if err == nil {
+		h.t.Cleanup(func() { i.Stop(context.Background()) })
+	}
+	return i, err
+}
+
+func (h *host) must(path string, box *sandboxpolicy.Policy, dir string) *launch.Instance {
+	h.t.Helper()
+	i, err := h.start(path, box, dir)
+	if err != nil {
+		h.t.Fatalf("start in %+v: %v", box, err)
+	}
+	return i
+}
+
+// ask makes an attempt on the plugin.
+func ask(t *testing.T, i *launch.Instance, prompt string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	p := i.Client().Provider(sdk.Component{Kind: sdk.KindProvider, Name: "hostile"})
+	r, err := p.Execute(ctx, sdk.ExecuteRequest{Key: "k", Prompt: prompt}, quiet{})
+	return r.Output, err
+}
+
+func mustAsk(t *testing.T, i *launch.Instance, prompt string) string {
+	t.Helper()
+	out, err := ask(t, i, prompt)
+	if err != nil {
+		t.Fatalf("%s: %v", prompt, err)
+	}
+	return out
+}
+
+// quiet is an exchange that nobody listens to.
+type quiet struct{}
+
+func (quiet) Output(sdk.OutputChunk)       {}
+func (quiet) Progress(sdk.Progress)        {}
+func (quiet) Observe(sdk.ToolCall)         {}
+func (quiet) ObserveResult(sdk.ToolResult) {}
+func (quiet) Result(sdk.ToolResult)        {}
+func (quiet) Usage(sdk.Usage)              {}
+func (quiet) Call(context.Context, sdk.ToolCall) (sdk.Verdict, error) {
+	return sdk.Verdict{Action: sdk.VerdictRun}, nil
+}
+func (quiet) Checkpoint(context.Context, sdk.Checkpoint) error { return nil }
+
+// targets are what the probes aim at, see testdata/hostile. They lie where anybody may go, so that
+// nothing but the box stands in the way.
+type targets struct {
+	Workspace, Readable, Outside, HomeFile string
+	HostPID                                int
+	HostWord                               uintptr
+	TCP, TCP6, UDP, Unix, Abstract         string
+	Datagram                               string
+	home                                   string
+}
+
+var hostWord = [8]byte([]byte("hostword"))
+
+func newTargets(t *testing.T) targets {
+	t.Helper()
+	root := openDir(t)
+	tg := targets{
+		Workspace: filepath.Join(root, "workspace"), Readable: filepath.Join(root, "readable"), Outside: filepath.Join(root, "outside"),
+		HomeFile: filepath.Join(root, "home", "secret"), home: filepath.Join(root, "home"),
+		HostPID: os.Getpid(), HostWord: uintptr(unsafe.Pointer(&hostWord)),
+	}
+	for _, dir := range []string{tg.Workspace, tg.Readable, tg.Outside, tg.home} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"secret", "victim", "moved", "removed"} {
+		writeFile(t, filepath.Join(tg.Outside, name))
+	}
+	writeFile(t, tg.HomeFile)
+	writeFile(t, filepath.Join(tg.Readable, "granted"))
+	if os.Getuid() == 0 { // root works in other users' directories
+		if err := os.Chown(tg.Workspace, 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Where Yama guards processes of a user from each other, this one is not guarded.
+	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0)
+	tg.TCP = listen(t, "tcp", "127.0.0.1:0")
+	tg.TCP6 = listen(t, "tcp6", "[::1]:0")
+	tg.Unix = listen(t, "unix", filepath.Join(tg.Outside, "s"))
+	tg.Abstract = listen(t, "unix", fmt.Sprintf("@sandbox-test-%d-%s", os.Getpid(), filepath.Base(root)))
+	tg.UDP = receive(t, "udp", "127.0.0.1:0")
+	tg.Datagram = receive(t, "unixgram", filepath.Join(tg.Outside, "d"))
+	return tg
+}
+
+func writeFile(t *testing.T, path string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("nobody's business"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// listen takes connections that nobody accepts. Without IPv6 the address leads nowhere.
+func listen(t *testing.T, network, address string) string {
+	t.Helper()
+	l, err := net.Listen(network, address)
+	if err != nil && network == "tcp6" {
+		return "[::1]:1"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l.Addr().String()
+}
+
+// receive sends back what it gets.
+func receive(t *testing.T, network, address string) string {
+	t.Helper()
+	var c net.PacketConn
+	var err error
+	if network == "unixgram" {
+		c, err = net.ListenUnixgram(network, &net.UnixAddr{Name: address, Net: network})
+	} else {
+		c, err = net.ListenPacket(network, address)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var echo sync.WaitGroup
+	echo.Go(func() {
+		for b := make([]byte, 1); ; {
+			_, from, err := c.ReadFrom(b)
+			if err != nil {
+				return
+			}
+			_, _ = c.WriteTo(b, from)
+		}
+	})
+	t.Cleanup(func() {
+		_ = c.Close()
+		echo.Wait()
+	})
+	return c.LocalAddr().String()
+}
+
+func (tg targets) box(mode sandboxpolicy.Mode, network sandboxpolicy.Network) *sandboxpolicy.Policy {
+	return &sandboxpolicy.Policy{Mode: mode, Network: network, Read: []string{tg.Readable}, Write: []string{tg.Workspace}, WorkDir: tg.Workspace, Home: tg.home}
+}
+
+// probe answers with what became of each probe, "" for a success.
+func probe(t *testing.T, i *launch.Instance, tg targets) map[string]string {
+	t.Helper()
+	prompt, err := json.Marshal(tg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]string{}
+	if err := json.Unmarshal([]byte(mustAsk(t, i, "probe "+string(prompt))), &done); err != nil {
+		t.Fatal(err)
+	}
+	if len(done) < 40 {
+		t.Fatalf("only %d probes were made: %v", len(done), slices.Sorted(maps.Keys(done)))
+	}
+	return done
+}
+
+// judge compares what the probes did with what they may do: those with one of the prefixes succeed, all
+// others fail.
+func judge(t *testing.T, done map[string]string, may ...string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(done)) {
+		allowed := slices.ContainsFunc(may, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+		switch {
+		case allowed && done[name] != "":
+			t.Errorf("%s: %s, want a success", name, done[name])
+		case !allowed && done[name] == "":
+			t.Errorf("%s: succeeded, want a refusal", name)
+		}
+	}
+}

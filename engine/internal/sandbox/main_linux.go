@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	busyTries = 3
+	busyPause = 20 * time.Millisecond
+)
+
+// Main carries out the order that is its first argument on the calling process, which it never leaves alive
+// otherwise: the process becomes the program, with the arguments that follow, or a line on stderr says why
+// it does not and the exit code is returned. It must be the first thing that a program does.
+func Main(args []string) int {
+	// What is done here holds for one thread. The thread that executes is all that is left of the process.
+	runtime.LockOSThread()
+	t := obey(args)
+	if t == nil {
+		_, _ = io.WriteString(os.Stdout, probed+"\n")
+		return 0
+	}
+	_, _ = io.WriteString(os.Stderr, t.Line())
+	return exitTrouble
+}
+
+// obey returns nil at the end of a probe.
+func obey(args []string) *sandboxpolicy.StartError {
+	if len(args) == 0 {
+		return &sandboxpolicy.StartError{Text: "there is no order"}
+	}
+	o, err := parseOrder(args[0])
+	if err == nil {
+		err = o.confine()
+	}
+	if err != nil {
+		return &sandboxpolicy.StartError{Text: err.Error()}
+	}
+	if o.Exec == "" {
+		return nil
+	}
+	return execute(o.Exec, args[1:], slices.Concat(os.Environ(), o.Loader))
+}
+
+// confine goes from what needs the most freedom to what leaves the least.
+func (o order) confine() error {
+	if o.Fence != 0 {
+		if err := joinFence(o.Fence); err != nil {
+			return err
+		}
+	}
+	if o.Beside {
+		o.Processes += tasks(os.Getuid())
+	}
+	if err := dropCapabilities(); err != nil {
+		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	// The signal of the parent's death was set for the first thread of the process, which need not be this one.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
+		return fmt.Errorf("signal of the parent's death: %w", err)
+	}
+	if o.Landlock > 0 {
+		if o.Files && o.Exec != "" {
+			o.Read = append(o.Read, o.Exec)
+		}
+		if err := o.restrict(); err != nil {
+			return err
+		}
+	}
+	if o.Seccomp {
+		if err := install(filter(o.Network)); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+	}
+	return o.limit()
+}
+
+// execute returns only if it cannot. No descriptor but the first three is passed on.
+func execute(path string, argv, env []string) *sandboxpolicy.StartError {
+	if len(argv) == 0 {
+		return &sandboxpolicy.StartError{Text: "there is no program"}
+	}
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return &sandboxpolicy.StartError{Text: "close_range: " + err.Error()}
+	}
+	var err error
+	for try := 0; ; try++ {
+		err = syscall.Exec(path, argv, env)
+		if !errors.Is(err, syscall.ETXTBSY) || try == busyTries {
+			break
+		}
+		<-time.After(busyPause)
+	}
+	t := &sandboxpolicy.StartError{Text: argv[0] + ": " + err.Error(), Exec: true}
+	_ = errors.As(err, &t.Errno)
+	return t
+}

@@ -1,0 +1,26 @@
+package sandbox_test
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/sandbox"
+)
+
+// built is the directory of the plugin that the tests built, "" for none yet.
+var built string
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Verb {
+		os.Exit(sandbox.Main(os.Args[2:]))
+	}
+	if dir := os.Getenv(hostVariable); dir != "" {
+		os.Exit(beHost(dir))
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(built)
+		os.Exit(code)
+	}))
+}

@@ -1,0 +1,92 @@
+package sandbox
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+)
+
+// order is what the process that becomes the program is told to do to itself first. It is its first
+// argument, as JSON; the program's own arguments follow, argument 0 included.
+type order struct {
+	// Exec is the file to execute. "" in a probe: everything is done but that, and [probed] is printed.
+	Exec string `json:"exec,omitempty"`
+	// Loader is of the program's environment what would already act on whatever confines it, see [withoutLoader].
+	Loader []string `json:"loader,omitempty"`
+	// Network decides what the filter of system calls lets through.
+	Network sandboxpolicy.Network `json:"network"`
+	// Landlock is the ABI whose rights are handled, 0 for no Landlock. With Files these are the rights to
+	// files, too; without, only connections and signals.
+	Landlock int  `json:"landlock,omitempty"`
+	Files    bool `json:"files,omitempty"`
+	// Read, Write and Devices are what of files is allowed.
+	Read    []string `json:"read,omitempty"`
+	Write   []string `json:"write,omitempty"`
+	Devices []string `json:"devices,omitempty"`
+	// Seccomp installs the filter.
+	Seccomp bool `json:"seccomp,omitempty"`
+	// Fence is the descriptor of the cgroup.procs to join, 0 for none.
+	Fence int `json:"fence,omitempty"`
+	// Processes is RLIMIT_NPROC, 0 for none; with Beside the user's tasks that run already come on top.
+	Processes int  `json:"processes,omitempty"`
+	Beside    bool `json:"beside,omitempty"`
+	// Memory is RLIMIT_DATA in bytes, CPU is RLIMIT_CPU in seconds, 0 for none.
+	Memory int64 `json:"memory,omitempty"`
+	CPU    int64 `json:"cpu,omitempty"`
+}
+
+// maxABI is the newest Landlock whose rights are known here.
+const maxABI = 9
+
+// parseOrder reads strictly: an order that is not understood in full is not carried out at all.
+func parseOrder(text string) (order, error) {
+	var o order
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&o); err != nil {
+		return order{}, fmt.Errorf("read the order: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return order{}, errors.New("read the order: something follows it")
+	}
+	return o, o.check()
+}
+
+func (o order) check() error {
+	switch o.Network {
+	case sandboxpolicy.On, sandboxpolicy.Off, sandboxpolicy.Loopback:
+	default:
+		return fmt.Errorf("network %q is not known", o.Network)
+	}
+	if o.Landlock < 0 || o.Landlock > maxABI {
+		return fmt.Errorf("landlock ABI %d is not known", o.Landlock)
+	}
+	if o.Files && o.Landlock == 0 {
+		return errors.New("files cannot be confined without landlock")
+	}
+	if o.Fence < 0 || o.Processes < 0 || o.Memory < 0 || o.CPU < 0 {
+		return errors.New("a limit is negative")
+	}
+	for _, list := range [][]string{o.Read, o.Write, o.Devices} {
+		for _, p := range list {
+			if !filepath.IsAbs(p) {
+				return fmt.Errorf("path %q is not absolute", p)
+			}
+		}
+	}
+	return nil
+}
+
+func (o order) String() string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(o) // a struct of texts and numbers
+	return strings.TrimSpace(b.String())
+}

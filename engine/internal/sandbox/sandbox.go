@@ -1,0 +1,68 @@
+package sandbox
+
+import (
+	"context"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+)
+
+// Verb is the first argument that leads a program to [Main].
+const Verb = "__sandbox"
+
+// probed is what a probe prints, exitTrouble how a process ends that could not do as it was told.
+const (
+	probed      = "agent-pipelines sandbox: probed"
+	exitTrouble = 126
+)
+
+// systemDirs are where bubblewrap is looked for. A project cannot put one there.
+var systemDirs = []string{"/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"}
+
+// Sandbox finds out what this system can do, once, and wraps programs. It is safe for concurrent use.
+type Sandbox struct {
+	helper     []string
+	systemDirs []string
+	abi        func() int // of this kernel's Landlock
+
+	mu     sync.Mutex
+	proven map[proof]sandboxpolicy.Capabilities
+	fenced bool // a cgroup that counts tasks can be made
+}
+
+// proof is what of a [Policy] decides whether the system can do it.
+type proof struct {
+	mode    sandboxpolicy.Mode
+	network sandboxpolicy.Network
+	best    bool
+}
+
+// New makes a Sandbox. The helper is the command line of a program that passes the arguments after it to
+// [Main], this program and [Verb] as a rule; without one nothing can be confined.
+func New(helper []string) *Sandbox {
+	return &Sandbox{helper: helper, systemDirs: systemDirs, abi: landlockABI, proven: map[proof]sandboxpolicy.Capabilities{}}
+}
+
+// Check reports what holds for a process in the box. What cannot be done is a failure of kind
+// sandbox_unavailable, except with [Policy.Best]. The first check of a kind of box starts a process in one;
+// its result is kept.
+func (s *Sandbox) Check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+	if len(s.helper) == 0 {
+		return sandboxpolicy.Unavailable{}.Check(ctx, b)
+	}
+	return s.check(ctx, b)
+}
+
+// Wrap checks the box and puts it around the program. A box of which nothing can be had, which only
+// [Policy.Best] allows, leaves the program as it is. After the start the caller calls Started, and End when the
+// process is gone.
+func (s *Sandbox) Wrap(ctx context.Context, b sandboxpolicy.Policy, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
+	got, err := s.Check(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	if got.Mode == sandboxpolicy.None {
+		return sandboxpolicy.Unconfined(p), nil
+	}
+	return s.wrap(b, got, p)
+}

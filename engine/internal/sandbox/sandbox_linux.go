@@ -1,0 +1,248 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// probeTime bounds the process of a probe.
+const probeTime = 10 * time.Second
+
+// leastABI is the first Landlock that also keeps signals and abstract sockets in.
+const leastABI = 6
+
+func (s *Sandbox) check(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+	o, err := s.prove(ctx, proof{b.Mode, b.Network, b.Best})
+	var f *failure.Error
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return sandboxpolicy.Capabilities{}, context.Cause(ctx)
+	case errors.As(err, &f):
+		return b.Refuse(f)
+	default:
+		return b.Refuse(sandboxpolicy.StartError{Text: err.Error()}.Failure(b))
+	}
+	o.Memory, o.Processes, o.CPUSeconds = b.Memory, b.Processes, float64(seconds(b.CPU))
+	if b.Processes > 0 && !ordinary() {
+		if err := s.proveFence(b.Processes); err != nil {
+			if !b.Best {
+				return sandboxpolicy.Capabilities{}, err
+			}
+			o.Processes, o.Lacks = 0, append(o.Lacks, err.Error())
+		}
+	}
+	return o, nil
+}
+
+// prove starts a process in a box with no paths and sees whether it comes to its end.
+func (s *Sandbox) prove(ctx context.Context, p proof) (sandboxpolicy.Capabilities, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o, ok := s.proven[p]; ok {
+		return o, nil
+	}
+	b := sandboxpolicy.Policy{Mode: p.mode, Network: p.network, Best: p.best}
+	o, err := s.expect(ctx, b)
+	if err != nil {
+		return sandboxpolicy.Capabilities{}, err
+	}
+	c, err := s.wrap(b, o, sandboxpolicy.Program{})
+	if err != nil {
+		return sandboxpolicy.Capabilities{}, err
+	}
+	defer c.End()
+	if err := probe(ctx, b, c); err != nil {
+		return sandboxpolicy.Capabilities{}, err
+	}
+	o.Lacks = slices.Clip(o.Lacks) // each answer may add to it
+	s.proven[p] = o
+	return o, nil
+}
+
+// expect is what this system should be able to do by what it says itself.
+func (s *Sandbox) expect(ctx context.Context, b sandboxpolicy.Policy) (sandboxpolicy.Capabilities, error) {
+	o := sandboxpolicy.Capabilities{Mode: b.Mode, Network: b.Network, Landlock: min(s.abi(), maxABI), Seccomp: true}
+	switch {
+	case auditArch == 0:
+		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox %s is not available on %s", b.Mode, runtime.GOARCH).
+			WithHint("run it on amd64 or arm64, or without policy.sandbox")
+	case b.Mode == sandboxpolicy.Strict:
+		version, err := s.bubblewrap(ctx)
+		o.Bubblewrap = version
+		if o.Landlock < leastABI {
+			o.Landlock = 0 // it would only be the second lock on a door
+		}
+		return o, err
+	case b.Mode != sandboxpolicy.Workspace:
+		return sandboxpolicy.Capabilities{}, failure.New(failure.Internal, "sandbox %q is not known", b.Mode)
+	case b.Network == sandboxpolicy.Loopback:
+		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace has no network %s", sandboxpolicy.Loopback).
+			WithHint("ask for sandbox strict, or for network off")
+	case o.Landlock < leastABI && !b.Best:
+		return sandboxpolicy.Capabilities{}, failure.New(failure.SandboxUnavailable, "sandbox workspace needs Landlock with ABI %d, and %s", leastABI, landlockState(o.Landlock)).
+			WithHint("use Linux 6.12 or newer with landlock among its security modules (lsm= at boot), or install bubblewrap and ask for sandbox strict")
+	}
+	o.Lacks = landlockLacks(o.Landlock)
+	return o, nil
+}
+
+func landlockState(abi int) string {
+	if abi == 0 {
+		return "this kernel has none, or it is turned off"
+	}
+	return fmt.Sprintf("this kernel has ABI %d", abi)
+}
+
+// landlockLacks says what an old Landlock lets through.
+func landlockLacks(abi int) []string {
+	switch {
+	case abi == 0:
+		return []string{"files, signals and abstract sockets are not confined: " + landlockState(abi)}
+	case abi < leastABI:
+		lacks := []string{fmt.Sprintf("signals and abstract sockets are not confined: Landlock has ABI %d", abi)}
+		if abi < 3 {
+			lacks = append(lacks, fmt.Sprintf("files outside can be truncated: Landlock has ABI %d", abi))
+		}
+		return lacks
+	}
+	return nil
+}
+
+// probe runs the command to its end.
+func probe(ctx context.Context, b sandboxpolicy.Policy, c *sandboxpolicy.Command) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	var out, errs bytes.Buffer
+	p := exec.CommandContext(ctx, c.Name)
+	p.Args, p.Env, p.ExtraFiles, p.Dir, p.Stdout, p.Stderr = c.Args, c.Env, c.Files, "/", &out, &errs
+	p.WaitDelay = time.Second
+	err := p.Run()
+	c.Started()
+	if t, found := sandboxpolicy.FindStartError(errs.String()); found && err != nil {
+		return t.Failure(b)
+	}
+	if err == nil && strings.TrimSpace(out.String()) != probed {
+		err = fmt.Errorf("%s did not lead into it", c.Name)
+	}
+	if err != nil {
+		return failure.New(failure.SandboxUnavailable, "sandbox %s cannot be had: %w", b.Mode, err).WithDetail(errs.String()).
+			WithHint("let the program that is named as the sandbox's helper pass the arguments after %s to the kernel before it does anything else", Verb)
+	}
+	return nil
+}
+
+// wrap makes the command of a box that was proven. A Program without Path is a probe.
+func (s *Sandbox) wrap(b sandboxpolicy.Policy, got sandboxpolicy.Capabilities, p sandboxpolicy.Program) (*sandboxpolicy.Command, error) {
+	c := &sandboxpolicy.Command{}
+	o := order{
+		Network: b.Network, Seccomp: got.Seccomp, Landlock: got.Landlock,
+		Memory: b.Memory, CPU: seconds(b.CPU),
+	}
+	c.Env, o.Loader = withoutLoader(environment(b, p))
+	o.Exec = p.Path
+	if p.File != nil {
+		o.Exec = pass(c, p.File)
+	}
+	if err := limitProcesses(b.Mode, got.Processes, &o, c); err != nil {
+		return nil, err
+	}
+	g := grant(b, p)
+	if b.Mode == sandboxpolicy.Strict {
+		if err := s.enclose(b, g, c); err != nil {
+			c.Started()
+			c.End()
+			return nil, err
+		}
+	} else {
+		o.Files = o.Landlock > 0
+		if o.Files {
+			o.Read, o.Write, o.Devices = g.read, g.write, existing(devices...)
+		}
+		c.Name, c.Args = s.helper[0], slices.Clone(s.helper)
+	}
+	c.Args = append(c.Args, o.String())
+	if p.Path != "" {
+		c.Args = append(append(c.Args, p.Path), p.Args...)
+	}
+	return c, nil
+}
+
+// limitProcesses decides how tasks are counted. The kernel exempts root from RLIMIT_NPROC.
+func limitProcesses(mode sandboxpolicy.Mode, limit int, o *order, c *sandboxpolicy.Command) error {
+	switch {
+	case limit == 0:
+		return nil
+	case ordinary() && mode == sandboxpolicy.Strict:
+		o.Processes = limit + 1 // bubblewrap has a process of its own in there
+		return nil
+	case ordinary():
+		o.Processes, o.Beside = limit, true
+		return nil
+	}
+	f, procs, err := newFence(limit)
+	if err != nil {
+		return err
+	}
+	c.Cleanup = f.remove
+	c.Opened = append(c.Opened, procs)
+	pass(c, procs)
+	o.Fence = last(c)
+	return nil
+}
+
+// ownFiles is the directory of a process's own descriptors.
+const ownFiles = "/proc/self/fd/"
+
+// pass hands a file to the process and returns its name there.
+func pass(c *sandboxpolicy.Command, f *os.File) string {
+	c.Files = append(c.Files, f)
+	return fmt.Sprint(ownFiles, last(c))
+}
+
+// last is the descriptor that the last file has in the process.
+func last(c *sandboxpolicy.Command) int { return len(c.Files) + 2 }
+
+func seconds(d time.Duration) int64 {
+	return int64((d + time.Second - 1) / time.Second)
+}
+
+// proveFence makes a fence and removes it, once.
+func (s *Sandbox) proveFence(limit int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fenced {
+		return nil
+	}
+	f, procs, err := newFence(limit)
+	if err != nil {
+		return err
+	}
+	_ = procs.Close()
+	f.remove()
+	s.fenced = true
+	return nil
+}
+
+// ordinary reports whether this process has no privilege over the whole system: an ordinary user, or the
+// root of a user namespace.
+func ordinary() bool {
+	if syscall.Geteuid() != 0 {
+		return true
+	}
+	b, err := os.ReadFile("/proc/self/uid_map")
+	return err == nil && strings.Join(strings.Fields(string(b)), " ") != "0 0 4294967295"
+}

@@ -1,0 +1,267 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+var helper = []string{"/proc/self/exe", Verb}
+
+// What a system cannot do is refused with the reason and the remedy, or, where the best is enough, told.
+func TestCheck(t *testing.T) {
+	old := func(abi int) func(*Sandbox) { return func(s *Sandbox) { s.abi = func() int { return abi } } }
+	dir := t.TempDir()
+	bwrap := filepath.Join(dir, "bwrap")
+	if err := os.WriteFile(bwrap, []byte("#!/bin/sh\necho bubblewrap 9\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(bwrap, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		box    sandboxpolicy.Policy
+		change func(*Sandbox)
+		says   string
+		hint   string
+		want   sandboxpolicy.Capabilities
+	}{
+		"workspace":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Seccomp: true}},
+		"no landlock":                  {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(0), says: "needs Landlock with ABI 6, and this kernel has none", hint: "Linux 6.12"},
+		"an old landlock":              {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}, change: old(5), says: "this kernel has ABI 5", hint: "bubblewrap"},
+		"no landlock, the best":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Seccomp: true, Lacks: []string{"files, signals and abstract sockets are not confined: this kernel has none, or it is turned off"}}},
+		"an old landlock, the best":    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(3), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 3, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 3"}}},
+		"the oldest landlock":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: old(1), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Landlock: 1, Seccomp: true, Lacks: []string{"signals and abstract sockets are not confined: Landlock has ABI 1", "files outside can be truncated: Landlock has ABI 1"}}},
+		"loopback needs strict":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Loopback}, says: "no network loopback", hint: "sandbox strict"},
+		"no helper":                    {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.On}, change: func(s *Sandbox) { s.helper = nil }, says: "has not said how", hint: Verb},
+		"no helper, the best":          {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, change: func(s *Sandbox) { s.helper = nil }, want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On, Lacks: []string{"sandbox workspace: this program has not said how a process of its own becomes a confined one"}}},
+		"a helper that is none":        {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/bin/echo"} }, says: "/bin/echo did not lead into it", hint: Verb},
+		"no helper's file":             {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.helper = []string{"/none"} }, says: "open /none", hint: "installed"},
+		"no bubblewrap":                {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{"/none"} }, says: "needs bubblewrap, which is not installed", hint: "apt install bubblewrap"},
+		"somebody else's bubblewrap":   {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: func(s *Sandbox) { s.systemDirs = []string{dir} }, says: "cannot trust " + bwrap, hint: "system's packages"},
+		"a mode that there is not":     {box: sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, says: `sandbox "x" is not known`},
+		"strict does without landlock": {box: sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off}, change: old(0), want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Off, Seccomp: true, Bubblewrap: version(t)}},
+		"strict": {
+			box:  sandboxpolicy.Policy{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Memory: 1 << 30, CPU: 1},
+			want: sandboxpolicy.Capabilities{Mode: sandboxpolicy.Strict, Network: sandboxpolicy.Loopback, Landlock: strictABI(), Seccomp: true, Bubblewrap: version(t), Memory: 1 << 30, CPUSeconds: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := New(helper)
+			if tt.change != nil {
+				tt.change(s)
+			}
+			got, err := s.Check(t.Context(), tt.box)
+			if tt.says == "" {
+				if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+					t.Errorf("error %v (-want +got):\n%s", err, diff)
+				}
+				return
+			}
+			f := failure.From(err)
+			if f == nil || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || tt.hint != "" && f.Kind != failure.SandboxUnavailable {
+				t.Errorf("failure %+v, want one with %q and the hint %q", f, tt.says, tt.hint)
+			}
+		})
+	}
+}
+
+// version is bubblewrap's, which these tests need on Linux.
+func version(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("/usr/bin/bwrap", "--version").Output()
+	if err != nil {
+		t.Fatalf("the tests of the strict sandbox need bubblewrap: apt install bubblewrap (%v)", err)
+	}
+	return strings.TrimPrefix(strings.TrimSpace(string(out)), "bubblewrap ")
+}
+
+func strictABI() int {
+	if abi := min(landlockABI(), maxABI); abi >= leastABI {
+		return abi
+	}
+	return 0
+}
+
+// A kind of box is proven once.
+func TestCheckKeepsWhatItFound(t *testing.T) {
+	s := New(helper)
+	if _, err := s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}); err != nil {
+		t.Fatal(err)
+	}
+	s.abi = func() int { return 0 }
+	if _, err := s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Memory: 1}); err != nil {
+		t.Errorf("asked again: %v", err)
+	}
+	if _, err := s.Check(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.On}); err == nil {
+		t.Error("another kind was not asked for")
+	}
+}
+
+func TestCheckCanBeCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, best := range []bool{false, true} {
+		if _, err := New(helper).Check(ctx, sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: best}); err == nil || failure.KindOf(err) == failure.SandboxUnavailable {
+			t.Errorf("error %v, want the cancellation", err)
+		}
+	}
+}
+
+// A program is told of its box, and what it was told of another is forgotten.
+func TestEnvironment(t *testing.T) {
+	got := environment(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}, sandboxpolicy.Program{Env: []string{"A=1", "TMPDIR=/tmp", "AGENT_PIPELINES_SANDBOX=workspace"}, Temp: "/t"})
+	if diff := cmp.Diff([]string{"A=1", "AGENT_PIPELINES_SANDBOX=strict", "TMPDIR=/t"}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// What was not confined to the best is started as it is.
+func TestWrapOfNothing(t *testing.T) {
+	c, err := New(nil).Wrap(t.Context(), sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true}, sandboxpolicy.Program{Path: "/bin/true", Args: []string{"x"}, Env: []string{"A=1"}})
+	if err != nil || c.Name != "/bin/true" || len(c.Args) != 2 || len(c.Env) != 1 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	c.Started()
+	c.End()
+}
+
+// The remedies for what bubblewrap says.
+func TestTroubleOfBubblewrap(t *testing.T) {
+	for says, hint := range map[string]string{
+		"bwrap: setting up uid map: Permission denied":                  "user namespaces",
+		"bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted":  "AppArmor",
+		"bwrap: Creating new namespace failed: Operation not permitted": "user namespaces",
+		"bwrap: Unknown option --perms":                                 "0.5 or newer",
+		"bwrap: Can't find source path /w: No such file or directory":   "does not exist any more",
+		"bwrap: something else":                                         "by hand",
+	} {
+		got, found := sandboxpolicy.FindStartError("a line\n" + says + "\n")
+		if !found || got.Exec {
+			t.Fatalf("%q is not found: %+v", says, got)
+		}
+		if f := got.Failure(sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}); f.Kind != failure.SandboxUnavailable || !strings.Contains(f.Hint, hint) || !strings.Contains(f.Message, says) {
+			t.Errorf("%q: %+v", says, f)
+		}
+	}
+}
+
+// Main says what is wrong with what it is told.
+func TestMainRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		args []string
+		says string
+	}{
+		"nothing":       {nil, "there is no order"},
+		"no order":      {[]string{"x"}, "read the order"},
+		"no program":    {[]string{order{Network: sandboxpolicy.On, Exec: "/bin/true"}.String()}, "there is no program"},
+		"no descriptor": {[]string{order{Network: sandboxpolicy.On, Fence: 77}.String()}, "join the cgroup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := exec.Command(os.Args[0], append([]string{Verb}, tt.args...)...)
+			out, err := c.CombinedOutput()
+			got, found := sandboxpolicy.FindStartError(string(out))
+			if err == nil || c.ProcessState.ExitCode() != exitTrouble || !found || !strings.Contains(got.Text, tt.says) {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Main confines the process before it looks for the program: one that is not there, or none, is told with the system's
+// own reason, and an order without one is a probe that says so.
+func TestMainConfinesFirst(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := order{
+		Network: sandboxpolicy.Off, Landlock: min(landlockABI(), maxABI), Files: true, Seccomp: true, Memory: 8 << 30, CPU: 60, Processes: 1000, Beside: true,
+		Read: []string{"/proc", dir, filepath.Join(dir, "never was")}, Write: []string{dir}, Devices: []string{os.DevNull},
+	}
+	if d := os.Getenv("GOCOVERDIR"); d != "" {
+		o.Write = append(o.Write, d) // what is covered is written by the confined process
+	}
+	for name, tt := range map[string]struct {
+		program string
+		errno   syscall.Errno
+	}{
+		"no such file": {filepath.Join(dir, "gone"), syscall.ENOENT},
+		"no program":   {text, syscall.EACCES},
+		"a probe":      {"", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o.Exec = tt.program
+			out, err := exec.Command(os.Args[0], Verb, o.String(), tt.program).CombinedOutput()
+			if tt.program == "" {
+				if err != nil || string(out) != probed+"\n" {
+					t.Errorf("%v: %s", err, out)
+				}
+				return
+			}
+			got, found := sandboxpolicy.FindStartError(string(out))
+			if err == nil || !found || !got.Exec || got.Errno != tt.errno {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Nothing is wrapped for somebody who does not want it any more, and what cannot be had is an error of Wrap as of Check.
+func TestWrapRefused(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c, err := New(helper).Wrap(ctx, sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off}, sandboxpolicy.Program{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c, err := New(helper).Wrap(t.Context(), sandboxpolicy.Policy{Mode: "x", Network: sandboxpolicy.Off}, sandboxpolicy.Program{}); err == nil || !strings.Contains(err.Error(), `sandbox "x" is not known`) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// A bubblewrap is trusted that is root's own, and that nobody else can change.
+func TestRootsOwn(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "bwrap")
+	if err := rootsOwn(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is none: %v", err)
+	}
+	if err := os.WriteFile(name, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() == 0 {
+		if err := os.Chown(name, 65534, 65534); err != nil {
+			t.Skip(err) // in a user namespace with one user
+		}
+	}
+	if err := rootsOwn(name); err == nil || !strings.Contains(err.Error(), name+" does not belong to root") {
+		t.Errorf("somebody else's: %v", err)
+	}
+}
+
+// A bubblewrap that does not work is told with what to do.
+func TestBrokenBubblewrap(t *testing.T) {
+	program, err := exec.LookPath("false")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, dir := New(helper), t.TempDir()
+	s.systemDirs = []string{dir}
+	if err := os.Symlink(program, filepath.Join(dir, "bwrap")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.bubblewrap(t.Context()); failure.KindOf(err) != failure.SandboxUnavailable || !strings.Contains(err.Error(), "--version: exit status 1") {
+		t.Error(err)
+	}
+}

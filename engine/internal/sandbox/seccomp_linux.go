@@ -1,0 +1,119 @@
+package sandbox
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// refused are the system calls that no box lets through: ways to look into other processes, to change what
+// there is to see, to leave, or into rarely used parts of the kernel.
+var refused = []uint32{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK,
+	unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_OPEN_TREE_ATTR, unix.SYS_MOUNT_SETATTR,
+	unix.SYS_SETNS, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_USERFAULTFD, unix.SYS_PERF_EVENT_OPEN, unix.SYS_BPF,
+	unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+}
+
+// absent are the system calls that answer as on a kernel without them, so that programs take the older way:
+// the filter cannot see what the arguments of clone3 and the rings of io_uring say.
+var absent = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
+
+// Offsets in struct seccomp_data. Both architectures put an argument's low half first.
+const (
+	numberAt = 0
+	archAt   = 4
+)
+
+func argument(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: 16 + 8*n, Size: 4} }
+
+var allowCall = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+
+func refuseCall(errno unix.Errno) bpf.Instruction {
+	return bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(errno)}
+}
+
+// filter is the program that judges each system call.
+func filter(n sandboxpolicy.Network) []bpf.Instruction {
+	p := []bpf.Instruction{
+		bpf.LoadAbsolute{Off: archAt, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1},
+		bpf.RetConstant{Val: unix.SECCOMP_RET_KILL_PROCESS},
+		bpf.LoadAbsolute{Off: numberAt, Size: 4},
+	}
+	if foreignBit != 0 {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: foreignBit, SkipTrue: 1}, refuseCall(unix.ENOSYS))
+	}
+	for _, nr := range refused {
+		p = append(p, when(nr, refuseCall(unix.EPERM))...)
+	}
+	for _, nr := range absent {
+		p = append(p, when(nr, refuseCall(unix.ENOSYS))...)
+	}
+	for _, nr := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
+		p = append(p, when(nr, argument(0),
+			bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.CLONE_NEWUSER, SkipFalse: 1}, refuseCall(unix.EPERM), allowCall)...)
+	}
+	// A terminal's input cannot be written, nor another process's limits.
+	p = append(p, when(unix.SYS_IOCTL, append([]bpf.Instruction{argument(1)}, oneOf(refuseCall(unix.EPERM), allowCall, unix.TIOCSTI, unix.TIOCLINUX)...)...)...)
+	p = append(p, when(unix.SYS_PRLIMIT64, append([]bpf.Instruction{argument(0)}, oneOf(allowCall, refuseCall(unix.EPERM), 0)...)...)...)
+	return append(append(p, sockets(n)...), allowCall)
+}
+
+// sockets judges the calls that make and connect sockets. Without network a process only accepts: sockets
+// that send without a connection could reach foreign ones, so that only those with connections are made,
+// and connecting is refused.
+func sockets(n sandboxpolicy.Network) []bpf.Instruction {
+	noFamily := refuseCall(unix.EAFNOSUPPORT)
+	if n != sandboxpolicy.Off {
+		families := append([]bpf.Instruction{argument(0)}, oneOf(allowCall, noFamily, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)...)
+		return when(unix.SYS_SOCKET, families...)
+	}
+	local := []bpf.Instruction{
+		argument(0),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1},
+		noFamily,
+		argument(1),
+		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: 0xf}, // SOCK_TYPE_MASK: without SOCK_CLOEXEC and SOCK_NONBLOCK
+	}
+	local = append(local, oneOf(allowCall, refuseCall(unix.EPROTONOSUPPORT), unix.SOCK_STREAM, unix.SOCK_SEQPACKET)...)
+	p := when(unix.SYS_SOCKET, local...)
+	p = append(p, when(unix.SYS_SOCKETPAIR, local...)...)
+	return append(p, when(unix.SYS_CONNECT, refuseCall(unix.EPERM))...)
+}
+
+// when is what is done for one system call. The number is loaded before it, and what is done ends in a return.
+func when(nr uint32, do ...bpf.Instruction) []bpf.Instruction {
+	return append([]bpf.Instruction{bpf.JumpIf{Cond: bpf.JumpEqual, Val: nr, SkipFalse: uint8(len(do))}}, do...)
+}
+
+// oneOf returns by whether the loaded value is one of those listed.
+func oneOf(then, otherwise bpf.Instruction, values ...uint32) []bpf.Instruction {
+	var p []bpf.Instruction
+	for _, v := range values {
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: 1}, then)
+	}
+	return append(p, otherwise)
+}
+
+// install puts the filter on the calling thread, which must have no_new_privs, and what it starts.
+func install(p []bpf.Instruction) error {
+	raw, err := bpf.Assemble(p)
+	if err != nil {
+		return fmt.Errorf("assemble the filter: %w", err)
+	}
+	code := make([]unix.SockFilter, len(raw))
+	for i, r := range raw {
+		code[i] = unix.SockFilter{Code: r.Op, Jt: r.Jt, Jf: r.Jf, K: r.K}
+	}
+	program := unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,411 @@
+package settings_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/schema"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// beyond are the refusals that a schema cannot know, by their codes: with what, of a code of which it knows the rest.
+var beyond = []struct {
+	code diagnostic.Code
+	only string // a regular expression of messages, "" for all
+	why  string
+}{
+	{diagnostic.CodeSize, "", "sizes of the whole file"},
+	{diagnostic.CodeRead, "", "other files"},
+	{diagnostic.CodeRange, "^default must be at most max|^the shares add up|is more than max_|^limit must be at most [0-9],", "numbers that are held against each other"},
+	{diagnostic.CodeIdentifier, "^provider |^output |is too long|is no name of a directory", "names that come from elsewhere, and lengths in bytes"},
+	{diagnostic.CodeMissing, "names neither a pipeline nor a command|has no exit check|has no max$", "what the stage of a node may say"},
+	{diagnostic.CodeRepeated, "", "names that stand twice"},
+	{diagnostic.CodeConflict, "", "keys that exclude each other: it says the plain ones of them"},
+	{diagnostic.CodeStage, "", "stages that there are"},
+	{diagnostic.CodePrompt, "", "files that there are"},
+	{diagnostic.CodeProvider, "", "providers that there are"},
+	{diagnostic.CodeTermination, "", "strategies that there are"},
+	{diagnostic.CodeInputs, "", "nodes that run before"},
+	{diagnostic.CodePipeline, "", "pipelines that there are"},
+	{diagnostic.CodeCircle, "", "pipelines that embed each other"},
+	{diagnostic.CodeAction, "", "hook actions that there are"},
+	{diagnostic.CodeHookStage, "", "nodes that there are"},
+	{diagnostic.CodeCondition, "", "the grammar of conditions"},
+	{diagnostic.CodeEdge, "", "nodes that there are"},
+	{diagnostic.CodeFlow, "", "ways through the nodes"},
+	{diagnostic.CodeRequired, "", "ways through the nodes"},
+	{diagnostic.CodeSchema, "", "schemas of artifacts, and their files"},
+	{diagnostic.CodeSteps, "", "nodes that run before"},
+	{diagnostic.CodeCheck, "", "checks that there are"},
+	{diagnostic.CodeCommand, "", "commands that there are"},
+	{diagnostic.CodeNode, "", "nodes that there are"},
+	{diagnostic.CodeMode, "", "where models are"},
+	{diagnostic.CodePattern, "", "the grammars of globs and regular expressions"},
+}
+
+// knows reports whether a schema can know of a fault in a document of one line.
+func knows(d diagnostic.Diagnostic, text string) bool {
+	if d.Code == diagnostic.CodeRange && d.Line == 1 && d.Column <= len(text) && text[d.Column-1] == '"' {
+		return false // the bound of a number that is written as text
+	}
+	return !slices.ContainsFunc(beyond, func(b struct {
+		code diagnostic.Code
+		only string
+		why  string
+	},
+	) bool {
+		return b.code == d.Code && (b.only == "" || regexp.MustCompile(b.only).MatchString(d.Message))
+	})
+}
+
+// components are what a plan may name here.
+type components struct{}
+
+func (components) Provider(name string) (canonical, defaultModel string, ok bool) {
+	return name, "", slices.Contains(components{}.Providers(), name)
+}
+func (components) Providers() []string { return []string{"claude", "codex", "command", "mock"} }
+func (components) Termination(name string) bool {
+	return slices.Contains(components{}.Terminations(), name)
+}
+
+func (components) Terminations() []string { return []string{"checks", "fixed", "judgment", "queue"} }
+
+func (components) HookAction(name string) (canonical string, ok bool) {
+	return name, slices.Contains(components{}.HookActions(), name)
+}
+func (components) HookActions() []string { return []string{"check", "script", "webhook"} }
+
+// library has the stages and pipelines that the documents name.
+func library() fstest.MapFS {
+	return fstest.MapFS{
+		"stages/s/stage.yaml": {Data: []byte("name: s\n")}, "stages/s/prompt.md": {},
+		"pipelines/inner.yaml": {Data: []byte("name: inner\nnodes: [{id: i, prompt: x, artifact: {type: t}}]\n")},
+	}
+}
+
+// file is one of the files of the dialect, and how it is read.
+type file struct {
+	of    *dialect.Map
+	read  func(dir, text string) diagnostic.List
+	seeds []string
+}
+
+func request(dir, text string, shipped fs.FS) compile.Request {
+	return compile.Request{
+		Roots: compile.Roots{Project: dir, Library: shipped}, File: "p.yaml", Text: []byte(text), Session: "s",
+		Now: time.Unix(0, 0), DefaultProvider: "claude", Catalog: components{},
+	}
+}
+
+func compiled(req compile.Request) diagnostic.List {
+	_, err := compile.Pipeline(req)
+	var list diagnostic.List
+	errors.As(err, &list)
+	return slices.DeleteFunc(list, func(d diagnostic.Diagnostic) bool { return d.Severity != diagnostic.SeverityError })
+}
+
+func readPipeline(dir, text string) diagnostic.List { return compiled(request(dir, text, library())) }
+
+func readStage(dir, text string) diagnostic.List {
+	shipped := library()
+	shipped["stages/s/stage.yaml"] = &fstest.MapFile{Data: []byte(text)}
+	return compiled(request(dir, "name: p\nnodes: [{id: a, stage: s}]\n", shipped))
+}
+
+func readConfig(_, text string) diagnostic.List {
+	_, found := settings.Parse("config.yaml", []byte(text))
+	return found
+}
+
+func files() []file {
+	return []file{
+		{&dialect.Pipeline, readPipeline, []string{everyKey, everyKind, oldKeys}},
+		{&dialect.Stage, readStage, []string{everyStageKey, wrappingStage, oldStage}},
+		{&dialect.Config, readConfig, []string{everyConfigKey, shortConfig}},
+	}
+}
+
+// A8, A11: what compiles fits the schema, and what is refused for what a schema can know does not fit: documents with
+// every key and of every kind, the corpus of the repository, and thousands of changed ones.
+func TestSchemaAgreesWithTheReaders(t *testing.T) {
+	for _, f := range files() {
+		t.Run(f.of.Name, func(t *testing.T) {
+			raw, err := f.of.Schema("urn:agent-pipelines:" + f.of.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := schema.Compile(raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := hold{t: t, file: f, schema: s, dir: t.TempDir()}
+			for i, seed := range f.seeds {
+				if faults := f.read(h.dir, asJSON(t, seed)); len(faults) > 0 {
+					t.Fatalf("seed %d has faults:\n%v", i, faults)
+				}
+				h.check(asJSON(t, seed))
+			}
+			for _, text := range corpus(t, f.of) {
+				h.check(text)
+			}
+			random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same documents each time
+			pool := values()
+			for i := range 1200 {
+				var document any
+				if err := json.Unmarshal([]byte(asJSON(t, f.seeds[i%len(f.seeds)])), &document); err != nil {
+					t.Fatal(err)
+				}
+				text, err := json.Marshal(changed(random, document, pool))
+				if err != nil {
+					t.Fatal(err)
+				}
+				h.check(string(text))
+			}
+			t.Logf("%d documents: %d taken, %d refused for what a schema knows", h.documents, h.taken, h.refused)
+			if h.documents < 1000 || h.taken < 150 || h.refused < 150 {
+				t.Errorf("too few to mean anything")
+			}
+		})
+	}
+}
+
+// hold holds the schema of a file against its reader.
+type hold struct {
+	t *testing.T
+	file
+	schema                    *schema.Schema
+	dir                       string
+	documents, taken, refused int
+}
+
+func (h *hold) check(text string) {
+	h.t.Helper()
+	root, faults := yamldoc.Parse([]byte(text))
+	if len(faults) > 0 {
+		h.t.Fatalf("no YAML: %v\n%s", faults, text)
+	}
+	var value any
+	if root != nil {
+		value = root.Any()
+	}
+	h.documents++
+	found, against := h.read(h.dir, text), h.schema.Validate(value)
+	known := slices.ContainsFunc(found, func(d diagnostic.Diagnostic) bool { return knows(d, text) })
+	switch {
+	case len(found) == 0 && len(against) > 0:
+		h.t.Errorf("it is read, and the schema refuses it: %v\n%s", against, text)
+	case known && len(against) == 0:
+		h.t.Errorf("it is refused, and the schema takes it: %v\n%s", found, text)
+	case len(found) == 0:
+		h.taken++
+	case known:
+		h.refused++
+	}
+}
+
+// asJSON is a YAML document in one line.
+func asJSON(t *testing.T, text string) string {
+	t.Helper()
+	root, faults := yamldoc.Parse([]byte(text))
+	if len(faults) > 0 || root == nil {
+		t.Fatalf("%v\n%s", faults, text)
+	}
+	return string(root.JSON())
+}
+
+// values are what is put in the place of others: of every type, in and out of bounds, and all words.
+func values() []any {
+	pool := []any{
+		nil, "", true, false, 0, 1, 2, 5, 6, 10, 11, 100, 101, -1, 1.5, 0.5, 86400, 86401, 1_000_000_000, 1_000_000_001, "7", "1.5", "x", "a b", "a.b", "a..b", "-", "!x",
+		"16M", "64M", "65M", "12Q",
+		[]any{},
+		[]any{"x"},
+		[]any{1},
+		[]any{nil},
+		[]any{map[string]any{}},
+		[]any{[]any{}},
+		map[string]any{},
+		map[string]any{"a": 1},
+		map[string]any{"x-a": "b"},
+		map[string]any{"type": "fixed"},
+		map[string]any{"max": 0},
+		map[string]any{"": "x"},
+		"a", "b", "a/b", "tool:x", "tool:", "auto", "tmux\n", "7\n", "\n", "\n\n",
+	}
+	seen := map[string]bool{}
+	for _, f := range dialect.Files() {
+		for _, m := range f.All() {
+			for _, k := range m.Keys {
+				for _, w := range m.Words(k.Name) {
+					if !seen[w] {
+						seen[w] = true
+						pool = append(pool, w, w+"x")
+					}
+				}
+			}
+		}
+	}
+	return pool
+}
+
+// keys are all names of keys.
+func keys() []string {
+	seen := map[string]bool{}
+	for _, f := range dialect.Files() {
+		for _, m := range f.All() {
+			for _, k := range m.Keys {
+				seen[k.Name] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// changed is the document with one thing changed, or two.
+func changed(r *rand.Rand, document any, pool []any) any {
+	for range 1 + r.IntN(2) {
+		places := list(document, nil)
+		at := places[r.IntN(len(places))]
+		document = put(document, at, func(old any) (any, bool) {
+			switch m, isMap := old.(map[string]any); {
+			case r.IntN(6) == 0 && len(at) > 0:
+				return nil, false
+			case isMap && r.IntN(2) == 0:
+				all := keys()
+				key := all[r.IntN(len(all))]
+				if r.IntN(8) == 0 {
+					key = []string{"x-mine", "tpyo"}[r.IntN(2)]
+				}
+				m[key] = pool[r.IntN(len(pool))]
+				return m, true
+			default:
+				return pool[r.IntN(len(pool))], true
+			}
+		})
+	}
+	return document
+}
+
+// list are the places of a document.
+func list(v any, at []any) [][]any {
+	places := [][]any{slices.Clone(at)}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			places = append(places, list(v[key], append(at, key))...)
+		}
+	case []any:
+		for i, item := range v {
+			places = append(places, list(item, append(at, i))...)
+		}
+	}
+	return places
+}
+
+// put replaces what is at a place, or removes it from its map.
+func put(v any, at []any, with func(any) (any, bool)) any {
+	if len(at) == 0 {
+		v, _ = with(v)
+		return v
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		key, _ := at[0].(string)
+		if len(at) > 1 {
+			v[key] = put(v[key], at[1:], with)
+			return v
+		}
+		if other, keep := with(v[key]); keep {
+			v[key] = other
+		} else {
+			delete(v, key)
+		}
+		return v
+	case []any:
+		i, _ := at[0].(int)
+		if len(at) > 1 {
+			v[i] = put(v[i], at[1:], with)
+			return v
+		}
+		if other, keep := with(v[i]); keep {
+			v[i] = other
+			return v
+		}
+		return slices.Delete(v, i, i+1)
+	}
+	return v
+}
+
+// corpus are the documents of the repository that are such files, in one line each.
+func corpus(t *testing.T, of *dialect.Map) []string {
+	t.Helper()
+	var found []string
+	add := func(name string, data []byte) {
+		root, faults := yamldoc.Parse(data)
+		if len(faults) > 0 || root == nil || root.Kind != yamldoc.Map {
+			return
+		}
+		kind := dialect.Pipeline.Name
+		switch base := filepath.Base(name); {
+		case base == "stage.yaml":
+			kind = dialect.Stage.Name
+		case base == "config.yaml":
+			kind = dialect.Config.Name
+		case root.Get("nodes") == nil && root.Get("stages") == nil:
+			return
+		}
+		if kind == of.Name {
+			found = append(found, string(root.JSON()))
+		}
+	}
+	for _, dir := range []string{"../../../cmd/agent-pipelines", "../../../examples", "../../../kernel/compile/testdata", "../../../plugins"} {
+		err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) || err == nil && e.IsDir() {
+				return nil
+			}
+			switch filepath.Ext(path) {
+			case ".yaml":
+				data, err := os.ReadFile(path)
+				add(path, data)
+				return err
+			case ".txtar":
+				archive, err := txtar.ParseFile(path)
+				if err != nil {
+					return err
+				}
+				for _, part := range archive.Files {
+					if strings.HasSuffix(part.Name, ".yaml") {
+						add(part.Name, part.Data)
+					}
+				}
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(found) == 0 {
+		t.Fatal(fmt.Errorf("no documents of %s", of.Name))
+	}
+	return found
+}

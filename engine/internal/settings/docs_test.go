@@ -1,0 +1,37 @@
+package settings_test
+
+import (
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+)
+
+// The examples of the reference, the user's file, the project's and who is told, are read without a word; together they
+// show every key.
+func TestDocumentedExamples(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(text, -1)
+	if len(examples) != 3 {
+		t.Fatalf("%d examples", len(examples))
+	}
+	user, found := settings.Parse("user", examples[0][1])
+	project, more := settings.Parse("project", examples[1][1])
+	told, evenMore := settings.Parse("told", examples[2][1])
+	if len(found)+len(more)+len(evenMore) > 0 || len(user.Notify) != 1 || user.Notify[0].Repeat == 0 || len(told.Notify) != 2 || told.Notify[1].On == nil || len(user.Providers) != 4 || user.Providers[0].Model == "" || user.Providers[0].Config == nil || user.Background == "" ||
+		project.Defaults.Provider == "" || project.Defaults.Delay == nil || len(project.Commands) == 0 || len(project.Providers) == 0 {
+		t.Errorf("user %+v, project %+v, told %+v, found %v %v %v", user, project, told, found, more, evenMore)
+	}
+	if project.Notify != nil {
+		t.Errorf("the project's example shows notify, which is left out")
+	}
+	for _, p := range project.Providers {
+		if p.Config != nil {
+			t.Errorf("the project's example shows the config of %s, which is left out", p.Name)
+		}
+	}
+}

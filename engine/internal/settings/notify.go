@@ -1,0 +1,132 @@
+package settings
+
+import (
+	"slices"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// What repeat and timeout may be.
+const (
+	shortest = time.Second
+	longest  = 24 * time.Hour
+)
+
+// notify reads a list of entries.
+func (r reader) notify(n *yamldoc.Node) []Notification {
+	switch n.Kind {
+	case yamldoc.Null:
+		return nil
+	case yamldoc.List:
+	default:
+		r.wrongType(n, "notify", "a list")
+		return nil
+	}
+	var all []Notification
+	for _, item := range n.Items {
+		if item.Kind != yamldoc.Map {
+			r.wrongType(item, "an entry of notify", "a map")
+			continue
+		}
+		all = append(all, r.notification(item))
+	}
+	return all
+}
+
+// notification reads one entry. What is in it beyond its own keys, the action reads.
+func (r reader) notification(n *yamldoc.Node) Notification {
+	own := Notification{At: r.at(n.Pos), Keys: map[string]Place{}}
+	var config []yamldoc.Entry
+	for _, e := range n.Entries {
+		if private(e.Key) {
+			continue
+		}
+		key := e.Key
+		switch key {
+		case "on":
+			own.On = r.points(e.Value)
+		case "action":
+			own.Action = r.text(e.Value, "action")
+		case "repeat":
+			own.Repeat = r.duration(e.Value, "repeat", "0 reminds nobody")
+		case "timeout":
+			own.Timeout = r.duration(e.Value, "timeout", "")
+		default:
+			config, key = append(config, e), "config"
+		}
+		if _, first := own.Keys[key]; !first {
+			own.Keys[key] = r.at(e.KeyPos)
+		}
+	}
+	if len(config) > 0 {
+		own.Config = (&yamldoc.Node{Kind: yamldoc.Map, Entries: config}).JSON()
+	}
+	r.checkNotification(n, own)
+	return own
+}
+
+// checkNotification finds what an entry lacks, and what does not go together in it.
+func (r reader) checkNotification(n *yamldoc.Node, own Notification) {
+	action := n.Get("action")
+	switch {
+	case action == nil, action.Kind == yamldoc.Null, action.Kind == yamldoc.Text && own.Action == "":
+		r.Errorf(n.Pos, diagnostic.CodeMissing, "add action:, such as webhook or script", "an entry of notify has no action")
+	case own.Action == plan.ActionPause, own.Action == plan.ActionConfirm:
+		r.Errorf(action.Pos, diagnostic.CodeConflict, "name a plugin's action, such as webhook or script", "%s tells nobody anything", own.Action)
+	}
+	if own.Repeat > 0 && own.On != nil && !slices.Contains(own.On, sdk.SessionWaiting) {
+		own.Keys["repeat"].errorf(r.List, diagnostic.CodeConflict, "add waiting to on, or remove repeat", "nobody is reminded of anything but waiting")
+	}
+}
+
+// points reads one word or a list of words; nil if there is none.
+func (r reader) points(n *yamldoc.Node) []sdk.HookPoint {
+	var items []*yamldoc.Node
+	switch n.Kind {
+	case yamldoc.Null:
+		return nil
+	case yamldoc.Text:
+		items = []*yamldoc.Node{n}
+	case yamldoc.List:
+		items = n.Items
+	default:
+		r.wrongType(n, "on", "a word or a list of words")
+		return nil
+	}
+	points := dialect.Notify.Words("on")
+	if len(items) == 0 {
+		r.Errorf(n.Pos, diagnostic.CodeMissing, suggest("", points), "on names nothing")
+	}
+	var all []sdk.HookPoint
+	for _, item := range items {
+		if item.Kind != yamldoc.Text {
+			r.wrongType(item, "a word of on", "text")
+			continue
+		}
+		if !slices.Contains(points, item.Source) {
+			r.Errorf(item.Pos, diagnostic.CodeWord, suggest(item.Source, points), "on cannot be %q", item.Source)
+		}
+		all = append(all, sdk.HookPoint(item.Source))
+	}
+	return all
+}
+
+// duration reads seconds from [shortest] to [longest]; null is 0, and so is 0 where zero says what it means.
+func (r reader) duration(n *yamldoc.Node, what, zero string) time.Duration {
+	seconds := r.number(n, what)
+	switch {
+	case seconds == nil, *seconds == 0 && zero != "":
+		return 0
+	case *seconds < shortest.Seconds() || *seconds > longest.Seconds():
+		r.Errorf(n.Pos, diagnostic.CodeRange, zero, "%s must be from %v to %v seconds, not %s", what, shortest.Seconds(), longest.Seconds(), n.Source)
+		return 0
+	default:
+		return time.Duration(*seconds * float64(time.Second))
+	}
+}

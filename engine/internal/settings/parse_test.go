@@ -1,0 +1,206 @@
+package settings_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+func at(line, column int) settings.Place {
+	return settings.Place{File: "config.yaml", Pos: yamldoc.Pos{Line: line, Column: column}}
+}
+
+// U265: what the file says reaches the reader as it is, with its places.
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       []settings.Provider
+	}{
+		{"empty", "", nil},
+		{"comments only", "# nothing yet\n", nil},
+		{"keys without values", "providers:\n", nil},
+		{"a provider without values", "providers:\n  claude:\n", []settings.Provider{{Name: "claude", At: at(2, 3)}}},
+		{"values without values", "providers: {claude: {model: , config: ~}}", []settings.Provider{{Name: "claude", At: at(1, 13)}}},
+		{
+			"everything, in the order of the file",
+			"x-turns: &turns 3\nproviders:\n  codex:\n    model: gpt-5\n    x-note: mine\n  claude-code:\n    config:\n" +
+				"      max_turns: *turns\n      args: [--verbose, \"<&>\"]\n      is_sandbox: true\n      ratio: 0.5\n      none: null\n",
+			[]settings.Provider{
+				{Name: "codex", Model: "gpt-5", At: at(3, 3), ModelAt: at(4, 5)},
+				{
+					Name: "claude-code", At: at(6, 3), ConfigAt: at(7, 5),
+					Config: json.RawMessage(`{"args":["--verbose","<&>"],"is_sandbox":true,"max_turns":3,"none":null,"ratio":0.5}`),
+				},
+			},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s, found := settings.Parse("config.yaml", []byte(tt.text))
+			if len(found) > 0 {
+				t.Fatal(found)
+			}
+			sameJSON := cmp.Transformer("JSON", func(raw json.RawMessage) (v any) {
+				if len(raw) > 0 {
+					if err := json.Unmarshal(raw, &v); err != nil {
+						t.Error(err)
+					}
+				}
+				return v
+			})
+			if diff := cmp.Diff(tt.want, s.Providers, sameJSON); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// U005, U012: defaults and commands, with their places; no value says nothing.
+func TestParseDefaults(t *testing.T) {
+	s, found := settings.Parse("config.yaml", []byte("defaults:\n  provider: codex\n  delay: 0\ncommands:\n  test: go test ./...\n  lint:\n"))
+	delay := 0.0
+	want := settings.Settings{
+		Defaults: settings.Defaults{Provider: "codex", ProviderAt: at(2, 3), Delay: &delay, DelayAt: at(3, 3)},
+		Commands: []settings.Command{{Name: "test", Text: "go test ./...", At: at(5, 3)}},
+	}
+	if diff := cmp.Diff(want, s); diff != "" || len(found) > 0 {
+		t.Errorf("%v (-want +got)\n%s", found, diff)
+	}
+	s, found = settings.Parse("config.yaml", []byte("defaults: {provider: , delay: ~}\ncommands:\n"))
+	if s.Defaults.Provider != "" || s.Defaults.Delay != nil || s.Commands != nil || len(found) > 0 {
+		t.Errorf("%+v, %v", s, found)
+	}
+}
+
+// DESIGN 3: where sessions run. YAML 1.1 takes off for false.
+func TestParseBackground(t *testing.T) {
+	for text, want := range map[string]settings.Background{
+		"": settings.BackgroundUnset, "background:": settings.BackgroundUnset, "background: off": settings.BackgroundOff,
+		"background: 'off'": settings.BackgroundOff, "background: false": settings.BackgroundOff,
+		"background: detach": settings.BackgroundDetach, "background: tmux": settings.BackgroundTmux,
+	} {
+		s, found := settings.Parse("c.yaml", []byte(text))
+		if len(found) > 0 || s.Background != want {
+			t.Errorf("%q is read as %q, %v", text, s.Background, found)
+		}
+	}
+}
+
+// U301: every fault at once, each with its place and what to do.
+func TestParseFaults(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"no YAML", "providers: [", "c.yaml:1:1: error[AP-YAML-001]: did not find expected node content"},
+		{"a list", "- a", "c.yaml:1:1: error[AP-YAML-101]: the file must be a map, not a list"},
+		{"a key twice", "providers: {}\nproviders: {}", `c.yaml:2:1: error[AP-YAML-004]: key "providers" stands twice, first in line 1 (keep one of the two)`},
+		{"near key", "provider: {}", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)`},
+		{"far key", "zzz: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "zzz" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"providers is a list", "providers: [claude]", "c.yaml:1:12: error[AP-YAML-101]: providers must be a map, not a list"},
+		{"no place", "background: screen", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "screen" (write off, detach or tmux)`},
+		{"on is no place", "background: true", `c.yaml:1:13: error[AP-YAML-104]: background cannot be "true" (write off, detach or tmux)`},
+		{"a list of places", "background: [tmux]", "c.yaml:1:13: error[AP-YAML-101]: background must be text, not a list"},
+		{"a model without a provider", "defaults: {model: opus}\nmodel: x", `c.yaml:1:12: error[AP-YAML-301]: unknown key "model" in defaults (a model belongs to a provider: write providers: {<its name>: {model: …}})
+c.yaml:2:1: error[AP-YAML-301]: unknown key "model" in the file (a model belongs to a provider: write providers: {<its name>: {model: …}})`},
+		{"defaults at the top", "provider: a\ndelay: 1", `c.yaml:1:1: error[AP-YAML-301]: unknown key "provider" in the file (write defaults: {provider: …} for the one to use, providers: {<name>: …} for settings of one)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "delay" in the file (write defaults: {delay: …})`},
+		{"a negative delay", "defaults: {delay: -1}", `c.yaml:1:19: error[AP-YAML-103]: defaults.delay must be at least 0, not -1 (write 0 for no pause)`},
+		{"a delay in words", "defaults: {delay: soon}", `c.yaml:1:19: error[AP-YAML-101]: defaults.delay must be a number of seconds, not text`},
+		{"a provider that is no text", "defaults: {provider: [a]}", `c.yaml:1:22: error[AP-YAML-101]: defaults.provider must be text, not a list`},
+		{"defaults are no map", "defaults: claude", `c.yaml:1:11: error[AP-YAML-101]: defaults must be a map, not text`},
+		{"commands are a list", "commands: [a]", `c.yaml:1:11: error[AP-YAML-101]: commands must be a map, not a list`},
+		{"a nameless command", `commands: {"": x}`, `c.yaml:1:12: error[AP-YAML-102]: a command without a name (write the command's name)`},
+		{"a command that is no text", "commands: {n: 3}", `c.yaml:1:15: error[AP-YAML-101]: commands.n must be text, not a number (put it in quotes: "3")`},
+		{"what a file of settings cannot say", "hooks: {}\nplugins: [a]\nenv: inherit", `c.yaml:1:1: error[AP-YAML-301]: unknown key "hooks" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:2:1: error[AP-YAML-301]: unknown key "plugins" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)
+c.yaml:3:1: error[AP-YAML-301]: unknown key "env" in the file (there is background, commands, defaults, mode, notify, providers, sandbox)`},
+		{"a nameless provider", `providers: {"": {}}`, "c.yaml:1:13: error[AP-YAML-102]: a provider without a name (write the provider's name)"},
+		{
+			"everything at once", "providers:\n  claude:\n    models: opus\n    config: [a]\n  codex: gpt-5\n  mock:\n    model: 4.5\n    cfg: {}\n",
+			`c.yaml:3:5: error[AP-YAML-301]: unknown key "models" in providers.claude (did you mean "model"?)
+c.yaml:4:13: error[AP-YAML-101]: providers.claude.config must be a map, not a list
+c.yaml:5:10: error[AP-YAML-101]: providers.codex must be a map, not text
+c.yaml:7:12: error[AP-YAML-101]: providers.mock.model must be text, not a number (put it in quotes: "4.5")
+c.yaml:8:5: error[AP-YAML-301]: unknown key "cfg" in providers.mock (there is config, model, sandbox)`,
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, found := settings.Parse("c.yaml", []byte(tt.text))
+			if diff := cmp.Diff(tt.want, found.Error()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPlace(t *testing.T) {
+	s, _ := settings.Parse("/home/ann/c.yaml", []byte("providers:\n  claude:\n    model: opus\n    config: {}\n"))
+	if got, want := s.Providers[0].ConfigAt.String(), "/home/ann/c.yaml:4:5"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := (settings.Place{File: "a program"}).String(); got != "a program" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// Whatever the file holds, it is understood or refused with places that exist.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"providers: {claude: {model: opus, config: {max_turns: 3}}}", "background: off", "background: {a: 1}",
+		"providers:\n  codex:\n    config: &c {models: [a]}\n  mock: {config: *c}\n",
+		"defaults: {provider: a, delay: 1.5}\ncommands: {a: b, \"\": c}", "defaults: {delay: -1}\ncommands: [~]", "defaults: {delay: 1e400}",
+		"provider: 1\nproviders: [2]\n? [a]\n: b\n", "x-a: &a {model: m}\nproviders: {b: {<<: *a}}", "~", "- ", "\xff",
+		"notify:\n  - {action: webhook, on: [waiting, failed], repeat: 60, timeout: 5, url: \"http://x\", headers: {a: b}}\n  - {action: script, on: paused}",
+		"notify: [{}, ~, a, {action: pause, on: [], repeat: -1, timeout: 1e9}]", "notify: [{<<: {action: a}, x-b: 1, config: {}}]",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s, found := settings.Parse("c.yaml", data)
+		for _, d := range found {
+			if d.Line < 1 || d.Column < 1 || d.Message == "" || d.Code == "" {
+				t.Errorf("a fault without place or words: %+v", d)
+			}
+		}
+		if len(found) > 0 {
+			return
+		}
+		root, faults := yamldoc.Parse(data)
+		if len(faults) > 0 {
+			t.Fatalf("faults of the YAML are passed over: %v", faults)
+		}
+		entries := root.Get("providers")
+		for _, p := range s.Providers {
+			written := entries.Get(p.Name)
+			if written == nil {
+				t.Fatalf("provider %q is not in the file", p.Name)
+			}
+			var config map[string]any
+			if raw := p.Config; raw != nil && (json.Unmarshal(raw, &config) != nil || len(config) != len(written.Get("config").Entries)) {
+				t.Errorf("config %s of %q is not the file's", raw, p.Name)
+			}
+			if p.At.Pos.Line < 1 || p.Config != nil && p.ConfigAt.Pos.Line < 1 || p.Model != "" && p.ModelAt.Pos.Line < 1 {
+				t.Errorf("no place in %+v", p)
+			}
+		}
+		if d := s.Defaults; d.Delay != nil && (*d.Delay < 0 || d.DelayAt.Pos.Line < 1) || d.Provider != "" && d.ProviderAt.Pos.Line < 1 {
+			t.Errorf("defaults %+v", d)
+		}
+		if n := root.Get("notify"); len(s.Notify) > 0 && (n == nil || len(n.Items) != len(s.Notify)) {
+			t.Errorf("%d entries of notify", len(s.Notify))
+		}
+		for _, n := range s.Notify {
+			var config map[string]any
+			if n.Action == "" || n.At.Pos.Line < 1 || n.Keys["action"].Pos.Line < 1 || n.Repeat < 0 || n.Timeout < 0 ||
+				n.Config != nil && (json.Unmarshal(n.Config, &config) != nil || len(config) == 0 || n.Keys["config"].Pos.Line < 1) {
+				t.Errorf("entry of notify %+v", n)
+			}
+		}
+		for _, c := range s.Commands {
+			if root.Get("commands").Get(c.Name) == nil || c.Text == "" || c.At.Pos.Line < 1 {
+				t.Errorf("command %+v is not in the file", c)
+			}
+		}
+	})
+}

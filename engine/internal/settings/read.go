@@ -1,0 +1,150 @@
+package settings
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Read reads config.yaml in the user's configuration directory. No file says nothing. A file that
+// others could have written is a fault: it may name programs to be run. One in a directory that is the
+// project's (foreign) is passed over with a warning. The settings are to be used where the list has no
+// errors.
+func Read(dir string, foreign bool) (Settings, diagnostic.List) {
+	file := filepath.Join(dir, FileName)
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return Settings{}, nil
+	}
+	var found diagnostic.List
+	whole := Place{File: file, Pos: beginning}
+	if foreign {
+		whole.warnf(&found, diagnostic.CodeNoEffect, "move it to ~/.config/agent-pipelines; what the project may say belongs into "+ProjectFile,
+			"the file lies inside the project, which could have brought it: it is not the user's word")
+		return Settings{}, found
+	}
+	data, problem, hint := content(file)
+	if problem != "" {
+		whole.errorf(&found, diagnostic.CodeRead, hint, "%s", problem)
+		return Settings{}, found
+	}
+	return Parse(file, data)
+}
+
+// beginning is the place of what concerns the whole file.
+var beginning = yamldoc.Pos{Line: 1, Column: 1}
+
+// content reads the user's file, or says why not and what to do.
+func content(file string) (data []byte, problem, hint string) {
+	target, err := filepath.EvalSymlinks(file)
+	if err != nil {
+		return nil, diagnostic.Problem(err), "correct the link or remove it"
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err != nil:
+		return nil, diagnostic.Problem(err), ""
+	case !info.Mode().IsRegular():
+		return nil, notRegular, "move it away"
+	}
+	for _, place := range []string{target, filepath.Dir(target), filepath.Dir(file)} {
+		info, err := os.Stat(place)
+		if err != nil {
+			return nil, diagnostic.Problem(err), ""
+		}
+		if reason := discovery.Exposed(info); reason != "" {
+			return nil, place + " is " + reason, "settings may name programs to be run, so only you or root may be able to write them"
+		}
+	}
+	if data, problem = diagnostic.ReadFile(target); problem != "" {
+		return nil, problem, "let yourself read it (chmod u+r), or move it away"
+	}
+	return data, "", ""
+}
+
+const notRegular = "it is no regular file"
+
+// ReadProject reads [ProjectFile] of a project, whose path is absolute. No file says nothing. The file came
+// with the project: what could name programs to be run counts only where the user trusts the project and
+// nobody else could have written the file, and is left out with a warning elsewhere. A link that leads out
+// of the project is not followed. The settings are to be used where the list has no errors.
+func ReadProject(project string, trusted func(dir string) (bool, error)) (Settings, diagnostic.List) {
+	var found diagnostic.List
+	whole := Place{File: ProjectFile, Pos: beginning}
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		whole.errorf(&found, diagnostic.CodeRead, "", "%s", diagnostic.Problem(err))
+		return Settings{}, found
+	}
+	defer root.Close()
+	data, exposed, problem := projectContent(root)
+	if problem != "" {
+		whole.errorf(&found, diagnostic.CodeRead, "let it be a file in the project that you can read, or remove it", "%s", problem)
+		return Settings{}, found
+	}
+	s, found := Parse(ProjectFile, data)
+	switch ok, err := trusted(project); {
+	case err != nil || !ok:
+		s = s.confined(&found, "the project is not trusted",
+			"say it in your own ~/.config/agent-pipelines/config.yaml, or run `agent-pipelines trust "+project+"` if you trust the project")
+	case exposed != "":
+		s = s.confined(&found, exposed, "a trusted project's settings may name programs to be run, so only you or root may be able to write them")
+	}
+	return s, found.Sorted()
+}
+
+// projectContent reads the project's file; exposed says how others could have written it, "" if they could
+// not. No file has no content.
+func projectContent(root *os.Root) (data []byte, exposed, problem string) {
+	info, err := root.Stat(ProjectFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := root.Lstat(ProjectFile); err == nil {
+			return nil, "", "the link leads nowhere"
+		}
+		return nil, "", ""
+	case err != nil:
+		return nil, "", diagnostic.Problem(err)
+	case !info.Mode().IsRegular():
+		return nil, "", notRegular
+	}
+	dir, err := root.Stat(path.Dir(ProjectFile))
+	if err != nil {
+		return nil, "", diagnostic.Problem(err)
+	}
+	for _, of := range []fs.FileInfo{dir, info} {
+		if reason := discovery.Exposed(of); reason != "" {
+			exposed = of.Name() + " is " + reason
+		}
+	}
+	f, err := root.Open(ProjectFile)
+	if err != nil {
+		return nil, "", diagnostic.Problem(err)
+	}
+	defer f.Close()
+	data, problem = diagnostic.Read(f)
+	return data, exposed, problem
+}
+
+// confined are the settings without what only the user may say: configurations of providers, and whom to notify. Each
+// is a warning that gives the reason.
+func (s Settings) confined(found *diagnostic.List, reason, hint string) Settings {
+	confined := s
+	confined.Providers, confined.Notify = nil, nil
+	if len(s.Notify) > 0 {
+		s.Notify[0].At.warnf(found, diagnostic.CodeUntrusted, hint, "notify is left out: it may name programs to be run, and %s", reason)
+	}
+	for _, p := range s.Providers {
+		if p.Config != nil {
+			p.ConfigAt.warnf(found, diagnostic.CodeUntrusted, hint, "providers.%s.config is left out: it may name programs to be run, and %s", p.Name, reason)
+			p.Config, p.ConfigAt = nil, Place{}
+		}
+		confined.Providers = append(confined.Providers, p)
+	}
+	return confined
+}

@@ -1,0 +1,113 @@
+package settings
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// Set sets a key in the user's file, in the configuration directory dir, and makes the file if there is none. Comments
+// and the other lines stay. Nothing is written where the file has faults, or would have some with the value: the list
+// then holds them. The file is replaced in one step.
+func Set(dir string, foreign bool, key Key, value string) (diagnostic.List, error) {
+	file := filepath.Join(dir, FileName)
+	var data []byte
+	switch _, err := os.Lstat(file); {
+	case foreign:
+		return nil, fmt.Errorf("%s lies inside the project, which could have brought it: it is not the user's word", file)
+	case errors.Is(err, fs.ErrNotExist):
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	default:
+		var problem, hint string
+		if data, problem, hint = content(file); problem != "" {
+			var found diagnostic.List
+			Place{File: file, Pos: beginning}.errorf(&found, diagnostic.CodeRead, hint, "%s", problem)
+			return found, nil
+		}
+		if file, err = filepath.EvalSymlinks(file); err != nil {
+			return nil, err
+		}
+	}
+	changed, found, err := change(filepath.Join(dir, FileName), data, key, value)
+	if changed == nil {
+		return found, err
+	}
+	root, err := os.OpenRoot(filepath.Dir(file))
+	if err != nil {
+		return found, err
+	}
+	defer root.Close()
+	return found, replace(root, filepath.Base(file), changed, 0o600)
+}
+
+// SetProject does the same in the project's file, which is no link then and lies in no linked directory.
+func SetProject(project string, key Key, value string) (diagnostic.List, error) {
+	root, err := os.OpenRoot(project)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	for _, name := range []string{filepath.Dir(ProjectFile), ProjectFile} {
+		if info, err := root.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a link: change the file that it leads to", name)
+		}
+	}
+	data, _, problem := projectContent(root)
+	if problem != "" {
+		return nil, fmt.Errorf("%s: %s", ProjectFile, problem)
+	}
+	changed, found, err := change(ProjectFile, data, key, value)
+	if changed == nil {
+		return found, err
+	}
+	if err := root.MkdirAll(filepath.Dir(ProjectFile), 0o755); err != nil {
+		return found, err
+	}
+	return found, replace(root, ProjectFile, changed, 0o644)
+}
+
+// change is the file's content with the key set; nil with the faults, or the error, that keep it from being set.
+func change(name string, data []byte, key Key, value string) ([]byte, diagnostic.List, error) {
+	if _, found := Parse(name, data); found.HasErrors() {
+		return nil, found, nil
+	}
+	changed, err := yamldoc.Set(data, key.Path, value, key.Text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("set %s in %s: %w", key, name, err)
+	}
+	_, found := Parse(name, changed)
+	if found.HasErrors() {
+		return nil, found, nil
+	}
+	return changed, found, nil
+}
+
+// replace puts a file in the place of another in one step; it keeps the mode of that one.
+func replace(root *os.Root, name string, data []byte, mode fs.FileMode) (err error) {
+	if info, err := root.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp := filepath.Join(filepath.Dir(name), ".tmp-"+rand.Text())
+	defer func() {
+		if err != nil {
+			_ = root.Remove(temp)
+		}
+	}()
+	f, err := root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(temp, name)
+}

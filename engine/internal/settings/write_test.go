@@ -1,0 +1,131 @@
+package settings_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/settings"
+)
+
+func TestParseKey(t *testing.T) {
+	for text, want := range map[string]string{
+		"background": "text", "commands.test.unit": "text", "defaults.provider": "text", "defaults.delay": "value", "notify": "value",
+		"providers.claude.model": "text", "providers.claude.config": "value", "providers.claude.config.max_turns": "value",
+		"providers.claude.sandbox.mode": "value", "sandbox": "value", "sandbox.network": "value", "x-mine.a": "value",
+		"default.delay": `did you mean "defaults.delay"?`, "": "there is no setting", "commands": "there is no setting", "a..b": "there is no setting",
+		"providers.claude": "there is no setting", "notify.1.action": "notify is a list", "providers.claude.models": "there is no setting",
+	} {
+		key, err := settings.ParseKey(text)
+		got := "value"
+		switch {
+		case err != nil:
+			got = err.Error()
+		case key.Text:
+			got = "text"
+		}
+		if !strings.Contains(got, want) || err == nil && key.String() != text {
+			t.Errorf("%q is %s (%s), want %s", text, got, key, want)
+		}
+	}
+	if key, _ := settings.ParseKey("commands.test.unit"); len(key.Path) != 2 {
+		t.Errorf("a command with a dot is at %q", key.Path)
+	}
+}
+
+func set(t *testing.T, dir, key, value string) (string, error) {
+	t.Helper()
+	k, err := settings.ParseKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := settings.Set(dir, false, k, value)
+	if err != nil {
+		return "", err
+	}
+	return found.Error(), nil
+}
+
+func TestSet(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new")
+	file := filepath.Join(dir, "config.yaml")
+	content := func() string {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if found, err := set(t, dir, "defaults.delay", "2"); found != "" || err != nil || content() != "defaults:\n  delay: 2\n" {
+		t.Fatalf("%s, %v: %s", found, err, content())
+	}
+	if err := os.WriteFile(file, []byte("# mine\ndefaults: {delay: 2} # all\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	found, err := set(t, dir, "defaults.delay", "-1")
+	if want := file + `:2:19: error[AP-YAML-103]: defaults.delay must be at least 0, not -1 (write 0 for no pause)`; found != want || err != nil || !strings.Contains(content(), "delay: 2}") {
+		t.Errorf("%s, %v; want %s; %s", found, err, want, content())
+	}
+	if found, err := set(t, dir, "commands.test", "true"); found != "" || err != nil || content() != "# mine\ndefaults: {delay: 2} # all\ncommands:\n  test: \"true\"\n" {
+		t.Errorf("%s, %v: %s", found, err, content())
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if err := os.WriteFile(file, []byte("zzz: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := set(t, dir, "defaults.delay", "1"); !strings.Contains(found, "zzz") || err != nil || content() != "zzz: 1\n" {
+		t.Errorf("a file with faults is changed: %s, %v", found, err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A link of the user leads to the file that is changed; one of the project is not followed.
+func TestSetThroughLinks(t *testing.T) {
+	dir, dots := t.TempDir(), t.TempDir()
+	if err := os.Chmod(dots, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(dots, "my.yaml")
+	if err := os.WriteFile(target, []byte("background: tmux\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(dir, "config.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := set(t, dir, "background", "off"); found != "" || err != nil {
+		t.Fatal(found, err)
+	}
+	if b, _ := os.ReadFile(target); string(b) != "background: \"off\"\n" {
+		t.Errorf("the target has %s", b)
+	}
+	if _, err := settings.Set(dir, true, settings.Key{Path: []string{"background"}, Text: true}, "off"); err == nil {
+		t.Error("a file that is not the user's is changed")
+	}
+
+	project := t.TempDir()
+	key := settings.Key{Path: []string{"defaults", "delay"}}
+	if found, err := settings.SetProject(project, key, "1"); len(found) > 0 || err != nil {
+		t.Fatal(found, err)
+	}
+	if b, _ := os.ReadFile(filepath.Join(project, settings.ProjectFile)); string(b) != "defaults:\n  delay: 1\n" {
+		t.Errorf("the project has %s", b)
+	}
+	if err := os.Remove(filepath.Join(project, settings.ProjectFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(project, settings.ProjectFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.SetProject(project, key, "1"); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("a link is followed: %v", err)
+	}
+}

@@ -1,0 +1,217 @@
+package statefile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// build makes what surrounds the history.
+func build(p *plan.Plan, st state.State, iterations int) (Front, Back) {
+	current := currentStage(p, st)
+	var loop state.Loop
+	if current < len(p.Nodes) {
+		loop = st.Nodes[p.Nodes[current].Path].Loop
+	}
+	counters := counted(p, st, current)
+	f := Front{
+		Session: st.Session, Type: st.Mode, StartedAt: stamp(st.StartedAt), Status: string(st.Status),
+		CurrentStage: current, Iteration: counters.Iteration, IterationCompleted: counters.Completed, Stages: []Stage{},
+		Run: st.Run, Runs: st.Runs, Waiting: st.Awaited(),
+	}
+	if at := stampOf(loop.IterationStartedAt); at != "" {
+		f.IterationStarted = &at
+	}
+	if st.Mode != "loop" {
+		f.Stages = stages(p, st)
+	}
+	b := Back{
+		ResumedAt: stampOf(st.ResumedAt), RunID: st.RunID, Pipeline: st.Pipeline, CurrentAttempt: loop.Attempt,
+		IterationCount: iterations, CompletedStages: completedStages(p, st), Cycles: cycles(st),
+		Questions: slices.Sorted(maps.Keys(st.Questions)), CostUSD: st.Usage.CostUSD, TokensUsed: tokens(st.Usage),
+		ApprovedStages: st.ApprovedStages, Pending: pending(p, st), EventSeq: st.Seq, Scheduler: &st,
+	}
+	b.StageArtifacts, b.Retries = ofNodes(p, st)
+	b.Visits, b.Steps, b.Budget = contracts(p, st)
+	b.end(st, loop)
+	return f, b
+}
+
+// pending is what the questions that are not settled are about; of several of a kind, the first by id.
+func pending(p *plan.Plan, st state.State) Pending {
+	var found Pending
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(st.Questions))) {
+		q := st.Questions[id]
+		_, at, _, _ := q.Key.Parse()
+		switch n := p.Find(at.Node); {
+		case q.Answer != nil && q.Answer.Word == event.AnswerReject:
+			found.Feedback = q.Answer.Text
+		case q.Answer != nil:
+		case q.Kind == event.QuestionEscalation:
+			found.Escalation = id
+		case n != nil:
+			found.Approval, found.Artifact = n.ID, ""
+			if len(q.Shown) > 0 {
+				found.Artifact = q.Shown[0].Path
+			}
+		}
+	}
+	return found
+}
+
+// end says how the run ended or why it waits.
+func (b *Back) end(st state.State, loop state.Loop) {
+	at := stampOf(st.EndedAt)
+	switch st.Status {
+	case state.Completed, state.Aborted:
+		b.CompletedAt, b.CompletionReason = at, st.Reason
+	case state.Failed:
+		b.FailedAt, b.ResumeFrom = at, loop.Completed+1
+	case state.Paused:
+		b.PausedAt, b.PauseReason, b.PauseKind, b.ResumeFrom = at, st.PauseReason, string(st.PauseKind), loop.Completed+1
+		b.PauseCode = st.PauseCode
+	}
+	if st.Failure != nil {
+		b.Error = &Error{Type: st.Failure.ErrorType, Message: st.Failure.Message, Timestamp: at}
+		b.ErrorType = st.Failure.ErrorType
+	}
+}
+
+// currentStage is the position of the node the run is at, that of the last one behind it.
+func currentStage(p *plan.Plan, st state.State) int {
+	top, _, _ := strings.Cut(st.At, ".")
+	if i := p.Index(top); i >= 0 {
+		return i
+	}
+	return max(0, len(p.Nodes)-1)
+}
+
+// counted is the loop whose iterations the file shows: that of the node the run is at, and at a parallel
+// block that of the stage before it, as the Bash engine has it, which counts none in blocks.
+func counted(p *plan.Plan, st state.State, current int) state.Loop {
+	for i := min(current, len(p.Nodes)-1); i >= 0; i-- {
+		if p.Nodes[i].Kind != plan.KindParallel {
+			return st.Nodes[p.Nodes[i].Path].Loop
+		}
+	}
+	return state.Loop{}
+}
+
+func stages(p *plan.Plan, st state.State) []Stage {
+	found := []Stage{}
+	cut := p.ExitAfter() != "" || p.Pipeline.Overrides != nil && p.Pipeline.Overrides.Start != ""
+	for i := range p.Nodes {
+		n, entered := st.Nodes[p.Nodes[i].Path]
+		if !entered {
+			if cut && schedule.PassedOver(p, st, p.Nodes[i].Path) != "" {
+				found = append(found, passedOver(p, i, st))
+			}
+			continue
+		}
+		s := Stage{
+			Index: i, Name: p.Nodes[i].ID, Status: string(n.Status), Timestamp: stamp(n.StartedAt),
+			StartedAt: stamp(n.StartedAt), Outcome: n.Outcome, Visit: n.Visit,
+		}
+		if n.EndedAt != nil {
+			s.Timestamp = stamp(*n.EndedAt)
+		}
+		found = append(found, s)
+	}
+	return found
+}
+
+// passedOver is a node that the run never comes to, since the time when that was so: of one before the first the beginning,
+// of one behind the last the end.
+func passedOver(p *plan.Plan, index int, st state.State) Stage {
+	s := Stage{Index: index, Name: p.Nodes[index].ID, Status: string(state.NodeSkipped), Timestamp: stamp(st.StartedAt)}
+	if st.EndedAt != nil && index > p.Index(p.First()) {
+		s.Timestamp = stamp(*st.EndedAt)
+	}
+	return s
+}
+
+func completedStages(p *plan.Plan, st state.State) []string {
+	ids := []string{}
+	for i := range p.Nodes {
+		if st.Nodes[p.Nodes[i].Path].Status == state.NodeComplete {
+			ids = append(ids, p.Nodes[i].ID)
+		}
+	}
+	return ids
+}
+
+func ofNodes(p *plan.Plan, st state.State) (artifacts map[string]map[string]event.Ref, retries map[string]int) {
+	artifacts, retries = map[string]map[string]event.Ref{}, map[string]int{}
+	for i := range p.Nodes {
+		n := st.Nodes[p.Nodes[i].Path]
+		if len(n.Artifacts) > 0 {
+			artifacts[p.Nodes[i].ID] = n.Artifacts
+		}
+		if n.StageAttempt > 0 {
+			retries[p.Nodes[i].ID] = n.StageAttempt
+		}
+	}
+	return artifacts, retries
+}
+
+// contracts are the members that only nodes of the newer dialect have.
+func contracts(p *plan.Plan, st state.State) (visits map[string]int, steps map[string]map[string]string, budget map[string]Budget) {
+	visits, steps, budget = map[string]int{}, map[string]map[string]string{}, map[string]Budget{}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, c := range p.Ceilings(n.Path) {
+			id := ""
+			if c.Scope != "" {
+				id = n.ID
+			}
+			budget[id] = budgetOf(c.Cost, st.Charges[c.Scope])
+		}
+		ns, entered := st.Nodes[n.Path]
+		if !entered || !n.HasContract() {
+			continue
+		}
+		visits[n.ID] = ns.Visit
+		if len(ns.Steps) == 0 {
+			continue
+		}
+		steps[n.ID] = map[string]string{}
+		for id, s := range ns.Steps {
+			steps[n.ID][id] = string(s.Status)
+		}
+	}
+	return visits, steps, budget
+}
+
+func budgetOf(c plan.Cost, used state.Charge) Budget {
+	return Budget{
+		LimitUSD: c.MaxUSD, UsedUSD: used.USD, UnknownUSD: used.UnknownUSD,
+		LimitTokens: c.MaxTokens, UsedTokens: used.Tokens, UnknownTokens: used.UnknownTokens,
+	}
+}
+
+func cycles(st state.State) map[string]Cycle {
+	all := make(map[string]Cycle, len(st.Cycles))
+	for edge, c := range st.Cycles {
+		all[edge] = Cycle{Count: c.Count, Limit: c.Limit, Reasons: list(c.Reasons)}
+	}
+	return all
+}
+
+// tokens is what went in and came out, nil if nobody said.
+func tokens(u event.Usage) *int64 {
+	if u.InputTokens == nil && u.OutputTokens == nil {
+		return nil
+	}
+	var sum int64
+	for _, n := range []*int64{u.InputTokens, u.OutputTokens} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return &sum
+}

@@ -1,0 +1,80 @@
+package statefile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Completion is how a loop ended, an entry of .claude/loop-completions.json.
+type Completion struct {
+	Session     string `json:"session"`
+	Type        string `json:"type"`         // of the stage
+	Status      string `json:"status"`       // one of the Completion… words
+	CompletedAt string `json:"completed_at"` // UTC, seconds
+}
+
+// How a loop can end.
+const (
+	CompletionComplete = "complete"
+	CompletionMaximum  = "max_iterations"
+	CompletionFailed   = "failed"
+)
+
+// maxCompletions bounds what is read of the file, in bytes.
+const maxCompletions = 64 << 20
+
+// RecordCompletion adds an entry to the project's list of finished loops, which all sessions of the
+// project and the Bash engine share. ctx ends the wait for the list's lock. A list that cannot be read
+// is left as it is and gives an error.
+func RecordCompletion(ctx context.Context, p *store.Project, c Completion) error {
+	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := filelock.Acquire(ctx, lock); err != nil {
+		return fmt.Errorf("record the end of a loop: %w", err)
+	}
+	entries, err := completions(p)
+	if err != nil {
+		return err
+	}
+	entry, err := json.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("record the end of a loop: %w", err)
+	}
+	text, err := render(append(entries, entry), "")
+	if err != nil {
+		return fmt.Errorf("record the end of a loop: %w", err)
+	}
+	return p.Replace(store.CompletionsFile, append(text, '\n'))
+}
+
+// completions are the entries as they are, so that members unknown to us survive.
+func completions(p *store.Project) ([]json.RawMessage, error) {
+	text, err := p.Read(store.CompletionsFile, maxCompletions)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
+	}
+	var entries []json.RawMessage
+	if err := json.Unmarshal(text, &entries); err != nil {
+		return nil, failure.New(failure.StateCorrupt, "read %s: %w", p.Abs(store.CompletionsFile), err).
+			WithHint("it should be a JSON list; move the file away to begin a new one")
+	}
+	return entries, nil
+}

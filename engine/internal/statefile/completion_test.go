@@ -1,0 +1,156 @@
+package statefile_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestRecordCompletion(t *testing.T) {
+	entry := statefile.Completion{Session: "demo", Type: "tick", Status: statefile.CompletionComplete, CompletedAt: "2026-01-01T00:00:00Z"}
+	const text = `{"session":"demo","type":"tick","status":"complete","completed_at":"2026-01-01T00:00:00Z"}`
+	tests := map[string]struct {
+		before, want string
+	}{
+		"no file":         {"", "[" + text + "]"},
+		"empty list":      {"[]", "[" + text + "]"},
+		"others are kept": {`[{"session":"old","more":[1]},7]`, `[{"session":"old","more":[1]},7,` + text + "]"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, _ := openDir(t, "s")
+			if tt.before != "" {
+				if err := p.Replace(store.CompletionsFile, []byte(tt.before)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := statefile.RecordCompletion(t.Context(), p, entry); err != nil {
+				t.Fatal(err)
+			}
+			got, err := p.Read(store.CompletionsFile, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(parsed(t, tt.want), parsed(t, string(got))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, text string) (v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestCompletionsOfManySessionsAtOnce(t *testing.T) {
+	p, _ := openDir(t, "s")
+	const n = 20
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			if err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: fmt.Sprint(i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	text, err := p.Read(store.CompletionsFile, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := parsed(t, string(text)).([]any); len(got) != n {
+		t.Errorf("%d entries of %d", len(got), n)
+	}
+}
+
+func TestCompletionsThatCannotBeReadStay(t *testing.T) {
+	for name, text := range map[string]string{"an object": "{}", "torn": `[{"session":`} {
+		t.Run(name, func(t *testing.T) {
+			p, _ := openDir(t, "s")
+			if err := p.Replace(store.CompletionsFile, []byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{})
+			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), p.Abs(store.CompletionsFile)) {
+				t.Errorf("got %v", err)
+			}
+			if got, err := p.Read(store.CompletionsFile, 100); err != nil || string(got) != text {
+				t.Errorf("now %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestCompletionWaitsForTheLock(t *testing.T) {
+	p, _ := openDir(t, "s")
+	lock, err := p.OpenFile(store.CompletionsLock, os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := filelock.Try(lock); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := statefile.RecordCompletion(ctx, p, statefile.Completion{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever lies there, an entry is added to a list and nothing of it is lost, or the file stays as it is.
+func FuzzCompletions(f *testing.F) {
+	for _, seed := range []string{"", "[]", "null", ` [{"session":"old","more":[1, 2.50]},7]`, "{}", "[", "[1]\n[2]", "3"} {
+		f.Add([]byte(seed))
+	}
+	p, _ := openDir(f, "s")
+	f.Fuzz(func(t *testing.T, before []byte) {
+		if err := p.Replace(store.CompletionsFile, before); err != nil {
+			t.Fatal(err)
+		}
+		err := statefile.RecordCompletion(t.Context(), p, statefile.Completion{Session: "demo", Status: statefile.CompletionComplete})
+		after, readErr := p.Read(store.CompletionsFile, 1<<20)
+		if readErr != nil {
+			t.Fatal(readErr)
+		}
+		if err != nil {
+			if failure.KindOf(err) != failure.StateCorrupt || !bytes.Equal(after, before) {
+				t.Errorf("%v: %q became %q", err, before, after)
+			}
+			return
+		}
+		had, hadErr := exactly(before)
+		has, hasErr := exactly(after)
+		if hadErr != nil && strings.TrimSpace(string(before)) != "" || hasErr != nil {
+			t.Fatalf("%q became %q", before, after)
+		}
+		if diff := cmp.Diff(had, has[:len(has)-1]); len(has) != len(had)+1 || len(had) > 0 && diff != "" {
+			t.Errorf("%q became %q", before, after)
+		}
+	})
+}
+
+// exactly is a list in JSON, with its numbers as they are written: some are beyond those of Go.
+func exactly(text []byte) (list []any, err error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err = d.Decode(&list)
+	return list, err
+}

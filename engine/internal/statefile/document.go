@@ -1,0 +1,149 @@
+package statefile
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Document is state.json. Times are UTC with seconds, "" or nil where there is none.
+type Document struct {
+	Front
+	// History has the completed iterations outside parallel blocks, oldest first.
+	History []Iteration `json:"history"`
+	Back
+}
+
+// Front is what stands before the history, in the order of the file.
+type Front struct {
+	Session            string  `json:"session"`
+	Type               string  `json:"type"` // loop or pipeline
+	StartedAt          string  `json:"started_at"`
+	Status             string  `json:"status"` // of package state; Bash's "complete" is read as completed
+	CurrentStage       int     `json:"current_stage"`
+	Iteration          int     `json:"iteration"`
+	IterationCompleted int     `json:"iteration_completed"`
+	IterationStarted   *string `json:"iteration_started"` // nil while no iteration is unfinished
+	Stages             []Stage `json:"stages"`            // pipelines: those entered in this run, and those that it never comes to; loops: none
+	Run                int     `json:"run,omitempty"`     // of the whole pipeline, where it runs several times
+	Runs               int     `json:"runs,omitempty"`    // how often it does
+	// Waiting are the ids of the questions that a person has not answered yet.
+	Waiting []string `json:"waiting,omitempty"`
+}
+
+// Back is what stands behind the history: Bash's members, then ours.
+type Back struct {
+	// EventOffset has Bash's meaning: how many events its last reconciliation folded. We leave it 0.
+	EventOffset      int64  `json:"event_offset"`
+	CompletedAt      string `json:"completed_at,omitempty"` // completed and aborted runs
+	CompletionReason string `json:"completion_reason,omitempty"`
+	FailedAt         string `json:"failed_at,omitempty"`
+	Error            *Error `json:"error,omitempty"`
+	ErrorType        string `json:"error_type,omitempty"`
+	ResumeFrom       int    `json:"resume_from,omitempty"` // the iteration that a resume begins with
+	ResumedAt        string `json:"resumed_at,omitempty"`
+	PausedAt         string `json:"paused_at,omitempty"`
+	PauseReason      string `json:"pause_reason,omitempty"`
+
+	PauseKind       string                          `json:"pause_kind,omitempty"`
+	PauseCode       string                          `json:"pause_code,omitempty"` // of what made a person needed
+	RunID           string                          `json:"run_id,omitempty"`
+	Pipeline        string                          `json:"pipeline,omitempty"` // its name
+	CurrentAttempt  int                             `json:"current_attempt,omitempty"`
+	IterationCount  int                             `json:"iteration_count"` // length of the history
+	CompletedStages []string                        `json:"completed_stages"`
+	StageArtifacts  map[string]map[string]event.Ref `json:"stage_artifacts,omitempty"` // by node id and name
+	Visits          map[string]int                  `json:"visits,omitempty"`          // of nodes with a contract, by id
+	Steps           map[string]map[string]string    `json:"steps,omitempty"`           // status by node id and step id
+	Cycles          map[string]Cycle                `json:"cycles,omitempty"`          // by edge
+	Budget          map[string]Budget               `json:"budget,omitempty"`          // by node id, "" for the session
+	Retries         map[string]int                  `json:"retries,omitempty"`         // stage retries by node id
+	Questions       []string                        `json:"questions,omitempty"`       // ids of those that are not settled
+	ApprovedStages  []string                        `json:"approved_stages,omitempty"` // by a person
+	Pending
+	TokensUsed *int64       `json:"total_tokens_used,omitempty"`
+	CostUSD    *float64     `json:"total_cost_usd,omitempty"`
+	EventSeq   int64        `json:"event_seq"` // of the last event seen here
+	Scheduler  *state.State `json:"scheduler,omitempty"`
+}
+
+// Pending is what a person has to look at, or has said.
+type Pending struct {
+	// Approval is the id of the stage whose work waits to be approved, Artifact the path of what it made: in the
+	// session's directory, or absolute.
+	Approval string `json:"pending_approval,omitempty"`
+	Artifact string `json:"pending_artifact,omitempty"`
+	// Feedback is the text that a stage is to be sent back with.
+	Feedback   string `json:"pending_feedback,omitempty"`
+	Escalation string `json:"escalation_id,omitempty"` // of the question about it
+}
+
+// Cycle is a counted edge that was taken.
+type Cycle struct {
+	Count   int      `json:"count"` // returns
+	Limit   int      `json:"limit"`
+	Reasons []string `json:"reasons"` // of the last ones, oldest first
+}
+
+// Budget is a ceiling and what is used up of it. An attempt that did not say what it took counts as what was reserved for
+// it, and in UnknownUSD and UnknownTokens.
+type Budget struct {
+	LimitUSD      float64 `json:"limit_usd,omitempty"` // 0 for none, as with tokens
+	UsedUSD       float64 `json:"used_usd"`
+	UnknownUSD    int     `json:"unknown_usd,omitempty"`
+	LimitTokens   int64   `json:"limit_tokens,omitempty"`
+	UsedTokens    int64   `json:"used_tokens"`
+	UnknownTokens int     `json:"unknown_tokens,omitempty"`
+}
+
+// Stage is a node that was entered: Bash's members, then ours.
+type Stage struct {
+	Index     int    `json:"index"`
+	Name      string `json:"name"`   // the node's id
+	Status    string `json:"status"` // running, complete, failed, skipped
+	Timestamp string `json:"timestamp"`
+	StartedAt string `json:"started_at,omitempty"`
+	Outcome   string `json:"outcome,omitempty"`
+	Visit     int    `json:"visit,omitempty"`
+}
+
+// Iteration is an entry of the history.
+type Iteration struct {
+	Iteration      int           `json:"iteration"`
+	Timestamp      string        `json:"timestamp"`
+	Stage          string        `json:"stage"`
+	Decision       string        `json:"decision"`
+	Reason         string        `json:"reason"`
+	Summary        string        `json:"summary"`
+	FilesTouched   []string      `json:"files_touched"`
+	ItemsCompleted []string      `json:"items_completed"`
+	Signals        event.Signals `json:"signals"`
+}
+
+// Error says why a run failed.
+type Error struct {
+	Type      string `json:"type"`
+	Message   string `json:"message"`
+	Timestamp string `json:"timestamp"`
+}
+
+// UnmarshalJSON also reads the plain text that the Bash engine writes for providers.
+func (e *Error) UnmarshalJSON(data []byte) error {
+	type object Error
+	if len(data) > 0 && data[0] == '"' {
+		*e = Error{}
+		return json.Unmarshal(data, &e.Message)
+	}
+	return json.Unmarshal(data, (*object)(e))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }
+
+func stampOf(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return stamp(*t)
+}

@@ -1,0 +1,125 @@
+package statefile_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+func openDir(t testing.TB, session string) (*store.Project, *store.Dir) {
+	t.Helper()
+	p, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Create(session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close(); _ = p.Close() })
+	return p, d
+}
+
+// story tells a session event by event to a writer.
+type story struct {
+	t       testing.TB
+	plan    *plan.Plan
+	writer  *statefile.Writer
+	st      state.State
+	now     time.Time
+	events  []event.Event
+	padding string // of summaries
+}
+
+func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
+	return &story{t: t, plan: p, writer: statefile.New(d, p), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+}
+
+// tell appends an event, a second after the one before.
+func (s *story) tell(kind event.Type, place event.Place, key event.Key, data any) {
+	s.t.Helper()
+	var cursor *event.Cursor
+	if place.Node != "" {
+		cursor = place.Cursor()
+	}
+	e := event.New(kind, cursor, key, data)
+	s.now = s.now.Add(time.Second)
+	e.Seq, e.Time, e.Session, e.RunID, e.Epoch, e.Attempt = int64(len(s.events)+1), s.now, "p2", "PL-1", 1, 1
+	s.events = append(s.events, e)
+	next, err := schedule.Apply(s.plan, s.st, e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.st = next
+	if err := s.writer.Update(e, s.st); err != nil {
+		s.t.Fatal(err)
+	}
+	s.writer.Settle()
+}
+
+func (s *story) begin(mode string) {
+	s.t.Helper()
+	s.tell(event.SessionStart, event.Place{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: schedule.Version})
+	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: 1})
+}
+
+func (s *story) enter(node string) {
+	s.t.Helper()
+	s.tell(event.NodeStart, event.Place{Node: node}, "", event.NodeStartData{Name: s.plan.Find(node).ID})
+}
+
+func (s *story) startIteration(node string, i int) {
+	s.t.Helper()
+	place := event.Place{Node: node, Visit: 1, Run: 1, Iteration: i}
+	s.tell(event.IterationStart, place, place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: s.plan.Find(node).ID})
+}
+
+func (s *story) iterate(node string, i int) {
+	s.t.Helper()
+	s.startIteration(node, i)
+	place := event.Place{Node: node, Visit: 1, Run: 1, Iteration: i}
+	in, out := int64(100), int64(10)
+	s.tell(event.IterationComplete, place, place.Key(event.KeyAttempt, 1), event.IterationCompleteData{
+		Stage: s.plan.Find(node).ID, Decision: "continue", Summary: fmt.Sprintf("step %d of <%s> & more", i, node) + s.padding,
+		FilesTouched: []string{"src/a.txt"}, Signals: event.Signals{Risk: "low"},
+		Usage: &event.Usage{InputTokens: &in, OutputTokens: &out},
+	})
+	last := "continue"
+	if i == s.plan.Find(node).Termination.Max() {
+		last = "stop"
+	}
+	s.tell(event.Decision, place, place.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "fixed", Action: last, Reason: "counted"})
+}
+
+func (s *story) leave(node, to string) {
+	s.t.Helper()
+	s.tell(event.NodeComplete, event.Place{Node: node}, "", event.NodeCompleteData{Name: s.plan.Find(node).ID, Status: "complete", Outcome: "success", To: to})
+}
+
+func twoStages() *plan.Plan {
+	zero := 0.0
+	fixed := func(n int) plan.Termination { return plan.Termination{"type": "fixed", "max": n} }
+	return &plan.Plan{
+		Version: plan.Version, Pipeline: plan.Pipeline{Name: "two"},
+		Nodes: []plan.Node{
+			{Path: "0", ID: "plan", Kind: plan.KindStage, Termination: fixed(2), Delay: &zero},
+			{Path: "1", ID: "build", Kind: plan.KindStage, Termination: fixed(1), Delay: &zero},
+		},
+	}
+}
+
+// continued is a writer that goes on where a journal ends.
+func continued(d *store.Dir, p *plan.Plan, past []event.Event) *statefile.Writer {
+	w := statefile.New(d, p)
+	for _, e := range past {
+		w.Past(e)
+	}
+	return w
+}

@@ -1,0 +1,97 @@
+package statefile_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// A question's file follows the journal from asking to the end, and is made again from the journal alone.
+func TestQuestions(t *testing.T) {
+	_, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	s.enter("0")
+	place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	ask := func(id, kind, digest string) {
+		s.tell(event.QuestionAsked, place, place.Key(event.KeyCheck, len(s.events)), event.QuestionAskedData{
+			ID: id, Kind: kind, Digest: digest, Text: "Good?", Options: []string{event.AnswerApprove, event.AnswerReject},
+			Shown: []event.Ref{{Path: "plan.md"}},
+		})
+	}
+	ask("q-1", event.QuestionConfirm, "d1")
+	ask("q-2", event.QuestionEscalation, "d2")
+	want := statefile.Question{
+		ID: "q-1", Session: "p2", Status: statefile.QuestionOpen, Kind: event.QuestionConfirm, Stage: "plan", Text: "Good?",
+		Options: []string{event.AnswerApprove, event.AnswerReject}, Shown: []event.Ref{{Path: "plan.md"}}, Digest: "d1", AskedAt: "2026-01-02T03:04:09Z",
+	}
+	check := func(what string, want statefile.Question) {
+		t.Helper()
+		if diff := cmp.Diff(want, readQuestion(t, d, want.ID)); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	check("asked", want)
+	if diff := cmp.Diff(statefile.Pending{Approval: "plan", Artifact: "plan.md", Escalation: "q-2"}, document(t, d, s).Pending); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"q-1", "q-2"}, document(t, d, s).Waiting); diff != "" {
+		t.Error(diff)
+	}
+
+	s.tell(event.QuestionAnswered, place, "", event.QuestionAnsweredData{ID: "q-1", By: "anna", Answer: event.AnswerApprove, Text: "go", Digest: "d1"})
+	want.Status, want.Answer, want.AnsweredBy, want.AnsweredAt, want.AnswerText = statefile.QuestionAnswered, event.AnswerApprove, "anna", "2026-01-02T03:04:11Z", "go"
+	check("answered", want)
+	if diff := cmp.Diff([]string{"q-2"}, document(t, d, s).Waiting); diff != "" {
+		t.Error(diff)
+	}
+
+	// What was answered was asked again; a file that a crash left behind, or that is gone, is made again.
+	ask("q-1", event.QuestionConfirm, "d3")
+	open := want
+	open.Status, open.Digest, open.AskedAt = statefile.QuestionOpen, "d3", "2026-01-02T03:04:12Z"
+	open.Answer, open.AnsweredBy, open.AnsweredAt, open.AnswerText = "", "", "", ""
+	check("asked again", open)
+	if err := d.Replace(store.QuestionFile("q-1"), []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Remove(store.QuestionFile("q-2")); err != nil {
+		t.Fatal(err)
+	}
+	s.writer = continued(d, s.plan, s.events)
+	s.tell(event.SessionAborted, event.Place{}, "", event.SessionAbortedData{Reason: "enough"})
+	open.Status = statefile.QuestionClosed
+	check("dropped", open)
+	if got := readQuestion(t, d, "q-2"); got.Status != statefile.QuestionClosed || got.Answer != "" {
+		t.Errorf("the other one: %+v", got)
+	}
+}
+
+func readQuestion(t *testing.T, d *store.Dir, id string) (q statefile.Question) {
+	t.Helper()
+	text, err := d.Read(store.QuestionFile(id), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &q); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
+
+func document(t *testing.T, d *store.Dir, s *story) statefile.Document {
+	t.Helper()
+	if err := s.writer.Flush(s.st); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}

@@ -1,0 +1,176 @@
+package statefile_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// ofBash is a state as the Bash engine leaves it.
+const ofBash = `{
+  "session": "demo", "type": "loop", "started_at": "2026-01-01T00:00:00Z", "status": "complete",
+  "current_stage": 0, "iteration": 1, "iteration_completed": 1, "iteration_started": null, "stages": [],
+  "history": [{"iteration": 1, "timestamp": "2026-01-01T00:01:00Z", "stage": "tick", "decision": "continue", "reason": "",
+    "summary": "one", "files_touched": ["a"], "items_completed": [], "signals": {"plateau_suspected": false, "risk": "low", "notes": ""}}],
+  "event_offset": 12, "completed_at": "2026-01-01T00:01:00Z", "completion_reason": "Completed 1 iterations (max: 1)"
+}`
+
+func TestReadBash(t *testing.T) {
+	_, d := openDir(t, "demo")
+	if err := d.Replace(store.StateFile, []byte(ofBash)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := statefile.Document{
+		Front: statefile.Front{
+			Session: "demo", Type: "loop", StartedAt: "2026-01-01T00:00:00Z", Status: "completed",
+			Iteration: 1, IterationCompleted: 1, Stages: []statefile.Stage{},
+		},
+		History: []statefile.Iteration{{
+			Iteration: 1, Timestamp: "2026-01-01T00:01:00Z", Stage: "tick", Decision: "continue", Summary: "one",
+			FilesTouched: []string{"a"}, ItemsCompleted: []string{},
+		}},
+		Back: statefile.Back{EventOffset: 12, CompletedAt: "2026-01-01T00:01:00Z", CompletionReason: "Completed 1 iterations (max: 1)"},
+	}
+	want.History[0].Signals.Risk = "low"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestReadTolerates(t *testing.T) {
+	tests := map[string]struct {
+		text    string
+		status  string
+		message string // of the error member
+		corrupt bool
+	}{
+		"nothing known":        {`{"later":[1,{"a":2}]}`, "", "", false},
+		"wrong types":          {`{"status":"failed","iteration":"two","stages":{"a":1},"history":7,"scheduler":"x","error":[]}`, "failed", "", false},
+		"error as an object":   {`{"status":"failed","error":{"type":"t","message":"m","timestamp":"x"}}`, "failed", "m", false},
+		"error as text":        {`{"error":"Exit code 7","status":"failed"}`, "failed", "Exit code 7", false},
+		"members twice":        {`{"status":"running","status":"paused"}`, "paused", "", false},
+		"cut in the history":   {ofBash[:len(ofBash)*2/3], "completed", "", true},
+		"cut before the brace": {`{"status":"running"`, "running", "", true},
+		"empty":                {``, "", "", true},
+		"a list":               {`[]`, "", "", true},
+		"no JSON":              {`hello`, "", "", true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, d := openDir(t, "s")
+			if err := d.Replace(store.StateFile, []byte(tt.text)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := statefile.Read(d)
+			if corrupt := failure.KindOf(err) == failure.StateCorrupt; corrupt != tt.corrupt || !corrupt && err != nil {
+				t.Errorf("error %v", err)
+			}
+			message := ""
+			if got.Error != nil {
+				message = got.Error.Message
+			}
+			if got.Status != tt.status || message != tt.message {
+				t.Errorf("status %q, error %q", got.Status, message)
+			}
+		})
+	}
+	_, d := openDir(t, "s")
+	if _, err := statefile.Read(d); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no file: %v", err)
+	}
+}
+
+func TestHeads(t *testing.T) {
+	p, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	s.enter("0")
+	s.iterate("0", 1)
+	s.iterate("0", 2)
+	s.leave("0", "1")
+	s.enter("1")
+	base := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, text := range []string{ofBash, `{"status":"running","stages":[{"index":0,"name":"x"}],"history":` + "garbage", "no JSON"} {
+		name := []string{"demo", "torn", "broken"}[i]
+		other, err := p.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Replace(store.StateFile, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		_ = other.Close()
+	}
+	bare, err := p.Create("bare")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = bare.Close()
+	for i, name := range []string{"demo/state.json", "p2/state.json", "torn/state.json", "broken/state.json", "bare"} {
+		at := base.Add(time.Duration(i) * time.Hour)
+		if err := os.Chtimes(p.Abs(store.RunsDir+"/"+name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	heads, err := statefile.Heads(p, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range heads {
+		if corrupt := failure.KindOf(heads[i].Err) == failure.StateCorrupt; corrupt != (heads[i].Session == "broken") {
+			t.Errorf("%s: %v", heads[i].Session, heads[i].Err)
+		}
+		heads[i].Err = nil
+	}
+	want := []statefile.Head{
+		{Session: "bare", Modified: base.Add(4 * time.Hour)},
+		{Session: "broken", Modified: base.Add(3 * time.Hour)},
+		{Session: "torn", Modified: base.Add(2 * time.Hour), Status: state.Running, Stage: "x"},
+		{Session: "p2", Modified: base.Add(time.Hour), Type: "pipeline", Status: state.Running, StartedAt: "2026-01-02T03:04:06Z", Stage: "build", CurrentStage: 1},
+		{Session: "demo", Modified: base, Type: "loop", Status: state.Completed, StartedAt: "2026-01-01T00:00:00Z", Iteration: 1, IterationCompleted: 1},
+	}
+	if diff := cmp.Diff(want, heads); diff != "" {
+		t.Error(diff)
+	}
+	limited, err := statefile.Heads(p, 1, func(h statefile.Head) bool { return h.Status == state.Completed })
+	if err != nil || len(limited) != 1 || limited[0].Session != "demo" {
+		t.Errorf("%+v, %v", limited, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(ofBash)
+	f.Add(`{"scheduler":{"nodes":{"0":{"loop":{"phase":"x"}}}},"status":"complete","error":"x","stages":[{"index":-1}]}`)
+	f.Add(`{"a":1,"a":`)
+	f.Fuzz(func(t *testing.T, text string) {
+		p, d := openDir(t, "s")
+		if err := d.Replace(store.StateFile, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := statefile.Read(d)
+		if got.Status == "complete" {
+			t.Error("Bash's word was kept")
+		}
+		heads, headErr := statefile.Heads(p, 0, nil)
+		if headErr != nil || len(heads) != 1 {
+			t.Fatalf("%+v, %v", heads, headErr)
+		}
+		if err == nil && heads[0].Err != nil {
+			t.Errorf("the whole was read, the head was not: %v", heads[0].Err)
+		}
+	})
+}

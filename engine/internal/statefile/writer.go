@@ -1,0 +1,237 @@
+package statefile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+const (
+	// smallFile is the size below which the file is written for each event of an iteration, beside what the kernel does next.
+	smallFile = 256 << 10
+	// interval is how long after such an event a larger file is written, for all events of that time: an
+	// iteration does not wait for the history of a thousand others to be written.
+	interval = time.Second
+	// pauses is how many times as long as a write the next one is put off at least: a history of a hundred thousand
+	// iterations is not written all the time.
+	pauses = 20
+)
+
+// Writer keeps a session's state.json, those of the providers in parallel blocks, the files of questions to people and of escalations, and
+// those of the tool calls of steps in step with its journal. state.json is replaced in one step and not synced. It is written at every transition and stop,
+// and for the events of iterations while it is small beside what comes next, see [Writer.Settle], else within a second and at
+// most once in that time; where writing it takes long, the less often. Its methods may be called from several goroutines.
+type Writer struct {
+	dir  *store.Dir
+	plan *plan.Plan
+
+	mu          sync.Mutex // guards:
+	history     history
+	questions   questions
+	escalations escalations
+	calls       calls
+	latest      state.State
+	at          time.Time     // of the newest event
+	size        int           // of the file as last written, bytes
+	took        time.Duration // to write it
+	later       *time.Timer
+	failed      error // of a write that nobody waited for
+}
+
+// New returns the writer of a session that follows a plan, before its first event. It writes nothing yet.
+func New(dir *store.Dir, p *plan.Plan) *Writer {
+	return &Writer{dir: dir, plan: p, questions: questions{}}
+}
+
+// Past takes up the next event that the journal holds already: the history is made from them. It writes nothing.
+func (w *Writer) Past(e event.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.observe(e) // plain text always renders
+	w.calls.observe(w.plan, e)
+}
+
+// Update follows an event and the state after it, which the writer keeps and nobody may change. An
+// error means that the file is older than the state; the session can go on.
+func (w *Writer) Update(e event.Event, st state.State) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = st
+	err := w.writeProviders(e)
+	return errors.Join(err, w.follow(e), w.writeQuestions(), w.writeEscalations(w.at), w.calls.add(w.dir, w.plan, e))
+}
+
+func (w *Writer) follow(e event.Event) error {
+	if err := w.observe(e); err != nil {
+		return err
+	}
+	switch worth(e.Type) {
+	case atOnce:
+		return w.write()
+	case soon:
+		if w.later == nil {
+			w.later = time.AfterFunc(w.delay(), w.catchUp)
+		}
+	case never:
+	}
+	return w.takeFailure()
+}
+
+// delay is how long a write waits that nobody waits for.
+func (w *Writer) delay() time.Duration {
+	if w.size < smallFile {
+		return 0
+	}
+	return max(interval, pauses*w.took)
+}
+
+// Settle returns when the file, while it is small, is as new as the last event that it is written for: whoever is called next
+// may look at it.
+func (w *Writer) Settle() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.later != nil && w.size < smallFile {
+		w.failed = w.write()
+	}
+}
+
+// Flush writes the files for a state at which the session rests.
+func (w *Writer) Flush(st state.State) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.latest = st
+	return errors.Join(w.write(), w.writeBlocks(), w.writeQuestions(), w.writeEscalations(w.at), w.calls.flush(w.dir))
+}
+
+// catchUp is the write that an event was not worth at once. A later write makes it needless.
+func (w *Writer) catchUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.later == nil {
+		return
+	}
+	w.failed = w.write()
+}
+
+// takeFailure returns the error of a write that nobody waited for, once.
+func (w *Writer) takeFailure() error {
+	err := w.failed
+	w.failed = nil
+	return err
+}
+
+// observe takes up what an event adds to the history. A new run begins a new one.
+func (w *Writer) observe(e event.Event) error {
+	w.at = e.Time
+	asked := w.escalations.observe(w.plan, e)
+	if e.Type == event.SessionStart && e.RunID != "" {
+		w.history.reset()
+	}
+	if e.Type == event.SessionImported {
+		return w.takeOver(e)
+	}
+	w.questions.observe(w.plan, e, asked)
+	if it, ok := entry(w.dir, w.plan, e); ok {
+		return w.history.add(it)
+	}
+	return nil
+}
+
+// takeOver replaces the history by the one that an imported session brings along.
+func (w *Writer) takeOver(e event.Event) error {
+	d, err := event.Decode[event.SessionImportedData](e)
+	if err != nil || d.History == nil {
+		return err
+	}
+	past, err := ReadHistory(w.dir, *d.History)
+	if err != nil {
+		return err
+	}
+	w.history.reset()
+	for _, it := range past {
+		if err := w.history.add(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *Writer) write() error {
+	if w.later != nil {
+		w.later.Stop()
+		w.later = nil
+	}
+	w.failed = nil
+	if w.latest.Session == "" {
+		return nil // the run has not begun
+	}
+	before, after, err := w.render()
+	if err != nil {
+		return fmt.Errorf("render %s: %w", store.StateFile, err)
+	}
+	failpoint.Point("view.state.before-write")
+	w.size = len(before) + w.history.size + len(after)
+	began := time.Now()
+	defer func() { w.took = time.Since(began) }()
+	return w.dir.ReplaceWith(store.StateFile, func(to io.Writer) error {
+		if _, err := to.Write(before); err != nil {
+			return err
+		}
+		if err := w.history.write(to); err != nil {
+			return err
+		}
+		_, err := to.Write(after)
+		return err
+	})
+}
+
+// render is the document up to the entries of the history, and from their end on.
+func (w *Writer) render() (before, after []byte, err error) {
+	front, back := build(w.plan, w.latest, w.history.count)
+	if before, err = render(front, ""); err != nil {
+		return nil, nil, err
+	}
+	if after, err = render(back, ""); err != nil {
+		return nil, nil, err
+	}
+	closing := "],"
+	if w.history.count > 0 {
+		closing = "\n  ],"
+	}
+	before = append(bytes.TrimSuffix(before, []byte("\n}")), ",\n  \"history\": ["...)
+	after = slices.Concat([]byte(closing), bytes.TrimPrefix(after, []byte{'{'}), []byte{'\n'})
+	return before, after, nil
+}
+
+// urgency says when an event has to be seen in the file.
+type urgency int
+
+const (
+	never urgency = iota
+	soon
+	atOnce
+)
+
+func worth(t event.Type) urgency {
+	switch t {
+	case event.SessionStart, event.SessionImported, event.SessionPaused, event.SessionResumed, event.SessionComplete,
+		event.SessionAborted, event.RunStart, event.NodeStart, event.NodeComplete, event.CycleStart, event.Error,
+		event.QuestionAsked, event.QuestionAnswered:
+		return atOnce
+	case event.IterationStart, event.IterationComplete, event.AttemptStart, event.Retry, event.WorkerComplete, event.StepStart, event.StepComplete,
+		event.StepBlocked, event.ParallelProviderStart, event.ParallelProviderComplete, event.ParallelProviderFailed, event.ArtifactWritten:
+		return soon
+	default:
+		return never
+	}
+}

@@ -1,0 +1,352 @@
+package statefile_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/engine/internal/statefile"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// golden compares state.json with a file of testdata.
+func golden(t *testing.T, d *store.Dir, name string) {
+	t.Helper()
+	got, err := os.ReadFile(d.Abs(store.StateFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join("testdata", name+".json")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestStateFile(t *testing.T) {
+	tests := map[string]func(s *story){
+		"completed": func(s *story) {
+			s.iterate("0", 1)
+			s.iterate("0", 2)
+			s.leave("0", "1")
+			s.enter("1")
+			s.iterate("1", 1)
+			s.leave("1", "done")
+			s.tell(event.SessionComplete, event.Place{Node: "1"}, "", event.SessionCompleteData{Reason: "all_loops_complete"})
+		},
+		"iterating": func(s *story) {
+			s.iterate("0", 1)
+			s.startIteration("0", 2)
+		},
+		"paused": func(s *story) {
+			s.iterate("0", 1)
+			s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "user", Reason: "lunch"})
+		},
+		"aborted": func(s *story) {
+			s.tell(event.SessionAborted, event.Place{Node: "0"}, "", event.SessionAbortedData{Reason: "User requested", By: "alice"})
+		},
+		"failed": func(s *story) {
+			s.iterate("0", 1)
+			s.tell(event.NodeComplete, event.Place{Node: "0"}, "", event.NodeCompleteData{
+				Name: "plan", Status: "failed", Outcome: "error", To: "failed",
+				Failure: &event.FailureData{ErrorType: "provider_failed", Message: "no more credit"},
+			})
+		},
+		"resumed": func(s *story) {
+			s.iterate("0", 1)
+			s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "signal"})
+			s.tell(event.SessionResumed, event.Place{Node: "0"}, "", event.SessionResumedData{})
+		},
+	}
+	for name, tell := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, d := openDir(t, "p2")
+			s := newStory(t, d, twoStages())
+			s.begin("pipeline")
+			s.enter("0")
+			tell(s)
+			golden(t, d, name)
+
+			got, err := statefile.Read(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&s.st, got.Scheduler); diff != "" {
+				t.Error("the state does not come back:", diff)
+			}
+			again := continued(d, s.plan, s.events)
+			if err := again.Flush(s.st); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, d, name) // the view of a journal that was read is that of one that was lived
+		})
+	}
+}
+
+func TestLoopHasNoStages(t *testing.T) {
+	_, d := openDir(t, "p2")
+	p := twoStages()
+	p.Nodes = p.Nodes[:1]
+	s := newStory(t, d, p)
+	s.begin("loop")
+	s.enter("0")
+	s.iterate("0", 1)
+	got, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Type != "loop" || len(got.Stages) != 0 || got.Iteration != 1 || got.IterationCompleted != 1 || len(got.History) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The members and their order are those of the Bash engine; ours come behind.
+func TestBashMembersComeFirst(t *testing.T) {
+	_, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	text, err := os.ReadFile(d.Abs(store.StateFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	if _, err := dec.Token(); err != nil {
+		t.Fatal(err)
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, key.(string))
+	}
+	want := []string{
+		"session", "type", "started_at", "status", "current_stage", "iteration", "iteration_completed", "iteration_started",
+		"stages", "history", "event_offset",
+	}
+	if diff := cmp.Diff(want, keys[:len(want)]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
+	_, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	s.enter("0")
+	s.iterate("0", 1)
+	s.tell(event.SessionAborted, event.Place{Node: "0"}, "", event.SessionAbortedData{})
+	s.tell(event.SessionStart, event.Place{Node: "0"}, "", event.SessionStartData{Mode: "pipeline"})
+	if got, err := statefile.Read(d); err != nil || len(got.History) != 0 || got.Status != "running" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Iterations of the Bash engine have what they did in their result files only.
+func TestHistoryOfBashEvents(t *testing.T) {
+	_, d := openDir(t, "p2")
+	if err := d.Replace("stage-00-plan/iterations/001/result.json", []byte(
+		`{"summary":"did it","work":{"items_completed":["t1"],"files_touched":["a"]},"signals":{"plateau_suspected":true,"risk":"low","notes":"n"}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Replace("stage-00-plan/iterations/003/result.json", []byte("not json")); err != nil {
+		t.Fatal(err)
+	}
+	var past []event.Event
+	add := func(kind event.Type, cursor *event.Cursor, data string) {
+		past = append(past, event.Event{Type: kind, Cursor: cursor, Data: json.RawMessage(data), Time: time.Unix(0, 0)})
+	}
+	result := func(i string) string {
+		return `{"result_file":"` + d.Abs("stage-00-plan/iterations/"+i+"/result.json") + `","decision":"stop","reason":"n"}`
+	}
+	at := func(i int) *event.Cursor { return event.Place{Node: "0", Iteration: i}.Cursor() }
+	add(event.SessionStart, at(0), `{"mode":"pipeline"}`)
+	add(event.IterationComplete, at(1), result("001"))
+	add(event.IterationComplete, at(2), result("002"))
+	add(event.IterationComplete, at(3), result("003"))
+	add(event.IterationComplete, at(4), `{"result_file":"/etc/passwd","decision":"stop","reason":""}`)
+	add(event.IterationComplete, event.Place{Node: "0", Branch: "claude", Iteration: 1}.Cursor(), `{}`)
+	add(event.IterationComplete, nil, `{}`)
+	add(event.IterationComplete, at(5), `[]`)
+
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	if err := continued(d, s.plan, past).Flush(s.st); err != nil {
+		t.Fatal(err)
+	}
+	got, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	none := []string{}
+	entry := func(i int) statefile.Iteration {
+		return statefile.Iteration{Iteration: i, Timestamp: "1970-01-01T00:00:00Z", Stage: "plan", Decision: "stop", Reason: "n", FilesTouched: none, ItemsCompleted: none}
+	}
+	first := entry(1)
+	first.Summary, first.FilesTouched, first.ItemsCompleted = "did it", []string{"a"}, []string{"t1"}
+	first.Signals = event.Signals{PlateauSuspected: true, Risk: "low", Notes: "n"}
+	last := entry(4)
+	last.Reason = ""
+	if diff := cmp.Diff([]statefile.Iteration{first, entry(2), entry(3), last}, got.History); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// seen is the number of the last event that state.json tells of.
+func seen(t *testing.T, d *store.Dir) int64 {
+	t.Helper()
+	got, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.EventSeq
+}
+
+func TestWhenTheFileIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := openDir(t, "p2")
+		p := twoStages()
+		p.Nodes[0].Termination = plan.Termination{"type": "fixed", "max": 1 << 20}
+		s := newStory(t, d, p)
+		s.padding = strings.Repeat("x", 20<<10)
+		s.begin("pipeline")
+		s.enter("0")
+		size := func() int64 {
+			info, err := d.Stat(store.StateFile)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return info.Size()
+		}
+		i := 0
+		for ; size() < 256<<10; i++ {
+			s.iterate("0", i+1)
+			if got, want := seen(t, d), s.st.Seq-1; got != want { // the decision waits
+				t.Fatalf("while small: event %d seen, want %d", got, want)
+			}
+		}
+		large := seen(t, d)
+		time.Sleep(time.Hour) // however long the last write was ago, no iteration waits for this one
+		s.iterate("0", i+1)
+		if got := seen(t, d); got != large {
+			t.Errorf("once large: event %d seen at once", got)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := seen(t, d); got != s.st.Seq {
+			t.Errorf("a second later: event %d seen, want %d", got, s.st.Seq)
+		}
+		s.startIteration("0", i+2)
+		s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
+		if got := seen(t, d); got != s.st.Seq {
+			t.Errorf("at the stop: event %d seen, want %d", got, s.st.Seq)
+		}
+		if err := s.writer.Flush(s.st); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestNothingIsWrittenBeforeTheRunBegins(t *testing.T) {
+	_, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	if err := s.writer.Flush(s.st); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Stat(store.StateFile); err == nil {
+		t.Error("a state of nothing was written")
+	}
+}
+
+// TestNobodyWaitsForTheFile: an event of an iteration does not wait for its write, and who settles does.
+func TestNobodyWaitsForTheFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, d := openDir(t, "p2")
+		s := newStory(t, d, twoStages())
+		s.begin("pipeline")
+		s.enter("0")
+		before := seen(t, d)
+		e := event.New(event.IterationStart, nil, "", nil)
+		next := s.st
+		next.Seq++
+		if err := s.writer.Update(e, next); err != nil {
+			t.Fatal(err)
+		}
+		s.writer.Settle()
+		if got := seen(t, d); got != before+1 {
+			t.Errorf("settled: event %d seen, want %d", got, before+1)
+		}
+		next.Seq++
+		if err := s.writer.Update(e, next); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := seen(t, d); got != before+2 {
+			t.Errorf("left alone: event %d seen, want %d", got, before+2)
+		}
+	})
+}
+
+func TestFailedWriteIsTold(t *testing.T) {
+	_, d := openDir(t, "p2")
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	if err := os.RemoveAll(d.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.Flush(s.st); err == nil {
+		t.Error("the write into a directory that is gone succeeded")
+	}
+}
+
+// A history that is too long to be kept as text is written whole all the same, also by a writer that continues it.
+func TestLongHistory(t *testing.T) {
+	_, d := openDir(t, "p1")
+	const iterations = 2500
+	s := newStory(t, d, twoStages())
+	s.begin("pipeline")
+	summary := strings.Repeat("did it ", 150)
+	w := statefile.New(d, s.plan)
+	for i := range iterations {
+		w.Past(event.New(event.IterationComplete, event.Place{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
+	}
+	if err := w.Flush(s.st); err != nil {
+		t.Fatal(err)
+	}
+	got, err := statefile.Read(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.History) != iterations {
+		t.Fatalf("%d of %d iterations", len(got.History), iterations)
+	}
+	for i, it := range got.History {
+		if it.Iteration != i+1 || it.Summary != summary {
+			t.Fatalf("at %d: iteration %d, %q", i, it.Iteration, it.Summary)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package steps
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// MaxSteps is how many steps a node may have.
+const MaxSteps = 500
+
+// Step is a step of a node.
+type Step struct {
+	ID        string
+	Title     string
+	Action    string
+	DependsOn []string // ids, each once, in the order in which they were named
+	Item      map[string]any
+}
+
+var idPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// Find finds the steps in the data of an artifact. The errors say which step is wrong and why: an id that is none or
+// stands twice, a dependency that nobody has, one that leads back to its step, none at all, too many.
+func Find(data map[string]any, s *plan.Steps) ([]Step, error) {
+	path, err := plan.ParseStepPath(s.Path)
+	if err != nil {
+		return nil, err
+	}
+	outermost, last, err := walk(path, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(last) == 0:
+		return nil, fmt.Errorf("there are no steps at %s", path)
+	case len(last) > MaxSteps:
+		return nil, fmt.Errorf("there are %d steps at %s, at most %d can be made", len(last), path, MaxSteps)
+	}
+	f := finder{idKey: cmp.Or(s.ID, "id"), dependsKey: cmp.Or(s.DependsOn, "depends_on"), byID: map[string]*item{}, outer: map[string][]*item{}, ids: map[*item]string{}}
+	if err := f.readIDs(last); err != nil {
+		return nil, err
+	}
+	f.readOuter(outermost)
+	steps := make([]Step, len(last))
+	for i, it := range last {
+		on, err := f.dependencies(it)
+		if err != nil {
+			return nil, err
+		}
+		steps[i] = Step{ID: f.ids[it], Title: text(it.value["title"]), Action: text(it.value["action"]), DependsOn: on, Item: it.value}
+	}
+	if circle := circleOf(steps); circle != nil {
+		return nil, fmt.Errorf("the steps depend on each other in a circle: %s", strings.Join(circle, " -> "))
+	}
+	return steps, nil
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// finder knows the items by their ids.
+type finder struct {
+	idKey, dependsKey string
+	byID              map[string]*item   // steps
+	ids               map[*item]string   // of steps
+	outer             map[string][]*item // those that hold steps
+}
+
+// idOf is the id of an item; a number counts as its digits.
+func (f *finder) idOf(it *item) string {
+	switch v := it.value[f.idKey].(type) {
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	default:
+		return ""
+	}
+}
+
+func (f *finder) readIDs(steps []*item) error {
+	for _, it := range steps {
+		id := f.idOf(it)
+		if !idPattern.MatchString(id) {
+			return fmt.Errorf("the step %s has no usable %s: it is %.70q, and has to be 1 to 64 letters, digits, dots, underscores and hyphens", it.place, f.idKey, id)
+		}
+		if first, twice := f.byID[id]; twice {
+			return fmt.Errorf("the step %s has the %s %q, which %s has, too", it.place, f.idKey, id, first.place)
+		}
+		f.byID[id], f.ids[it] = it, id
+	}
+	return nil
+}
+
+func (f *finder) readOuter(items []*item) {
+	for _, it := range items {
+		if it.leaf {
+			continue
+		}
+		if id := f.idOf(it); id != "" {
+			f.outer[id] = append(f.outer[id], it)
+		}
+		f.readOuter(it.items)
+	}
+}
+
+// dependencies are the ids of the steps that a step depends on: by its own word, and by that of the items around it,
+// which depend on all steps of others.
+func (f *finder) dependencies(step *item) ([]string, error) {
+	c := collector{finder: f, seen: map[*item]bool{}}
+	err := c.named(step, func(name string) []*item {
+		if other := f.byID[name]; other != nil {
+			return []*item{other}
+		}
+		return f.outer[name]
+	})
+	for around := step.outer; around != nil && err == nil; around = around.outer {
+		err = c.around(around)
+	}
+	return c.ids, err
+}
+
+// collector gathers what one step depends on.
+type collector struct {
+	*finder
+	ids  []string
+	seen map[*item]bool
+}
+
+// around adds what an item that holds steps depends on.
+func (c *collector) around(it *item) error {
+	return c.named(it, func(name string) []*item {
+		if others := c.outer[name]; others != nil {
+			return others
+		}
+		if step := c.byID[name]; step != nil {
+			return []*item{step}
+		}
+		return nil
+	})
+}
+
+// named adds what an item names, found by its name.
+func (c *collector) named(it *item, find func(name string) []*item) error {
+	names, err := c.namesOf(it)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		others := find(name)
+		if len(others) == 0 {
+			return fmt.Errorf("the step %s depends on %.70q, which does not exist", it.place, name)
+		}
+		for _, other := range others {
+			if err := c.add(other); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add adds a step, or all steps of what holds some. What holds none passes on what it depends on itself.
+func (c *collector) add(it *item) error {
+	if c.seen[it] {
+		return nil
+	}
+	c.seen[it] = true
+	if it.leaf {
+		c.ids = append(c.ids, c.finder.ids[it])
+		return nil
+	}
+	if len(it.items) == 0 {
+		return c.around(it)
+	}
+	for _, inner := range it.items {
+		if err := c.add(inner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// namesOf are the names in an item's list of dependencies; one may be written as a text.
+func (c *collector) namesOf(it *item) ([]string, error) {
+	var names []string
+	switch v := it.value[c.dependsKey].(type) {
+	case nil:
+	case []any:
+		for _, name := range v {
+			of := nameOf(name)
+			if of == "" {
+				return nil, fmt.Errorf("the step %s has something in its %s that is no id", it.place, c.dependsKey)
+			}
+			names = append(names, of)
+		}
+	default:
+		of := nameOf(v)
+		if of == "" && v != "" {
+			return nil, fmt.Errorf("the step %s has a %s that is no list of ids", it.place, c.dependsKey)
+		}
+		if of != "" {
+			names = []string{of}
+		}
+	}
+	return names, nil
+}
+
+func nameOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int:
+		return strconv.Itoa(v)
+	default:
+		return ""
+	}
+}
+
+// circleOf is a way along dependencies that comes back to where it began, nil if there is none.
+func circleOf(steps []Step) []string {
+	on := map[string][]string{}
+	for _, s := range steps {
+		on[s.ID] = s.DependsOn
+	}
+	done, way := map[string]bool{}, []string{}
+	var visit func(id string) []string
+	visit = func(id string) []string {
+		if i := slices.Index(way, id); i >= 0 {
+			return append(slices.Clone(way[i:]), id)
+		}
+		if done[id] {
+			return nil
+		}
+		done[id] = true
+		way = append(way, id)
+		for _, next := range on[id] {
+			if circle := visit(next); circle != nil {
+				return circle
+			}
+		}
+		way = way[:len(way)-1]
+		return nil
+	}
+	for _, s := range steps {
+		if circle := visit(s.ID); circle != nil {
+			return circle
+		}
+	}
+	return nil
+}

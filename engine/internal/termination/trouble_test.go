@@ -1,0 +1,156 @@
+package termination
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// nobody finds neither strategies nor providers.
+type nobody struct{}
+
+func (nobody) Termination(context.Context, string) (sdk.Termination, error) {
+	return nil, failure.New(failure.ProviderMissing, "there is nobody").WithHint("install somebody")
+}
+
+func (nobody) Provider(context.Context, string) (sdk.Provider, error) {
+	return nil, failure.New(failure.ProviderMissing, "there is nobody")
+}
+
+var gone = event.Ref{Path: "stage-00-polish/gone", SHA256: strings.Repeat("0", 64), Size: 1}
+
+// U301: whatever keeps a strategy from deciding is told as the stage's failure, with its cause.
+func TestNoDecision(t *testing.T) {
+	stop := func(sdk.DecideRequest) (sdk.Decision, error) {
+		return sdk.Decision{Action: sdk.DecisionStop, Record: []byte(`{}`)}, nil
+	}
+	ask := func(q *sdk.Question) decide {
+		return func(sdk.DecideRequest) (sdk.Decision, error) {
+			return sdk.Decision{Action: sdk.DecisionAsk, Question: q}, nil
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		decide  decide
+		prepare func(t *testing.T, b *bench)
+		kind    failure.Kind
+		says    string
+	}{
+		{"there is no such strategy", stop, func(_ *testing.T, b *bench) { b.asker.Strategies = nobody{} }, failure.ProviderMissing, "there is nobody"},
+		{"the result is gone", stop, func(_ *testing.T, b *bench) { b.loop(func(l *state.Loop) { l.Result = &gone }) }, failure.StateCorrupt, gone.Path},
+		{"the answer is gone", stop, func(_ *testing.T, b *bench) {
+			b.loop(func(l *state.Loop) { l.Answer = &event.StrategyAnswerData{Answer: &gone} })
+		}, failure.StateCorrupt, gone.Path},
+		{"judge.json is taken", stop, func(t *testing.T, b *bench) {
+			if err := os.MkdirAll(filepath.Join(b.it, "judge.json", "x"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}, failure.StateCorrupt, "judge.json: is a directory"},
+		{"it asks nothing", ask(nil), func(*testing.T, *bench) {}, failure.StrategyFailed, "it asks without a question"},
+		{"the plan has no such node", stop, func(_ *testing.T, b *bench) { b.job.Command.Place.Node = "9" }, failure.StrategyFailed, "9"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, tt.decide)
+			tt.prepare(t, b)
+			d := b.ask(t)
+			if d.Action != "error" || d.Failure == nil || d.Failure.ErrorType != string(tt.kind) || !strings.Contains(d.Failure.Message, tt.says) {
+				t.Errorf("decision %+v, failure %+v", d, d.Failure)
+			}
+		})
+	}
+}
+
+// A question that names no provider goes to the node's own.
+func TestQuestionToTheNodesOwn(t *testing.T) {
+	b := newBench(t, func(sdk.DecideRequest) (sdk.Decision, error) {
+		return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "?"}}, nil
+	})
+	d := b.ask(t)
+	if d.Question == nil || d.Question.Provider != "claude" || d.Question.Model != "opus" {
+		t.Errorf("decision %+v, question %+v", d, d.Question)
+	}
+}
+
+// A question that cannot be put is answered with why, so that the strategy can decide without it; a
+// journal that does not take what only informs keeps nobody from it.
+func TestNoAnswer(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		question *event.QuestionData
+		who      Providers
+		says     string
+	}{
+		{"there is no question", nil, nobody{}, "there is no question"},
+		{"its prompt is gone", &event.QuestionData{Prompt: gone, Provider: "claude"}, nobody{}, gone.Path},
+		{"there is no such provider", &event.QuestionData{Provider: "claude"}, nobody{}, "there is nobody"},
+		{"the provider says that it failed", &event.QuestionData{Provider: "claude"}, answers{
+			result: sdk.ExecuteResult{Error: failure.New(failure.ProviderFailed, "overloaded")}, got: &sdk.ExecuteRequest{},
+		}, "overloaded"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.job.Record = func(context.Context, event.Event) error { return errors.New("disk full") }
+			if tt.question != nil && tt.question.Prompt == (event.Ref{}) {
+				ref, err := b.asker.Dir.Write("question", []byte("?"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				tt.question.Prompt = ref
+			}
+			b.loop(func(l *state.Loop) { l.Question = tt.question })
+			d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, tt.who))
+			if err != nil || d.Answer != nil || !strings.Contains(d.Error, tt.says) {
+				t.Errorf("answer %+v, %v", d, err)
+			}
+		})
+	}
+}
+
+// counting reports on the way and sums nothing up.
+type counting struct{ answers }
+
+func (c counting) Provider(context.Context, string) (sdk.Provider, error) { return c, nil }
+
+func (counting) Execute(ctx context.Context, _ sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	first, last := int64(3), int64(8)
+	x.Usage(sdk.Usage{OutputTokens: &first})
+	x.Progress(sdk.Progress{Message: "thinking"})
+	x.Observe(sdk.ToolCall{CallID: "1"})
+	x.ObserveResult(sdk.ToolResult{CallID: "1"})
+	x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: "noise"})
+	x.Output(sdk.OutputChunk{Text: "spoken"})
+	x.Usage(sdk.Usage{OutputTokens: &last})
+	return sdk.ExecuteResult{}, x.Checkpoint(ctx, sdk.Checkpoint{})
+}
+
+// What a provider reports on the way counts where it does not sum up itself.
+func TestAnswerAsItComes(t *testing.T) {
+	b := newBench(t, nil)
+	ref, err := b.asker.Dir.Write("question", []byte("?"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.loop(func(l *state.Loop) { l.Question = &event.QuestionData{Prompt: ref, Provider: "claude"} })
+	d, err := event.Decode[event.StrategyAnswerData](b.asker.Put(t.Context(), b.job, counting{}))
+	if err != nil || d.Answer == nil {
+		t.Fatalf("answer %+v, %v", d, err)
+	}
+	text, err := b.asker.Dir.ReadRef(*d.Answer)
+	if err != nil || string(text) != "spoken" {
+		t.Errorf("answer %q, %v", text, err)
+	}
+	if diff := cmp.Diff(int64(8), *d.Usage.OutputTokens); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,195 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// shipped is a library of two stages whose texts name a version of the program.
+func shipped(version string) fstest.MapFS {
+	return fstest.MapFS{
+		"stages/tick/stage.yaml":        {Data: []byte("name: tick\nprovider: agent\nprompt: ask\ndelay: 0\n")},
+		"stages/tick/prompts/ask.md":    {Data: []byte("tick of " + version)},
+		"stages/tick/notes/why.txt":     {Data: []byte("for people")},
+		"stages/unused/stage.yaml":      {Data: []byte("name: unused\nprovider: agent\n")},
+		"stages/unused/prompt.md":       {Data: []byte("unused")},
+		"stages/tock/stage.yaml":        {Data: []byte("name: tock\nprovider: agent\n")},
+		"stages/tock/prompts/prompt.md": {Data: []byte("tock of " + version)},
+	}
+}
+
+// prompted is an agent that keeps the prompts it gets and fails while broken says so.
+func prompted(prompts *[]string, broken *bool) agent {
+	return agent{work: func(_ context.Context, req sdk.ExecuteRequest) error {
+		*prompts = append(*prompts, req.Prompt)
+		if *broken {
+			return failure.New(failure.AgentError, "not today")
+		}
+		return nil
+	}}
+}
+
+// libraryEngine is an engine over the project whose program ships the library.
+func libraryEngine(t *testing.T, root string, library fs.FS, a agent) *engine.Engine {
+	t.Helper()
+	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
+		engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithLibrary(library))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// copies are the files below library/ of a session, by slash-separated name.
+func copies(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	root := filepath.Join(dir, "library")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		names = append(names, filepath.ToSlash(name))
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return names
+}
+
+// U006: shipped stages run, in embedded pipelines too; the session has copies of the folders of those that
+// it uses, and of no other. A dry run makes none.
+func TestLibraryRuns(t *testing.T) {
+	root := project(t, "{name: two, nodes: [{id: a, stage: tick}, {id: b, pipeline: inner}]}")
+	inner := filepath.Join(root, ".claude/pipelines/inner.yaml")
+	if err := os.WriteFile(inner, []byte("{name: inner, nodes: [{id: c, stage: tock}]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var prompts []string
+	e := libraryEngine(t, root, shipped("v1"), prompted(&prompts, new(bool)))
+	d, err := e.DryRun(t.Context(), engine.DryRunOptions{Run: engine.RunOptions{Pipeline: "two", Session: "demo"}})
+	if err != nil || len(d.Stages) != 2 || d.Stages[0].Prompt != "tick of v1" || d.Stages[1].Prompt != "tock of v1" {
+		t.Errorf("dry run %+v, %v", d, err)
+	}
+	if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
+		t.Errorf("after the dry run: %v", err)
+	}
+	result := runTwo(t, e)
+	if want := []string{"tick of v1", "tock of v1"}; !result.Success || !slices.Equal(prompts, want) {
+		t.Errorf("result %+v, prompts %q", result, prompts)
+	}
+	want := []string{
+		"stages/tick/notes/why.txt", "stages/tick/prompts/ask.md", "stages/tick/stage.yaml",
+		"stages/tock/prompts/prompt.md", "stages/tock/stage.yaml",
+	}
+	if diff := cmp.Diff(want, copies(t, result.Dir)); diff != "" {
+		t.Error(diff)
+	}
+	planned, err := os.ReadFile(filepath.Join(result.Dir, "plan.json"))
+	if err != nil || !strings.Contains(string(planned), `"prompt_path": ".claude/pipeline-runs/demo/library/stages/tick/prompts/ask.md"`) {
+		t.Errorf("plan %s, %v", planned, err)
+	}
+}
+
+// U303: a shipped pipeline runs by its name, and within another; the project's own of the same name goes before it.
+func TestLibraryPipeline(t *testing.T) {
+	root := project(t, "{name: two, nodes: [{id: a, pipeline: loop}]}")
+	library := shipped("v1")
+	library["pipelines/loop.yaml"] = &fstest.MapFile{Data: []byte("{name: loop, nodes: [{id: c, stage: tock}]}")}
+	var prompts []string
+	e := libraryEngine(t, root, library, prompted(&prompts, new(bool)))
+	r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", NamedAfter: true})
+	if err != nil || !r.Success || !strings.HasPrefix(r.Session, "loop-") || !slices.Equal(prompts, []string{"tock of v1"}) {
+		t.Fatalf("%+v, %v, prompts %q", r, err, prompts)
+	}
+	if kept, err := os.ReadFile(filepath.Join(r.Dir, "pipeline.yaml")); err != nil || string(kept) != "{name: loop, nodes: [{id: c, stage: tock}]}" {
+		t.Errorf("kept %q, %v", kept, err)
+	}
+	planned, err := os.ReadFile(filepath.Join(r.Dir, "plan.json"))
+	if err != nil || !strings.Contains(string(planned), `"path": "library:pipelines/loop.yaml"`) {
+		t.Errorf("plan %s, %v", planned, err)
+	}
+	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two"}); err != nil || !r.Success || !strings.HasPrefix(r.Session, "pipeline-") || len(prompts) != 2 {
+		t.Errorf("embedded: %+v, %v", r, err)
+	}
+	targets, err := e.Lint(t.Context(), engine.LintOptions{Pipelines: []string{"loop"}})
+	if err != nil || len(targets) != 1 || targets[0].File != "library:pipelines/loop.yaml" || targets[0].Name != "loop" || !targets[0].Passed {
+		t.Errorf("lint %+v, %v", targets, err)
+	}
+	own := filepath.Join(root, ".claude/pipelines/loop.yaml")
+	if err := os.WriteFile(own, []byte("{name: own, nodes: [{id: c, stage: tick}]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "loop", Session: "own"}); err != nil || prompts[len(prompts)-1] != "tick of v1" {
+		t.Errorf("the project's own: %v, prompts %q", err, prompts)
+	}
+}
+
+// DESIGN 5: a session that is resumed by a newer program, or by one that ships nothing, goes on with its
+// copies; started again, it takes what is shipped by then.
+func TestLibraryAfterAnUpgrade(t *testing.T) {
+	for name, later := range map[string]fs.FS{"another version": shipped("v2"), "nothing is shipped": nil} {
+		t.Run(name, func(t *testing.T) {
+			root, broken := t.TempDir(), true
+			var prompts []string
+			a := prompted(&prompts, &broken)
+			o := engine.RunOptions{Stage: "tick", Max: 1, Session: "demo"}
+			if r, err := libraryEngine(t, root, shipped("v1"), a).Run(t.Context(), o); err != nil || r.ResumeCommand == "" {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			broken, prompts = false, nil
+			r, err := libraryEngine(t, root, later, a).Resume(t.Context(), engine.ResumeOptions{Session: "demo"})
+			if err != nil || r.Failure != nil || !slices.Equal(prompts, []string{"tick of v1"}) {
+				t.Fatalf("resumed: %+v, %v, prompts %q", r, err, prompts)
+			}
+			prompts, o.Force = nil, true
+			if _, err := libraryEngine(t, root, shipped("v3"), a).Run(t.Context(), o); err != nil || !slices.Equal(prompts, []string{"tick of v3"}) {
+				t.Errorf("started again: %v, prompts %q", err, prompts)
+			}
+		})
+	}
+}
+
+// What cannot be copied is told with the stage, before anything runs.
+func TestLibraryCannotBeCopied(t *testing.T) {
+	library := unreadable{shipped("v1"), "stages/tick/notes/why.txt"}
+	e := libraryEngine(t, t.TempDir(), library, agent{})
+	_, err := e.Run(t.Context(), engine.RunOptions{Stage: "tick", Session: "demo"})
+	if err == nil || !strings.Contains(err.Error(), "copy the shipped stages/tick into the session: ") || !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// unreadable is a library with one file that nobody can read.
+type unreadable struct {
+	fstest.MapFS
+	name string
+}
+
+func (u unreadable) ReadFile(name string) ([]byte, error) {
+	if name == u.name {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fs.ErrPermission}
+	}
+	return u.MapFS.ReadFile(name)
+}

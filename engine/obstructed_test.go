@@ -1,0 +1,216 @@
+package engine_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// readers are what only looks at a session, changers what would go on with it or change it.
+func readers(t *testing.T) map[string]func(*engine.Engine) error {
+	ctx := t.Context()
+	return map[string]func(*engine.Engine) error{
+		"status":    func(e *engine.Engine) error { _, err := e.Status("demo"); return err },
+		"list":      func(e *engine.Engine) error { _, err := e.Sessions(); return err },
+		"questions": func(e *engine.Engine) error { _, err := e.Questions("demo"); return err },
+		"artifacts": func(e *engine.Engine) error { _, err := e.Artifacts("demo"); return err },
+		"history":   func(e *engine.Engine) error { _, err := e.History("demo"); return err },
+		"metrics":   func(e *engine.Engine) error { _, err := e.Metrics("demo"); return err },
+		"health":    func(e *engine.Engine) error { _, err := e.Health("demo"); return err },
+		"tail": func(e *engine.Engine) error {
+			return e.Tail(ctx, "demo", 5, false, func(event.Event) error { return nil })
+		},
+		"follow": func(e *engine.Engine) error {
+			return e.Follow(ctx, "demo", 5, func(engine.Update) error { return nil })
+		},
+		"preflight of a resume": func(e *engine.Engine) error {
+			_, err := e.PreflightResume(ctx, engine.ResumeOptions{Session: "demo"})
+			return err
+		},
+		"repair, to see": func(e *engine.Engine) error {
+			_, err := e.Repair(ctx, engine.RepairOptions{Session: "demo", DryRun: true})
+			return err
+		},
+	}
+}
+
+func changers(t *testing.T) map[string]func(*engine.Engine) error {
+	ctx := t.Context()
+	return map[string]func(*engine.Engine) error{
+		"pause":    func(e *engine.Engine) error { return e.PauseSession(ctx, "demo", "", "") },
+		"abort":    func(e *engine.Engine) error { return e.AbortSession(ctx, "demo", "", "") },
+		"feedback": func(e *engine.Engine) error { return e.Feedback(ctx, "demo", "mind the gap", "me") },
+		"answer": func(e *engine.Engine) error {
+			return e.Answer(ctx, engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove})
+		},
+		"resume": func(e *engine.Engine) error {
+			_, err := e.Resume(ctx, engine.ResumeOptions{Session: "demo"})
+			return err
+		},
+		"run": func(e *engine.Engine) error {
+			_, err := e.Run(ctx, engine.RunOptions{Pipeline: "two", Session: "demo", Force: true})
+			return err
+		},
+	}
+}
+
+// What lies where a file or directory of a session should be is told by every verb that needs it; nothing is written over
+// it, and no verb takes it for a session that is whole or for none.
+func TestObstructedSession(t *testing.T) {
+	for _, tt := range []struct {
+		name, file string   // of the session, "." for its directory
+		dir        bool     // a directory lies there, not a file
+		fine       []string // the verbs that do without it
+		says       string
+	}{
+		{"the journal is a directory", "events.jsonl", true, []string{"list"}, "/events.jsonl: is a directory"},
+		{"plan.json is a directory", "plan.json", true, []string{"list", "tail", "health"}, "plan.json"},
+		{"the session is a file", ".", false, []string{"list"}, "demo: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e, dir := stopped(t)
+			name := filepath.Join(dir, tt.file)
+			if err := os.RemoveAll(name); err != nil {
+				t.Fatal(err)
+			}
+			if tt.dir {
+				name = filepath.Join(name, "in-the-way")
+				if err := os.Mkdir(filepath.Dir(name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(name, []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for verb, do := range readers(t) {
+				switch err := do(e); {
+				case slices.Contains(tt.fine, verb):
+					if err != nil {
+						t.Errorf("%s: %v", verb, err)
+					}
+				case err == nil || !strings.Contains(err.Error(), tt.says):
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				}
+			}
+			for verb, do := range changers(t) {
+				if err := do(e); err == nil || !strings.Contains(err.Error(), tt.says) {
+					t.Errorf("%s: %v, want an error that says %q", verb, err, tt.says)
+				}
+			}
+			if text, err := os.ReadFile(name); err != nil || string(text) != "mine" {
+				t.Errorf("what lay there: %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// state.json is a view: what lies in its place hinders nobody who looks.
+func TestObstructedView(t *testing.T) {
+	e, dir := stopped(t)
+	name := filepath.Join(dir, "state.json")
+	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "in-the-way"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	for verb, do := range readers(t) {
+		if err := do(e); err != nil {
+			t.Errorf("%s: %v", verb, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(name, "in-the-way")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A session that nobody has is none for every verb.
+func TestNoSuchSession(t *testing.T) {
+	e := eng(t, project(t, twoStages), agent{})
+	for _, verbs := range []map[string]func(*engine.Engine) error{readers(t), changers(t)} {
+		for verb, do := range verbs {
+			if verb == "list" || verb == "run" {
+				continue
+			}
+			if err := do(e); !errors.Is(err, engine.ErrNoSession) || !strings.Contains(err.Error(), "demo") {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+	}
+}
+
+// U251: what a question does not take is refused with what it takes, and nothing of it is journaled.
+func TestAnswersThatAreNotTaken(t *testing.T) {
+	root := project(t, asksOnce)
+	e := eng(t, root, agent{})
+	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || len(r.Questions) != 1 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	before := len(types(t, e, "demo"))
+	long := strings.Repeat("x", event.MaxText+1)
+	for name, tt := range map[string]struct {
+		answer engine.AnswerOptions
+		is     error
+		says   string
+	}{
+		"no such question":      {engine.AnswerOptions{Question: "Q-9", Answer: event.AnswerApprove}, engine.ErrNoQuestion, "has no question Q-9 open"},
+		"no such answer":        {engine.AnswerOptions{Answer: "perhaps"}, engine.ErrOptions, `does not take "perhaps"`},
+		"feedback to a confirm": {engine.AnswerOptions{Answer: event.AnswerReject, Text: "no"}, engine.ErrOptions, "takes no feedback"},
+		"an empty text":         {engine.AnswerOptions{Answer: event.AnswerApprove, Text: " \n"}, engine.ErrOptions, "the text of the answer is empty"},
+		"a text that is long":   {engine.AnswerOptions{Answer: event.AnswerApprove, Text: long}, engine.ErrOptions, "at most"},
+		"another digest":        {engine.AnswerOptions{Answer: event.AnswerApprove, Digest: "0"}, engine.ErrNoQuestion, "has changed since it was shown"},
+	} {
+		tt.answer.Session = "demo"
+		if err := e.Answer(t.Context(), tt.answer); !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+	for text, says := range map[string]string{"": "the feedback is empty", "  ": "the feedback is empty", long: "at most"} {
+		if err := e.Feedback(t.Context(), "demo", text, "me"); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), says) {
+			t.Errorf("feedback: %v, want %q", err, says)
+		}
+	}
+	if after := len(types(t, e, "demo")); after != before {
+		t.Errorf("%d events were journaled", after-before)
+	}
+	approve := engine.AnswerOptions{Session: "demo", Answer: event.AnswerApprove, By: "ann"}
+	if err := e.Answer(t.Context(), approve); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Answer(t.Context(), approve); !errors.Is(err, engine.ErrNoQuestion) || !strings.Contains(err.Error(), "is answered already: approve by ann") {
+		t.Errorf("a second time: %v", err)
+	}
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !r.Success {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for name, err := range map[string]error{"answer": e.Answer(t.Context(), engine.AnswerOptions{Session: "demo", Question: "Q-9"}), "feedback": e.Feedback(t.Context(), "demo", "well done", "me")} {
+		if !errors.Is(err, engine.ErrTerminal) || !strings.Contains(err.Error(), "already completed") {
+			t.Errorf("%s after the end: %v", name, err)
+		}
+	}
+}
+
+// U251: a resume that does not fit how the session stands is refused with what there is.
+func TestResumesThatDoNotFit(t *testing.T) {
+	e, _ := stopped(t)
+	for name, tt := range map[string]struct {
+		o    engine.ResumeOptions
+		says string
+	}{
+		"no step has failed":      {engine.ResumeOptions{SkipFailedStep: true}, "has no failed step to skip: it is at stage plan"},
+		"another number of runs":  {engine.ResumeOptions{Runs: 3}, "was started to run its pipeline once, not 3 times"},
+		"a stage that is none":    {engine.ResumeOptions{Again: "nowhere"}, `has no stage "nowhere"`},
+		"a stage that is to come": {engine.ResumeOptions{Again: "build"}, "build cannot be done again"},
+	} {
+		tt.o.Session = "demo"
+		if _, err := e.Resume(t.Context(), tt.o); !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("%s: %v, want %q", name, err, tt.says)
+		}
+	}
+	if r, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Runs: 1}); err != nil || !r.Success {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

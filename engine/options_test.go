@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+)
+
+// U223: two variables set the journal's pace; what is no positive number is as good as none.
+func TestJournalOptions(t *testing.T) {
+	log := hclog.NewNullLogger()
+	for _, tt := range []struct {
+		name    string
+		environ []string
+		want    journal.Options
+	}{
+		{"nothing is said", []string{"HOME=/home/ann"}, journal.Options{}},
+		{"both", []string{"AGENT_PIPELINES_EVENT_FLUSH_MS=250", "AGENT_PIPELINES_EVENT_BUFFER=7"}, journal.Options{FlushInterval: 250 * time.Millisecond, Buffer: 7}},
+		{"no numbers", []string{"AGENT_PIPELINES_EVENT_FLUSH_MS=soon", "AGENT_PIPELINES_EVENT_BUFFER=-1"}, journal.Options{}},
+		{"zero", []string{"AGENT_PIPELINES_EVENT_FLUSH_MS=0"}, journal.Options{}},
+		{"the last one counts", []string{"AGENT_PIPELINES_EVENT_BUFFER=7", "AGENT_PIPELINES_EVENT_BUFFER=8"}, journal.Options{Buffer: 8}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.want.Logger = log
+			got := (&config{environ: tt.environ}).journal(log)
+			if diff := cmp.Diff(tt.want, got, cmp.Comparer(func(a, b hclog.Logger) bool { return a == b })); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVariable(t *testing.T) {
+	c := config{environ: []string{"A=1", "HOME=/first", "HOME=/last=one", "HOMES=/x"}}
+	if got := c.variable("HOME"); got != "/last=one" {
+		t.Errorf("got %q", got)
+	}
+	if got := c.variable("NONE"); got != "" {
+		t.Errorf("got %q", got)
+	}
+}

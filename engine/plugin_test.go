@@ -1,0 +1,264 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// probeWord is the argument with which the test program serves the plugin probe.
+const probeWord = "serve-probe"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == probeWord {
+		os.Exit(serve.Run(probe(), os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == writerWord {
+		os.Exit(writeSession(os.Args[2:]))
+	}
+	home, err := os.MkdirTemp("", "kernel-test")
+	if err != nil {
+		panic(err)
+	}
+	// the examples show engines without the options that keep the user's own files out
+	err = errors.Join(os.Setenv("XDG_CONFIG_HOME", home), os.Setenv("XDG_CACHE_HOME", home), os.Unsetenv("AGENT_PIPELINES_PLUGIN_DIR"))
+	if err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(home)
+		os.Exit(code)
+	}))
+}
+
+// probe is a real plugin, in a process of its own: a provider that falls, a strategy that asks, and an action that
+// rings.
+func probe() sdk.Plugin {
+	return sdk.Plugin{Name: "probe", Version: "1.0.0", Providers: []sdk.Provider{falling{}}, Terminations: []sdk.Termination{curious{}, endless{}}, HookActions: []sdk.HookAction{bell{}}}
+}
+
+// withProbe lets an engine use the plugin probe.
+func withProbe() engine.Option {
+	return engine.WithBundled(engine.Bundled{
+		Name: "probe", Args: []string{probeWord}, Describe: func() (sdk.Description, error) { return serve.Describe(probe()) },
+	})
+}
+
+// falling takes its process with it while the file "fall" is there, and otherwise does its work and says
+// which variables it sees.
+type falling struct{}
+
+func (falling) Describe() sdk.Component { return sdk.Component{Name: "falling"} }
+
+func (falling) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	if os.Remove("fall") == nil {
+		fmt.Fprintln(os.Stderr, "the last words of the probe")
+		os.Exit(7)
+	}
+	return sdk.ExecuteResult{Output: "sees " + os.Getenv("SEEN") + os.Getenv("UNSEEN")}, os.WriteFile(req.Paths.Result, []byte(`{"summary":"done"}`), 0o644)
+}
+
+// curious asks agent whether it is enough and does what it says. What it holds for a session it gives
+// back by a file.
+type curious struct{}
+
+func (curious) Describe() sdk.Component { return sdk.Component{Name: "curious"} }
+
+func (curious) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
+	if req.Answer == nil {
+		return sdk.Decision{Action: sdk.DecisionAsk, Question: &sdk.Question{Prompt: "enough?", Provider: "helper"}}, nil
+	}
+	return sdk.Decision{Action: sdk.DecisionStop, Reason: req.Answer.Output}, nil
+}
+
+func (curious) Release(_ context.Context, session string) error {
+	return os.WriteFile("released-"+session, nil, 0o600)
+}
+
+func (curious) Validate(context.Context, sdk.ValidateRequest) error { return nil }
+
+// endless is never content.
+type endless struct{}
+
+func (endless) Describe() sdk.Component { return sdk.Component{Name: "endless"} }
+
+func (endless) Decide(context.Context, sdk.DecideRequest) (sdk.Decision, error) {
+	return sdk.Decision{Action: sdk.DecisionContinue}, nil
+}
+
+// answering is an agent that answers questions too.
+type answering struct{ picky }
+
+func (a answering) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Purpose == sdk.PurposeQuestion {
+		*a.seen = append(*a.seen, string(req.Purpose)+" "+req.Model+" "+string(req.Config))
+		return sdk.ExecuteResult{Output: "it is enough"}, nil
+	}
+	return a.picky.Execute(ctx, req, x)
+}
+
+// probed is an engine over the project with the plugin probe and the agent.
+func probed(t *testing.T, root string, p sdk.Provider, more ...engine.Option) *engine.Engine {
+	t.Helper()
+	e, err := engine.NewEngine(append([]engine.Option{
+		engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithProvider(p), withProbe(),
+	}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+const asking = `{name: two, defaults: {provider: agent}, nodes: [{id: a, prompt: go, termination: {type: curious, max: 3}}]}`
+
+// U265, U274: a strategy's question goes to its provider as the user configured it, by any of its names.
+func TestQuestionHasTheUsersConfig(t *testing.T) {
+	var seen []string
+	e := probed(t, project(t, asking), answering{picky{seen: &seen}}, engine.WithProviderConfig("helper", []byte(`{"turns":3}`)))
+	var reasons []string
+	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Observe: func(u engine.Update) {
+		if u.Event != nil && u.Event.Type == event.Decision {
+			d, err := event.Decode[event.DecisionData](*u.Event)
+			if err != nil {
+				t.Error(err)
+			}
+			reasons = append(reasons, d.Action+" "+d.Reason)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`validate m1 {"turns":3}`, `work m1 {"turns":3}`, `validate  {"turns":3}`, `question  {"turns":3}`}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"ask ", "stop it is enough"}, reasons); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// DESIGN 7: what a dead kernel's session held outside is given back when its lock is swept, whoever comes.
+func TestDeadSessionGivesBack(t *testing.T) {
+	root := project(t, asking)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	stopped := agent{work: func(ctx context.Context, _ sdk.ExecuteRequest) error {
+		cancel(errors.New("stop"))
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	if _, err := probed(t, root, stopped).Run(ctx, engine.RunOptions{Pipeline: "two", Session: "old"}); err != nil {
+		t.Fatal(err)
+	}
+	gone := exec.Command("true")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{"old", "never"} { // of "never" there is nothing but the lock
+		lock := fmt.Sprintf(`{"session":%q,"pid":%d,"started_at":"2026-01-01T00:00:00Z"}`, session, gone.Process.Pid)
+		if err := os.WriteFile(filepath.Join(root, ".claude/locks", session+".lock"), []byte(lock), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var seen []string
+	if result, err := probed(t, root, answering{picky{seen: &seen}}).Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "new"}); err != nil || !result.Success {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	released, err := filepath.Glob(filepath.Join(root, "released-*"))
+	if diff := cmp.Diff([]string{filepath.Join(root, "released-old")}, released); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+}
+
+// DESIGN 6: processes that start and fall are journaled, by name and never by value, and the attempt is
+// made again in a fresh one. env says what a provider sees.
+func TestPluginFallsAndIsJournaled(t *testing.T) {
+	for _, tt := range []struct{ name, env, want string }{
+		{"a list", "[SEEN]", "sees yes"}, {"a word", "minimal", "sees"}, {"all", "inherit", "sees yesno"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := project(t, `{name: two, defaults: {provider: falling}, policy: {env: `+tt.env+`, retry: {backoff: [0]}}, nodes: [{id: a, prompt: go}]}`)
+			if err := os.WriteFile(filepath.Join(root, "fall"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			e := probed(t, root, agent{}, engine.WithEnvironment([]string{"SEEN=yes", "UNSEEN=no", "PATH=/bin"}))
+			result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+			if err != nil || !result.Success {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			journal, err := os.ReadFile(filepath.Join(result.Dir, "events.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := string(journal)
+			if strings.Count(text, `"type":"plugin_started"`) != 2 || strings.Count(text, `"type":"plugin_crashed"`) != 1 || !strings.Contains(text, "the last words of the probe") {
+				t.Errorf("journal:\n%s", text)
+			}
+			output, err := os.ReadFile(filepath.Join(result.Dir, "stage-00-a/iterations/001/output.md"))
+			if got := strings.TrimSpace(string(output)); err != nil || got != tt.want {
+				t.Errorf("output %q, want %q, %v", got, tt.want, err)
+			}
+		})
+	}
+}
+
+// A loop that ends because no iteration is left is no success, and is recorded for the project.
+func TestLoop(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		strategy string
+		fail     bool
+		status   state.Status
+		success  bool
+		word     string
+	}{
+		{"its strategy is content", "fixed", false, state.Completed, true, `"complete"`},
+		{"no iteration is left", "endless", false, state.Completed, false, `"max_iterations"`},
+		{"it fails", "fixed", true, state.Failed, false, `"failed"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			dir := filepath.Join(root, ".claude/stages/tick")
+			err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "stage.yaml"), []byte("name: tick\nprovider: agent\ndelay: 0\ntermination: {type: "+tt.strategy+"}\n"), 0o644),
+				os.WriteFile(filepath.Join(dir, "prompt.md"), []byte("tick"), 0o644))
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := probed(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error {
+				if tt.fail {
+					return failure.New(failure.ConfigInvalid, "no")
+				}
+				return nil
+			}})
+			result, err := e.Run(t.Context(), engine.RunOptions{Stage: "tick", Max: 2})
+			if err != nil || result.Status != tt.status || result.Success != tt.success || result.Mode != "loop" || result.Session != "tick" {
+				t.Fatalf("%+v, %v", result, err)
+			}
+			list, err := os.ReadFile(filepath.Join(root, ".claude/loop-completions.json"))
+			if err != nil || !strings.Contains(string(list), tt.word) {
+				t.Errorf("completions %s, %v", list, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,397 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// picky is a provider that notes how it is configured and refuses what a test says.
+type picky struct {
+	agent
+	refuse func(config string) error
+	seen   *[]string // "validate <model> <config>", "work <model> <config>"
+}
+
+func (p picky) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	*p.seen = append(*p.seen, "validate "+req.Model+" "+string(req.Config))
+	if p.refuse == nil {
+		return nil
+	}
+	return p.refuse(string(req.Config))
+}
+
+func (p picky) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	*p.seen = append(*p.seen, string(req.Purpose)+" "+req.Model+" "+string(req.Config))
+	return p.agent.Execute(ctx, req, x)
+}
+
+const oneStage = `{name: two, defaults: {provider: helper}, nodes: [{id: a, prompt: go}]}`
+
+// configuredEngine has the provider p, and the user's config.yaml in a directory that it returns.
+func configuredEngine(t *testing.T, p sdk.Provider, config string, more ...engine.Option) (e *engine.Engine, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "config.yaml")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.NewEngine(append([]engine.Option{
+		engine.WithWorkDir(project(t, oneStage)), engine.WithConfigDir(dir), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(p),
+	}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return e, file
+}
+
+func runTwo(t *testing.T, e *engine.Engine) *engine.Result {
+	t.Helper()
+	result, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// U265: the user's config reaches Validate, before work, and Execute; the user's model is the default; a
+// program's word wins over the file's; an entry for nobody is a warning. Nothing of it is in the session.
+func TestProviderConfig(t *testing.T) {
+	file := "providers:\n  helper: {model: m9, config: {key: of-the-file}}\n  helpr: {model: x}\n"
+	for _, tt := range []struct {
+		name   string
+		config string
+		more   []engine.Option
+		want   []string
+		warns  string
+	}{
+		{"nothing is said", "", nil, []string{"validate m1 ", "work m1 "}, ""},
+		{"the file", file, nil, []string{
+			`validate m9 {"key":"of-the-file"}`, `work m9 {"key":"of-the-file"}`,
+		}, `config.yaml:3:3: warning[AP-YAML-203]: there is no provider "helpr": what is said of it has no effect (there is agent)`},
+		{"a program", file, []engine.Option{engine.WithProviderConfig("agent", []byte(`{"key":"of-the-program"}`))}, []string{
+			`validate m9 {"key":"of-the-program"}`, `work m9 {"key":"of-the-program"}`,
+		}, "helpr"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var seen []string
+			e, _ := configuredEngine(t, picky{seen: &seen}, tt.config, tt.more...)
+			result := runTwo(t, e)
+			if diff := cmp.Diff(tt.want, seen); diff != "" {
+				t.Error(diff)
+			}
+			if got := result.Warnings.Error(); !strings.Contains(got, tt.warns) || tt.warns == "" && got != "" {
+				t.Errorf("warnings %s, want %s", got, tt.warns)
+			}
+			err := filepath.WalkDir(result.Dir, func(path string, d os.DirEntry, err error) error {
+				if err != nil || d.IsDir() {
+					return err
+				}
+				if b, err := os.ReadFile(path); err != nil || strings.Contains(string(b), "of-the-") {
+					t.Errorf("%s holds the config, %v", path, err)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// U301: what a provider refuses is told in its own words with the place in the file, before anything is
+// written; what it refuses for other reasons is left as it is.
+func TestProviderRefusesConfig(t *testing.T) {
+	config := "providers:\n  helper:\n    config: {max_turn: 3}\n"
+	for _, tt := range []struct {
+		name string
+		kind failure.Kind
+		want string
+	}{
+		{"the config", failure.ConfigInvalid, "stage a: provider agent, configured at %s:3:5: unknown key"},
+		{"something else", failure.ProviderMissing, "stage a: unknown key"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			refusal := failure.New(tt.kind, "unknown key").WithHint("write max_turns")
+			var seen []string
+			e, file := configuredEngine(t, picky{seen: &seen, refuse: func(string) error { return refusal }}, config)
+			_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+			if err == nil {
+				t.Fatal("it ran")
+			}
+			if got, want := err.Error(), strings.ReplaceAll(tt.want, "%s", file); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			if f := failure.From(err); f.Kind != tt.kind || f.Hint != "write max_turns" || !errors.Is(err, refusal) {
+				t.Errorf("failure %+v", f)
+			}
+			if _, err := e.Status("demo"); !errors.Is(err, engine.ErrNoSession) {
+				t.Errorf("status: %v", err)
+			}
+		})
+	}
+}
+
+// A broken config.yaml keeps sessions from running, with all its faults, and nobody from looking at them.
+func TestBrokenSettings(t *testing.T) {
+	e, file := configuredEngine(t, agent{}, "provider: {}\nproviders: []\n")
+	var faults engine.Diagnostics
+	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	if !errors.As(err, &faults) || len(faults) != 2 || faults[0].File != file || faults[0].Line != 1 || faults[1].Line != 2 {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); !errors.As(err, &faults) {
+		t.Errorf("resume: %v", err)
+	}
+	if sessions, err := e.Sessions(); err != nil || len(sessions) > 0 {
+		t.Errorf("sessions %v, %v", sessions, err)
+	}
+}
+
+// Two names of one provider are told by their places.
+func TestProviderConfiguredTwice(t *testing.T) {
+	e, file := configuredEngine(t, agent{}, "providers:\n  agent: {model: a}\n  helper: {model: b}\n")
+	_, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"})
+	want := file + `:3:3: error[AP-YAML-106]: "helper" is the provider "agent", of which line 2 speaks as "agent" (keep one of the two)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// A resumed session has the settings of the day.
+func TestResumeTakesTheSettingsOfTheDay(t *testing.T) {
+	var seen []string
+	p := picky{seen: &seen, agent: agent{work: func(context.Context, sdk.ExecuteRequest) error {
+		return failure.New(failure.AgentError, "not today")
+	}}}
+	e, _ := configuredEngine(t, p, "providers: {agent: {model: m2, config: {turns: 1}}}")
+	if result := runTwo(t, e); result.ResumeCommand == "" {
+		t.Fatalf("result %+v", result)
+	}
+	seen = nil
+	later, err := engine.NewEngine(engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"), engine.WithExecutable("-"),
+		engine.WithEnvironment(nil), engine.WithProvider(picky{seen: &seen}), engine.WithProviderConfig("agent", []byte(`{"turns":2}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer later.Close(context.Background())
+	if result, err := later.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Fatalf("resume: %+v, %v", result, err)
+	}
+	want := []string{`validate m2 {"turns":2}`, `work m2 {"turns":2}`} // the model is the plan's
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// DESIGN 6: settings that lie in the project are not the user's.
+func TestProjectBringsNoSettings(t *testing.T) {
+	root := project(t, oneStage)
+	if err := os.WriteFile(filepath.Join(root, "config.yaml"), []byte("providers: {agent: {config: {a: 1}}}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(root), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(picky{seen: &seen}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	result := runTwo(t, e)
+	if !strings.Contains(result.Warnings.Error(), "it is not the user's word") {
+		t.Errorf("warnings %v", result.Warnings)
+	}
+	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A config that a program gives is an object, or the engine is not made.
+func TestProviderConfigOption(t *testing.T) {
+	for _, config := range []string{"", "{", "[]", "null", `"x"`} {
+		e, err := engine.NewEngine(engine.WithWorkDir(t.TempDir()), engine.WithConfigDir(t.TempDir()), engine.WithProviderConfig("agent", []byte(config)))
+		if !errors.Is(err, engine.ErrOptions) || !strings.Contains(err.Error(), `"agent"`) {
+			t.Errorf("config %q: %v, %v", config, e, err)
+		}
+	}
+}
+
+// layeredEngine is an engine over a project with files of settings, the project's and the user's.
+func layeredEngine(t *testing.T, seen *[]string, project, user string, more ...engine.Option) *engine.Engine {
+	t.Helper()
+	e, userFile := configuredEngine(t, picky{seen: seen}, user, more...)
+	file := filepath.Join(e.WorkDir(), ".claude/config.yaml")
+	if err := os.WriteFile(file, []byte(project), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return reopened(t, e, seen, filepath.Dir(userFile), more...)
+}
+
+func configFile(t *testing.T, e *engine.Engine) string {
+	t.Helper()
+	s, err := e.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.UserFile
+}
+
+// reopened is an engine over the same project, which reads its files anew.
+func reopened(t *testing.T, e *engine.Engine, seen *[]string, config string, more ...engine.Option) *engine.Engine {
+	t.Helper()
+	again, err := engine.NewEngine(append([]engine.Option{
+		engine.WithWorkDir(e.WorkDir()), engine.WithConfigDir(config), engine.WithCacheDir("-"),
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(picky{seen: seen}),
+	}, more...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := again.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return again
+}
+
+// DESIGN 6, REQUIREMENTS C4: the project's model goes before the user's; its config reaches the provider only
+// once the user trusts the project, and then goes before the user's.
+func TestProjectSettings(t *testing.T) {
+	var seen []string
+	e := layeredEngine(t, &seen, "providers: {helper: {model: p, config: {of: project}}}", "providers: {agent: {model: u, config: {of: user}}}")
+	result := runTwo(t, e)
+	if diff := cmp.Diff([]string{`validate p {"of":"user"}`, `work p {"of":"user"}`}, seen); diff != "" {
+		t.Error(diff)
+	}
+	want := ".claude/config.yaml:1:32: warning[AP-YAML-309]: providers.helper.config is left out: it may name programs to be run, and the project is not trusted"
+	if got := result.Warnings.Error(); !strings.HasPrefix(got, want) {
+		t.Errorf("warnings %s, want %s", got, want)
+	}
+	if err := e.Trust(e.WorkDir()); err != nil {
+		t.Fatal(err)
+	}
+	seen = nil
+	trusting := reopened(t, e, &seen, filepath.Dir(configFile(t, e)))
+	result, err := trusting.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "trusted"})
+	if err != nil || len(result.Warnings) > 0 {
+		t.Errorf("warnings %v, %v", result.Warnings, err)
+	}
+	if diff := cmp.Diff([]string{`validate p {"of":"project"}`, `work p {"of":"project"}`}, seen); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A program's config goes before those of both files, and Settings says which one says what.
+func TestEffectiveSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{},
+		"background: tmux\ndefaults: {delay: 0.25}\ncommands: {test: make test}\nproviders: {helper: {model: p}}\n",
+		"background: off\ndefaults: {delay: 9, provider: agent}\ncommands: {lint: make lint}\nproviders: {agent: {model: u, config: {turns: 1}}}\n",
+		engine.WithProviderConfig("agent", []byte(`{"b":1,"a":{"secret":"x"}}`)))
+	s, err := e.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &engine.Settings{
+		ProjectFile: filepath.Join(e.WorkDir(), ".claude/config.yaml"), UserFile: s.UserFile,
+		Settings: []engine.Setting{
+			{Key: "background", Value: "tmux", From: ".claude/config.yaml:1:1"},
+			{Key: "commands.lint", Value: "make lint", From: s.UserFile + ":3:12"},
+			{Key: "commands.test", Value: "make test", From: ".claude/config.yaml:3:12"},
+			{Key: "defaults.delay", Value: "0.25", From: ".claude/config.yaml:2:12"},
+			{Key: "defaults.provider", Value: "agent", From: s.UserFile + ":2:22"},
+			{Key: "providers.agent.config", Value: "{a, b}", From: "WithProviderConfig"},
+			{Key: "providers.agent.model", Value: "p", From: ".claude/config.yaml:4:22"},
+		},
+	}
+	if diff := cmp.Diff(want, s); diff != "" {
+		t.Error(diff)
+	}
+	if got, ci := e.Background(false), e.Background(true); got != engine.BackgroundTmux || ci != engine.BackgroundOff {
+		t.Errorf("background %s, unattended %s", got, ci)
+	}
+}
+
+// The faults of both files are told at once, and lint tells those of the project's as its own target while
+// it goes on with the rest.
+func TestBrokenProjectSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{}, "backgroun: off\n", "")
+	var faults engine.Diagnostics
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.As(err, &faults) || len(faults) != 1 || faults[0].File != ".claude/config.yaml" {
+		t.Errorf("run: %v", err)
+	}
+	if _, err := e.Settings(t.Context()); !errors.As(err, &faults) {
+		t.Errorf("settings: %v", err)
+	}
+	if got := e.Background(false); got != engine.BackgroundUnset {
+		t.Errorf("background %s", got)
+	}
+	for name, o := range map[string]engine.LintOptions{"all": {}, "a pipeline": {Pipelines: []string{"two"}}} {
+		targets, err := e.Lint(t.Context(), o)
+		if err != nil || len(targets) != 2 || !targets[0].Passed || targets[0].Kind != engine.LintPipeline || targets[1].Passed || targets[1].Kind != engine.LintConfig {
+			t.Errorf("lint %s: %+v, %v", name, targets, err)
+		}
+	}
+	targets, err := e.Lint(t.Context(), engine.LintOptions{Files: []string{"./.claude/config.yaml"}})
+	if err != nil || len(targets) != 1 || targets[0].Name != ".claude/config.yaml" || len(targets[0].Diagnostics) != 1 {
+		t.Errorf("lint of the file: %+v, %v", targets, err)
+	}
+	broken := layeredEngine(t, &[]string{}, "backgroun: off\n", "provider: {}\n")
+	if _, err := broken.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); !errors.As(err, &faults) || len(faults) != 2 {
+		t.Errorf("both: %v", err)
+	}
+}
+
+// One provider by two names in the project's file is a fault that only assignment finds; lint tells it there.
+func TestLintOfProjectSettings(t *testing.T) {
+	e := layeredEngine(t, &[]string{}, "defaults: {provider: agnt}\nproviders: {agent: {model: a}, helper: {model: b}}\n", "")
+	targets, err := e.Lint(t.Context(), engine.LintOptions{})
+	if err != nil || len(targets) != 2 || targets[1].Passed || len(targets[1].Diagnostics) != 2 {
+		t.Errorf("%+v, %v", targets, err)
+	}
+	whole := layeredEngine(t, &[]string{}, "background: off\n", "")
+	if targets, err = whole.Lint(t.Context(), engine.LintOptions{Pipelines: []string{"two"}}); err != nil || len(targets) != 1 {
+		t.Errorf("a sound file that was not asked for: %+v, %v", targets, err)
+	}
+	if targets, err = whole.Lint(t.Context(), engine.LintOptions{}); err != nil || len(targets) != 2 || !targets[1].Passed {
+		t.Errorf("all: %+v, %v", targets, err)
+	}
+}
+
+// DESIGN 6: where the user's directory lies in the project, the project cannot trust itself, and saying
+// trust there is refused with the reason.
+func TestProjectCannotTrustItself(t *testing.T) {
+	var seen []string
+	first := layeredEngine(t, &seen, "providers: {agent: {config: {of: project}}}", "")
+	inside := filepath.Join(first.WorkDir(), "config")
+	text := `{"version": 1, "directories": ["` + first.WorkDir() + `"]}`
+	if err := errors.Join(os.Mkdir(inside, 0o700), os.WriteFile(filepath.Join(inside, "trusted.json"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	e := reopened(t, first, &seen, inside)
+	if result := runTwo(t, e); !strings.Contains(result.Warnings.Error(), "the project is not trusted") {
+		t.Errorf("warnings %v", result.Warnings)
+	}
+	if diff := cmp.Diff([]string{"validate m1 ", "work m1 "}, seen); diff != "" {
+		t.Error(diff)
+	}
+	err := e.Trust(e.WorkDir())
+	if f := failure.From(err); f == nil || !strings.Contains(f.Message, "could trust itself") || !strings.Contains(f.Hint, "XDG_CONFIG_HOME") {
+		t.Errorf("trust: %v", err)
+	}
+}

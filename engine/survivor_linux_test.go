@@ -1,0 +1,67 @@
+package engine_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+)
+
+// awaitEnvironment waits until a process that was started has its environment in /proc: the system tells of the start of
+// a program a moment before.
+func awaitEnvironment(t *testing.T, pid int) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); err != nil || len(text) > 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// DESIGN 6: what a dead kernel left running is ended before work goes on, and journaled; also what its sessions shared.
+func TestSurvivorsAreEnded(t *testing.T) {
+	t.Run("of the session", func(t *testing.T) { testSurvivor(t, func(session string) string { return session + "/" }) })
+	t.Run("shared", func(t *testing.T) {
+		testSurvivor(t, func(session string) string { return filepath.Dir(session) + "/*" })
+	})
+}
+
+func testSurvivor(t *testing.T, run func(session string) string) {
+	e, dir := stopped(t)
+	kernelOfOld := exec.Command("true")
+	if err := kernelOfOld.Run(); err != nil {
+		t.Fatal(err)
+	}
+	left := exec.Command("sleep", "600")
+	left.Env = []string{process.MarkerVariable + "=" + process.Marker{Run: run(dir), PID: kernelOfOld.Process.Pid, Start: 1}.String()}
+	if err := left.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitEnvironment(t, left.Process.Pid)
+	var ended error
+	var wg sync.WaitGroup
+	wg.Go(func() { ended = left.Wait() })
+	if result, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo"}); err != nil || !result.Success {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if wg.Wait(); ended == nil {
+		t.Error("the survivor ended by itself")
+	}
+	told := 0
+	for _, typ := range types(t, e, "demo") {
+		if typ == event.SurvivorEnded {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("%d survivors are journaled", told)
+	}
+}

@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// DESIGN 5: the agent of a kernel that was overtaken has ended before the newer one's begins: both would
+// write to the same files.
+func TestTakeoverWaitsForTheOlderAgent(t *testing.T) {
+	root := project(t, twoStages)
+	var mu sync.Mutex
+	var order []string
+	note := func(what string) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, what)
+	}
+	slow, working, _ := atWork()
+	older := eng(t, root, agent{work: func(ctx context.Context, req sdk.ExecuteRequest) error {
+		defer note("older ends")
+		return slow.work(ctx, req)
+	}})
+	newer := eng(t, root, agent{work: func(context.Context, sdk.ExecuteRequest) error { note("newer works"); return nil }})
+	var wg sync.WaitGroup
+	wg.Go(func() { _, _ = older.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}) })
+	<-working
+	if result, err := newer.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo", Force: true}); err != nil || !result.Success {
+		t.Errorf("the newer one: %+v, %v", result, err)
+	}
+	wg.Wait()
+	if diff := cmp.Diff([]string{"older ends", "newer works", "newer works", "newer works"}, order); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Force takes a session from other processes; one that runs in this engine keeps its lock.
+func TestForceOnTheEnginesOwnSession(t *testing.T) {
+	root := project(t, twoStages)
+	slow, working, let := atWork()
+	e := eng(t, root, slow)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if result, err := e.Run(context.Background(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !result.Success {
+			t.Errorf("run: %+v, %v", result, err)
+		}
+	})
+	<-working
+	if _, err := e.Resume(t.Context(), engine.ResumeOptions{Session: "demo", Force: true}); !errors.Is(err, engine.ErrLocked) {
+		t.Errorf("resume by force: %v", err)
+	}
+	p, err := store.OpenProject(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Stat(store.LockFile("demo")); err != nil {
+		t.Errorf("the lock: %v", err)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	close(let)
+	wg.Wait()
+}

@@ -1,0 +1,131 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// mostWaiting is how many goroutines a session may have that waits for a person: its Run, the one that looks for what others
+// ask of it, its journal's, and one to spare.
+const mostWaiting = 4
+
+// U072: sessions that wait for a person cost a bounded number of goroutines each and no process; paused ones cost nothing.
+func TestWaitingSessionsAreCheap(t *testing.T) {
+	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent}, {id: b, prompt: go, provider: agent}]}`)
+	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), engine.WithoutDelays())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	before := runtime.NumGoroutine()
+	for i := range 5 {
+		if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: fmt.Sprint("p", i), Supervised: true}); err != nil || r.Status != state.Paused {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if n := settledGoroutines(before); n > before {
+		t.Errorf("%d goroutines with 5 paused sessions, %d without", n, before)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const first, more = 5, 95
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	few := waiting(ctx, t, e, &running, "w", first)
+	many := waiting(ctx, t, e, &running, "x", more)
+	if each := float64(many-few) / more; each > mostWaiting {
+		t.Errorf("%d goroutines with %d waiting sessions, %d with %d: %.1f each, want at most %d", few, first, many, first+more, each, mostWaiting)
+	} else {
+		t.Logf("%.1f goroutines a waiting session", each)
+	}
+	if n := children(t); n > 0 {
+		t.Errorf("%d processes of sessions that only wait", n)
+	}
+}
+
+// waiting starts sessions and returns how many goroutines there are when all of them ask.
+func waiting(ctx context.Context, t *testing.T, e *engine.Engine, running *sync.WaitGroup, prefix string, n int) int {
+	t.Helper()
+	asked := make(chan struct{}, n)
+	for i := range n {
+		running.Go(func() {
+			_, _ = e.Run(ctx, engine.RunOptions{
+				Pipeline: "two", Session: fmt.Sprint(prefix, i), Supervised: true, Wait: true,
+				Observe: func(u engine.Update) {
+					if u.Event != nil && u.Event.Type == event.QuestionAsked {
+						asked <- struct{}{}
+					}
+				},
+			})
+		})
+	}
+	for range n {
+		select {
+		case <-asked:
+		case <-time.After(time.Minute):
+			t.Fatal("a session does not ask")
+		}
+	}
+	return settledGoroutines(0)
+}
+
+// settledGoroutines counts when the number is at most want or has not changed for a while.
+func settledGoroutines(want int) int {
+	last := runtime.NumGoroutine()
+	for same := 0; same < 20 && last > want; same++ {
+		time.Sleep(10 * time.Millisecond)
+		if n := runtime.NumGoroutine(); n != last {
+			last, same = n, 0
+		}
+	}
+	return last
+}
+
+// children counts the processes that this one has started and that are there.
+func children(t *testing.T) int {
+	t.Helper()
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		n += len(strings.Fields(string(text)))
+	}
+	return n
+}
+
+// DESIGN 6: the nodes of a session share the process of their plugin; each running session has its own, because its marker
+// names the session.
+func TestNodesShareOneProcess(t *testing.T) {
+	root := project(t, `{name: two, nodes: [{id: a, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}, {id: b, prompt: go, provider: agent, runs: 3, termination: {type: curious, max: 3}}]}`)
+	e, err := engine.NewEngine(isolated(t, root, engine.WithProvider(agent{}), withProbe(), engine.WithoutDelays())...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	started := 0
+	if _, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "s", Observe: func(u engine.Update) {
+		if u.Event != nil && u.Event.Type == event.PluginStarted {
+			started++
+		}
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if started != 1 {
+		t.Errorf("%d plugin processes for two nodes", started)
+	}
+}

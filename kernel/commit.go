@@ -1,0 +1,149 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// record is Work.Record: it hands the event to the loop, which alone commits and applies.
+func (r *runner) record(ctx context.Context, e event.Event) error {
+	q := request{e, make(chan error, 1)}
+	select {
+	case r.records <- q:
+		return <-q.reply
+	case <-r.gone:
+		return failure.New(failure.SignalInterrupt, "the run has ended")
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// answer commits what an effect reports and tells it. An event that does not fit, into the state or into
+// a line, is refused; a journal that fails ends the run as well.
+func (r *runner) answer(ctx context.Context, q request) error {
+	if _, misfit := schedule.Apply(r.cfg.Plan, r.st, q.event); misfit != nil {
+		q.reply <- misfit
+		return nil //nolint:nilerr // the effect is told, and the run goes on
+	}
+	err := r.commit(ctx, q.event)
+	q.reply <- err
+	if errors.Is(err, event.ErrTooLong) {
+		return nil
+	}
+	return err
+}
+
+// control commits what somebody asked for; a message applied before is dropped.
+func (r *runner) control(ctx context.Context, e event.Event, open bool) error {
+	if !open {
+		r.cfg.Control = nil
+		return nil
+	}
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrMisfit) {
+		if r.cfg.Refused != nil {
+			r.cfg.Refused(e, err)
+		}
+		return nil
+	}
+	return r.commit(ctx, e)
+}
+
+// finish commits the end of an effect. What the state does not wait for any more is recorded as a
+// late delivery and changes nothing.
+func (r *runner) finish(ctx context.Context, done end) error {
+	r.under[done.key](nil)
+	delete(r.under, done.key)
+	e := done.event
+	failpoint.Point("run.effect-ended")
+	if err := r.heedSystem(ctx, e); err != nil {
+		return err
+	}
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); err != nil {
+		e = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt, Type: e.Type, Data: e.Data})
+	}
+	err := r.commit(ctx, e)
+	if errors.Is(err, event.ErrTooLong) {
+		err = r.commit(ctx, inPlaceOf(e, err))
+	}
+	return err
+}
+
+// heedSystem pauses a run whose effect ended because the machine had no more to give: more work would end the same
+// way, and what ended so is made again when the run goes on.
+func (r *runner) heedSystem(ctx context.Context, e event.Event) error {
+	d := event.SystemFailure(e)
+	if d == nil || r.st.Stop != nil || r.st.Status != state.Running {
+		return nil
+	}
+	return r.commit(ctx, event.New(event.Control, nil, "", event.ControlData{
+		Action: "pause", Kind: string(state.PauseError), Reason: fmt.Sprintf("%s; %s (%s)", d.Message, d.Remedy, d.ErrorType),
+	}))
+}
+
+// late is a delivery in the place of the event that it came as.
+func late(e event.Event, d event.LateDeliveryData) event.Event {
+	l := event.New(event.LateDelivery, e.Cursor, e.Key, d)
+	l.Attempt = e.Attempt
+	return l
+}
+
+// inPlaceOf is the end of an effect whose own does not fit into a line: it failed. A run that ended here
+// would end here again after every resume.
+func inPlaceOf(e event.Event, why error) event.Event {
+	d := event.FailureData{
+		Code: failure.Internal.Code(), ErrorType: string(failure.Internal), Message: why.Error(), Attempt: e.Attempt,
+	}
+	var fits event.Event
+	switch e.Type {
+	case event.Decision:
+		d.Code, d.ErrorType = failure.StrategyFailed.Code(), string(failure.StrategyFailed)
+		fits = event.New(e.Type, e.Cursor, e.Key, event.DecisionData{Action: "error", Failure: &d})
+	case event.StrategyAnswer:
+		fits = event.New(e.Type, e.Cursor, e.Key, event.StrategyAnswerData{Error: d.Message})
+	case event.HookComplete, event.HookTimeout, event.QuestionAsked:
+		return hookInPlaceOf(e, d)
+	case event.LateDelivery:
+		fits = late(e, event.LateDeliveryData{What: event.LateEnd, Of: e.Attempt})
+	default:
+		fits = event.New(event.Error, e.Cursor, e.Key, d)
+	}
+	fits.Attempt = e.Attempt
+	return fits
+}
+
+// hookInPlaceOf is a hook whose end does not fit into a line: it failed, and a person looks at it.
+func hookInPlaceOf(e event.Event, f event.FailureData) event.Event {
+	d, _ := event.Decode[event.HookCompleteData](e)
+	f.Code, f.ErrorType = failure.HookFailed.Code(), string(failure.HookFailed)
+	return event.New(event.HookComplete, e.Cursor, e.Key, event.HookCompleteData{
+		Hook: d.Hook, Point: d.Point, Action: d.Action, Answer: event.HookPause, Reason: f.Message, Failure: &f,
+	})
+}
+
+// commit makes the event durable and applies it.
+func (r *runner) commit(ctx context.Context, e event.Event) error {
+	stamped, err := r.cfg.Journal.Append(context.WithoutCancel(ctx), e)
+	if err != nil {
+		return err
+	}
+	for _, e := range stamped {
+		next, err := schedule.Apply(r.cfg.Plan, r.st, e)
+		if err != nil {
+			return failure.New(failure.Internal, "apply committed event: %w", err)
+		}
+		r.st = next
+		r.alarms.set(next.Timers, e.Time)
+		r.answers.deliver(e)
+		if r.cfg.Observe != nil {
+			r.cfg.Observe(e, next)
+		}
+	}
+	return nil
+}

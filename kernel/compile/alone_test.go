@@ -1,0 +1,48 @@
+package compile_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// The plan of a stage that runs alone keeps the name that its provider was asked for by: events of loops have
+// it, as the Bash engine's had. The plan of a pipeline does not.
+func TestProviderByAnotherName(t *testing.T) {
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, ".claude/stages/tick/stage.yaml"), []byte("name: tick\nprovider: claude-code\n"))
+	writeFile(t, filepath.Join(dir, ".claude/stages/tick/prompt.md"), nil)
+	writeFile(t, filepath.Join(dir, "p.yaml"), []byte("name: p\nnodes: [{id: a, stage: tick}]\n"))
+	req := compile.Request{Roots: compile.Roots{Project: dir}, Session: "s", Catalog: catalog{}, File: "p.yaml"}
+	for _, tt := range []struct {
+		flag string
+		want plan.Provider
+		said string
+	}{
+		{"", plan.Provider{Type: "claude", Model: "opus", Alias: "claude-code"}, "claude-code"},
+		{"openai", plan.Provider{Type: "codex", Model: "gpt-5.2-codex", Alias: "openai"}, "openai"},
+		{"codex", plan.Provider{Type: "codex", Model: "gpt-5.2-codex"}, "codex"},
+	} {
+		req.Overrides.Provider = tt.flag
+		loop, err := compile.Stage(req, compile.Loop{Stage: "tick"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := *loop.Plan.Nodes[0].Provider
+		if diff := cmp.Diff(tt.want, got); diff != "" || got.Said() != tt.said {
+			t.Errorf("--provider=%q: %s says %s", tt.flag, diff, got.Said())
+		}
+	}
+	req.Overrides.Provider = ""
+	whole, err := compile.Pipeline(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(plan.Provider{Type: "claude", Model: "opus"}, *whole.Plan.Nodes[0].Provider); diff != "" {
+		t.Errorf("in a pipeline: %s", diff)
+	}
+}

@@ -1,0 +1,173 @@
+package compile
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// approvals reads who decides on tool calls, nil if nothing is said.
+func (m mapping) approvals() *plan.Approvals {
+	inner, ok := m.mapping("approvals")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Approvals)
+	return &plan.Approvals{
+		Default:        oneOf[plan.Approval](inner, "default", &dialect.Approvals),
+		Timeout:        inner.seconds("timeout"),
+		OnTimeout:      oneOf[plan.Approval](inner, "on_timeout", &dialect.Approvals),
+		NonInteractive: oneOf[plan.Approval](inner, "non_interactive", &dialect.Approvals),
+		Categories:     inner.approvalCategories(),
+		Rules:          inner.approvalRules(),
+		Protected:      inner.protectedPaths(),
+	}
+}
+
+func (m mapping) approvalCategories() map[string]plan.Approval {
+	inner, ok := m.mapping("categories")
+	if !ok || len(inner.node.Entries) == 0 {
+		return nil
+	}
+	known := dialect.Categories.Names()
+	words := map[string]plan.Approval{}
+	for _, e := range inner.node.Entries {
+		if !slices.Contains(known, e.Key) {
+			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown category %q", e.Key)
+			continue
+		}
+		if word := oneOf[plan.Approval](inner, e.Key, &dialect.Categories); word != "" {
+			words[e.Key] = word
+		}
+	}
+	return words
+}
+
+func (m mapping) approvalRules() []plan.ApprovalRule {
+	items, _ := m.list("rules")
+	var rules []plan.ApprovalRule
+	reached := map[int]yamldoc.Pos{} // of those that are sound
+	for _, item := range items {
+		if item.Kind != yamldoc.Map {
+			m.wrongType(value{item, "a rule"}, "a map with policy, and operation or pattern")
+			continue
+		}
+		rule, sound := mapping{m.document, item, "a rule"}.approvalRule()
+		for i, earlier := range rules {
+			if at, counts := reached[i]; counts && sound && covers(earlier, rule) {
+				m.Warnf(item.Pos, diagnostic.CodeNoEffect, "put it before that one, or remove it", "the rule is never reached: that of line %d matches all that it does", at.Line)
+				break
+			}
+		}
+		if sound {
+			reached[len(rules)] = item.Pos
+		}
+		rules = append(rules, rule)
+	}
+	return rules
+}
+
+// approvalRule reads one rule, and whether it has no fault. A key that is not known is an error here: a rule without
+// its pattern would match what nobody meant.
+func (m mapping) approvalRule() (plan.ApprovalRule, bool) {
+	before, known := len(*m.List), dialect.Rule.Names()
+	for _, e := range m.node.Entries {
+		if !slices.Contains(known, e.Key) {
+			m.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, known), "unknown key %q in a rule", e.Key)
+		}
+	}
+	var r plan.ApprovalRule
+	r.Name, _ = m.text("name")
+	r.Operation = oneOf[string](m, "operation", &dialect.Rule)
+	r.Policy = oneOf[plan.Approval](m, "policy", &dialect.Rule)
+	if !m.has("policy") {
+		m.Errorf(m.node.Pos, diagnostic.CodeMissing, didYouMean("", dialect.Rule.Words("policy")), "a rule has no policy")
+	}
+	pattern, v := m.text("pattern")
+	if v.Node != nil {
+		m.checkRulePattern(v, pattern, r.Operation)
+		r.Pattern = pattern
+	}
+	return r, len(*m.List) == before
+}
+
+// checkRulePattern reports a pattern that is none: of commands a regular expression, of everything else a glob of paths.
+func (m mapping) checkRulePattern(v value, pattern, operation string) {
+	pattern, _ = strings.CutPrefix(pattern, "!")
+	if operation != string(sdk.CategoryTerminal) {
+		m.checkGlob(v, pattern)
+		return
+	}
+	switch _, err := regexp.Compile(pattern); {
+	case err != nil:
+		m.Errorf(v.Pos, diagnostic.CodePattern, "write a regular expression as Go and RE2 have it; it is looked for anywhere in the command, ^ and $ are its ends", "%s: %v", v.key, err)
+	case pattern == "":
+		m.Errorf(v.Pos, diagnostic.CodePattern, "say what commands the rule does not match", "%s has nothing after !", v.key)
+	}
+}
+
+// checkGlob reports a glob that is none, or that fits no path of the project.
+func (m mapping) checkGlob(v value, glob string) {
+	fault, hint := "", ""
+	switch trimmed := strings.TrimSuffix(glob, "/"); {
+	case !doublestar.ValidatePattern(glob):
+		fault, hint = "is no glob", "* stands for a part of a name, ** for directories, [ab] and {a,b} for one of several"
+	case trimmed == "":
+		fault, hint = "names no path", "write a glob such as **/*.go"
+	case trimmed != glob:
+		fault, hint = "ends with a slash, as no path does", fmt.Sprintf("write %s/** for all that lies in it", trimmed)
+	case strings.HasPrefix(glob, "/"):
+		fault, hint = "begins with a slash", "paths are relative to the project, such as docs/**"
+	case path.Clean(glob) != glob || glob == ".." || strings.HasPrefix(glob, "../"):
+		fault, hint = "fits no path", "write it without . and .. as elements, relative to the project"
+	}
+	if fault != "" {
+		m.Errorf(v.Pos, diagnostic.CodePattern, hint, "%s %q %s", v.key, glob, fault)
+	}
+}
+
+// covers reports whether a rule certainly matches all that a later one does.
+func covers(earlier, later plan.ApprovalRule) bool {
+	if earlier.Operation != "" && earlier.Operation != later.Operation {
+		return false
+	}
+	switch commands := string(sdk.CategoryTerminal); {
+	case earlier.Pattern == "":
+		return true
+	case later.Pattern == "", (earlier.Operation == commands) != (later.Operation == commands):
+		return false
+	case earlier.Operation == commands:
+		return earlier.Pattern == later.Pattern || earlier.Pattern == ".*"
+	default:
+		return earlier.Pattern == later.Pattern || earlier.Pattern == "**"
+	}
+}
+
+func (m mapping) protectedPaths() []string {
+	items, _ := m.list("protected")
+	var globs []string
+	for _, item := range items {
+		v := value{item, "a protected path"}
+		switch {
+		case item.Kind != yamldoc.Text:
+			m.wrongType(v, "a glob")
+		case strings.HasPrefix(item.Source, "!"):
+			m.Errorf(item.Pos, diagnostic.CodePattern, "name the paths that are protected", "%s cannot be negated", v.key)
+		default:
+			m.checkGlob(v, item.Source)
+			globs = append(globs, item.Source)
+		}
+	}
+	return globs
+}

@@ -1,0 +1,47 @@
+package compile
+
+import (
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// start is the beginning of a file, the place of faults that concern all of it.
+var start = yamldoc.Pos{Line: 1, Column: 1}
+
+// document is one source of values.
+type document = diagnostic.Document
+
+// parse reads the document's map. It returns false, having said why, if there is none.
+func parse(d document, data []byte) (mapping, bool) {
+	root, ok := d.Parse(data)
+	switch {
+	case !ok:
+	case root == nil:
+		d.Errorf(start, diagnostic.CodeRead, "", "the file is empty")
+	case root.Kind != yamldoc.Map:
+		d.Errorf(root.Pos, diagnostic.CodeType, "", "the file must hold a map, not %s", root.Kind)
+	default:
+		return mapping{d, root, "the file"}, true
+	}
+	return mapping{}, false
+}
+
+// place is a position in a document: where a value came from.
+type place struct {
+	document
+	at yamldoc.Pos
+}
+
+// String is file:line:column, or the name alone of what is no file.
+func (p place) String() string {
+	if p.at.Line == 0 {
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.at.Line, p.at.Column)
+}
+
+func (p place) errorf(code diagnostic.Code, hint, format string, args ...any) {
+	p.Errorf(p.at, code, hint, format, args...)
+}

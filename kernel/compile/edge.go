@@ -1,0 +1,133 @@
+package compile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+var targets = []string{plan.ToNext, plan.ToDone, plan.ToRetry, plan.ToPause, plan.ToAbort, plan.ToFailed}
+
+// edge is one of the transitions of a node, as it stands in the file.
+type edge struct {
+	mapping // of the long form; without a node in the short one
+	plan.Edge
+	outcome plan.Outcome
+	toAt    place
+}
+
+// transitions reads the edges of a node, in the order of the file. whole is false, having said why, where some of them
+// could not be read.
+func (a authored) transitions() (edges []edge, whole bool) {
+	inner, ok := a.mapping.mapping("transitions")
+	if !ok {
+		return nil, !a.has("transitions")
+	}
+	whole = true
+	outcomes := dialect.Transitions.Names()
+	for _, entry := range inner.node.Entries {
+		if !slices.Contains(outcomes, entry.Key) {
+			inner.Errorf(entry.KeyPos, diagnostic.CodeWord, didYouMean(entry.Key, outcomes), "unknown outcome %q", entry.Key)
+			whole = false
+			continue
+		}
+		e := inner.edge(entry)
+		whole = whole && e.To != ""
+		edges = append(edges, e)
+	}
+	return edges, whole
+}
+
+// edge reads one of the transitions; To is "", having said why, where there is no target.
+func (m mapping) edge(entry yamldoc.Entry) edge {
+	e := edge{outcome: plan.Outcome(entry.Key), toAt: place{m.document, entry.Value.Pos}}
+	switch entry.Value.Kind {
+	case yamldoc.Map:
+		e.mapping = mapping{m.document, entry.Value, fmt.Sprintf("the edge for %s", entry.Key)}
+		e.unknown(&dialect.Edge)
+		e.To = e.required("to")
+		e.toAt = e.place(e.get("to"))
+		e.Limit, _ = e.count("limit")
+		e.Feedback, _ = e.text("feedback")
+		e.OnLimit = oneOf[string](e.mapping, "on_limit", &dialect.Edge)
+	case yamldoc.List:
+		m.wrongType(value{entry.Value, "the edge for " + entry.Key}, "the id of a node, or a map")
+	default:
+		if e.To, _ = m.text(entry.Key); e.To == "" {
+			m.Errorf(entry.KeyPos, diagnostic.CodeMissing, "write where it leads: the id of a node, or "+alternatives(targets), "the edge for %s leads nowhere", entry.Key)
+		}
+	}
+	return e
+}
+
+// planned are the edges as the plan has them, nil for none.
+func planned(edges []edge) map[plan.Outcome]plan.Edge {
+	if len(edges) == 0 {
+		return nil
+	}
+	m := make(map[plan.Outcome]plan.Edge, len(edges))
+	for _, e := range edges {
+		m[e.outcome] = e.Edge
+	}
+	return m
+}
+
+// checkTarget looks for the node that the edge of node number at leads to. It returns false, having said why, if there
+// is none.
+func (e edge) checkTarget(at int, ids []string) bool {
+	target := slices.Index(ids, e.To)
+	word := slices.Contains(targets, e.To)
+	switch {
+	case e.To == "":
+		return false // already reported
+	case word && target >= 0:
+		e.toAt.Warnf(e.toAt.at, diagnostic.CodeAmbiguous, "give the node another id", "%s is a word of transitions here, not the node with that id", e.To)
+	case !word && target < 0:
+		e.toAt.errorf(diagnostic.CodeEdge, didYouMean(e.To, slices.Concat(ids, targets)), "the edge for %s leads to unknown node %q", e.outcome, e.To)
+		return false
+	}
+	if word || target > at {
+		e.checkForward()
+	}
+	return true
+}
+
+// checkForward reports what is said of counting on an edge that is not counted.
+func (e edge) checkForward() {
+	if e.node == nil {
+		return
+	}
+	for _, key := range []string{"limit", "on_limit"} {
+		if e.has(key) {
+			e.Errorf(e.key(key), diagnostic.CodeConflict, "remove it; only edges that lead back are counted", "the edge for %s to %s cannot have %s: it does not lead back", e.outcome, e.To, key)
+		}
+	}
+	if e.has("feedback") && slices.Contains([]string{plan.ToPause, plan.ToAbort, plan.ToFailed, plan.ToDone}, e.To) {
+		e.Warnf(e.key("feedback"), diagnostic.CodeNoEffect, "remove it", "feedback has no effect on an edge to %s: no agent gets it", e.To)
+	}
+}
+
+// checkLimit holds the edge's limit against the most that the policy allows at its node.
+func (e edge) checkLimit(most plan.Cycles) {
+	if e.Limit <= most.Max {
+		return
+	}
+	hint := "no edge may be taken more often"
+	if most.Max < plan.MaxCycles {
+		hint = "or raise cycles.max in the policy"
+	}
+	e.Errorf(cmp.Or(e.get("limit").Node, e.node).Pos, diagnostic.CodeRange, hint, "limit must be at most %d, not %d", most.Max, e.Limit)
+}
+
+// checkSkipEdge reports the edge for skip of a node with skip_when that does not lead forward: it would be skipped for
+// the same reason again.
+func (e edge) checkSkipEdge(r plan.Route, id string) {
+	if r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+		e.toAt.errorf(diagnostic.CodeConflict, "lead it forward, or remove it: skip leads to the next node", "node %q has skip_when, and its edge for skip leads to %q", id, e.To)
+	}
+}

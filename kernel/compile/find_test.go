@@ -1,0 +1,168 @@
+package compile_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+)
+
+// lookupRoots lays out files in a folder with project/ and engine/.
+func lookupRoots(t *testing.T, files ...string) (dir string, roots compile.Roots) {
+	t.Helper()
+	dir = t.TempDir()
+	for _, f := range files {
+		writeFile(t, filepath.Join(dir, f), nil)
+	}
+	return dir, compile.Roots{Project: filepath.Join(dir, "project"), Engine: filepath.Join(dir, "engine")}
+}
+
+func TestFindPipeline(t *testing.T) {
+	places := []string{ // in the order of the lookup
+		"project/x",
+		"project/.claude/pipelines/x", "project/.claude/pipelines/x.yaml",
+		"engine/scripts/pipelines/x", "engine/scripts/pipelines/x.yaml",
+		"project/scripts/pipelines/x", "project/scripts/pipelines/x.yaml",
+	}
+	for i, first := range places {
+		dir, roots := lookupRoots(t, places[i:]...)
+		got, err := roots.FindPipeline("x")
+		if err != nil || got != filepath.Join(dir, first) {
+			t.Errorf("with %v: got %q, %v", places[i:], got, err)
+		}
+	}
+	dir, roots := lookupRoots(t, "elsewhere/y.yaml", "project/sub/z.yaml")
+	for name, want := range map[string]string{
+		filepath.Join(dir, "elsewhere", "y.yaml"): "elsewhere/y.yaml",
+		"../elsewhere/y.yaml":                     "elsewhere/y.yaml",
+		"./sub/z.yaml":                            "project/sub/z.yaml",
+	} {
+		if got, err := roots.FindPipeline(name); err != nil || got != filepath.Join(dir, want) {
+			t.Errorf("FindPipeline(%q) = %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestPipelineNotFound(t *testing.T) {
+	dir, roots := lookupRoots(t, "project/.claude/pipelines/ideate.yaml", "engine/scripts/pipelines/refine.yaml", "engine/scripts/pipelines/README.md", "project/x/y")
+	_, err := roots.FindPipeline("ideat.yaml")
+	want := &compile.NotFoundError{What: "pipeline", Name: "ideat.yaml", Nearest: "ideate", Searched: []string{
+		"ideat.yaml", ".claude/pipelines/ideat.yaml", ".claude/pipelines/ideat.yaml.yaml",
+		dir + "/engine/scripts/pipelines/ideat.yaml", dir + "/engine/scripts/pipelines/ideat.yaml.yaml",
+		"scripts/pipelines/ideat.yaml", "scripts/pipelines/ideat.yaml.yaml",
+	}}
+	var got *compile.NotFoundError
+	if !errors.As(err, &got) {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
+	}
+	if got.Error() != `pipeline "ideat.yaml" not found` {
+		t.Errorf("message %q", got)
+	}
+	if diff := cmp.Diff([]string{"ideate", "refine"}, roots.Pipelines()); diff != "" {
+		t.Errorf("Pipelines (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"", "x", "x/y/z"} { // nothing, a folder, below a file
+		if got, err := roots.FindPipeline(name); err == nil {
+			t.Errorf("FindPipeline(%q) = %q", name, got)
+		}
+	}
+}
+
+// A shipped pipeline is found last, by its name alone.
+func TestFindShippedPipeline(t *testing.T) {
+	dir, roots := lookupRoots(t, "project/.claude/pipelines/own.yaml", "project/scripts/pipelines/both.yaml")
+	roots.Library = fstest.MapFS{
+		"pipelines/agent.yaml": {Data: []byte("name: shipped")}, "pipelines/both.yaml": {}, "stages/s/stage.yaml": {},
+	}
+	for name, want := range map[string]string{
+		"agent": "library:pipelines/agent.yaml", "agent.yaml": "library:pipelines/agent.yaml",
+		"both": filepath.Join(dir, "project/scripts/pipelines/both.yaml"),
+	} {
+		if got, err := roots.FindPipeline(name); err != nil || got != want {
+			t.Errorf("FindPipeline(%q) = %q, %v, want %q", name, got, err, want)
+		}
+	}
+	if data, problem := roots.ReadPipeline("library:pipelines/agent.yaml"); string(data) != "name: shipped" || problem != "" {
+		t.Errorf("read %q, %q", data, problem)
+	}
+	if _, problem := roots.ReadPipeline("library:pipelines/gone.yaml"); problem != "the file cannot be read: file does not exist" {
+		t.Errorf("problem %q", problem)
+	}
+	if _, problem := (compile.Roots{}).ReadPipeline("library:pipelines/agent.yaml"); problem != "this program ships nothing" {
+		t.Errorf("problem %q", problem)
+	}
+	for _, name := range []string{"pipelines/agent", "../agent", "./agent.yaml", "s", "library:pipelines/agent.yaml", ""} {
+		if got, err := roots.FindPipeline(name); err == nil {
+			t.Errorf("FindPipeline(%q) = %q", name, got)
+		}
+	}
+	var missing *compile.NotFoundError
+	if _, err := roots.FindPipeline("agnet"); !errors.As(err, &missing) || missing.Nearest != "agent" || missing.Searched[len(missing.Searched)-1] != "the shipped pipelines" {
+		t.Errorf("error %+v", err)
+	}
+	if diff := cmp.Diff([]string{"agent", "both", "own"}, roots.Pipelines()); diff != "" {
+		t.Errorf("Pipelines (-want +got):\n%s", diff)
+	}
+}
+
+func TestFindStage(t *testing.T) {
+	places := []string{"project/.claude/stages/s", "flows/stages/s", "engine/scripts/stages/s", "project/scripts/stages/s"}
+	for i, first := range places {
+		var files []string
+		for _, p := range places[i:] {
+			files = append(files, p+"/stage.yaml")
+		}
+		dir, roots := lookupRoots(t, files...)
+		roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
+		got, err := roots.FindStage("s", filepath.Join(dir, "flows"))
+		want := compile.StageDir{Name: "s", Path: filepath.Join(dir, first)}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("with %v: %v (-want +got):\n%s", files, err, diff)
+		}
+	}
+	_, roots := lookupRoots(t)
+	roots.Library = fstest.MapFS{"stages/s/stage.yaml": {}}
+	got, err := roots.FindStage("s", "")
+	if want := (compile.StageDir{Name: "s", Path: "stages/s", Library: true}); err != nil || got != want {
+		t.Errorf("in the library: %v, %v", got, err)
+	}
+}
+
+func TestStageNotFound(t *testing.T) {
+	_, roots := lookupRoots(t, "project/.claude/stages/refine/stage.yaml", "project/.claude/stages/nothing/prompt.md")
+	roots.Library = fstest.MapFS{"stages/tick/stage.yaml": {}}
+	roots.Engine = "."
+	_, err := roots.FindStage("rifine", "")
+	want := &compile.NotFoundError{What: "stage", Name: "rifine", Nearest: "refine", Searched: []string{
+		".claude/stages/rifine/stage.yaml", "scripts/stages/rifine/stage.yaml", "the shipped stages",
+	}}
+	var got *compile.NotFoundError
+	if !errors.As(err, &got) {
+		t.Fatalf("got %v", err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("error (-want +got):\n%s", diff)
+	}
+	hint := `did you mean "refine"? searched .claude/stages/rifine/stage.yaml, scripts/stages/rifine/stage.yaml, the shipped stages`
+	if got.Hint() != hint {
+		t.Errorf("hint %q, want %q", got.Hint(), hint)
+	}
+	if diff := cmp.Diff([]string{"refine", "tick"}, roots.Stages("")); diff != "" {
+		t.Errorf("Stages (-want +got):\n%s", diff)
+	}
+	for _, name := range []string{"", ".", "..", "../stages/refine", `..\refine`, "nothing"} {
+		if got, err := roots.FindStage(name, ""); err == nil {
+			t.Errorf("FindStage(%q) = %v", name, got)
+		}
+	}
+	if _, err := compile.Stage(compile.Request{Roots: roots, Catalog: catalog{}}, compile.Loop{Stage: "gone"}); !errors.As(err, &got) || got.Name != "gone" {
+		t.Errorf("a loop of no stage: %v", err)
+	}
+}

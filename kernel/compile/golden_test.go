@@ -1,0 +1,217 @@
+package compile_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/compile"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of testdata")
+
+// TestGolden compiles the archives of testdata/plan. Their files are laid out in an empty folder:
+// project/ is the project, engine/ $AGENT_PIPELINES_ROOT, library/ the shipped stages. The comment
+// says what to compile, one setting a line (see [parseGolden]); the parts plan.json, diagnostics and
+// library are what must come out.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/plan/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no golden cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			kept, want := layOut(t, dir, archive)
+			got := compileGolden(t, dir, archive)
+			if *update {
+				archive.Files = slices.Concat(kept, got)
+				if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(parts(want), parts(got)); diff != "" {
+				t.Errorf("run with -update and review the change if it is meant (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// layOut writes the files of a case into dir and splits them from the golden parts.
+func layOut(t *testing.T, dir string, archive *txtar.Archive) (kept, want []txtar.File) {
+	t.Helper()
+	for _, f := range archive.Files {
+		if !strings.Contains(f.Name, "/") {
+			want = append(want, f)
+			continue
+		}
+		kept = append(kept, f)
+		writeFile(t, filepath.Join(dir, f.Name), f.Data)
+	}
+	return kept, want
+}
+
+func writeFile(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compileGolden returns the golden parts as they come out now, with <DIR> for dir.
+func compileGolden(t *testing.T, dir string, archive *txtar.Archive) []txtar.File {
+	t.Helper()
+	result, err := parseGolden(t, dir, string(archive.Comment))()
+	var files []txtar.File
+	add := func(name, text string) {
+		text = strings.ReplaceAll(text, dir, "<DIR>")
+		files = append(files, txtar.File{Name: name, Data: []byte(strings.TrimRight(text, "\n") + "\n")})
+	}
+	if err != nil {
+		add("diagnostics", err.Error())
+		return files
+	}
+	if len(result.Warnings) > 0 {
+		add("diagnostics", result.Warnings.Error())
+	}
+	if len(result.Library) > 0 {
+		add("library", strings.Join(result.Library, "\n"))
+	}
+	add("plan.json", indented(t, result))
+	return files
+}
+
+// parseGolden reads the settings of a case: "pipeline FILE" or "loop STAGE [MAX]", "engine", and
+// --flag=value or VARIABLE=value lines.
+func parseGolden(t *testing.T, dir, comment string) func() (*compile.Result, error) {
+	t.Helper()
+	req := compile.Request{
+		Roots:   compile.Roots{Project: filepath.Join(dir, "project"), Library: os.DirFS(filepath.Join(dir, "library"))},
+		Session: "demo", Now: time.Date(2026, 2, 3, 4, 5, 6, 7, time.FixedZone("", 3600)),
+		DefaultProvider: "claude", Catalog: catalog{},
+	}
+	run := func() (*compile.Result, error) { t.Fatal("nothing to compile"); return nil, nil }
+	for line := range strings.Lines(comment) {
+		line = strings.TrimSpace(line)
+		key, text, _ := strings.Cut(line, "=")
+		words := strings.Fields(line)
+		switch {
+		case line == "" || strings.HasPrefix(line, "#"):
+		case words[0] == "pipeline":
+			req.File = words[1]
+			run = func() (*compile.Result, error) { return compile.Pipeline(req) }
+		case words[0] == "loop":
+			loop := compile.Loop{Stage: words[1]}
+			if len(words) > 2 {
+				loop.Max, _ = strconv.Atoi(words[2])
+			}
+			run = func() (*compile.Result, error) { return compile.Stage(req, loop) }
+		case line == "engine":
+			req.Engine = filepath.Join(dir, "engine")
+		case line == "no default provider":
+			req.DefaultProvider = ""
+		default:
+			setGolden(t, &req, key, text)
+		}
+	}
+	return run
+}
+
+func setGolden(t *testing.T, req *compile.Request, key, text string) {
+	t.Helper()
+	switch key {
+	case "--provider":
+		req.Overrides.Provider = text
+	case "--model":
+		req.Overrides.Model = text
+	case "--context":
+		req.Overrides.Context = text
+	case "--input":
+		req.Overrides.Inputs = append(req.Overrides.Inputs, text)
+	case "--command":
+		name, command, _ := strings.Cut(text, "=")
+		req.Overrides.Commands = map[string]string{name: command}
+	case "--skip":
+		req.Overrides.Skip = append(req.Overrides.Skip, text)
+	case "--timeout":
+		id, seconds, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(seconds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.Timeouts = map[string]time.Duration{id: time.Duration(n) * time.Second}
+	case "--max-cycles":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.MaxCycles = n
+	case "--start":
+		req.Overrides.Start = text
+	case "--exit-after":
+		req.Overrides.ExitAfter = text
+	case "--supervised":
+		req.Overrides.Supervised = text == "true"
+	case "--iterate":
+		req.Overrides.Iterate = append(req.Overrides.Iterate, text)
+	case "--run-timeout":
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Overrides.Timeout = time.Duration(n) * time.Second
+	case "--artifact":
+		name, file, _ := strings.Cut(text, "=")
+		if req.Overrides.Artifacts == nil {
+			req.Overrides.Artifacts = map[string]string{}
+		}
+		req.Overrides.Artifacts[name] = file
+	case "CLAUDE_PIPELINE_PROVIDER":
+		req.Env.Provider = text
+	case "CLAUDE_PIPELINE_MODEL":
+		req.Env.Model = text
+	case "CLAUDE_PIPELINE_CONTEXT":
+		req.Env.Context = text
+	default:
+		t.Fatalf("unknown setting %q", key)
+	}
+}
+
+// indented is the plan as JSON without HTML escapes.
+func indented(t *testing.T, result *compile.Result) string {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(result.Plan); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func parts(files []txtar.File) map[string]string {
+	m := map[string]string{}
+	for _, f := range files {
+		m[f.Name] = string(f.Data)
+	}
+	return m
+}

@@ -1,0 +1,213 @@
+package compile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/condition"
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// defaultQuestion is what a confirm without a message asks.
+const defaultQuestion = "Go on?"
+
+// hookFile is what the hooks of one pipeline file are compiled with.
+type hookFile struct {
+	*compiler
+	data []byte     // the file's bytes
+	list []authored // its nodes
+}
+
+// hooks compiles the hooks of a pipeline file, those that other keys stand for included, nil for none. asks
+// says of each node of the list whether a person has to approve it.
+func (c *compiler) hooks(m mapping, data []byte, list []authored, asks []approval) []plan.Hook {
+	f := hookFile{c, data, list}
+	written := f.written(m)
+	written[plan.PointStageEnd] = append(written[plan.PointStageEnd], c.supervision(m, list, asks)...)
+	var all []plan.Hook
+	for _, point := range plan.HookPoints {
+		all = append(all, written[point]...)
+	}
+	if len(all) > plan.MaxHooks {
+		m.Errorf(m.place(m.get("hooks", "nodes", "stages")).at, diagnostic.CodeSize, "let one hook do more",
+			"the pipeline has %d hooks, more than the %d allowed", len(all), plan.MaxHooks)
+	}
+	return numbered(all)
+}
+
+// numbered gives the hooks their numbers.
+func numbered(hooks []plan.Hook) []plan.Hook {
+	for i := range hooks {
+		hooks[i].Number = i + 1
+	}
+	return hooks
+}
+
+// written reads the key hooks.
+func (f hookFile) written(m mapping) map[plan.HookPoint][]plan.Hook {
+	hooks := map[plan.HookPoint][]plan.Hook{}
+	inner, ok := m.mapping("hooks")
+	if !ok {
+		return hooks
+	}
+	for _, e := range inner.node.Entries {
+		if point := plan.HookPoint(e.Key); slices.Contains(plan.HookPoints, point) {
+			hooks[point] = f.point(inner, point, e.KeyPos)
+		} else if !strings.HasPrefix(e.Key, "x-") {
+			inner.Errorf(e.KeyPos, diagnostic.CodeWord, didYouMean(e.Key, dialect.Hooks.Names()), "unknown hook point %q", e.Key)
+		}
+	}
+	return hooks
+}
+
+// point compiles the list of one point. What is never called is left out, with a warning.
+func (f hookFile) point(m mapping, point plan.HookPoint, at yamldoc.Pos) []plan.Hook {
+	items, _ := m.list(string(point))
+	var hooks []plan.Hook
+	for i, item := range items {
+		if item.Kind != yamldoc.Map {
+			m.wrongType(value{item, "a hook"}, "a map")
+			continue
+		}
+		e := mapping{m.document, item, fmt.Sprintf("hook %d of %s", i+1, point)}
+		hooks = append(hooks, f.hook(e, point))
+	}
+	switch {
+	case len(items) == 0:
+	case atSession(point) && len(f.open) > 1:
+		m.Warnf(at, diagnostic.CodeNoEffect, "write it in the pipeline that is started", "%s has no effect in a pipeline within another", point)
+		return nil
+	case atProvider(point) && !slices.ContainsFunc(f.list, func(a authored) bool { return a.has("parallel") }):
+		m.Warnf(at, diagnostic.CodeNoEffect, "", "%s has no effect: the pipeline has no parallel block", point)
+	}
+	return hooks
+}
+
+func atSession(p plan.HookPoint) bool  { return strings.HasPrefix(string(p), "session_") }
+func atStage(p plan.HookPoint) bool    { return strings.HasPrefix(string(p), "stage_") }
+func atProvider(p plan.HookPoint) bool { return strings.HasPrefix(string(p), "parallel_provider_") }
+
+// hook compiles one entry.
+func (f hookFile) hook(e mapping, point plan.HookPoint) plan.Hook {
+	h := plan.Hook{Point: point, Stage: f.stageOfHook(e, point), At: place{e.document, e.node.Pos}.String()}
+	h.Condition = f.condition(e)
+	h.Message, _ = e.text("message")
+	h.AcceptFeedback = e.flag("accept_feedback")
+	h.Timeout = e.secondsOr("timeout", "the action's own limit")
+	h.OnTimeout, h.OnError = oneOf[plan.Fallback](e, "on_timeout", &dialect.Hook), oneOf[plan.Fallback](e, "on_error", &dialect.Hook)
+	h.Action = f.action(e)
+	own := dialect.OwnKeys(h.Action)
+	switch {
+	case own != nil:
+		e.checkOwn(point, h.Action, own)
+	case h.Action != "":
+		h.Config = e.others(dialect.Hook.Names())
+		e.checkPlugins(point)
+	}
+	if h.Action == plan.ActionConfirm && h.Message == "" {
+		h.Message = defaultQuestion
+	}
+	return h
+}
+
+// action is the canonical name of the entry's action, "", having said why, if there is none.
+func (f hookFile) action(e mapping) string {
+	name, at := e.text("action")
+	switch {
+	case !e.says("action"):
+		e.Errorf(e.node.Pos, diagnostic.CodeMissing, "add action:", "%s has no action", e.what)
+	case dialect.OwnKeys(name) != nil || at.Node == nil:
+		return name
+	default:
+		if canonical, ok := f.Catalog.HookAction(name); ok {
+			return canonical
+		}
+		known := append(f.Catalog.HookActions(), plan.ActionPause, plan.ActionConfirm)
+		e.Errorf(at.Pos, diagnostic.CodeAction, f.missing(sdk.KindHookAction, name, known), "unknown hook action %q", name)
+	}
+	return ""
+}
+
+// condition is the entry's condition, checked.
+func (f hookFile) condition(e mapping) string {
+	text, at := e.text("condition")
+	if at.Node == nil {
+		return ""
+	}
+	_, err := condition.Parse(text)
+	e.checkCondition(err, at, f.data)
+	return text
+}
+
+// checkCondition reports what is wrong with the condition at a place in the file with these bytes.
+func (m mapping) checkCondition(err error, at value, data []byte) {
+	var fault *condition.Error
+	if !errors.As(err, &fault) {
+		return
+	}
+	within := ""
+	if fault.Line > 1 {
+		within = fmt.Sprintf("line %d, column %d of the condition: ", fault.Line, fault.Column)
+	}
+	m.Errorf(at.At(data, fault.Offset), diagnostic.CodeCondition, fault.Hint, "%s%s", within, fault.Message)
+}
+
+// checkOwn checks an entry whose action is one of the kernel's.
+func (m mapping) checkOwn(point plan.HookPoint, action string, own []string) {
+	if point == plan.PointSessionEnd {
+		m.Errorf(m.get("action").Pos, diagnostic.CodeConflict, "write it at stage_end", "%s cannot %s: nothing is left to pause", m.what, action)
+	}
+	noun := map[string]string{plan.ActionPause: "pause", plan.ActionConfirm: "question"}[action]
+	for _, e := range m.node.Entries {
+		switch {
+		case slices.Contains(own, e.Key) || strings.HasPrefix(e.Key, "x-"):
+		case e.Key == "accept_feedback":
+			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+		case slices.Contains(dialect.Hook.Names(), e.Key):
+			m.Errorf(e.KeyPos, diagnostic.CodeConflict, "remove it", "a %s has no %s: it waits for a person", noun, e.Key)
+		default:
+			hint := ""
+			if near := nearest.Name(e.Key, own); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			m.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in %s", e.Key, m.what)
+		}
+	}
+}
+
+// checkPlugins checks an entry whose action is a plugin's.
+func (m mapping) checkPlugins(point plan.HookPoint) {
+	if m.has("accept_feedback") {
+		m.Errorf(m.key("accept_feedback"), diagnostic.CodeConflict, "write action: confirm", "only a confirm takes feedback")
+	}
+	if point != plan.PointSessionEnd {
+		return
+	}
+	for _, key := range []string{"on_timeout", "on_error"} {
+		if word, at := m.text(key); word == string(plan.FallbackPause) {
+			m.Warnf(at.Pos, diagnostic.CodeNoEffect, "write "+key+": continue", "%s: pause has no effect at session_end: nothing is left to pause", key)
+		}
+	}
+}
+
+// others are the members of the map that are none of the known ones, as an object; nil if there are none.
+func (m mapping) others(known []string) []byte {
+	rest := yamldoc.Node{Kind: yamldoc.Map}
+	for _, e := range m.node.Entries {
+		if !slices.Contains(known, e.Key) && !strings.HasPrefix(e.Key, "x-") {
+			rest.Entries = append(rest.Entries, e)
+		}
+	}
+	if len(rest.Entries) == 0 {
+		return nil
+	}
+	return rest.JSON()
+}

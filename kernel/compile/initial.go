@@ -1,0 +1,60 @@
+package compile
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+)
+
+// inputExtensions are the files that a directory named as initial input stands for.
+var inputExtensions = []string{".md", ".yaml", ".json", ".txt"}
+
+// pattern is one initial input as written: a file, a directory or a glob.
+type pattern struct {
+	text string
+	at   place
+}
+
+// initialInputs expands the patterns to absolute paths of files, sorted, each once. A pattern without
+// a file is a warning. It returns nil if there are no patterns and an empty list if none matches.
+func (c *compiler) initialInputs(patterns []pattern) []string {
+	if len(patterns) == 0 {
+		return nil
+	}
+	files := []string{}
+	for _, p := range patterns {
+		found := expand(c.Project, p.text)
+		if len(found) == 0 {
+			p.at.Warnf(p.at.at, diagnostic.CodeNoInput, "", "initial input %q matches no file", p.text)
+		}
+		files = append(files, found...)
+	}
+	return sortedUnique(files)
+}
+
+// expand returns the files that a pattern stands for: of a directory, those below it with a known
+// extension.
+func expand(project, pattern string) []string {
+	path := pattern
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(project, path)
+	}
+	if isFile(path) {
+		return []string{path}
+	}
+	if strings.ContainsAny(pattern, "*?[") {
+		matches, _ := filepath.Glob(path) // a malformed pattern matches nothing
+		return slices.DeleteFunc(matches, func(m string) bool { return !isFile(m) })
+	}
+	var files []string
+	_ = filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		if err == nil && slices.Contains(inputExtensions, filepath.Ext(file)) && isFile(file) && !entry.IsDir() {
+			files = append(files, file)
+		}
+		return nil // what cannot be read is no input
+	})
+	return files
+}

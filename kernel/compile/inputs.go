@@ -1,0 +1,112 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// inputs checks the inputs of what stands at s and copies them as they are written.
+func (m mapping) inputs(s scope) plan.Inputs {
+	inner, ok := m.mapping("inputs")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Inputs)
+	inner.checkFrom(s)
+	inner.checkSelect()
+	inner.checkParallel(s)
+	inputs := plan.Inputs{}
+	for _, e := range inner.node.Entries {
+		if inputs[e.Key] = e.Value.JSON(); e.Key != "from_initial" {
+			inputs[e.Key] = withTexts(e.Value).JSON()
+		}
+	}
+	return inputs
+}
+
+// withTexts is a value whose scalars are text as [mapping.text] reads it: where ids stand, 1 is "1".
+func withTexts(n *yamldoc.Node) *yamldoc.Node {
+	c := *n
+	switch n.Kind {
+	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
+		return &yamldoc.Node{Pos: n.Pos, Kind: yamldoc.Text, Source: trimmed(n.Source)}
+	case yamldoc.List:
+		c.Items = make([]*yamldoc.Node, len(n.Items))
+		for i, item := range n.Items {
+			c.Items[i] = withTexts(item)
+		}
+	case yamldoc.Map:
+		c.Entries = slices.Clone(n.Entries)
+		for i := range c.Entries {
+			c.Entries[i].Value = withTexts(c.Entries[i].Value)
+		}
+	}
+	return &c
+}
+
+func (m mapping) checkSelect() {
+	oneOf[string](m, "select", &dialect.Inputs)
+}
+
+// checkFrom looks for the node whose outputs are wanted: inside a block first among the stages that the
+// same provider ran before, then among the earlier nodes of the pipeline.
+func (m mapping) checkFrom(s scope) {
+	from, at := m.text("from")
+	if at.Node == nil {
+		return
+	}
+	var before []string
+	if s.inside && s.stage > 0 {
+		before = s.own().stages[:s.stage]
+	}
+	if slices.Contains(before, from) {
+		return
+	}
+	earlier := node(s.earlier(), from)
+	if earlier != nil && earlier.block == nil {
+		return
+	}
+	hint, wrong := s.whyNot(from, earlier)
+	if wrong == "" {
+		wrong = "names unknown node %q"
+		hint = didYouMean(from, slices.Concat(before, stageNodes(s.earlier())))
+	}
+	m.Errorf(at.Pos, diagnostic.CodeInputs, hint, "inputs.from "+wrong, from)
+}
+
+// whyNot says why inputs.from cannot name something that exists, in a format for the name; "" if there
+// is no such thing.
+func (s scope) whyNot(from string, earlier *outline) (hint, wrong string) {
+	const later = "names %q, which does not run before this node"
+	switch {
+	case earlier != nil:
+		return "use from_parallel with one of its stages", "names %q, which is a parallel block"
+	case s.inside && s.stage == ofProvider && slices.Contains(s.own().stages, from):
+		return "say it in the inputs of the stage that reads it", "names %q, a stage of the block, for all of its stages"
+	case s.inside && slices.Contains(s.own().stages, from):
+		return "move that stage up, or take the output of an earlier one", later
+	case node(s.nodes[s.at:], from) != nil:
+		return "move that node up, or take the output of an earlier one", later
+	}
+	for _, o := range s.earlier() {
+		if o.block != nil && slices.Contains(o.block.stages, from) {
+			return "use from_parallel: " + from, "names %q, which is a stage of a parallel block"
+		}
+	}
+	return "", ""
+}
+
+// stageNodes are the ids of the nodes that are no blocks.
+func stageNodes(nodes []outline) []string {
+	var ids []string
+	for _, o := range nodes {
+		if o.block == nil {
+			ids = append(ids, o.id)
+		}
+	}
+	return ids
+}

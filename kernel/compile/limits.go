@@ -1,0 +1,219 @@
+package compile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// holder is what a policy is said of.
+type holder int
+
+const (
+	ofPipeline holder = iota
+	ofNode
+	ofStage // inside a block
+)
+
+// atMost is count with an upper bound.
+func (m mapping) atMost(most int, key string) (int, value) {
+	n, at := m.count(key)
+	if at.Node != nil && n > most {
+		m.Errorf(at.Pos, diagnostic.CodeRange, "", "%s must be at most %d, not %s", key, most, at.Source)
+		return 0, value{}
+	}
+	return n, at
+}
+
+// cycles reads how often counted edges may be taken, nil if nothing is said.
+func (m mapping) cycles() *plan.Cycles {
+	inner, ok := m.mapping("cycles")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Cycles)
+	c := &plan.Cycles{}
+	var at value
+	c.Default, at = inner.atMost(plan.MaxCycles, "default")
+	c.Max, _ = inner.atMost(plan.MaxCycles, "max")
+	c.Session, _ = inner.count("session")
+	if c.Max > 0 && c.Default > c.Max {
+		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "default must be at most max, which is %d, not %s", c.Max, at.Source)
+	}
+	n, at := inner.count("identical")
+	if at.Node != nil && n < 2 {
+		inner.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out, and they are not compared", "identical must be at least 2 passes, not %s", at.Source)
+	}
+	c.Identical = n
+	return c
+}
+
+// budget reads how many tokens prompts may have, nil if nothing is said.
+func (m mapping) budget(of holder) *plan.Budget {
+	inner, ok := m.mapping("budget")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Budget)
+	if of != ofPipeline && inner.has("shares") {
+		inner.Errorf(inner.key("shares"), diagnostic.CodeConflict, "say them in the pipeline's policy", "shares divide the budget of a pipeline among its nodes")
+	}
+	b := &plan.Budget{Total: inner.total()}
+	shares, _ := inner.mapping("shares")
+	if shares.node == nil || len(shares.node.Entries) == 0 {
+		return b
+	}
+	b.Shares = map[string]int{}
+	sum := 0
+	for _, e := range shares.node.Entries {
+		n, _ := shares.atMost(100, e.Key)
+		b.Shares[e.Key] = n
+		sum += n
+	}
+	if sum > 100 {
+		inner.Errorf(shares.node.Pos, diagnostic.CodeRange, "", "the shares add up to %d percent, more than 100", sum)
+	}
+	return b
+}
+
+// total is the budget's whole: a number of tokens, or model for what the provider's model takes in.
+func (m mapping) total() json.RawMessage {
+	v := m.get("total")
+	switch {
+	case v.Node == nil && !m.has("total"):
+		m.Errorf(m.node.Pos, diagnostic.CodeMissing, "add total: a number of tokens, or model", "%s has no total", m.what)
+		return nil
+	case v.Kind == yamldoc.Text && trimmed(v.Source) == "model":
+		return json.RawMessage(`"model"`)
+	case v.Kind == yamldoc.Text:
+		if _, ok := numeric(v.Node); !ok {
+			m.Errorf(v.Pos, diagnostic.CodeWord, "write a number of tokens, or model", "unknown total %q", v.Source)
+			return nil
+		}
+	}
+	n, at := m.count("total")
+	if at.Node == nil {
+		return nil
+	}
+	return json.RawMessage(strconv.Itoa(n))
+}
+
+// checkShares looks for the nodes that shares are for.
+func (m mapping) checkShares(list []authored) {
+	policy, _ := m.quietly("policy")
+	budget, _ := policy.quietly("budget")
+	shares, ok := budget.quietly("shares")
+	if !ok {
+		return
+	}
+	ids := idsOf(list)
+	for _, e := range shares.node.Entries {
+		if !slices.Contains(ids, e.Key) {
+			shares.Errorf(e.KeyPos, diagnostic.CodeNode, didYouMean(e.Key, ids), "shares name unknown node %q", e.Key)
+		}
+	}
+}
+
+// quietly is a nested map whose faults are reported elsewhere.
+func (m mapping) quietly(key string) (mapping, bool) {
+	if n := m.node.Get(key); n != nil && n.Kind == yamldoc.Map {
+		return mapping{m.document, n, key}, true
+	}
+	return mapping{}, false
+}
+
+// idsOf are the ids of nodes, without those that are missing.
+func idsOf(list []authored) []string {
+	var ids []string
+	for _, a := range list {
+		if a.id != "" {
+			ids = append(ids, a.id)
+		}
+	}
+	return ids
+}
+
+// cost reads what attempts may consume, nil if nothing is said.
+func (m mapping) cost() *plan.Cost {
+	inner, ok := m.mapping("cost")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Cost)
+	c := &plan.Cost{MaxUSD: inner.positive("max_usd"), WarnUSD: inner.positive("warn_usd"), ReserveUSD: inner.positive("reserve_usd")}
+	tokens, _ := inner.count("max_tokens")
+	reserve, _ := inner.count("reserve_tokens")
+	c.MaxTokens, c.ReserveTokens = int64(tokens), int64(reserve)
+	inner.checkBelow("warn_usd", c.WarnUSD, "max_usd", c.MaxUSD, "the run would end before it warns")
+	inner.checkBelow("reserve_usd", c.ReserveUSD, "max_usd", c.MaxUSD, "no attempt could begin")
+	inner.checkBelow("reserve_tokens", float64(c.ReserveTokens), "max_tokens", float64(c.MaxTokens), "no attempt could begin")
+	return c
+}
+
+// positive is a number above 0, 0 if there is none.
+func (m mapping) positive(key string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for none", "%s must be more than 0, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+// checkBelow reports a number that must not be above another; 0 is none.
+func (m mapping) checkBelow(key string, n float64, bound string, most float64, why string) {
+	if most > 0 && n > most {
+		m.Errorf(m.get(key).Pos, diagnostic.CodeRange, fmt.Sprintf("at most %v", most), "%s is more than %s: %s", key, bound, why)
+	}
+}
+
+// escalation reads what happens when a person is needed, nil if nothing is said.
+func (m mapping) escalation() *plan.Escalation {
+	inner, ok := m.mapping("escalation")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Escalation)
+	e := &plan.Escalation{
+		OnLimit: oneOf[string](inner, "on_limit", &dialect.Escalation),
+		Timeout: inner.secondsOr("timeout", "a day"), Poll: inner.secondsOr("poll", "5 seconds"),
+		OnTimeout: oneOf[string](inner, "on_timeout", &dialect.Escalation),
+	}
+	if wait := inner.flag("wait"); inner.has("wait") {
+		e.Wait = &wait
+	}
+	return e
+}
+
+// isRequired reads whether every way to the end leads through a node.
+func (m mapping) isRequired(of holder) bool {
+	if of != ofNode && m.has("required") {
+		hint := map[holder]string{ofPipeline: "say it in the policy of a node", ofStage: "say it in the policy of the block"}[of]
+		m.Errorf(m.key("required"), diagnostic.CodeConflict, hint, "required is said of nodes")
+		return false
+	}
+	return m.flag("required")
+}
+
+// runLimit is the guardrail of a run: that of guardrails, or policy.timeout, which means the same.
+func (m mapping) runLimit(guardrails *plan.Guardrails, policy *plan.Policy) *plan.Guardrails {
+	if policy == nil || policy.Timeout == 0 {
+		return guardrails
+	}
+	inner, _ := m.quietly("policy")
+	at := inner.place(inner.get("timeout"))
+	switch {
+	case guardrails == nil:
+		return &plan.Guardrails{MaxRuntimeSeconds: policy.Timeout, At: at.String()}
+	case guardrails.MaxRuntimeSeconds != policy.Timeout:
+		at.errorf(diagnostic.CodeConflict, "keep one of the two", "policy.timeout is %v seconds, and guardrails.max_runtime_seconds, which means the same, is %v",
+			policy.Timeout, guardrails.MaxRuntimeSeconds)
+	}
+	return guardrails
+}

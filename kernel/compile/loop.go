@@ -1,0 +1,109 @@
+package compile
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// loop compiles a stage that runs alone. It returns nil, having said why, where there is nothing to compile.
+func (c *compiler) loop(dir StageDir, loop Loop) *plan.Plan {
+	s := c.load(dir)
+	if s == nil {
+		return nil
+	}
+	c.alone = true
+	if s.wraps.said() {
+		return c.wrapAlone(s)
+	}
+	p := c.head(s.File, s.data)
+	p.Pipeline.Name, p.Pipeline.Description = s.name, s.description
+	p.Pipeline.Commands = c.commands(nil)
+	p.Session.Inputs = c.initialInputs(c.flagPatterns())
+	p.Dependencies.Tmux = !s.noTmux
+	p.Nodes = append(p.Nodes, plan.Node{
+		Path:        "0",
+		ID:          dir.Name,
+		Kind:        plan.KindStage,
+		Ref:         dir.Name,
+		Termination: c.loopTermination(s, loop),
+		Description: s.description,
+		Provider:    c.provider(settings{mapping: s.mapping}, s.settings, settings{}),
+		PromptPath:  c.promptOf(s),
+		Context:     s.context,
+		OutputPath:  s.outputPath,
+		Delay:       cmp.Or(s.delay, c.Defaults.Delay),
+		Guardrails:  s.guardrails,
+		Role:        s.role,
+		Artifact:    c.aloneArtifact(s),
+		Commands:    s.commands,
+		Requires:    s.demands.requires,
+	})
+	c.checkNamed(p)
+	c.limitRun(p)
+	c.checkAlone(s)
+	switch {
+	case s.approval.asks:
+		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, s.approval.at)})
+	case slices.Contains(c.Overrides.Iterate, dir.Name):
+		p.Pipeline.Hooks = numbered([]plan.Hook{question(dir.Name, c.outside("--iterate"))})
+	}
+	return p
+}
+
+// checkAlone warns of what makes no difference to a stage that runs alone.
+func (c *compiler) checkAlone(s *stage) {
+	switch {
+	case !s.has("checks"):
+	case c.looking:
+		c.readChecks(s.checkList("the stage"))
+	default:
+		s.Warnf(s.key("checks"), diagnostic.CodeNoEffect, "use the stage in a pipeline", "checks have no effect on a stage that runs alone")
+	}
+	if s.demands.skipWhen != "" && !c.looking {
+		s.Warnf(s.demands.skipWhenAt.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline", "skip_when has no effect on a stage that runs alone: it was asked for")
+	}
+	if at := c.outside("--supervised"); c.Overrides.Supervised {
+		at.Warnf(at.at, diagnostic.CodeNoEffect, "use --iterate "+s.dir.Name, "a stage that runs alone has no question about it: supervised asks after every node but the last")
+	}
+}
+
+// loopTermination is the stage's termination with the command's maximum. check_before, which only
+// loops know, travels with it.
+func (c *compiler) loopTermination(s *stage, loop Loop) plan.Termination {
+	own := termination{values: maps.Clone(s.termination.values), typeAt: s.termination.typeAt}
+	delete(own.values, "max")
+	delete(own.values, "iterations")
+	if loop.Max < 0 {
+		c.outside("max").errorf(diagnostic.CodeRange, "", "the number of iterations must be at least 1, not %d", loop.Max)
+	}
+	count := loop.Max
+	if count == 0 {
+		count = DefaultLoopMax
+	}
+	t := mergeTermination(own, termination{}, runs{count: count})
+	if s.checkBefore {
+		t["check_before"] = true
+	}
+	c.checkTermination(t, own, termination{})
+	if t.Type() == plan.TypeChecks && !c.looking {
+		s.termination.typeAt.errorf(diagnostic.CodeConflict, "use the stage in a pipeline, where its node has checks", "a stage that runs alone has no checks to end by")
+	}
+	return t
+}
+
+// aloneArtifact is the artifact of a stage that runs alone, in which nothing is measured.
+func (c *compiler) aloneArtifact(s *stage) *plan.Artifact {
+	if s.artifact.Artifact == nil || len(s.artifact.KernelFields) == 0 {
+		return s.artifact.Artifact
+	}
+	if at := s.artifact.fields; !c.looking {
+		at.Warnf(at.node.Pos, diagnostic.CodeNoEffect, "use the stage in a pipeline, where its node has checks", "kernel_fields have no effect on a stage that runs alone: it has no checks")
+	}
+	own := *s.artifact.Artifact
+	own.KernelFields = nil
+	return &own
+}

@@ -1,0 +1,116 @@
+package compile
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// checkNamed looks for the nodes that the command line names.
+func (c *compiler) checkNamed(p *plan.Plan) {
+	var own, all []string
+	for i := range p.Nodes {
+		own = append(own, p.Nodes[i].ID)
+	}
+	for n := range p.All() {
+		all = append(all, n.ID)
+		for i := range n.Stages {
+			all = append(all, n.Stages[i].ID)
+		}
+	}
+	for _, id := range c.Overrides.Skip {
+		i := slices.Index(own, id)
+		if i < 0 {
+			c.checkName("--skip", id, own)
+			continue
+		}
+		c.checkSkip(p, &p.Nodes[i])
+	}
+	for _, said := range []struct {
+		flag string
+		ids  []string
+	}{{"--start", []string{c.Overrides.Start}}, {"--exit-after", []string{c.Overrides.ExitAfter}}, {"--iterate", c.Overrides.Iterate}} {
+		for _, id := range said.ids {
+			if id != "" {
+				c.checkName(said.flag, id, own)
+			}
+		}
+	}
+	c.checkNumbers(all)
+	c.checkArtifacts()
+}
+
+// checkNumbers checks limits; all are the ids of nodes that may have one.
+func (c *compiler) checkNumbers(all []string) {
+	if d := c.Overrides.Timeout; d < 0 {
+		c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of the run must be more than 0 seconds, not %v", d.Seconds())
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.Overrides.Timeouts)) {
+		c.checkName("--timeout", id, all)
+		if d := c.Overrides.Timeouts[id]; d <= 0 {
+			c.outside("--timeout").errorf(diagnostic.CodeRange, "leave it out for what the files say", "the timeout of node %q must be more than 0 seconds, not %v", id, d.Seconds())
+		}
+	}
+	if n := c.Overrides.MaxCycles; n < 0 || n > plan.MaxCycles {
+		c.outside("--max-cycles").errorf(diagnostic.CodeRange, "", "the limit of cycles must be from 1 to %d, not %d", plan.MaxCycles, n)
+	}
+}
+
+// checkArtifacts checks the names of the files that the run is given.
+func (c *compiler) checkArtifacts() {
+	for _, name := range slices.Sorted(maps.Keys(c.Overrides.Artifacts)) {
+		at := c.outside("--artifact")
+		switch {
+		case slices.Contains(strings.Split(name, "."), "") || name == plan.RequiresAny || name == plan.RequiresStart:
+			at.errorf(diagnostic.CodeIdentifier, "write NAME=FILE with the id of a node, or the name of a field", "%q is no name of an artifact", name)
+		case c.Overrides.Artifacts[name] == "":
+			at.errorf(diagnostic.CodeMissing, "write NAME=FILE", "artifact %q has no file", name)
+		}
+	}
+}
+
+func (c *compiler) checkName(flag, id string, known []string) {
+	if !slices.Contains(known, id) {
+		c.outside(flag).errorf(diagnostic.CodeNode, didYouMean(id, known), "%s names unknown node %q", flag, id)
+	}
+}
+
+// checkSkip reports a node that cannot be left out.
+func (c *compiler) checkSkip(p *plan.Plan, n *plan.Node) {
+	at := c.outside("--skip")
+	if id := requiredIn(n); id != "" {
+		what := "it is required"
+		if id != n.ID {
+			what = fmt.Sprintf("%q inside is required", id)
+		}
+		at.errorf(diagnostic.CodeRequired, "remove required from its policy if it may be left out", "node %q cannot be skipped: %s", n.ID, what)
+	}
+	if r := p.RouteOf(n, plan.OutcomeSkip); r.Name != "" || r.To == plan.ToRetry || r.To == plan.ToPause {
+		at.errorf(diagnostic.CodeConflict, "remove the edge, or lead it forward", "node %q cannot be skipped: its edge for skip leads to %q, and from there it would be skipped again", n.ID, r.Edge.To)
+	}
+	for i := range p.Nodes {
+		given := c.Overrides.Artifacts[n.ID] != ""
+		if s := p.Nodes[i].Steps; s != nil && s.From == n.ID && !given && !slices.Contains(c.Overrides.Skip, p.Nodes[i].ID) {
+			at.errorf(diagnostic.CodeConflict, "skip that node, too, or give the artifact: --artifact "+n.ID+"=FILE", "node %q cannot be skipped: %q takes its steps from it", n.ID, p.Nodes[i].ID)
+		}
+	}
+}
+
+// requiredIn is the id of the node itself, or of one inside it, that is required; "" for none.
+func requiredIn(n *plan.Node) string {
+	if n.Policy != nil && n.Policy.Required {
+		return n.ID
+	}
+	if n.Plan != nil {
+		for inner := range n.Plan.All() {
+			if inner.Policy != nil && inner.Policy.Required {
+				return inner.ID
+			}
+		}
+	}
+	return ""
+}

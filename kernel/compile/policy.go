@@ -1,0 +1,142 @@
+package compile
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// policy reads the policy of a pipeline, a node or a stage of a block, nil if there is none.
+func (m mapping) policy(of holder) *plan.Policy {
+	inner, ok := m.mapping("policy")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Policy)
+	p := &plan.Policy{
+		Timeout:      inner.seconds("timeout"),
+		StageTimeout: inner.seconds("stage_timeout"),
+		IdleTimeout:  inner.seconds("idle_timeout"),
+		Retry:        inner.retry(),
+	}
+	p.Recovery = oneOf[plan.Recovery](inner, "recovery", &dialect.Policy)
+	p.Context = oneOf[string](inner, "context", &dialect.Policy)
+	p.Feedback, p.Approvals = inner.feedback(), inner.approvals()
+	p.Cycles, p.Budget, p.Cost, p.Escalation = inner.cycles(), inner.budget(of), inner.cost(), inner.escalation()
+	p.Required = inner.isRequired(of)
+	p.Mode, p.Tools, p.Secrets = inner.mode(of), inner.tools(), inner.secrets()
+	if v := inner.get("env"); v.Node != nil && inner.checkEnv(v) {
+		p.Env = v.JSON()
+	}
+	if v := inner.get("sandbox"); v.Node != nil {
+		p.Sandbox = sandboxpolicy.Read(inner.document, v.Node)
+	}
+	return p
+}
+
+// oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
+func oneOf[W ~string](m mapping, key string, of *dialect.Map) W {
+	word, at := m.text(key)
+	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)
+		return ""
+	}
+	return W(word)
+}
+
+// guardrails reads the limit of running time of a pipeline, a node or a stage, nil if there is none.
+func (m mapping) guardrails() *plan.Guardrails {
+	inner, ok := m.mapping("guardrails")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Guardrails)
+	limit := inner.seconds("max_runtime_seconds")
+	if limit == 0 {
+		return nil
+	}
+	return &plan.Guardrails{MaxRuntimeSeconds: limit, At: inner.place(inner.get("max_runtime_seconds")).String()}
+}
+
+// seconds returns a duration above 0, 0 if there is none: then there is no limit.
+func (m mapping) seconds(key string) float64 { return m.secondsOr(key, "no limit") }
+
+// secondsOr returns a duration above 0, 0 if there is none: then there is what without says.
+func (m mapping) secondsOr(key, without string) float64 {
+	n, at := m.number(key)
+	if at.Node != nil && n <= 0 {
+		m.Errorf(at.Pos, diagnostic.CodeRange, "leave the key out for "+without, "%s must be more than 0 seconds, not %s", key, at.Source)
+		return 0
+	}
+	return n
+}
+
+func (m mapping) retry() *plan.Retry {
+	inner, ok := m.mapping("retry")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Retry)
+	r := &plan.Retry{}
+	r.Attempts, _ = inner.count("attempts")
+	r.Step, _ = inner.count("step")
+	r.Stage, _ = inner.count("stage")
+	r.OnStageRetry = oneOf[string](inner, "on_stage_retry", &dialect.Retry)
+	pauses, _ := inner.list("backoff")
+	for _, pause := range pauses {
+		n, ok := numeric(pause)
+		switch {
+		case !ok:
+			inner.wrongType(value{pause, "a pause in backoff"}, "a number")
+		case n < 0:
+			inner.Errorf(pause.Pos, diagnostic.CodeRange, "", "a pause in backoff must be at least 0 seconds, not %s", pause.Source)
+		}
+		r.Backoff = append(r.Backoff, n)
+	}
+	return r
+}
+
+// feedback reads how often a person may send a stage back, nil if nothing is said.
+func (m mapping) feedback() *plan.Feedback {
+	inner, ok := m.mapping("feedback")
+	if !ok {
+		return nil
+	}
+	inner.unknown(&dialect.Feedback)
+	f := &plan.Feedback{Enabled: !inner.has("enabled") || inner.flag("enabled")}
+	most, at := inner.count("max")
+	if most > plan.MaxFeedback {
+		inner.Errorf(at.Pos, diagnostic.CodeRange, "", "max must be at most %d, not %s", plan.MaxFeedback, at.Source)
+	}
+	f.Max = most
+	return f
+}
+
+// checkEnv accepts inherit, minimal or a list of names of variables.
+func (m mapping) checkEnv(v value) bool {
+	words := dialect.Policy.Words("env")
+	switch {
+	case v.Kind == yamldoc.Text && slices.Contains(words, v.Source):
+		return true
+	case v.Kind == yamldoc.Text:
+		m.Errorf(v.Pos, diagnostic.CodeWord, didYouMean(v.Source, words)+", or a list of names", "unknown env %q", v.Source)
+		return false
+	case v.Kind != yamldoc.List:
+		m.wrongType(v, "inherit, minimal or a list of names")
+		return false
+	}
+	for _, name := range v.Items {
+		if name.Kind != yamldoc.Text || !variableName.MatchString(name.Source) {
+			m.Errorf(name.Pos, diagnostic.CodeWord, "list the names of variables, without values", "%q is no name of an environment variable", name.Source)
+			return false
+		}
+	}
+	return true
+}

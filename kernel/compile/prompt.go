@@ -1,0 +1,76 @@
+package compile
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+)
+
+// usualPrompts are where a stage's prompt lies if prompt: names none that exists.
+var usualPrompts = []string{"prompts/prompt.md", "prompt.md"}
+
+// promptOf finds a stage's prompt file and returns its path for the plan. It returns "", having said
+// why, if there is none, and warns if it is not the one that the stage names.
+func (c *compiler) promptOf(s *stage) string {
+	if s.promptPath != "" {
+		return s.promptPath
+	}
+	wanted := promptFiles(s.prompt)
+	files := slices.Concat(wanted, usualPrompts)
+	for i, file := range files {
+		if s.promptPath = c.stagePath(s.dir, file); s.promptPath == "" {
+			continue
+		}
+		if s.prompt != "" && i >= len(wanted) {
+			s.promptAt.Warnf(s.promptAt.at, diagnostic.CodeFallback, "correct the path or remove the key", "prompt %q does not exist, %s is used", s.prompt, file)
+		}
+		return s.promptPath
+	}
+	s.promptAt.errorf(diagnostic.CodePrompt, "write "+path.Join(c.display(s.dir.Path), "prompt.md")+" or set prompt:",
+		"stage %q has no prompt file; looked for %s", s.dir.Name, strings.Join(files, ", "))
+	return ""
+}
+
+// promptFiles are the files that prompt: may mean, in order. A bare name also looks into prompts/;
+// the extension may be left out.
+func promptFiles(prompt string) []string {
+	if prompt == "" {
+		return nil
+	}
+	if filepath.IsAbs(prompt) {
+		return []string{prompt}
+	}
+	name := strings.TrimPrefix(prompt, "./")
+	files := []string{name}
+	if !strings.HasSuffix(name, ".md") {
+		files = []string{name + ".md", name}
+	}
+	if !strings.Contains(name, "/") {
+		files = append(files, path.Join("prompts", files[0]))
+	}
+	return files
+}
+
+// stagePath is the plan's path of a file of a stage, "" if there is no such file. A file of the
+// library counts only inside its stage and is noted for copying.
+func (c *compiler) stagePath(dir StageDir, file string) string {
+	absolute := file
+	switch {
+	case filepath.IsAbs(file):
+	case dir.Library:
+		if file = path.Join(dir.Path, file); !strings.HasPrefix(file, dir.Path+"/") || !isLibraryFile(c.Library, file) {
+			return ""
+		}
+		c.library = append(c.library, dir.Path)
+		return filepath.ToSlash(filepath.Join(LibraryDir(c.Session), file))
+	default:
+		absolute = filepath.Join(dir.Path, file)
+	}
+	if !isFile(absolute) {
+		return ""
+	}
+	return c.display(absolute)
+}

@@ -1,0 +1,166 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+// crossProvider is the answer to from_parallel within a block (REQUIREMENTS U009); its words are fixed.
+const crossProvider = "Cross-provider dependencies within a parallel block are not supported. Split into sequential blocks."
+
+// checkParallel checks from_parallel: the id of a stage of an earlier block, a map that says more, or a
+// list of such.
+func (m mapping) checkParallel(s scope) {
+	v := m.get("from_parallel")
+	switch {
+	case v.Node == nil:
+	case v.Kind == yamldoc.List:
+		for _, item := range v.Items {
+			m.checkSource(item, s)
+		}
+	default:
+		m.checkSource(v.Node, s)
+	}
+}
+
+// checkSource checks one source.
+func (m mapping) checkSource(n *yamldoc.Node, s scope) {
+	switch n.Kind {
+	case yamldoc.Bool, yamldoc.Number, yamldoc.Text:
+		wanted := source{stage: trimmed(n.Source), at: place{m.document, n.Pos}}
+		if wanted.stage == "" {
+			wanted.at.errorf(diagnostic.CodeMissing, "write the id of a stage", "from_parallel names no stage")
+			return
+		}
+		wanted.find(s)
+	case yamldoc.Map:
+		inner := mapping{m.document, n, "from_parallel"}
+		inner.unknown(&dialect.Source)
+		inner.checkSelect()
+		wanted := source{stage: inner.required("stage"), at: inner.place(inner.get("stage"))}
+		block, at := inner.text("block")
+		wanted.block, wanted.blockAt = block, inner.place(at)
+		if found := wanted.find(s); found != nil {
+			inner.checkFilter(found)
+		}
+	default:
+		m.wrongType(value{n, "from_parallel"}, "the id of a stage, a map, or a list of these")
+	}
+}
+
+// checkFilter checks that the wanted providers are in the block.
+func (m mapping) checkFilter(block *outline) {
+	items, ok := m.list("providers")
+	if ok && len(items) == 0 {
+		m.Errorf(m.get("providers").Pos, diagnostic.CodeMissing, "leave the key out for all of them", "providers of from_parallel names nobody")
+	}
+	for _, item := range items {
+		switch {
+		case item.Kind == yamldoc.List || item.Kind == yamldoc.Map || item.Kind == yamldoc.Null:
+			m.wrongType(value{item, "a provider"}, "text")
+		case !slices.Contains(block.block.providers, trimmed(item.Source)):
+			m.Errorf(item.Pos, diagnostic.CodeInputs, didYouMean(trimmed(item.Source), block.block.providers),
+				"block %q has no provider %q", block.id, trimmed(item.Source))
+		}
+	}
+}
+
+// source is a stage of a parallel block whose outputs are wanted.
+type source struct {
+	stage, block string // no block: the first that has the stage
+	at, blockAt  place
+}
+
+// find returns the block that is meant. It returns nil, having said why, if it is not among the earlier
+// ones.
+func (w source) find(s scope) *outline {
+	if w.stage == "" {
+		return nil // already reported
+	}
+	switch found := w.among(s.earlier()); {
+	case len(found) > 0:
+		w.checkAmbiguous(found)
+		return found[0]
+	case s.own() != nil && (w.block == s.nodes[s.at].id || w.block == "" && slices.Contains(s.own().stages, w.stage)):
+		w.at.errorf(diagnostic.CodeInputs, "", crossProvider)
+	case len(w.among(s.later())) > 0:
+		w.at.errorf(diagnostic.CodeInputs, "move that block up", "from_parallel names stage %q of a block that does not run before this node", w.stage)
+	case w.block != "":
+		w.wrongBlock(s)
+	default:
+		w.unknown(s)
+	}
+	return nil
+}
+
+// among are the blocks that have the stage.
+func (w source) among(nodes []outline) []*outline {
+	var found []*outline
+	for i := range nodes {
+		o := &nodes[i]
+		if o.block != nil && slices.Contains(o.block.stages, w.stage) && (w.block == "" || w.block == o.id) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+func (w source) checkAmbiguous(found []*outline) {
+	if len(found) == 1 || w.block != "" {
+		return
+	}
+	w.at.Warnf(w.at.at, diagnostic.CodeAmbiguous, fmt.Sprintf("name the block: {stage: %s, block: %s}", w.stage, found[0].id),
+		"stage %q is in several blocks, that of %q is taken", w.stage, found[0].id)
+}
+
+// wrongBlock reports a block that does not exist or lacks the stage.
+func (w source) wrongBlock(s scope) {
+	found := node(s.earlier(), w.block)
+	switch {
+	case found != nil && found.block != nil:
+		w.at.errorf(diagnostic.CodeInputs, didYouMean(w.stage, found.block.stages), "block %q has no stage %q", w.block, w.stage)
+	case found != nil:
+		w.blockAt.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no parallel block", w.block)
+	case node(s.later(), w.block) != nil:
+		w.blockAt.errorf(diagnostic.CodeInputs, "move that block up", "from_parallel names %q, which does not run before this node", w.block)
+	default:
+		w.blockAt.errorf(diagnostic.CodeInputs, didYouMean(w.block, blockIDs(s.earlier())), "from_parallel names unknown block %q", w.block)
+	}
+}
+
+// unknown reports a stage that is in no block.
+func (w source) unknown(s scope) {
+	blocks := blockIDs(s.earlier())
+	named := node(s.earlier(), w.stage)
+	switch {
+	case len(blocks) == 0:
+		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel needs an earlier parallel block, and there is none")
+	case named != nil && named.block != nil:
+		w.at.errorf(diagnostic.CodeInputs, "name one of its stages: "+strings.Join(named.block.stages, ", "), "from_parallel names %q, which is a block", w.stage)
+	case named != nil:
+		w.at.errorf(diagnostic.CodeInputs, "use inputs.from", "from_parallel names node %q, which is no stage of a parallel block", w.stage)
+	default:
+		var stages []string
+		for _, o := range s.earlier() {
+			if o.block != nil {
+				stages = append(stages, o.block.stages...)
+			}
+		}
+		w.at.errorf(diagnostic.CodeInputs, didYouMean(w.stage, stages), "from_parallel names unknown stage %q", w.stage)
+	}
+}
+
+func blockIDs(nodes []outline) []string {
+	var ids []string
+	for _, o := range nodes {
+		if o.block != nil {
+			ids = append(ids, o.id)
+		}
+	}
+	return ids
+}

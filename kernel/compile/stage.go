@@ -1,0 +1,109 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+var stageNoEffect = []string{"output_parse", "items"}
+
+// settings are the keys that a node and a stage.yaml share; a node's win.
+type settings struct {
+	mapping
+	description string
+	provider    string
+	providerAt  place
+	model       string
+	context     string
+	outputPath  string
+	delay       *float64
+	termination termination
+	guardrails  *plan.Guardrails
+	approval    approval
+}
+
+// stage is one stage.yaml.
+type stage struct {
+	settings
+	dir         StageDir
+	name        string // the stage's own name, its folder's unless it says another
+	prompt      string // as written, may be empty
+	promptAt    place
+	commands    map[string]string
+	role        string
+	artifact    artifact
+	demands     demands
+	wraps       wraps
+	checkBefore bool
+	noTmux      bool
+	data        []byte
+
+	promptPath string // as the plan has it, set by the first node that needs it
+}
+
+// settings reads the shared keys.
+func (m mapping) settings() settings {
+	s := settings{mapping: m}
+	s.description, _ = m.text("description")
+	provider, at := m.text("provider")
+	s.provider, s.providerAt = provider, m.place(at)
+	s.model, _ = m.text("model")
+	s.context, _ = m.text("context")
+	s.outputPath, _ = m.text("output_path")
+	if seconds, at := m.atLeast(0, "delay"); at.Node != nil {
+		s.delay = &seconds
+	}
+	s.termination = m.termination()
+	s.guardrails = m.guardrails()
+	s.approval = m.approval()
+	return s
+}
+
+// newStage reads the map of a stage.yaml.
+func newStage(dir StageDir, m mapping, data []byte) *stage {
+	m.unknown(&dialect.Stage)
+	m.noEffect(stageNoEffect...)
+	s := &stage{settings: m.settings(), dir: dir, data: data, noTmux: m.noTmux(), commands: m.texts("commands")}
+	if s.name, _ = m.text("name"); s.name == "" {
+		s.name = dir.Name
+	}
+	prompt, at := m.text("prompt")
+	s.prompt, s.promptAt = prompt, m.place(at)
+	s.checkBefore = m.flag("check_before")
+	s.demands = m.demands(data)
+	if s.wraps = m.wraps(); s.wraps.run != "" {
+		s.wraps.dir = dir
+	}
+	s.role, _ = m.text("role")
+	if wrong := validName(s.role); s.role != "" && wrong != "" {
+		m.Errorf(m.get("role").Pos, diagnostic.CodeIdentifier, "write a word, such as planner", "role %q %s", s.role, wrong)
+	}
+	return s
+}
+
+// flag returns a boolean, false if absent.
+func (m mapping) flag(key string) bool {
+	v := m.get(key)
+	if v.Node == nil {
+		return false
+	}
+	if v.Kind != yamldoc.Bool {
+		m.wrongType(v, "true or false")
+	}
+	return v.Source == "true"
+}
+
+// noTmux says whether tmux: false stands anywhere below m.
+func (m mapping) noTmux() bool { return deniesTmux(m.node) }
+
+func deniesTmux(n *yamldoc.Node) bool {
+	if v := n.Get("tmux"); v != nil && v.Any() == false {
+		return true
+	}
+	return slices.ContainsFunc(n.Items, deniesTmux) ||
+		slices.ContainsFunc(n.Entries, func(e yamldoc.Entry) bool { return deniesTmux(e.Value) })
+}

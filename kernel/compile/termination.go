@@ -1,0 +1,177 @@
+package compile
+
+import (
+	"maps"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// termination is one side of a node's termination: what the node, or its stage, says.
+type termination struct {
+	values map[string]any // as written, nil if nothing is said
+	typeAt place          // where the type was named, if it was
+}
+
+// termination reads the first of: termination, runs where it is a map, completion with its two
+// companions.
+func (m mapping) termination() termination {
+	inner, ok := m.mapping("termination")
+	if runs := m.get("runs"); !ok && runs.Node != nil && runs.Kind == yamldoc.Map {
+		inner, ok = mapping{m.document, runs.Node, "runs"}, true
+	}
+	if !ok {
+		return m.completion()
+	}
+	t := termination{values: map[string]any{}}
+	name, at := inner.text("type")
+	t.typeAt = inner.place(at)
+	inner.checkCounts("max", "iterations", "min_iterations", "consensus")
+	for _, e := range inner.node.Entries {
+		if e.Value.Kind != yamldoc.Null {
+			t.values[e.Key] = e.Value.Any()
+		}
+	}
+	if delete(t.values, "type"); name != "" {
+		t.values["type"] = name
+	}
+	return t
+}
+
+// completion reads the version 2 keys.
+func (m mapping) completion() termination {
+	word, at := m.text("completion")
+	if at.Node == nil {
+		return termination{}
+	}
+	strategy, ok := dialect.CompletionType(word)
+	if !ok {
+		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, dialect.Node.Words("completion")), "unknown completion %q", word)
+		return termination{}
+	}
+	t := termination{values: map[string]any{"type": strategy}, typeAt: m.place(at)}
+	for _, key := range []string{"consensus", "min_iterations"} {
+		if n, at := m.count(key); at.Node != nil {
+			t.values[key] = n
+		}
+	}
+	return t
+}
+
+func (m mapping) checkCounts(keys ...string) {
+	for _, key := range keys {
+		m.count(key)
+	}
+}
+
+// runs is what a node says about the number of its iterations.
+type runs struct {
+	count int  // 0 if there is none to use
+	isMap bool // the old form: a termination under the name of runs
+}
+
+// runs reads a number or numeric text, by default 1. Other text is ignored with a warning, as the
+// Bash engine ignored it: the node then has no maximum of its own.
+func (m mapping) runs() runs {
+	v := m.get("runs")
+	switch {
+	case v.Node == nil:
+		return runs{count: 1}
+	case v.Kind == yamldoc.Map:
+		return runs{isMap: true}
+	case v.Kind == yamldoc.Text:
+		if _, ok := numeric(v.Node); !ok {
+			m.Warnf(v.Pos, diagnostic.CodeNoEffect, "write a number", "runs %q is no number and is ignored", v.Source)
+			return runs{}
+		}
+	}
+	n, _ := m.count("runs")
+	return runs{count: n}
+}
+
+// mergeTermination joins the two sides, the node's winning, and settles the maximum: an explicit max
+// beats iterations, which beats runs; runs as a map gives none.
+func mergeTermination(stage, node termination, r runs) plan.Termination {
+	t := deepMerge(stage.values, node.values)
+	iterations, given := t["iterations"]
+	delete(t, "iterations")
+	if _, explicit := t["max"]; !explicit && !r.isMap {
+		switch {
+		case given:
+			t["max"] = wholeNumber(iterations)
+		case r.count > 0:
+			t["max"] = r.count
+		}
+	}
+	if _, named := t["type"]; !named {
+		t["type"] = plan.TypeFixed
+	}
+	return t
+}
+
+// wholeNumber makes numeric text a number; the value was checked when it was read.
+func wholeNumber(v any) any {
+	text, ok := v.(string)
+	if !ok {
+		return v
+	}
+	n, _ := numeric(&yamldoc.Node{Kind: yamldoc.Text, Source: text})
+	return int(n)
+}
+
+// deepMerge returns a new map with the values of both; over wins, and maps are merged member by
+// member.
+func deepMerge(base, over map[string]any) map[string]any {
+	merged := make(map[string]any, len(base)+len(over))
+	maps.Copy(merged, base)
+	for key, v := range over {
+		inner, isMap := v.(map[string]any)
+		if below, both := merged[key].(map[string]any); isMap && both {
+			v = deepMerge(below, inner)
+		}
+		merged[key] = v
+	}
+	return merged
+}
+
+// checkTermination reports a strategy that does not exist, where it was named.
+func (c *compiler) checkTermination(t plan.Termination, stage, node termination) {
+	at := stage.typeAt
+	if _, named := node.values["type"]; named {
+		at = node.typeAt
+	}
+	if name := t.Type(); !c.Catalog.Termination(name) && at.List != nil {
+		at.errorf(diagnostic.CodeTermination, c.missing(sdk.KindTermination, name, c.Catalog.Terminations()), "unknown completion strategy: %s", plainly(name))
+	}
+}
+
+// checkMeasured checks a node that ends when its checks have passed: it needs some, and an end for when they do not.
+func (a authored) checkMeasured(node *plan.Node, stage, own termination) {
+	if node.Termination.Type() != plan.TypeChecks {
+		return
+	}
+	at := stage.typeAt
+	if _, named := own.values["type"]; named {
+		at = own.typeAt
+	}
+	bounded := a.has("runs")
+	for _, side := range []termination{stage, own} {
+		for _, key := range []string{"max", "iterations"} {
+			_, said := side.values[key]
+			bounded = bounded || said
+		}
+	}
+	if !bounded {
+		at.errorf(diagnostic.CodeMissing, "add max: the most iterations", "termination checks of %s has no max", a.what)
+	}
+	if node.Steps != nil {
+		at.errorf(diagnostic.CodeConflict, "write type: fixed, which holds for each step", "%s cannot end by checks: they are made after all of its steps, not inside one", a.what)
+		return
+	}
+	if len(node.ChecksAt(plan.AtExit)) == 0 {
+		at.errorf(diagnostic.CodeMissing, "add checks: to the node", "%s ends when its checks have passed, and has no exit check", a.what)
+	}
+}

@@ -1,0 +1,63 @@
+package diagnostic_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+func TestDiagnosticJSON(t *testing.T) {
+	d := diagnostic.Diagnostic{File: "p.yaml", Line: 1, Column: 2, Code: diagnostic.CodeType, Message: "m", Severity: diagnostic.SeverityWarning}
+	got, err := json.Marshal(d)
+	want := `{"file":"p.yaml","line":1,"column":2,"code":"AP-YAML-101","message":"m","severity":"warning"}`
+	if err != nil || string(got) != want {
+		t.Errorf("got %s, %v; want %s", got, err, want)
+	}
+}
+
+// U301: faults come by position, each once, and as an error one line each.
+func TestListIsSorted(t *testing.T) {
+	var l diagnostic.List
+	d := diagnostic.Document{File: "p.yaml", List: &l}
+	d.Warnf(yamldoc.Pos{Line: 2, Column: 1}, diagnostic.CodeNoEffect, "", "%s has no effect yet", "b")
+	if l.HasErrors() {
+		t.Error("a warning counts as an error")
+	}
+	d.Errorf(yamldoc.Pos{Line: 1, Column: 3}, diagnostic.CodeType, "write text", "a must be text")
+	d.Errorf(yamldoc.Pos{Line: 1, Column: 3}, diagnostic.CodeType, "write text", "a must be text")
+	want := "p.yaml:1:3: error[AP-YAML-101]: a must be text (write text)\np.yaml:2:1: warning[AP-YAML-303]: b has no effect yet"
+	if diff := cmp.Diff(want, l.Sorted().Error()); diff != "" {
+		t.Error(diff)
+	}
+	if !l.HasErrors() {
+		t.Error("the error is not seen")
+	}
+}
+
+// A document has a tree, is empty, or is broken.
+func TestParse(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		tree, ok   bool
+		faults     int
+	}{
+		{"a map", "a: 1", true, true, 0},
+		{"empty", "", false, true, 0},
+		{"comments only", "# nothing\n", false, true, 0},
+		{"null", "~", false, true, 0},
+		{"broken", "a: [", false, false, 1},
+		{"a key twice", "a: 1\na: 2", true, true, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var l diagnostic.List
+			root, ok := diagnostic.Document{File: "p.yaml", List: &l}.Parse([]byte(tt.text))
+			if (root != nil) != tt.tree || ok != tt.ok || len(l) != tt.faults {
+				t.Errorf("tree %v, ok %v, faults %v", root, ok, l)
+			}
+		})
+	}
+}

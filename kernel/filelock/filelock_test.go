@@ -1,0 +1,107 @@
+package filelock_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+)
+
+func open(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	a, b := open(t, path), open(t, path)
+
+	if err := filelock.Try(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Try(a); err != nil {
+		t.Errorf("again on the same file: %v", err)
+	}
+	if err := filelock.Try(b); !errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("on another open file: %v, want ErrHeld", err)
+	}
+	if err := filelock.Release(a); err != nil {
+		t.Fatal(err)
+	}
+	if err := filelock.Try(b); err != nil {
+		t.Errorf("after the release: %v", err)
+	}
+	_ = b.Close()
+	if err := filelock.Try(a); err != nil {
+		t.Errorf("after the other was closed: %v", err)
+	}
+}
+
+func TestAcquireWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	holder := open(t, path)
+	if err := filelock.Try(holder); err != nil {
+		t.Fatal(err)
+	}
+
+	var wg sync.WaitGroup
+	inside, most := 0, 0
+	var mu sync.Mutex
+	for range 8 {
+		f := open(t, path)
+		wg.Go(func() {
+			if err := filelock.Acquire(t.Context(), f); err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			inside++
+			most = max(most, inside)
+			mu.Unlock()
+			mu.Lock()
+			inside--
+			mu.Unlock()
+			if err := filelock.Release(f); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := filelock.Release(holder); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if most != 1 {
+		t.Errorf("%d were inside at once", most)
+	}
+}
+
+func TestAcquireEndsWithContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	holder, waiter := open(t, path), open(t, path)
+	if err := filelock.Try(holder); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := filelock.Acquire(ctx, waiter)
+	if !errors.Is(err, filelock.ErrHeld) || !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want ErrHeld and context.Canceled", err)
+	}
+}
+
+func TestClosedFile(t *testing.T) {
+	f := open(t, filepath.Join(t.TempDir(), "lock"))
+	_ = f.Close()
+	if err := filelock.Try(f); err == nil || errors.Is(err, filelock.ErrHeld) {
+		t.Errorf("got %v, want an error that is not ErrHeld", err)
+	}
+}

@@ -1,0 +1,83 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func holdLock(t *testing.T, f *os.File) (release func()) {
+	t.Helper()
+	if err := filelock.Acquire(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = f.Close() }
+}
+
+// A disk that takes no more bytes, made with the process's own file size limit, in a process of its own.
+func TestFullDisk(t *testing.T) {
+	const variable = "JOURNAL_TEST_FULL_DISK"
+	if os.Getenv(variable) != "" {
+		fullDisk(t)
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run", "^TestFullDisk$", "-test.v")
+	cmd.Env = append(os.Environ(), variable+"=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestFullDisk") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+func fullDisk(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{})
+	signal.Ignore(syscall.SIGXFSZ)
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	small := limit
+	small.Cur = 4096
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	written := 0
+	var failed error
+	for ; failed == nil && written < 100; written++ {
+		_, failed = j.Append(t.Context(), change(fmt.Sprint(written)))
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if failure.KindOf(failed) != failure.StateCorrupt || !errors.Is(failed, syscall.EFBIG) ||
+		!strings.Contains(failed.Error(), d.Abs(store.EventsFile)) || !strings.Contains(failure.From(failed).Hint, "space") {
+		t.Errorf("failed with %v", failed)
+	}
+	log := read(t, d)
+	if len(log.Events) != written-1+2 || log.Report.TornTail || !strings.HasSuffix(content(t, d), "}\n") {
+		t.Errorf("%d events after %d good appends, %+v", len(log.Events), written-1, log.Report)
+	}
+	if _, err := j.Append(t.Context(), change("there is room again")); !errors.Is(err, failed) {
+		t.Errorf("the journal goes on: %v", err)
+	}
+	if err := j.Close(); !errors.Is(err, failed) {
+		t.Errorf("closed with %v", err)
+	}
+	again := open(t, d, journal.Options{})
+	got, err := again.Start(t.Context(), event.KernelStartData{})
+	if err != nil || got[0].Seq != int64(len(log.Events)+1) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

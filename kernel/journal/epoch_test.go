@@ -1,0 +1,265 @@
+package journal_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestOlderKernelIsFenced(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	if _, err := older.Append(t.Context(), change("before")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := older.Append(t.Context(), inform("never written")); err != nil {
+		t.Fatal(err)
+	}
+	newer := open(t, d, journal.Options{})
+	started, err := newer.Start(t.Context(), event.KernelStartData{PID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(started) != 1 || started[0].Epoch != 2 || started[0].Seq != 4 || started[0].RunID != "PL-1" {
+		t.Errorf("started with %+v", started)
+	}
+
+	for range 2 {
+		_, err := older.Append(t.Context(), change("late"))
+		if !errors.Is(err, journal.ErrFenced) || failure.KindOf(err) != failure.LockContention {
+			t.Errorf("the older one got %v", err)
+		}
+	}
+	if _, err := older.Append(t.Context(), inform("late")); !errors.Is(err, journal.ErrFenced) {
+		t.Errorf("the older one got %v", err)
+	}
+	if _, err := older.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrFenced) {
+		t.Errorf("the older one starts again: %v", err)
+	}
+	if _, err := newer.Append(t.Context(), change("after")); err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Close(); !errors.Is(err, journal.ErrFenced) {
+		t.Errorf("closed with %v", err)
+	}
+	log := read(t, d)
+	if got := types(log.Events); got != "session_start kernel_start session_paused kernel_start session_paused" {
+		t.Error(got)
+	}
+	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A kernel that has nothing to write finds out by asking.
+func TestCheckFindsTheLaterKernel(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	if err := older.Check(t.Context()); err != nil {
+		t.Fatalf("alone: %v", err)
+	}
+	beside := open(t, d, journal.Options{}) // adds an event and takes no epoch
+	if _, err := beside.Append(t.Context(), change("beside")); err != nil {
+		t.Fatal(err)
+	}
+	if err := older.Check(t.Context()); err != nil {
+		t.Fatalf("after an event of the same epoch: %v", err)
+	}
+	added, err := older.Append(t.Context(), change("behind it"))
+	if err != nil || added[0].Seq != 4 {
+		t.Fatalf("appended %+v, %v, want number 4", added, err)
+	}
+	newer := open(t, d, journal.Options{})
+	if _, err := newer.Start(t.Context(), event.KernelStartData{PID: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := older.Check(t.Context()); !errors.Is(err, journal.ErrFenced) {
+			t.Errorf("the older one got %v", err)
+		}
+	}
+	if err := newer.Check(t.Context()); err != nil {
+		t.Errorf("the newer one got %v", err)
+	}
+	if err := errors.Join(newer.Close(), beside.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := newer.Check(t.Context()); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("closed: %v", err)
+	}
+}
+
+// A new run begins with its own events: those of the kernel that it overtakes would not fit.
+func TestBeginLeavesOutWhatTheOlderKernelAppended(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{})
+	newer := open(t, d, journal.Options{})
+	if _, err := older.Append(t.Context(), change("meanwhile")); err != nil {
+		t.Fatal(err)
+	}
+	got, err := newer.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{PID: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []event.Type
+	for _, e := range got {
+		types = append(types, e.Type)
+	}
+	if diff := cmp.Diff([]event.Type{event.SessionStart, event.KernelStart}, types); diff != "" {
+		t.Errorf("events of the new run (-want +got):\n%s", diff)
+	}
+	if got[0].Seq != 4 {
+		t.Errorf("session_start has number %d, want 4, behind the older kernel's event", got[0].Seq)
+	}
+}
+
+// The older kernel appends as fast as it can while the newer one takes over.
+func TestNothingOfTheOlderOneComesAfterTheNewerOnesStart(t *testing.T) {
+	d := openDir(t)
+	older := begin(t, d, journal.Options{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				if _, err := older.Append(t.Context(), change("older")); err != nil {
+					if !errors.Is(err, journal.ErrFenced) {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	newer := open(t, d, journal.Options{})
+	started, err := newer.Start(t.Context(), event.KernelStartData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	if _, err := newer.Append(t.Context(), change("newer")); err != nil {
+		t.Fatal(err)
+	}
+
+	log := read(t, d)
+	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
+		t.Error(diff)
+	}
+	last := log.Events[len(log.Events)-2:]
+	if last[0].Type != event.KernelStart || last[0].Epoch != 2 || last[1].Epoch != 2 {
+		t.Errorf("at the end: %+v", last)
+	}
+	for i, e := range started { // what the newer one had not read is handed to it
+		if want := log.Events[len(log.Events)-1-len(started)+i]; e.Seq != want.Seq || e.Type != want.Type {
+			t.Errorf("start returned %d (%s) instead of %d (%s)", e.Seq, e.Type, want.Seq, want.Type)
+		}
+	}
+}
+
+func TestNoTwoKernelsShareAnEpoch(t *testing.T) {
+	d := openDir(t)
+	_ = begin(t, d, journal.Options{}).Close()
+	const kernels = 8
+	epochs := make([]int, kernels)
+	var wg sync.WaitGroup
+	for i := range kernels {
+		j := open(t, d, journal.Options{})
+		wg.Go(func() {
+			events, err := j.Start(t.Context(), event.KernelStartData{PID: i})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			epochs[i] = events[len(events)-1].Epoch
+		})
+	}
+	wg.Wait()
+	slices.Sort(epochs)
+	if diff := cmp.Diff([]int{2, 3, 4, 5, 6, 7, 8, 9}, epochs); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Somebody without a kernel adds a control event; the kernel that read the journal before learns of
+// it when it starts.
+func TestAppendWithoutAnEpoch(t *testing.T) {
+	d := openDir(t)
+	_ = begin(t, d, journal.Options{}).Close()
+	kernel := open(t, d, journal.Options{})
+	cli := open(t, d, journal.Options{})
+	control := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort"})
+	got, err := cli.Append(t.Context(), control)
+	if err != nil || got[0].Seq != 3 || got[0].Epoch != 1 || got[0].RunID != "PL-1" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	started, err := kernel.Start(t.Context(), event.KernelStartData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if types(started) != "control kernel_start" || started[1].Seq != 4 {
+		t.Errorf("start returned %+v", started)
+	}
+	if _, err := cli.Append(t.Context(), control); !errors.Is(err, journal.ErrFenced) {
+		t.Errorf("after the kernel's start: %v", err)
+	}
+}
+
+// Two writers of one epoch, which only happens without a kernel, still number densely.
+func TestTwoWritersOfOneEpoch(t *testing.T) {
+	d := openDir(t)
+	_ = begin(t, d, journal.Options{}).Close()
+	const each = 100
+	var wg sync.WaitGroup
+	for w := range 3 {
+		j := open(t, d, journal.Options{FlushInterval: time.Millisecond})
+		wg.Go(func() {
+			for i := range each {
+				e := change(fmt.Sprintf("%d/%d", w, i))
+				if i%3 == 0 {
+					e = inform(fmt.Sprintf("%d/%d", w, i))
+				}
+				if _, err := j.Append(t.Context(), e); err != nil {
+					t.Error(err)
+				}
+			}
+			if err := j.Sync(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	log := read(t, d)
+	if len(log.Events) != 3*each+2 {
+		t.Errorf("%d events", len(log.Events))
+	}
+	if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNewRun(t *testing.T) {
+	d := openDir(t)
+	_ = begin(t, d, journal.Options{}).Close()
+	j := open(t, d, journal.Options{})
+	got, err := j.Begin(t.Context(), "PL-2", event.SessionStartData{}, event.KernelStartData{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range got {
+		if e.RunID != "PL-2" || e.Epoch != 2 || e.Seq != int64(3+i) {
+			t.Errorf("%+v", e)
+		}
+	}
+	if n := strings.Count(content(t, d), `"run_id":"PL-2"`); n != 2 {
+		t.Errorf("%d lines of the new run", n)
+	}
+}

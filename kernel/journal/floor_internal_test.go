@@ -1,0 +1,109 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// BenchmarkBesideFloor compares appends with plain writes of the same bytes that are synced as often, in
+// one run and in turn. The command bench shows its metrics (docs/performance.md), all in ns per line: one
+// appender beside a write and a sync for each line, and 16 appenders at once beside a write and a sync
+// for each 16 lines.
+func BenchmarkBesideFloor(b *testing.B) {
+	const appenders, each = 16, 16
+	paused := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: "x"})
+	j := begun(b)
+	stamped, err := j.Append(b.Context(), paused)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, err := stamped[0].AppendLine(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := string(text)
+	raw, err := os.OpenFile(filepath.Join(b.TempDir(), "raw"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer raw.Close()
+
+	appendMany := func() {
+		for range each {
+			if _, err := j.Append(b.Context(), paused); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+	writeMany := func(text string) {
+		for range each {
+			_, err := raw.WriteString(text)
+			if err := errors.Join(err, datasync(raw)); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+	subjects := []struct {
+		metric string
+		lines  int
+		work   func()
+	}{
+		{"append-ns/line", each, appendMany},
+		{"raw-ns/line", each, func() { writeMany(line) }},
+		{"group-ns/line", appenders * each, func() {
+			var wg sync.WaitGroup
+			for range appenders {
+				wg.Go(appendMany)
+			}
+			wg.Wait()
+		}},
+		{"rawgroup-ns/line", appenders * each, func() { writeMany(strings.Repeat(line, appenders)) }},
+	}
+	took := make([]time.Duration, len(subjects))
+	rounds := 0
+	for b.Loop() {
+		rounds++
+		for i, s := range subjects {
+			start := time.Now()
+			s.work()
+			took[i] += time.Since(start)
+		}
+	}
+	for i, s := range subjects {
+		b.ReportMetric(float64(took[i].Nanoseconds())/float64(rounds*s.lines), s.metric)
+	}
+}
+
+// begun is a journal in which a run has begun.
+func begun(b *testing.B) *Journal {
+	b.Helper()
+	p, err := store.OpenProject(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	d, err := p.Create("s")
+	if err != nil {
+		b.Fatal(err)
+	}
+	j, _, err := Open(b.Context(), d, Options{}, func(event.Event) {})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := errors.Join(j.Close(), d.Close(), p.Close()); err != nil {
+			b.Error(err)
+		}
+	})
+	if _, err := j.Begin(b.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}); err != nil {
+		b.Fatal(err)
+	}
+	return j
+}

@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// pollInterval is how often Follow looks for new lines.
+const pollInterval = 100 * time.Millisecond
+
+// Follow yields the events numbered above from, first those that are there and then new ones as they
+// are appended, each once and in order. It ends when ctx ends, or with an error: the session's
+// directory is gone, or a newer version writes the journal. A journal that does not exist yet is
+// waited for; one that is cut or replaced is read again from its beginning.
+func Follow(ctx context.Context, dir *store.Dir, from int64) iter.Seq2[event.Event, error] {
+	return func(yield func(event.Event, error) bool) {
+		f := follower{dir: dir}
+		defer f.close()
+		timer := time.NewTimer(pollInterval)
+		defer timer.Stop()
+		for {
+			ended := false
+			err := f.more(func(e event.Event) bool {
+				if e.Seq <= from {
+					return true
+				}
+				from = e.Seq
+				ended = !yield(e, nil)
+				return !ended
+			})
+			if ended {
+				return
+			}
+			if err != nil {
+				yield(event.Event{}, fmt.Errorf("follow journal %s: %w", dir.Abs(store.EventsFile), err))
+				return
+			}
+			timer.Reset(pollInterval)
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+		}
+	}
+}
+
+type follower struct {
+	dir  *store.Dir
+	file *os.File
+	scan scanner
+}
+
+func (f *follower) close() {
+	if f.file != nil {
+		_ = f.file.Close()
+	}
+}
+
+// more yields what was appended since the last call.
+func (f *follower) more(yield func(event.Event) bool) error {
+	there, err := f.dir.Stat(store.EventsFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.dir.Intact()
+	}
+	if err != nil {
+		return err
+	}
+	if f.file != nil {
+		ours, err := f.file.Stat()
+		if err != nil {
+			return err
+		}
+		if !os.SameFile(ours, there) || there.Size() < f.scan.offset {
+			f.close()
+			f.file, f.scan = nil, scanner{}
+		}
+	}
+	if f.file == nil {
+		if f.file, err = f.dir.OpenFile(store.EventsFile, os.O_RDONLY); err != nil {
+			f.file = nil
+			return err
+		}
+	}
+	if there.Size() <= f.scan.offset {
+		return nil
+	}
+	return f.scan.read(io.NewSectionReader(f.file, f.scan.offset, there.Size()-f.scan.offset), yield)
+}

@@ -1,0 +1,173 @@
+package journal_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// following collects what Follow yields, in a bubble.
+type following struct {
+	seqs []int64
+	err  error
+	over chan struct{}
+}
+
+func follow(ctx context.Context, d *store.Dir, from int64) *following {
+	f := &following{over: make(chan struct{})}
+	go func() {
+		defer close(f.over)
+		for e, err := range journal.Follow(ctx, d, from) {
+			if err != nil {
+				f.err = err
+				continue
+			}
+			f.seqs = append(f.seqs, e.Seq)
+		}
+	}()
+	return f
+}
+
+// saw waits until the follower has polled and returns what it has yielded so far.
+func (f *following) saw() []int64 {
+	time.Sleep(200 * time.Millisecond)
+	synctest.Wait()
+	return f.seqs
+}
+
+func appendText(t *testing.T, d *store.Dir, text string) {
+	t.Helper()
+	f, err := d.OpenFile(store.EventsFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func equal(t *testing.T, what string, got []int64, want ...int64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: saw %v, want %v", what, got, want)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("%s: saw %v, want %v", what, got, want)
+		}
+	}
+}
+
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDir(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		f := follow(ctx, d, 1)
+		equal(t, "no journal yet", f.saw())
+
+		one, two, three := line(1, 1, "session_start"), line(2, 1, "kernel_start"), line(3, 1, "node_start")
+		appendText(t, d, one+two)
+		equal(t, "behind the first", f.saw(), 2)
+		appendText(t, d, three[:30])
+		equal(t, "half a line", f.saw(), 2)
+		appendText(t, d, three[30:])
+		equal(t, "the other half", f.saw(), 2, 3)
+
+		if err := os.Truncate(d.Abs(store.EventsFile), int64(len(one)+10)); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "cut", f.saw(), 2, 3)
+		appendText(t, d, "\n"+two+three+line(4, 1, "error"))
+		equal(t, "after the cut", f.saw(), 2, 3, 4)
+
+		if err := d.Replace(store.EventsFile, []byte(one+two+three+line(4, 1, "error")+line(5, 1, "error"))); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "replaced", f.saw(), 2, 3, 4, 5)
+		cancel()
+		<-f.over
+		if f.err != nil {
+			t.Error(f.err)
+		}
+	})
+}
+
+func TestFollowALiveJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDir(t)
+		j := begin(t, d, journal.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		f := follow(ctx, d, 0)
+		equal(t, "begun", f.saw(), 1, 2)
+		for range 20 {
+			if _, err := j.Append(t.Context(), inform("a"), change("b")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := f.saw()
+		for i, seq := range got {
+			if seq != int64(i+1) {
+				t.Fatalf("saw %v", got)
+			}
+		}
+		if len(got) != 42 {
+			t.Errorf("saw %d events", len(got))
+		}
+		cancel()
+		<-f.over
+	})
+}
+
+func TestFollowEndsWithAnError(t *testing.T) {
+	tests := map[string]func(t *testing.T, d *store.Dir){
+		"session removed": func(t *testing.T, d *store.Dir) {
+			if err := os.RemoveAll(d.Path()); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"newer version": func(t *testing.T, d *store.Dir) {
+			appendText(t, d, strings.Replace(line(2, 1, "later_invention"), `"seq"`, `"must":true,"seq"`, 1))
+		},
+	}
+	for name, act := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := openDir(t)
+				appendText(t, d, line(1, 1, "session_start"))
+				f := follow(t.Context(), d, 0)
+				equal(t, "at first", f.saw(), 1)
+				act(t, d)
+				<-f.over
+				equal(t, "at the end", f.seqs, 1)
+				if failure.KindOf(f.err) != failure.StateCorrupt {
+					t.Errorf("got %v", f.err)
+				}
+			})
+		})
+	}
+}
+
+func TestFollowStopsWhenTheReaderDoes(t *testing.T) {
+	d := openDir(t)
+	put(t, d, line(1, 1, "session_start")+line(2, 1, "kernel_start"))
+	var got []event.Event
+	for e, err := range journal.Follow(t.Context(), d, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
+		break
+	}
+	if types(got) != "session_start" {
+		t.Error(types(got))
+	}
+}

@@ -1,0 +1,254 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// The defaults of [Options] (REQUIREMENTS U223).
+const (
+	DefaultFlushInterval = time.Second
+	DefaultBuffer        = 100
+)
+
+var (
+	// ErrFenced says that another kernel has taken the session over: this one writes nothing any more
+	// and has to stop.
+	ErrFenced = errors.New("another kernel has taken the session over")
+	// ErrClosed says that the journal was closed.
+	ErrClosed = errors.New("the journal is closed")
+)
+
+// Options set up a [Journal]. The zero value is usable.
+type Options struct {
+	// Logger gets what is wrong with the disk and the file. Default: none.
+	Logger hclog.Logger
+	// FlushInterval is the longest time that an informative event waits to be written. Default one second.
+	FlushInterval time.Duration
+	// Buffer is the number of events that may wait; appenders of more are held up. Default 100.
+	Buffer int
+	// Redact takes the secrets out of an event before it is written, and so before anybody applies it. It may be
+	// called from several goroutines. Default: none.
+	Redact func(event.Event) event.Event
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = hclog.NewNullLogger()
+	}
+	if o.FlushInterval <= 0 {
+		o.FlushInterval = DefaultFlushInterval
+	}
+	if o.Buffer <= 0 {
+		o.Buffer = DefaultBuffer
+	}
+	return o
+}
+
+// Stats counts since [Open].
+type Stats struct {
+	Buffered int64 // events accepted
+	Flushed  int64 // events written
+	Commits  int64 // writes that they took
+}
+
+// Journal appends to a session's journal. Its methods may be called from several goroutines. One
+// failure of the disk or a later epoch in the file ends it: from then on all appends fail the same way.
+type Journal struct {
+	dir  *store.Dir
+	path string
+	opts Options
+	log  hclog.Logger
+
+	kick chan struct{} // something waits for a commit that whoever writes may have missed
+	soon chan struct{} // something waits for one within the flush interval
+	quit chan struct{}
+	wg   sync.WaitGroup
+
+	writing sync.Mutex // held while committing; taken before mu. Guards:
+	file    disk
+	lock    *os.File
+	scan    scanner // what the file holds
+
+	mu      sync.Mutex // guards:
+	queue   []*entry
+	waiting int           // events in queue
+	room    chan struct{} // closed and replaced when the queue is taken
+	next    stamp
+	failed  error
+	closed  bool
+	stats   Stats
+}
+
+// entry is the events of one append; they stay together.
+type entry struct {
+	events  []event.Event
+	text    []byte
+	durable bool
+	done    chan error // buffered; gets the outcome of the commit
+}
+
+// Open reads a session's journal, hands its live events to each, in order, as [Read] does, and makes it if there is
+// none. It takes no epoch: that is
+// [Journal.Begin] or [Journal.Start]. An append without one continues in the epoch that was found, as
+// somebody does who adds a single event to a session that no kernel holds. The caller closes the
+// journal, before the directory.
+func Open(ctx context.Context, dir *store.Dir, o Options, each func(event.Event)) (*Journal, Log, error) {
+	o = o.withDefaults()
+	j := &Journal{
+		dir: dir, path: dir.Abs(store.EventsFile), opts: o, log: o.Logger.Named("journal").With("session", dir.Session()),
+		kick: make(chan struct{}, 1), soon: make(chan struct{}, 1), quit: make(chan struct{}), room: make(chan struct{}),
+	}
+	f, err := dir.OpenFile(store.EventsFile, os.O_CREATE|os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return nil, Log{}, err
+	}
+	j.file = file{f}
+	if j.lock, err = dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR); err != nil {
+		return nil, Log{}, errors.Join(err, f.Close())
+	}
+	log, err := j.load(ctx, each)
+	if err == nil {
+		err = dir.Settle(".") // a line that is synced is not lost with its file's name
+	}
+	if err != nil {
+		return nil, log, errors.Join(err, f.Close(), j.lock.Close())
+	}
+	j.next = stamp{seq: j.scan.seq, epoch: j.scan.epoch, runID: j.scan.runID, at: j.scan.at}
+	j.wg.Go(j.run)
+	return j, log, nil
+}
+
+// load reads the file under its lock, so that no line is seen half written.
+func (j *Journal) load(ctx context.Context, each func(event.Event)) (Log, error) {
+	unlock, err := j.hold(ctx)
+	if err != nil {
+		return Log{}, err
+	}
+	defer unlock()
+	var log Log
+	err = j.catchUpWith(func(e event.Event) {
+		log.Count, log.Last = log.Count+1, e
+		each(e)
+	})
+	log.Report = j.scan.report
+	return log, err
+}
+
+// Append adds events in one piece: they stand together in the file, or none of them does. It returns
+// them with session, time, sequence number, run and epoch as they were written. If one of them
+// changes state, all are on the disk then. If all only inform, they are written within the flush
+// interval.
+//
+// ctx ends the wait for room in the buffer. Once the events are accepted Append waits for the disk
+// whatever ctx says, because an event that may or may not exist helps nobody. Errors: [ErrFenced];
+// [ErrClosed]; kind internal for an event that is too long (nothing is written, the journal goes on);
+// kind state_corrupt for a disk that fails for good.
+func (j *Journal) Append(ctx context.Context, events ...event.Event) ([]event.Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	e, err := j.enqueue(ctx, j.redacted(events))
+	if err != nil {
+		return nil, err
+	}
+	if !e.durable {
+		return e.events, nil
+	}
+	if err := j.await(e); err != nil {
+		return nil, err
+	}
+	return e.events, nil
+}
+
+// Sync waits until everything accepted so far is on the disk.
+func (j *Journal) Sync() error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if err := j.commit(); err != nil {
+		return err
+	}
+	if err := j.file.Sync(); err != nil {
+		return j.fail(j.diskFailure(err))
+	}
+	return nil
+}
+
+// Close writes what waits, ends the journal and returns the error that ended it earlier, if any. A
+// second call returns the same.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	first := !j.closed
+	j.closed = true
+	j.mu.Unlock()
+	if first {
+		close(j.quit)
+		j.wg.Wait()
+		_ = j.Sync() // the error is kept
+		j.writing.Lock()
+		_ = j.file.Close()
+		_ = j.lock.Close()
+		j.writing.Unlock()
+	}
+	return j.failure()
+}
+
+// Stats returns the counters.
+func (j *Journal) Stats() Stats {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.stats
+}
+
+// run commits whenever somebody waits who could not write, or the flush interval is over.
+func (j *Journal) run() {
+	flush := time.NewTimer(j.opts.FlushInterval) // an empty queue is no work
+	defer flush.Stop()
+	for {
+		select {
+		case <-j.quit:
+			return
+		case <-j.soon:
+			flush.Reset(j.opts.FlushInterval)
+			continue
+		case <-j.kick:
+		case <-flush.C:
+		}
+		j.writing.Lock()
+		_ = j.commit() // those who wait are told, and the error is kept
+		j.writing.Unlock()
+	}
+}
+
+// fail ends the journal with its first error and returns that.
+func (j *Journal) fail(err error) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.failed == nil {
+		j.failed = err
+		j.log.Error("journal ended", "error", err)
+	}
+	return j.failed
+}
+
+// failure is the error that ended the journal, nil while it lives.
+func (j *Journal) failure() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.failed
+}
+
+// fenced is the error of a kernel that another one has outlived.
+func (j *Journal) fenced(theirs, ours int) error {
+	return failure.New(failure.LockContention, "session %q: %w (epoch %d began after %d)", j.dir.Session(), ErrFenced, theirs, ours).
+		WithHint("the other kernel goes on; watch it with `agent-pipelines status %s`", j.dir.Session())
+}

@@ -1,0 +1,319 @@
+package journal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestBeginAndAppend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDir(t)
+		j := open(t, d, journal.Options{})
+		begun, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+		e := event.New(event.IterationStart, place.Cursor(), place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "tick"})
+		e.Attempt = 1
+		got, err := j.Append(t.Context(), e, change("why"))
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		start := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) // where a bubble's clock begins
+		later := start.Add(time.Minute)
+		want := []event.Event{
+			{Type: event.SessionStart, Cursor: &event.Cursor{NodePath: "0"}, Seq: 1, Time: start},
+			{Type: event.KernelStart, Seq: 2, Time: start},
+			{Type: event.IterationStart, Cursor: place.Cursor(), Key: e.Key, Attempt: 1, Seq: 3, Time: later},
+			{Type: event.SessionPaused, Seq: 4, Time: later},
+		}
+		for i := range want {
+			want[i].Session, want[i].RunID, want[i].Epoch = "s", "PL-1", 1
+		}
+		withoutData := cmpopts.IgnoreFields(event.Event{}, "Data")
+		if diff := cmp.Diff(want, append(begun, got...), withoutData); diff != "" {
+			t.Error("returned:", diff)
+		}
+		log := read(t, d)
+		if diff := cmp.Diff(append(begun, got...), log.Events); diff != "" {
+			t.Error("read back:", diff)
+		}
+		if diff := cmp.Diff(journal.Report{}, log.Report); diff != "" {
+			t.Error("report:", diff)
+		}
+	})
+}
+
+// The lines of a loop are those of the Bash engine with our keys behind.
+func TestLinesBeginAsBashWritesThem(t *testing.T) {
+	d := openDir(t)
+	j := open(t, d, journal.Options{})
+	if _, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "pipeline", Pipeline: "two", PipelineFile: "pipes/two.yaml"}, event.KernelStartData{}); err != nil {
+		t.Fatal(err)
+	}
+	cursor := event.Place{Node: "0", Iteration: 2}.Cursor()
+	result := event.IterationCompleteData{Decision: "continue", Reason: "a \"b\"", Result: event.Ref{Path: "stage-00-a/iterations/002/result.json"}}
+	if _, err := j.Append(t.Context(), event.New(event.IterationComplete, cursor, "", result)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(content(t, d), "\n")
+	for i, want := range map[int][]string{
+		0: {`{"ts":"`, `Z","type":"session_start","session":"s","cursor":{"node_path":"0","node_run":0,"iteration":0},"data":{"mode":"pipeline","pipeline":"two","pipeline_file":"pipes/two.yaml",`, `},"timestamp":"`},
+		1: {`"cursor":null`},
+		2: {`"cursor":{"node_path":"0","node_run":2,"iteration":2},"data":{"result_file":"` + d.Abs(result.Result.Path) + `","decision":"continue","reason":"a \"b\"",`, `"seq":3`},
+	} {
+		for _, part := range want {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("line %d lacks %s:\n%s", i, part, lines[i])
+			}
+		}
+	}
+}
+
+func TestInformativeEventsWaitForTheFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := openDir(t)
+		j := begin(t, d, journal.Options{FlushInterval: 3 * time.Second})
+		got, err := j.Append(t.Context(), inform("a"))
+		if err != nil || got[0].Seq != 3 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if n := len(read(t, d).Events); n != 2 {
+			t.Errorf("%d events before the interval is over, want 2", n)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := len(read(t, d).Events); n != 3 {
+			t.Errorf("%d events after the interval, want 3", n)
+		}
+		if _, err := j.Append(t.Context(), inform("b")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Append(t.Context(), change("c")); err != nil {
+			t.Fatal(err)
+		}
+		if got := types(read(t, d).Events[3:]); got != "progress session_paused" {
+			t.Errorf("after a commit: %s", got)
+		}
+		if diff := cmp.Diff(journal.Stats{Buffered: 5, Flushed: 5, Commits: 3}, j.Stats()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+func TestVolatileEventsWaitAsWell(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	seen := event.New(event.ToolCall, nil, "", event.ToolCallData{CallID: "1", Observed: true})
+	seen.Volatile = true
+	if _, err := j.Append(t.Context(), seen); err != nil {
+		t.Fatal(err)
+	}
+	if got := types(read(t, d).Events[2:]); got != "" {
+		t.Errorf("written at once: %s", got)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := types(read(t, d).Events[2:]); got != "tool_call" {
+		t.Errorf("written in the end: %s", got)
+	}
+}
+
+func TestFullBufferHoldsUpAndDropsNothing(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{Buffer: 10, FlushInterval: time.Hour})
+	const n = 10_000
+	for i := range n {
+		if _, err := j.Append(t.Context(), inform(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Sync(); err != nil {
+		t.Fatal(err)
+	}
+	log := read(t, d)
+	if len(log.Events) != n+2 || log.Report.Damaged() {
+		t.Errorf("%d events of %d, %+v", len(log.Events), n+2, log.Report)
+	}
+}
+
+func TestWaitingForRoomEndsWithTheContext(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{Buffer: 1, FlushInterval: time.Hour})
+	lock, err := d.OpenFile(store.EventsLock, os.O_RDWR)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := holdLock(t, lock) // so that nothing is committed
+	var fillers sync.WaitGroup
+	for range 3 { // one is taken by the commit that waits, one fills the buffer, one waits for room
+		fillers.Go(func() {
+			if _, err := j.Append(t.Context(), inform("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("shutting down")
+	cancel(why)
+	if _, err := j.Append(ctx, inform("late")); !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+	release()
+	fillers.Wait()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := types(read(t, d).Events[2:]); got != "progress progress progress" {
+		t.Errorf("written: %s", got)
+	}
+}
+
+func TestTooLongEvent(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{})
+	_, err := j.Append(t.Context(), change("fine"), change(strings.Repeat("x", event.MaxLine)))
+	if failure.KindOf(err) != failure.Internal || !strings.Contains(err.Error(), "session_paused") || !strings.Contains(err.Error(), "65") {
+		t.Errorf("got %v, want type and size", err)
+	}
+	if _, err := j.Append(t.Context(), change("next")); err != nil {
+		t.Fatal(err)
+	}
+	log := read(t, d)
+	if got := types(log.Events); got != "session_start kernel_start session_paused" || log.Report.Damaged() {
+		t.Errorf("%s, %+v", got, log.Report)
+	}
+}
+
+func TestInvalidData(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{})
+	for name, data := range map[string]string{"no JSON": "{", "result of another type": `{"result":3}`, "null": "null", "list": "[1]"} {
+		_, err := j.Append(t.Context(), event.Event{Type: event.IterationComplete, Data: json.RawMessage(data)})
+		if wantErr := name == "no JSON"; wantErr != (err != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if log := read(t, d); len(log.Events) != 5 || len(log.Report.BadLines) != 0 {
+		t.Errorf("%d events, %+v", len(log.Events), log.Report)
+	}
+}
+
+func TestTimeNeverGoesBack(t *testing.T) {
+	d := openDir(t)
+	future := time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC)
+	line, err := event.Event{Type: event.SessionStart, Session: "s", Seq: 1, RunID: "r", Epoch: 1, Time: future}.AppendLine(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, d, string(line))
+	j := open(t, d, journal.Options{})
+	got, err := j.Append(t.Context(), change("x"))
+	if err != nil || got[0].Time.Before(future) {
+		t.Errorf("%v, %v", got[0].Time, err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	d := openDir(t)
+	j := begin(t, d, journal.Options{FlushInterval: time.Hour})
+	if _, err := j.Append(t.Context(), inform("waits")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := types(read(t, d).Events); got != "session_start kernel_start progress" {
+		t.Errorf("Close left out: %s", got)
+	}
+	if _, err := j.Append(t.Context(), change("x")); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("append: %v", err)
+	}
+	if _, err := j.Start(t.Context(), event.KernelStartData{}); !errors.Is(err, journal.ErrClosed) {
+		t.Errorf("start: %v", err)
+	}
+}
+
+func TestSessionRemovedOrJournalChangedUnderneath(t *testing.T) {
+	acts := map[string]func(d *store.Dir) error{
+		"directory removed": func(d *store.Dir) error { return os.RemoveAll(d.Path()) },
+		"journal removed":   func(d *store.Dir) error { return d.Remove(store.EventsFile) },
+		"journal replaced":  func(d *store.Dir) error { return d.Replace(store.EventsFile, []byte("x")) },
+		"journal cut":       func(d *store.Dir) error { return os.Truncate(d.Abs(store.EventsFile), 10) },
+	}
+	for name, act := range acts {
+		t.Run(name, func(t *testing.T) {
+			d := openDir(t)
+			j := begin(t, d, journal.Options{})
+			if err := act(d); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if _, err := j.Append(t.Context(), change("x")); failure.KindOf(err) != failure.StateCorrupt {
+					t.Errorf("got %v, want state_corrupt", err)
+				}
+			}
+		})
+	}
+}
+
+// What is written has no secrets, and what Append and Begin return is what was written: live state and replay agree.
+func TestEventsAreRedactedFirst(t *testing.T) {
+	d := openDir(t)
+	clean := func(e event.Event) event.Event {
+		e.Data = []byte(strings.ReplaceAll(string(e.Data), "hunter2", "***"))
+		return e
+	}
+	j, _, err := journal.Open(t.Context(), d, journal.Options{Redact: clean}, func(event.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, err := j.Begin(t.Context(), "R", event.SessionStartData{Stage: "hunter2"}, event.KernelStartData{Version: "hunter2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := event.New(event.SessionPaused, nil, "", event.SessionPausedData{Reason: "hunter2"})
+	appended, err := j.Append(t.Context(), given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(given.Data), "hunter2") {
+		t.Error("the caller's event was changed")
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := readAll(d)
+	if err != nil || len(log.Events) != 3 {
+		t.Fatalf("%d events, %v", len(log.Events), err)
+	}
+	for i, e := range append(begun, appended...) {
+		if string(e.Data) != string(log.Events[i].Data) || strings.Contains(string(e.Data), "hunter2") || !strings.Contains(string(e.Data), "***") {
+			t.Errorf("%s: returned %s, written %s", e.Type, e.Data, log.Events[i].Data)
+		}
+	}
+}

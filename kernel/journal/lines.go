@@ -1,0 +1,68 @@
+package journal
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// Line is one line of a journal as it stands in the file, for whoever has to make sense of a damaged one.
+type Line struct {
+	Number int    // from 1
+	Offset int64  // bytes from the beginning of the file
+	Size   int64  // bytes, with the newline
+	Torn   bool   // the last line, without a newline
+	Fault  string // why it is no event, "" if it is one
+	Event  event.Event
+}
+
+// Lines reads a session's journal line by line and judges no line by the others: neither order nor
+// numbers nor epochs. Empty lines are left out. A session without a journal has none. The error is the
+// disk's, or says that a newer version wrote the journal.
+func Lines(dir *store.Dir) ([]Line, error) {
+	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	lines, err := readLines(f)
+	if err != nil {
+		err = unread(dir.Abs(store.EventsFile), err)
+	}
+	return lines, err
+}
+
+func readLines(r io.Reader) ([]Line, error) {
+	var lines []Line
+	var offset int64
+	in := bufio.NewReaderSize(r, 16<<10)
+	for number := 1; ; number++ {
+		text, n, err := nextLine(in)
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return lines, err
+		}
+		if n > maxRead || len(bytes.TrimSpace(text)) > 0 {
+			l := Line{Number: number, Offset: offset, Size: n, Torn: end}
+			l.Event, l.Fault = parse(text)
+			if l.Fault == "" {
+				if err := understood(l.Event); err != nil {
+					return lines, err
+				}
+			}
+			lines = append(lines, l)
+		}
+		if offset += n; end {
+			return lines, nil
+		}
+	}
+}

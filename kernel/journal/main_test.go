@@ -1,0 +1,108 @@
+package journal_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/journal"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// openDir makes the directory of a session named s.
+func openDir(t testing.TB) *store.Dir {
+	t.Helper()
+	p, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.Create("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close(); _ = p.Close() })
+	return d
+}
+
+// open opens the journal of d and closes it with the test.
+func open(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
+	t.Helper()
+	j, _, err := journal.Open(t.Context(), d, o, func(event.Event) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() })
+	return j
+}
+
+// begin opens the journal of d and begins a run in it.
+func begin(t testing.TB, d *store.Dir, o journal.Options) *journal.Journal {
+	t.Helper()
+	j := open(t, d, o)
+	if _, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "loop"}, event.KernelStartData{PID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// whole is a journal with all its events.
+type whole struct {
+	journal.Log
+	Events []event.Event
+}
+
+func read(t testing.TB, d *store.Dir) whole {
+	t.Helper()
+	log, err := readAll(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+func readAll(d *store.Dir) (log whole, err error) {
+	log.Log, err = journal.Read(d, func(e event.Event) error {
+		log.Events = append(log.Events, e)
+		return nil
+	})
+	return log, err
+}
+
+// content returns the bytes of the journal, put replaces them.
+func content(t testing.TB, d *store.Dir) string {
+	t.Helper()
+	b, err := os.ReadFile(d.Abs(store.EventsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func put(t testing.TB, d *store.Dir, text string) {
+	t.Helper()
+	if err := os.WriteFile(d.Abs(store.EventsFile), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func types(events []event.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		b.WriteString(string(e.Type) + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// change is an event that changes state, inform one that does not.
+func change(reason string) event.Event {
+	return event.New(event.SessionPaused, nil, "", event.SessionPausedData{Kind: "user", Reason: reason})
+}
+
+func inform(text string) event.Event {
+	return event.New(event.Progress, nil, "", map[string]string{"text": text})
+}

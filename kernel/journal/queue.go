@@ -1,0 +1,146 @@
+package journal
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// stamp is what the journal itself puts on events: the values of the last one.
+type stamp struct {
+	seq   int64
+	epoch int
+	runID string
+	at    time.Time
+}
+
+// stampAll stamps the events of one append in order and renders them.
+func (j *Journal) stampAll(s *stamp, events []event.Event) (text []byte, err error) {
+	now := time.Now().UTC().Round(0)
+	for i := range events {
+		e := &events[i]
+		s.seq++
+		if e.Time = now; now.Before(s.at) {
+			e.Time = s.at // clocks go backwards, journals do not
+		}
+		s.at = e.Time
+		e.Session, e.Seq, e.RunID, e.Epoch = j.dir.Session(), s.seq, s.runID, s.epoch
+		if text, err = j.render(text, *e); err != nil {
+			return nil, failure.New(failure.Internal, "journal of session %q: %w", e.Session, err).
+				WithHint("large data belongs into a file that the event refers to")
+		}
+	}
+	return text, nil
+}
+
+// redacted is a copy of the events without secrets.
+func (j *Journal) redacted(events []event.Event) []event.Event {
+	clean := slices.Clone(events)
+	if j.opts.Redact != nil {
+		for i := range clean {
+			clean[i] = j.opts.Redact(clean[i])
+		}
+	}
+	return clean
+}
+
+// enqueue stamps events and puts them into the queue, waiting for room first.
+func (j *Journal) enqueue(ctx context.Context, events []event.Event) (*entry, error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("append to journal: %w", context.Cause(ctx))
+		}
+		e, room, err := j.tryEnqueue(events)
+		if e != nil || err != nil {
+			return e, err
+		}
+		wake(j.kick)
+		select {
+		case <-room:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// tryEnqueue returns the channel to wait on if there is no room.
+func (j *Journal) tryEnqueue(events []event.Event) (*entry, <-chan struct{}, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.failed != nil:
+		return nil, nil, j.failed
+	case j.closed:
+		return nil, nil, fmt.Errorf("append to journal: %w", ErrClosed)
+	case j.waiting >= j.opts.Buffer:
+		return nil, j.room, nil
+	}
+	next := j.next
+	e := &entry{events: slices.Clone(events), done: make(chan error, 1)}
+	var err error
+	if e.text, err = j.stampAll(&next, e.events); err != nil {
+		return nil, nil, err
+	}
+	e.durable = slices.ContainsFunc(events, func(e event.Event) bool { return !e.Informative() }) && !failpoint.Defect(failpoint.SkipCommit)
+	j.next = next
+	j.queue = append(j.queue, e)
+	j.waiting += len(events)
+	j.stats.Buffered += int64(len(events))
+	if e.durable {
+		return e, nil, nil
+	}
+	if len(j.queue) == 1 {
+		wake(j.soon)
+	}
+	given := *e
+	given.events = slices.Clone(e.events) // a commit may stamp its own again while the caller reads these
+	return &given, nil, nil
+}
+
+// await returns once a durable entry is on the disk. Who finds nobody writing writes by itself, which spares a lone appender the
+// way to another goroutine and back; what comes meanwhile shares the next commit.
+func (j *Journal) await(e *entry) error {
+	if j.writing.TryLock() {
+		_ = j.commit() // the entry is told
+		j.writing.Unlock()
+	} else {
+		wake(j.kick)
+	}
+	return <-e.done
+}
+
+// wake leaves a message unless one is already there.
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the queue and lets those in who wait for room.
+func (j *Journal) take() []*entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	batch := j.queue
+	j.queue, j.waiting = nil, 0
+	close(j.room)
+	j.room = make(chan struct{})
+	return batch
+}
+
+// restamp numbers the events of batch, and those in the queue, anew behind what the file holds. mu is
+// held.
+func (j *Journal) restamp(batch []*entry, s stamp) error {
+	for _, e := range slices.Concat(batch, j.queue) {
+		var err error
+		if e.text, err = j.stampAll(&s, e.events); err != nil {
+			return err
+		}
+	}
+	j.next = s
+	return nil
+}

@@ -1,0 +1,56 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Read reads a session's journal without locking it and hands its live events to each, in order; it keeps
+// none of them, so that its memory does not grow with the journal. Lines of the Bash engine, which have no
+// number, are given the one that follows the event before them. A line that is being written meanwhile is a
+// torn tail. A session without a journal has no events. The error is that of each, which ends the reading, or the
+// disk's, or says that a newer version wrote the journal; the log then tells of what came before.
+func Read(dir *store.Dir, each func(event.Event) error) (Log, error) {
+	f, err := dir.OpenFile(store.EventsFile, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) && dir.Intact() == nil {
+		return Log{}, nil
+	}
+	if err != nil {
+		return Log{}, err
+	}
+	defer f.Close()
+	var s scanner
+	var log Log
+	var refused error
+	err = s.read(f, func(e event.Event) bool {
+		log.Count, log.Last = log.Count+1, e
+		refused = each(e)
+		return refused == nil
+	})
+	if log.Report = s.report; refused != nil {
+		return log, refused
+	}
+	if err != nil {
+		err = unread(dir.Abs(store.EventsFile), err)
+	}
+	return log, err
+}
+
+// unread is the error of a journal that the system does not let be read.
+func unread(path string, err error) error {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		err = system.Err // the path that it names is the same, or only the end of it
+	}
+	if errors.Is(err, syscall.EISDIR) {
+		return failure.New(failure.StateCorrupt, "read journal %s: %w", path, err).WithHint("a directory lies where the file belongs; move it away")
+	}
+	return fmt.Errorf("read journal %s: %w", path, err)
+}

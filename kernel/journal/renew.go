@@ -1,0 +1,75 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// maxKept bounds a journal that is put aside, in bytes.
+const maxKept = 1 << 30
+
+// Import lets a session go on from a state that was made from its files: it appends session_imported and
+// kernel_start in one piece, in a new epoch, and returns these two, as [Journal.Begin] does.
+func (j *Journal) Import(ctx context.Context, runID string, d event.SessionImportedData, kernel event.KernelStartData) ([]event.Event, error) {
+	events := []event.Event{event.New(event.SessionImported, nil, "", d), event.New(event.KernelStart, nil, "", kernel)}
+	claimed, err := j.claim(ctx, runID, events...)
+	if err != nil {
+		return nil, err
+	}
+	return claimed[len(claimed)-len(events):], nil
+}
+
+// Renew puts a session's journal aside as events.jsonl.damaged-<n> and replaces it in one step by one of a
+// single event, which gets the session, the time and the given run, number and epoch. It returns the
+// event and the name of the file put aside, "" if there was no journal. Only who holds the session's lock
+// may call it, and no [Journal] may be open.
+func Renew(ctx context.Context, dir *store.Dir, e event.Event) (_ event.Event, kept string, err error) {
+	lock, err := dir.OpenFile(store.EventsLock, os.O_CREATE|os.O_RDWR)
+	if err != nil {
+		return e, "", err
+	}
+	defer lock.Close()
+	j := Journal{lock: lock, path: dir.Abs(store.EventsFile)}
+	unlock, err := j.hold(ctx)
+	if err != nil {
+		return e, "", err
+	}
+	defer unlock()
+	e.Session, e.Time = dir.Session(), time.Now().UTC().Round(0)
+	text, err := e.AppendLine(nil)
+	if err != nil {
+		return e, "", err
+	}
+	if kept, err = putAside(dir); err != nil {
+		return e, "", err
+	}
+	_, err = dir.Write(store.EventsFile, text)
+	return e, kept, err
+}
+
+// putAside copies the journal, so that there is one at every moment.
+func putAside(dir *store.Dir) (string, error) {
+	text, err := dir.Read(store.EventsFile, maxKept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	for n := 1; ; n++ {
+		name := fmt.Sprintf("%s.damaged-%d", store.EventsFile, n)
+		if _, err := dir.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			_, err := dir.Write(name, text)
+			return name, err
+		} else if err != nil {
+			return "", err
+		}
+	}
+}

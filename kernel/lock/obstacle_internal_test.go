@@ -1,0 +1,106 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// opened is a project with a lock of session s that names a dead process.
+func opened(t *testing.T) (p *store.Project, file string) {
+	t.Helper()
+	p, err := store.OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	file = p.Abs(store.LockFile("s"))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(`{"session":"s","pid":999999999}`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return p, file
+}
+
+// Something else than a file at a lock's name, or than a directory at that of all locks, is an error and stays.
+func TestObstacles(t *testing.T) {
+	t.Run("pipe", func(t *testing.T) {
+		p, file := opened(t)
+		if err := errors.Join(os.Remove(file), unix.Mkfifo(file, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if dead, err := looksDead(p, "s"); dead || err == nil {
+			t.Errorf("%t, %v", dead, err)
+		}
+		if pid, err := sweep(p, "s"); pid != 0 || err == nil {
+			t.Errorf("swept %d, %v", pid, err)
+		}
+	})
+	t.Run("file in the place of the directory", func(t *testing.T) {
+		p, file := opened(t)
+		l, err := Acquire(p, "s", Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Dir(file)), os.WriteFile(filepath.Dir(file), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if swept, err := Sweep(p, nil); len(swept) > 0 || err == nil {
+			t.Errorf("swept %v, %v", swept, err)
+		}
+		if err := l.Release(); err == nil {
+			t.Error("the lock that cannot be found is said to be released")
+		}
+		if err := l.Release(); err != nil {
+			t.Errorf("released again: %v", err)
+		}
+	})
+}
+
+// Who locks the directory of the locks keeps others from removing any, for a bounded time.
+func TestGuard(t *testing.T) {
+	p, _ := opened(t)
+	dir, err := os.Open(p.Abs(store.LocksDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if err := filelock.Try(dir); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) { // which takes no time
+		if _, err := guard(p); !errors.Is(err, filelock.ErrHeld) {
+			t.Errorf("guarded by two: %v", err)
+		}
+	})
+}
+
+// Nobody has to be waited for where nobody's lock was overridden, and who waits can be told to stop.
+func TestAwaitOverridden(t *testing.T) {
+	p, file := opened(t)
+	l, err := Acquire(p, "s", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Release() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.AwaitOverridden(ctx); err != nil {
+		t.Errorf("nobody's: %v", err)
+	}
+	held, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.forced = held // a file that l.grip has locked
+	if err := l.AwaitOverridden(ctx); err == nil {
+		t.Error("the wait does not end")
+	}
+}

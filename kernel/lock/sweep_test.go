@@ -1,0 +1,72 @@
+package lock_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/lock"
+)
+
+func TestSweep(t *testing.T) {
+	p := project(t)
+	if swept, err := lock.Sweep(p, nil); err != nil || swept != nil {
+		t.Fatalf("a fresh project: %v, %v", swept, err)
+	}
+	held, live := newChild(t, p).hold(), newChild(t, p)
+	put(t, p, "dead", `{"session":"other name","pid":999999999,"started_at":"2026-01-01T00:00:00Z"}`)
+	put(t, p, "again", fmt.Sprintf(`{"session":"again","pid":%d,"start_time":"x/1"}`, live.pid()))
+	put(t, p, "alive", fmt.Sprintf(`{"session":"alive","pid":%d}`, live.pid()))
+	put(t, p, "broken", "not json")
+	put(t, p, "empty", "")
+	put(t, p, "no session", `{"pid":999999999}`)
+	put(t, p, "taken over now", `{"pid":999999999}`)
+
+	swept, err := lock.Sweep(p, func(session string) bool { return session == "taken over now" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []lock.Swept{{Session: "again", PID: live.pid()}, {Session: "dead", PID: noPID}}
+	if diff := cmp.Diff(want, swept); diff != "" {
+		t.Error(diff)
+	}
+	left := []string{"alive.lock", "broken.lock", "empty.lock", "no session.lock", "s.lock", "taken over now.lock"}
+	if diff := cmp.Diff(left, locks(t, p)); diff != "" {
+		t.Error(diff)
+	}
+	held.end()
+}
+
+func TestHolderOfNothing(t *testing.T) {
+	p := project(t)
+	put(t, p, "broken", "not json")
+	put(t, p, "dead", `{"pid":999999999}`)
+	before := locks(t, p)
+	for _, session := range []string{"absent", "broken", "dead"} {
+		if info, held, err := lock.Holder(p, session); err != nil || held || info != (lock.Info{}) {
+			t.Errorf("%s: %+v, %t, %v", session, info, held, err)
+		}
+	}
+	if diff := cmp.Diff(before, locks(t, p)); diff != "" {
+		t.Errorf("looking changed something: %s", diff)
+	}
+}
+
+// Whoever may only read the project can ask who holds a session, too.
+func TestHolderReadsOnly(t *testing.T) {
+	p := project(t)
+	put(t, p, "s", `{"pid":999999999}`)
+	c := newChild(t, p)
+	put(t, p, "live", fmt.Sprintf(`{"pid":%d}`, c.pid()))
+	for _, name := range locks(t, p) {
+		if err := os.Chmod(p.Abs(".claude/locks/"+name), 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holderIs(t, p, 0)
+	if info, held, err := lock.Holder(p, "live"); err != nil || !held || info.PID != c.pid() {
+		t.Errorf("got %+v, %t, %v", info, held, err)
+	}
+}

@@ -1,0 +1,202 @@
+package pluginhost
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
+)
+
+// The words with which the test program serves a plugin, or forgets to.
+const (
+	serveWord  = "serve-bundled"
+	forgetWord = "forget-to-serve"
+)
+
+// carried is the plugin that the test program serves under any name.
+func carried(name string) sdk.Plugin {
+	return sdk.Plugin{Name: name, Version: "1.0.0", Providers: []sdk.Provider{teller{name}}}
+}
+
+// teller answers with its process id.
+type teller struct{ name string }
+
+func (t teller) Describe() sdk.Component {
+	return sdk.Component{Name: t.name, Aliases: []string{t.name + "-alias"}}
+}
+
+func (teller) Execute(context.Context, sdk.ExecuteRequest, sdk.Exchange) (sdk.ExecuteResult, error) {
+	return sdk.ExecuteResult{Output: fmt.Sprint(os.Getpid())}, nil
+}
+
+// beBundled serves a bundled plugin if the test program was started for that.
+func beBundled() (code int, asked bool) {
+	if len(os.Args) < 3 {
+		return 0, false
+	}
+	switch os.Args[1] {
+	case serveWord:
+		return serve.Run(carried(os.Args[2]), os.Args[3:]), true
+	case forgetWord:
+		_, err := New(Config{Bundled: []Bundled{{Name: os.Args[2], Args: os.Args[1:3]}}})
+		fmt.Fprintln(os.Stderr, err)
+		return 1, true
+	}
+	return 0, false
+}
+
+// bundle lists plugins that are described in this process; asked counts how often.
+func bundle(asked *atomic.Int32, names ...string) []Bundled {
+	var list []Bundled
+	for _, name := range names {
+		list = append(list, Bundled{
+			Name: name, Args: []string{serveWord, name},
+			Describe: func() (sdk.Description, error) {
+				asked.Add(1)
+				return serve.Describe(carried(name))
+			},
+		})
+	}
+	return list
+}
+
+func TestBundledPluginsAreOtherProcesses(t *testing.T) {
+	var asked atomic.Int32
+	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "one", "two") })
+	pids := map[string]string{}
+	for _, name := range []string{"one", "two"} {
+		pids[name] = b.must(b.provider(name, Use{}), "")
+		if again := b.must(b.provider(name+"-alias", Use{}), ""); again != pids[name] {
+			t.Errorf("%s got processes %s and %s for equal uses", name, pids[name], again)
+		}
+	}
+	if own := fmt.Sprint(os.Getpid()); pids["one"] == own || pids["two"] == own || pids["one"] == pids["two"] {
+		t.Errorf("processes %v of kernel %s, want three different ones", pids, own)
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, n := range b.seen(Started) {
+		commands = append(commands, n.Command)
+	}
+	if diff := cmp.Diff([]string{program + " serve-bundled one", program + " serve-bundled two"}, commands); diff != "" {
+		t.Errorf("processes started (-want +got):\n%s", diff)
+	}
+	if asked.Load() != 2 {
+		t.Errorf("described %d times, want each once", asked.Load())
+	}
+	l, err := b.List(b.ctx())
+	if err != nil || len(l.Plugins) != 2 || l.Plugins[0].Source != discovery.FromBundle || l.Plugins[0].SHA256 == "" {
+		t.Errorf("List = %+v, %v", l.Plugins, err)
+	}
+}
+
+// Without a description the program is started and asked; what it said is remembered for its arguments.
+func TestBundledPluginsWithoutDescription(t *testing.T) {
+	cache := t.TempDir()
+	for range 2 {
+		b := newBench(t, func(c *Config) {
+			c.CacheDir = cache
+			c.Bundled = []Bundled{{Name: "one", Args: []string{serveWord, "one"}}, {Name: "two", Args: []string{serveWord, "two"}}}
+		})
+		for _, name := range []string{"one", "two"} {
+			if c, err := b.Component(b.ctx(), sdk.KindProvider, name+"-alias"); err != nil || c.Name != name {
+				t.Errorf("component %+v, %v, want %s", c, err, name)
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(cache, "describe.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	contains(t, string(text), "serve-bundled one\": {", "serve-bundled two\": {")
+}
+
+func TestFoundBinaryWinsOverBundled(t *testing.T) {
+	var asked atomic.Int32
+	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "good", "one") }, "good")
+	l, err := b.List(b.ctx())
+	if err != nil || len(l.Plugins) != 2 || len(l.Ignored) != 1 {
+		t.Fatalf("List = %+v, %v", l, err)
+	}
+	if got := l.Plugins[0]; got.Name != "good" || got.Source != discovery.FromFlag {
+		t.Errorf("good is %+v, want the binary", got.Candidate)
+	}
+	contains(t, l.Ignored[0].Path, serveWord+" good")
+	contains(t, l.Ignored[0].Reason, "shadowed by "+filepath.Join(b.dir, "agent-plugin-good"))
+}
+
+func TestBundledOff(t *testing.T) {
+	var asked atomic.Int32
+	b := newBench(t, func(c *Config) {
+		c.Bundled, c.BundledOff = bundle(&asked, "one"), "--no-bundled"
+	})
+	_, err := b.Provider(b.ctx(), "one-alias", Use{})
+	f := failure.From(err)
+	if f.Kind != failure.ProviderMissing {
+		t.Fatalf("error %v", err)
+	}
+	contains(t, f.Message, `unknown provider: one-alias (none exists)`)
+	contains(t, f.Hint, "turned off by --no-bundled", "agent-plugin-one-alias", b.dir)
+	if _, err := b.Provider(b.ctx(), "other", Use{}); strings.Contains(failure.From(err).Hint, "turned off") {
+		t.Errorf("nobody serves other, yet the hint is %q", failure.From(err).Hint)
+	}
+	if l, err := b.List(b.ctx()); err != nil || len(l.Ignored) != 1 || l.Ignored[0].Reason != "turned off by --no-bundled" {
+		t.Errorf("ignored %+v, %v", l.Ignored, err)
+	}
+}
+
+// Whoever locks agent-plugin-one gets that file and nothing in its place.
+func TestLockHoldsForBundled(t *testing.T) {
+	var asked atomic.Int32
+	b := newBench(t, func(c *Config) {
+		c.Bundled = bundle(&asked, "one", "two")
+		err := trust.Store{Dir: c.ConfigDir}.ChangeLock(func(l trust.Lock) trust.Lock {
+			return l.With("agent-plugin-one", trust.Platform(), strings.Repeat("0", 64))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if _, err := b.Provider(b.ctx(), "one", Use{}); failure.KindOf(err) != failure.PluginUntrusted {
+		t.Errorf("error %v, want %s", err, failure.PluginUntrusted)
+	}
+	b.must(b.provider("two", Use{}), "")
+}
+
+func TestBundledListsThatCannotBe(t *testing.T) {
+	for says, list := range map[string][]Bundled{
+		"a name has lower case letters": {{Name: "One", Args: []string{"x"}}},
+		"has no arguments":              {{Name: "one"}},
+		"is there twice":                {{Name: "one", Args: []string{"x"}}, {Name: "one", Args: []string{"y"}}},
+	} {
+		_, err := New(Config{ConfigDir: t.TempDir(), CacheDir: none, Executable: none, Bundled: list})
+		if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
+			t.Fatalf("New(%+v): %v", list, err)
+		}
+		contains(t, err.Error(), says)
+	}
+}
+
+// A program that does not look at its arguments would start itself without end.
+func TestProgramThatForgetsToServe(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Bundled = []Bundled{{Name: "one", Args: []string{forgetWord, "one"}}} })
+	_, err := b.Provider(b.ctx(), "one", Use{})
+	if failure.KindOf(err) != failure.ProviderCrashed {
+		t.Fatalf("error %v", err)
+	}
+	contains(t, failure.From(err).Detail, "was started to serve plugin one and hosts plugins instead")
+}

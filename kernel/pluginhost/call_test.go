@@ -1,0 +1,478 @@
+package pluginhost
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+func TestProcessIsAnotherAndShared(t *testing.T) {
+	b := newBench(t, nil, "good")
+	pid := b.must(b.provider("good", Use{}), "pid")
+	if pid == fmt.Sprint(os.Getpid()) {
+		t.Error("the plugin runs inside the kernel")
+	}
+	if again := b.must(b.provider("good-alias", Use{}), "pid"); again != pid {
+		t.Errorf("an equal use got process %s, want %s", again, pid)
+	}
+	elsewhere := t.TempDir()
+	other := b.provider("good", Use{WorkDir: elsewhere})
+	if b.must(other, "pid") == pid {
+		t.Error("another directory got the same process")
+	}
+	if got := b.must(other, "dir"); filepath.Base(got) != filepath.Base(elsewhere) {
+		t.Errorf("the process works in %s, want %s", got, elsewhere)
+	}
+	if n := len(b.seen(Started)); n != 2 {
+		t.Errorf("%d starts were told, want 2", n)
+	}
+}
+
+func TestReplacedBinaryIsStartedAnew(t *testing.T) {
+	content, err := os.ReadFile(badplugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	install := func(content []byte) {
+		t.Helper()
+		path := filepath.Join(dir, "agent-plugin-good")
+		if err := os.WriteFile(path+".new", content, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(path+".new", path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install(content)
+	b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
+	p := b.provider("good", Use{})
+	before := b.must(p, "pid")
+	install(append(content, 0)) // the same program with another digest
+	if after := b.must(p, "pid"); after == before {
+		t.Error("the old process serves the new binary")
+	}
+}
+
+func TestIdleProcessEnds(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Idle = 20 * time.Millisecond }, "good")
+	p := b.provider("good", Use{})
+	pid := b.must(p, "pid")
+	eventually(t, "the idle process ends", func() bool { return !runs(pid) })
+	if b.must(p, "pid") == pid {
+		t.Error("the process of before answers")
+	}
+	if n := len(b.seen(Crashed)); n != 0 {
+		t.Errorf("%d falls were told, want none", n)
+	}
+}
+
+func TestFallsInTheMiddleOfACall(t *testing.T) {
+	tests := []struct {
+		prompt string
+		says   []string
+		detail string
+	}{
+		{"kill", []string{"ended unexpectedly", "signal: killed"}, "last words before the signal"},
+		{"exit", []string{"exit status 7"}, "leaving by exit"},
+		{"panic", []string{"exit status 2"}, "a goroutine of the plugin"},
+		{"stop", []string{"stopped answering and was killed"}, "last words before the signal"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.prompt, func(t *testing.T) {
+			b := newBench(t, func(c *Config) {
+				c.Client = []client.Option{client.IdleLimit(300 * time.Millisecond)}
+			}, "good")
+			p := b.provider("good", Use{})
+			_, err := b.execute(b.ctx(), p, tt.prompt)
+			f := failure.From(err)
+			if f == nil || f.Kind != failure.ProviderCrashed || !f.Retryable || errors.Is(err, ErrCollateral) {
+				t.Fatalf("failure %+v, want a retryable crash of its own", f)
+			}
+			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-good"))...)
+			contains(t, f.Detail, tt.detail)
+			if got := b.must(p, "hello"); got != "hello" {
+				t.Errorf("the next call says %q", got)
+			}
+			eventually(t, "the fall is told", func() bool { return len(b.seen(Crashed)) == 1 })
+		})
+	}
+}
+
+func TestOthersFallCollaterally(t *testing.T) {
+	b := newBench(t, nil, "good")
+	p := b.provider("good", Use{})
+	var wait sync.WaitGroup
+	waiting := make([]error, 2)
+	for i := range waiting {
+		a := newAlarm()
+		wait.Go(func() { _, waiting[i] = attempt(b.ctx(), p, "wait", a) })
+		a.wait(t)
+	}
+	_, culprit := b.execute(b.ctx(), p, "kill")
+	wait.Wait()
+	if errors.Is(culprit, ErrCollateral) || failure.KindOf(culprit) != failure.ProviderCrashed {
+		t.Errorf("the call that killed: %v", culprit)
+	}
+	for _, err := range waiting {
+		if !errors.Is(err, ErrCollateral) || failure.KindOf(err) != failure.ProviderCrashed {
+			t.Errorf("a call that fell with it: %v", err)
+		}
+	}
+}
+
+func TestFailuresOfTheComponentAreItsOwn(t *testing.T) {
+	b := newBench(t, nil, "good")
+	p := b.provider("good", Use{})
+	pid := b.must(p, "pid")
+	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), "the agent's own process crashed") {
+		t.Errorf("error %v, want the agent's", err)
+	}
+	if b.must(p, "pid") != pid {
+		t.Error("a sound process was replaced")
+	}
+}
+
+func TestFloodsBlockNobody(t *testing.T) {
+	for _, prompt := range []string{"stdout", "line", "stderr"} {
+		t.Run(prompt, func(t *testing.T) {
+			b := newBench(t, nil, "good")
+			p := b.provider("good", Use{})
+			b.must(p, prompt)
+			if got := b.must(p, "still there"); got != "still there" {
+				t.Errorf("afterwards %q", got)
+			}
+		})
+	}
+}
+
+func TestNothingThatAPluginStartedIsLeft(t *testing.T) {
+	t.Run("after the host is closed", func(t *testing.T) {
+		b := newBench(t, nil, "good")
+		pids := strings.Fields(b.must(b.provider("good", Use{}), "children"))
+		if err := b.Close(b.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		assertEnded(t, pids)
+	})
+	t.Run("after the plugin is killed", func(t *testing.T) {
+		b := newBench(t, nil, "good")
+		file := filepath.Join(t.TempDir(), "pids")
+		if _, err := b.execute(b.ctx(), b.provider("good", Use{}), "children kill "+file); failure.KindOf(err) != failure.ProviderCrashed {
+			t.Fatalf("error %v", err)
+		}
+		pids, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		assertEnded(t, strings.Fields(string(pids)))
+	})
+}
+
+func assertEnded(t *testing.T, pids []string) {
+	t.Helper()
+	if len(pids) != 2 {
+		t.Fatalf("children %v, want one in the group and one outside", pids)
+	}
+	for _, pid := range pids {
+		eventually(t, "child "+pid+" ends", func() bool { return !runs(pid) })
+	}
+}
+
+func TestCloseIsBounded(t *testing.T) {
+	b := newBench(t, nil, "good")
+	p := b.provider("good", Use{})
+	pid, err := strconv.Atoi(b.must(p, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAlarm()
+	var wait sync.WaitGroup
+	var cut error
+	wait.Go(func() { _, cut = attempt(b.ctx(), p, "wait", a) })
+	a.wait(t)
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(b.ctx()); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	wait.Wait()
+	if !errors.Is(cut, ErrClosed) {
+		t.Errorf("the call in flight: %v, want %v", cut, ErrClosed)
+	}
+	if _, err := b.execute(b.ctx(), p, "hello"); !errors.Is(err, ErrClosed) {
+		t.Errorf("a later call: %v, want %v", err, ErrClosed)
+	}
+}
+
+func TestCancelledCalls(t *testing.T) {
+	// Also one that ends when it is told to takes its process with it: what it left running there would be at work
+	// beside the next call.
+	for _, prompt := range []string{"wait", "deaf"} {
+		t.Run(prompt, func(t *testing.T) {
+			b := newBench(t, nil, "good")
+			p := b.provider("good", Use{})
+			pid := b.must(p, "pid")
+			ctx, cancel := context.WithCancel(b.ctx())
+			a := newAlarm()
+			var wait sync.WaitGroup
+			var err error
+			wait.Go(func() { _, err = attempt(ctx, p, prompt, a) })
+			a.wait(t)
+			cancel()
+			wait.Wait()
+			if err == nil {
+				t.Error("a cancelled call reports no error")
+			}
+			if runs(pid) {
+				t.Error("the call returned before its process was gone")
+			}
+			if b.must(p, "pid") == pid {
+				t.Error("the next call was made in the same process")
+			}
+		})
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	b := newBench(t, nil, "good")
+	names := func(use Use) []string {
+		t.Helper()
+		var env []string
+		if err := json.Unmarshal([]byte(b.must(b.provider("good", use), "env")), &env); err != nil {
+			t.Fatal(err)
+		}
+		return environ.Names(env)
+	}
+	marks := []string{"AGENT_PIPELINES_PLUGIN_LOG_LEVEL", "AGENT_PIPELINES_PROCESS", "AGENT_PIPELINES_RUN"}
+	tests := []struct {
+		name string
+		use  Use
+		want []string
+	}{
+		{"inherit", Use{}, append(slices.Clone(marks), "HOME", "PATH", "SECRET_KEY")},
+		{"minimal", Use{Env: environ.Policy{Mode: environ.Only}}, append(slices.Clone(marks), "HOME", "PATH")},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, names(tt.use)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	for _, n := range b.seen(Started) {
+		if !slices.Contains(n.Environment, "PATH") || strings.Contains(strings.Join(n.Environment, " "), "s3cret") {
+			t.Errorf("told environment %v", n.Environment)
+		}
+	}
+}
+
+func TestStrategyStartsMinimal(t *testing.T) {
+	b := newBench(t, nil, "good")
+	for _, tt := range []struct {
+		use    Use
+		secret bool
+	}{
+		{Use{}, false},
+		{Use{Env: environ.Policy{Mode: environ.Inherit}}, false},
+		{Use{Env: environ.Policy{Mode: environ.Only, Names: []string{"SECRET_KEY"}}, Widen: true}, true},
+		{Use{Names: []string{"SECRET_KEY"}}, true},
+		{Use{Names: []string{"SECRET_KEY"}, Env: environ.Policy{Mode: environ.Only}}, false},
+	} {
+		s, err := b.Termination(b.ctx(), "good-stop", tt.use)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := s.Decide(b.ctx(), sdk.DecideRequest{Stage: "env"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(d.Reason, "SECRET_KEY"); got != tt.secret {
+			t.Errorf("use %+v: the secret is passed on %v, want %v", tt.use, got, tt.secret)
+		}
+	}
+}
+
+func TestStrategyAndHook(t *testing.T) {
+	b := newBench(t, nil, "good")
+	s, err := b.Termination(b.ctx(), "good-stop", Use{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := s.Decide(b.ctx(), sdk.DecideRequest{}); err != nil || d.Action != sdk.DecisionStop {
+		t.Errorf("Decide = %+v, %v", d, err)
+	}
+	if err := s.(sdk.Releaser).Release(b.ctx(), "auth"); err == nil || !strings.Contains(err.Error(), "released") {
+		t.Errorf("Release = %v, want the plugin's own error", err)
+	}
+	a, err := b.HookAction(b.ctx(), "good-hook", Use{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Run(b.ctx(), sdk.HookRequest{}); err != nil || got.Action != sdk.ActionPause {
+		t.Errorf("Run = %+v, %v", got, err)
+	}
+}
+
+func TestInitAndValidateComeFirst(t *testing.T) {
+	b := newBench(t, nil, "good", "uninitialized")
+	p := b.provider("good", Use{})
+	b.must(p, "hello") // the plugin checks that Init came once and first
+	wrong := sdk.ValidateRequest{Config: []byte(`{"wrong":1}`)}
+	if err := p.(sdk.Validator).Validate(b.ctx(), wrong); err == nil || !strings.Contains(err.Error(), "wrong is not a setting") {
+		t.Errorf("Validate = %v", err)
+	}
+	_, err := p.Execute(b.ctx(), sdk.ExecuteRequest{Prompt: "hello", Config: wrong.Config}, quiet{})
+	if err == nil || !strings.Contains(err.Error(), "wrong is not a setting") {
+		t.Errorf("Execute with a wrong configuration = %v", err)
+	}
+	if _, err := b.execute(b.ctx(), b.provider("uninitialized", Use{}), "hello"); err == nil || !strings.Contains(err.Error(), "no licence") {
+		t.Errorf("Execute without Init = %v", err)
+	}
+}
+
+func TestSerialPlugin(t *testing.T) {
+	b := newBench(t, nil, "serial")
+	p := b.provider("serial", Use{})
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if _, err := b.execute(b.ctx(), p, "hello"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func TestStderrIsLoggedUnderThePluginsName(t *testing.T) {
+	var log lockedBuffer
+	b := newBench(t, func(c *Config) {
+		c.Logger = hclog.New(&hclog.LoggerOptions{Name: "kernel", Output: &log, Level: hclog.Debug})
+	}, "good")
+	_, _ = b.execute(b.ctx(), b.provider("good", Use{}), "exit")
+	if err := b.Close(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, log.String(), "kernel.agent-plugin-good: leaving by exit", "configuring client automatic mTLS")
+}
+
+// U180: nothing of what a plugin says on stderr or in a failure tells a secret, in the log, in the failure, or in
+// what is told of the fall.
+func TestWhatAPluginSaysIsRedacted(t *testing.T) {
+	var log lockedBuffer
+	b := newBench(t, func(c *Config) {
+		c.Environ = append(c.Environ, "LAST_TOKEN=leaving by", "REFUSAL_SECRET=own process crashed")
+		c.PluginLogger = hclog.New(&hclog.LoggerOptions{Name: "plugins", Output: &log, Level: hclog.Debug})
+	}, "good")
+	p := b.provider("good", Use{})
+	if _, err := b.execute(b.ctx(), p, "fail"); err == nil || !strings.Contains(err.Error(), redact.Mark) {
+		t.Errorf("the plugin's failure: %v", err)
+	}
+	_, err := b.execute(b.ctx(), p, "exit")
+	contains(t, failure.From(err).Detail, "[REDACTED] exit")
+	if err := b.Close(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	contains(t, log.String(), "plugins.agent-plugin-good: [REDACTED] exit")
+	for _, n := range b.seen(Crashed) {
+		contains(t, n.Detail, "[REDACTED] exit")
+	}
+	if all := fmt.Sprint(log.String(), b.seen(Crashed), err); strings.Contains(all, "leaving by") {
+		t.Errorf("the secret is left in %s", all)
+	}
+}
+
+func TestSandboxThatDoesNotExist(t *testing.T) {
+	b := newBench(t, nil, "good")
+	if _, err := b.execute(b.ctx(), b.provider("good", Use{Sandbox: plan.Sandbox{Mode: plan.SandboxStrict}}), "hello"); failure.KindOf(err) != failure.SandboxUnavailable {
+		t.Errorf("error %v, want %s", err, failure.SandboxUnavailable)
+	}
+}
+
+// local is a provider inside this process.
+type local struct {
+	name string
+	log  *[]string
+}
+
+func (l local) Describe() sdk.Component { return sdk.Component{Name: l.name} }
+
+func (l local) Init(_ context.Context, req sdk.InitRequest) error {
+	*l.log = append(*l.log, "init "+req.WorkDir)
+	return nil
+}
+
+func (l local) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange) (sdk.ExecuteResult, error) {
+	*l.log = append(*l.log, "execute")
+	return sdk.ExecuteResult{Output: req.Prompt}, nil
+}
+
+func (l local) Shutdown(context.Context) error {
+	*l.log = append(*l.log, "shutdown")
+	return nil
+}
+
+func TestRegisteredComponent(t *testing.T) {
+	b := newBench(t, nil, "good")
+	var log []string
+	if err := b.RegisterProvider(local{"mine", &log}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RegisterProvider(local{"mine", &log}); err == nil {
+		t.Error("the name was registered twice")
+	}
+	p := b.provider("mine", Use{})
+	for range 2 {
+		if got := b.must(p, "hello"); got != "hello" {
+			t.Errorf("output %q", got)
+		}
+	}
+	if c, err := b.Component(b.ctx(), sdk.KindProvider, "mine"); err != nil || c.Kind != sdk.KindProvider {
+		t.Errorf("Component = %+v, %v", c, err)
+	}
+	if err := b.Close(b.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"init " + b.cfg.WorkDir, "execute", "execute", "shutdown"}
+	if diff := cmp.Diff(want, log); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+}
+
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}

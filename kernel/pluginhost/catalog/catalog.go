@@ -1,0 +1,196 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Config is what a Catalog needs.
+type Config struct {
+	// Finding is what discovery found.
+	Finding discovery.Finding
+	// Verifier checks binaries before they are described.
+	Verifier *trust.Verifier
+	// Cache remembers descriptions.
+	Cache *Cache
+	// Describe starts a plugin, asks it and ends it.
+	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+	// DescribeRunning asks a plugin whose process runs already.
+	DescribeRunning func(ctx context.Context, c discovery.Candidate) (sdk.Description, error)
+	// Shared is a catalog whose registered components are this one's too, nil for none.
+	Shared *Catalog
+}
+
+// Catalog is safe for concurrent use.
+type Catalog struct {
+	cfg Config
+
+	reading sync.Mutex // one description of the plugins at a time
+
+	mu      sync.Mutex
+	local   []Entry
+	plugins []Plugin // nil before they are described
+}
+
+// Entry is one component.
+type Entry struct {
+	// Component describes it.
+	Component sdk.Component
+	// Plugin is where it lies; the zero value for a component inside this process.
+	Plugin discovery.Candidate
+	// Target is the component inside this process, nil for a plugin's.
+	Target any
+}
+
+// Plugin is a discovered binary and what became of it.
+type Plugin struct {
+	discovery.Candidate
+	// SHA256 is the binary's digest, "" if it could not be taken.
+	SHA256 string `json:"sha256,omitempty"`
+	// Standing is how it stands to the locks.
+	Standing trust.Standing `json:"standing"`
+	// Description is what the plugin says of itself; empty with a Fault.
+	Description sdk.Description `json:"description"`
+	// Fault is why the plugin cannot be used, nil if it can.
+	Fault *failure.Error `json:"-"`
+}
+
+// New makes a catalog; nothing is started yet.
+func New(cfg Config) *Catalog { return &Catalog{cfg: cfg} }
+
+// Register adds a component of this process. A second one of the same kind and name is an error.
+func (c *Catalog) Register(component sdk.Component, target any) error {
+	if component.Name == "" {
+		return fmt.Errorf("register a %s: its description has no name", component.Kind)
+	}
+	var shared []Entry
+	if c.cfg.Shared != nil {
+		shared = c.cfg.Shared.registered()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range slices.Concat(shared, c.local) {
+		if same(e.Component, component.Kind, component.Name) {
+			return fmt.Errorf("register %s %q: the name is taken by another registered component", component.Kind, component.Name)
+		}
+	}
+	c.local = append(c.local, Entry{Component: component, Target: target})
+	return nil
+}
+
+// registered are the components of this process, those of the shared catalog first.
+func (c *Catalog) registered() []Entry {
+	var all []Entry
+	if c.cfg.Shared != nil {
+		all = c.cfg.Shared.registered()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append(all, c.local...)
+}
+
+// Plugins describes every discovered plugin, once. One that cannot be described is listed with its
+// fault and hinders nobody. The error is ctx's alone.
+func (c *Catalog) Plugins(ctx context.Context) ([]Plugin, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if known := c.known(); known != nil {
+		return known, nil
+	}
+	candidates := c.cfg.Finding.Plugins
+	plugins := make([]Plugin, len(candidates))
+	var wait sync.WaitGroup
+	places := make(chan struct{}, describers)
+	for i, candidate := range candidates {
+		wait.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			plugins[i] = c.examine(ctx, candidate)
+		})
+	}
+	wait.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plugins = plugins
+	return plugins, nil
+}
+
+// describers is how many plugins are started at once to be described.
+const describers = 4
+
+func (c *Catalog) known() []Plugin {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.plugins
+}
+
+func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Plugin {
+	p := Plugin{Candidate: candidate}
+	if candidate.Running != nil {
+		var err error
+		p.Description, err = c.cfg.DescribeRunning(ctx, candidate)
+		p.Fault = failure.From(err)
+		return p
+	}
+	b, err := candidate.Read(c.cfg.Verifier)
+	if err != nil {
+		p.Fault = failure.From(err)
+		return p
+	}
+	defer b.Close()
+	p.SHA256, p.Standing = b.SHA256, c.cfg.Verifier.Standing(b.Name, b.SHA256)
+	if err := c.cfg.Verifier.Check(b); err != nil {
+		p.Fault = failure.From(err)
+		return p
+	}
+	p.Description, err = c.Describe(ctx, candidate, b)
+	p.Fault = failure.From(err)
+	return p
+}
+
+// Describe is the description of a plugin whose program was verified: from memory where it is known,
+// and without starting anything where the running program knows itself.
+func (c *Catalog) Describe(ctx context.Context, candidate discovery.Candidate, b *trust.Binary) (sdk.Description, error) {
+	if candidate.Describe != nil {
+		return describeHere(candidate)
+	}
+	if d, ok := c.cfg.Cache.Get(b); ok {
+		return d, nil
+	}
+	if f := c.cfg.Cache.Silent(b); f != nil {
+		return sdk.Description{}, f
+	}
+	d, err := c.cfg.Describe(ctx, b)
+	if failure.KindOf(err) == failure.ProviderTimeout && ctx.Err() == nil {
+		c.cfg.Cache.PutSilent(b, failure.From(err))
+	}
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	c.cfg.Cache.Put(b, d)
+	return d, nil
+}
+
+// describeHere describes a bundled plugin in this process.
+func describeHere(candidate discovery.Candidate) (sdk.Description, error) {
+	d, err := candidate.Describe()
+	if err == nil {
+		err = client.CheckDescription(d)
+	}
+	if err != nil {
+		return sdk.Description{}, failure.New(failure.PluginInvalid, "plugin %s cannot be described: %w", candidate.Command(), err).
+			WithHint("this is a mistake in the program that carries the plugin; report it")
+	}
+	return d, nil
+}

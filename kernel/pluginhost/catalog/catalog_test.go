@@ -1,0 +1,229 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// shelf is a directory of files whose content decides what they describe; it counts the descriptions.
+type shelf struct {
+	mu    sync.Mutex
+	asked map[string]int
+	find  discovery.Finding
+}
+
+func newShelf(t *testing.T, names ...string) *shelf {
+	t.Helper()
+	dir := t.TempDir()
+	s := &shelf{asked: map[string]int{}}
+	s.find.Searched = []discovery.Place{{Dir: dir, Source: discovery.FromFlag}}
+	for _, n := range names {
+		path := filepath.Join(dir, discovery.Prefix+n)
+		if err := os.WriteFile(path, []byte(n), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s.find.Plugins = append(s.find.Plugins, discovery.Candidate{Name: n, Path: path})
+	}
+	return s
+}
+
+func (s *shelf) describe(_ context.Context, b *trust.Binary) (sdk.Description, error) {
+	name := strings.TrimPrefix(filepath.Base(b.Path), discovery.Prefix)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[name]++
+	if name == "broken" {
+		return sdk.Description{}, failure.New(failure.PluginInvalid, "plugin %s is broken", b.Path)
+	}
+	return sdk.Description{
+		Name: name, Version: "1.0.0", Protocols: []int{1}, SDK: "go/0.1.0",
+		Components: []sdk.Component{
+			{Kind: sdk.KindProvider, Name: name, Aliases: []string{name + "-code"}},
+			{Kind: sdk.KindTermination, Name: "shared"},
+		},
+	}, nil
+}
+
+func (s *shelf) catalog(cache string) *Catalog {
+	return New(Config{Finding: s.find, Verifier: trust.NewVerifier(), Cache: NewCache(cache), Describe: s.describe})
+}
+
+func TestFind(t *testing.T) {
+	s := newShelf(t, "claude", "codex")
+	c := s.catalog("")
+	local := "in this process"
+	if err := c.Register(sdk.Component{Kind: sdk.KindProvider, Name: "codex"}, &local); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		kind sdk.Kind
+		name string
+		want string // the path's base, or the local component
+	}{
+		{sdk.KindProvider, "claude", "agent-plugin-claude"},
+		{sdk.KindProvider, "claude-code", "agent-plugin-claude"},
+		{sdk.KindProvider, "codex", local},
+		{sdk.KindTermination, "shared", "agent-plugin-claude"},
+	}
+	for _, tt := range tests {
+		e, err := c.Find(t.Context(), tt.kind, tt.name)
+		if err != nil {
+			t.Errorf("Find(%s): %v", tt.name, err)
+			continue
+		}
+		got := filepath.Base(e.Plugin.Path)
+		if e.Target != nil {
+			got = *e.Target.(*string)
+		}
+		if got != tt.want {
+			t.Errorf("Find(%s) = %s, want %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestRegisteredComponentsDescribeNoPlugin(t *testing.T) {
+	s := newShelf(t, "claude")
+	c := s.catalog("")
+	if err := c.Register(sdk.Component{Kind: sdk.KindTermination, Name: "fixed"}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Find(t.Context(), sdk.KindTermination, "fixed"); err != nil || len(s.asked) != 0 {
+		t.Errorf("Find error %v, plugins asked %v", err, s.asked)
+	}
+}
+
+func TestRegisterRefuses(t *testing.T) {
+	c := newShelf(t).catalog("")
+	first := sdk.Component{Kind: sdk.KindProvider, Name: "x"}
+	if err := c.Register(first, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []sdk.Component{first, {Kind: sdk.KindProvider}} {
+		if c.Register(bad, 1) == nil {
+			t.Errorf("Register(%+v) reports no error", bad)
+		}
+	}
+	if err := c.Register(sdk.Component{Kind: sdk.KindHookAction, Name: "x"}, 1); err != nil {
+		t.Errorf("another kind with the name: %v", err)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	s := newShelf(t, "claude", "codex", "broken")
+	c := s.catalog("")
+	_, err := c.Find(t.Context(), sdk.KindProvider, "cluade")
+	f := failure.From(err)
+	if f.Kind != failure.ProviderMissing {
+		t.Errorf("kind %s", f.Kind)
+	}
+	for _, part := range []string{`unknown provider: cluade`, "claude, codex"} {
+		if !strings.Contains(f.Message, part) {
+			t.Errorf("message %q does not say %q", f.Message, part)
+		}
+	}
+	for _, part := range []string{`did you mean "claude"?`, s.find.Searched[0].Dir, "agent-plugin-cluade"} {
+		if !strings.Contains(f.Hint, part) {
+			t.Errorf("hint %q does not say %q", f.Hint, part)
+		}
+	}
+	if !strings.Contains(f.Detail, "agent-plugin-broken: plugin") {
+		t.Errorf("detail %q does not tell of the broken plugin", f.Detail)
+	}
+	if _, err := c.Find(t.Context(), sdk.KindProvider, "broken"); failure.KindOf(err) != failure.PluginInvalid {
+		t.Errorf("the broken plugin itself: %v", err)
+	}
+	if _, err := c.Find(t.Context(), sdk.KindHookAction, "webhook"); !strings.Contains(err.Error(), `unknown hook action: webhook (none exists)`) {
+		t.Errorf("a kind without components: %v", err)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	s := newShelf(t, "claude", "codex")
+	_, got, err := s.catalog("").Entries(t.Context())
+	want := []Conflict{{sdk.KindTermination, "shared", s.find.Plugins[0].Path, s.find.Plugins[1].Path}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("conflicts, error %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestDescriptionsAreRemembered(t *testing.T) {
+	cache := filepath.Join(t.TempDir(), "cache", "describe.json")
+	s := newShelf(t, "claude", "broken")
+	for range 3 {
+		c := s.catalog(cache)
+		for range 2 {
+			if _, err := c.Plugins(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if diff := cmp.Diff(map[string]int{"claude": 1, "broken": 3}, s.asked); diff != "" {
+		t.Errorf("descriptions (-want +got):\n%s", diff)
+	}
+	if err := os.WriteFile(s.find.Plugins[0].Path, []byte("a new build"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.catalog(cache).Plugins(t.Context()); err != nil || s.asked["claude"] != 2 {
+		t.Errorf("a new binary was asked %d times, want once more (%v)", s.asked["claude"], err)
+	}
+}
+
+func TestDamagedMemoryIsNone(t *testing.T) {
+	for _, content := range []string{"", "{", `{"version":99}`, `{"version":2,"plugins":{"x":{"description":{}}}}`, "null"} {
+		cache := filepath.Join(t.TempDir(), "describe.json")
+		if err := os.WriteFile(cache, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := newShelf(t, "claude")
+		for range 2 {
+			if _, err := s.catalog(cache).Find(t.Context(), sdk.KindProvider, "claude"); err != nil {
+				t.Errorf("with the memory %q: %v", content, err)
+			}
+		}
+		if s.asked["claude"] != 1 {
+			t.Errorf("with the memory %q the plugin was asked %d times, want 1", content, s.asked["claude"])
+		}
+	}
+}
+
+func TestCancelledDescriptionIsNotRemembered(t *testing.T) {
+	s := newShelf(t, "claude")
+	c := s.catalog("")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Plugins(ctx); err == nil {
+		t.Fatal("no error from a cancelled context")
+	}
+	if _, err := c.Find(t.Context(), sdk.KindProvider, "claude"); err != nil {
+		t.Errorf("after the cancellation: %v", err)
+	}
+}
+
+func FuzzCache(f *testing.F) {
+	good, err := json.Marshal(cacheFile{Version: cacheVersion, Plugins: map[string]cached{"/p": {measured: measured{Size: 1, SHA256: "x"}}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte(`{"version":2,"plugins":{"x":null}}`))
+	f.Add([]byte(`[`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for path, e := range parseCache(b).Plugins {
+			if len(e.Description.Components) == 0 {
+				t.Errorf("%s is remembered without a component", path)
+			}
+		}
+	})
+}

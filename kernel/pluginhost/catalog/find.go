@@ -1,0 +1,178 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Conflict is a component that a component of the same kind and name hides.
+type Conflict struct {
+	Kind sdk.Kind `json:"kind"`
+	Name string   `json:"name"`
+	// Used and Hidden are the plugins' paths (of bundled ones, with the arguments), "" for a component inside the kernel.
+	Used   string `json:"used"`
+	Hidden string `json:"hidden"`
+}
+
+// Entries are all components that can be used, registered ones first, and what they hide. A process that should run
+// already and does not answer is an error, whatever is asked for: the user has named it and means it.
+func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
+	plugins, err := c.Plugins(ctx)
+	if err == nil {
+		err = deaf(plugins)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var used []Entry
+	var conflicts []Conflict
+	add := func(e Entry) {
+		for _, u := range used {
+			if same(u.Component, e.Component.Kind, e.Component.Name) {
+				conflicts = append(conflicts, Conflict{e.Component.Kind, e.Component.Name, u.Plugin.Command(), e.Plugin.Command()})
+				return
+			}
+		}
+		used = append(used, e)
+	}
+	for _, e := range c.registered() {
+		add(e)
+	}
+	for _, p := range plugins {
+		for _, component := range p.Description.Components {
+			add(Entry{Component: component, Plugin: p.Candidate})
+		}
+	}
+	return used, conflicts, nil
+}
+
+// deaf is why a process that should run already does not answer, nil if all that should do.
+func deaf(plugins []Plugin) error {
+	for _, p := range plugins {
+		if p.Running != nil && p.Fault != nil {
+			return p.Fault
+		}
+	}
+	return nil
+}
+
+// Find is the component with the name, or else the first with the alias. Nothing of the kind is a
+// failure of kind provider_missing, which lists what exists and where it was looked for; a plugin of
+// that very name which cannot be used fails with its own fault.
+func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, error) {
+	for _, e := range c.registered() {
+		if same(e.Component, kind, name) {
+			return e, nil // without describing any plugin
+		}
+	}
+	plugins, err := c.Plugins(ctx)
+	if err == nil {
+		err = deaf(plugins)
+	}
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, p := range plugins {
+		for _, component := range p.Description.Components {
+			if same(component, kind, name) { // the first one is the one that is used
+				return Entry{Component: component, Plugin: p.Candidate}, nil
+			}
+		}
+	}
+	entries, _, err := c.Entries(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	for _, e := range entries {
+		if e.Component.Kind == kind && slices.Contains(e.Component.Aliases, name) {
+			return e, nil
+		}
+	}
+	return Entry{}, c.missing(entries, kind, name)
+}
+
+func same(c sdk.Component, kind sdk.Kind, name string) bool { return c.Kind == kind && c.Name == name }
+
+func (c *Catalog) missing(entries []Entry, kind sdk.Kind, name string) error {
+	if f := c.Broken(name); f != nil {
+		return f
+	}
+	var broken []string
+	for _, p := range c.known() {
+		if p.Fault == nil {
+			continue
+		}
+		broken = append(broken, fmt.Sprintf("%s%s: %s", discovery.Prefix, p.Name, p.Fault.Message))
+	}
+	var exist []string
+	for _, e := range entries {
+		if e.Component.Kind == kind {
+			exist = append(exist, e.Component.Name)
+		}
+	}
+	slices.Sort(exist)
+	word := strings.ReplaceAll(string(kind), "_", " ")
+	f := failure.New(failure.ProviderMissing, "unknown %s: %s (%s)", word, strings.Trim(strconv.Quote(name), `"`), listed(exist, "none exists", "these exist: "))
+	return f.WithHint("%s", c.advice(kind, name, exist)).WithDetail(strings.Join(broken, "\n"))
+}
+
+// Broken is why the described plugin of this very name cannot be used, nil if it can or there is none.
+func (c *Catalog) Broken(name string) *failure.Error {
+	for _, p := range c.known() {
+		if p.Name == name {
+			return p.Fault
+		}
+	}
+	return nil
+}
+
+func listed(names []string, none, some string) string {
+	if len(names) == 0 {
+		return none
+	}
+	return some + strings.Join(names, ", ")
+}
+
+func (c *Catalog) advice(kind sdk.Kind, name string, exist []string) string {
+	var dirs []string
+	for _, p := range c.cfg.Finding.Searched {
+		dirs = append(dirs, p.Dir)
+	}
+	advice := fmt.Sprintf("install agent-plugin-%s in one of the directories searched (%s); `agent-pipelines plugins list` "+
+		"says what was passed over and why", name, listed(dirs, "none", ""))
+	if by, off := c.TurnedOff(kind, name); off {
+		return fmt.Sprintf("this program serves it itself, which is turned off by %s: leave that out, or %s", by, advice)
+	}
+	if near := nearest.Name(name, exist); near != "" {
+		return fmt.Sprintf("did you mean %q? Else %s", near, advice)
+	}
+	return advice
+}
+
+// TurnedOff says by what the component was turned off that a bundled plugin would have served.
+func (c *Catalog) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
+	for _, candidate := range c.cfg.Finding.Off {
+		if candidate.Describe == nil {
+			if candidate.Name == name { // the best guess without starting it
+				return c.cfg.Finding.OffBy, true
+			}
+			continue
+		}
+		d, err := candidate.Describe()
+		if err == nil && slices.ContainsFunc(d.Components, func(component sdk.Component) bool {
+			return same(component, kind, name) || component.Kind == kind && slices.Contains(component.Aliases, name)
+		}) {
+			return c.cfg.Finding.OffBy, true
+		}
+	}
+	return "", false
+}

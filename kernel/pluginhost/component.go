@@ -1,0 +1,201 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Component describes what a name or alias stands for. An unknown one is a failure of kind
+// provider_missing that lists what exists.
+func (h *Host) Component(ctx context.Context, kind sdk.Kind, name string) (sdk.Component, error) {
+	e, err := h.catalog.Find(ctx, kind, name)
+	return e.Component, err
+}
+
+// Broken is why the plugin of this very name cannot be used, nil if it can, there is none, or nobody has asked for any
+// description yet.
+func (h *Host) Broken(name string) *failure.Error { return h.catalog.Broken(name) }
+
+// TurnedOff says by what a component is turned off that a bundled plugin would serve.
+func (h *Host) TurnedOff(kind sdk.Kind, name string) (by string, off bool) {
+	return h.catalog.TurnedOff(kind, name)
+}
+
+// Provider is the provider with the name or alias. It also implements sdk.Validator, to ask before
+// work begins, and sdk.Examiner. Init and Validate are called by themselves, as the contract promises.
+func (h *Host) Provider(ctx context.Context, name string, use Use) (sdk.Provider, error) {
+	r, err := h.route(ctx, sdk.KindProvider, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &provider{r}, nil
+}
+
+// Termination is the termination strategy with the name or alias, see [Host.Provider]. It also
+// implements sdk.Releaser, which does nothing for strategies that hold nothing.
+func (h *Host) Termination(ctx context.Context, name string, use Use) (sdk.Termination, error) {
+	r, err := h.route(ctx, sdk.KindTermination, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &termination{r}, nil
+}
+
+// HookAction is the hook action with the name or alias, see [Host.Provider].
+func (h *Host) HookAction(ctx context.Context, name string, use Use) (sdk.HookAction, error) {
+	r, err := h.route(ctx, sdk.KindHookAction, name, use)
+	if err != nil {
+		return nil, err
+	}
+	return &hookAction{r}, nil
+}
+
+func (h *Host) route(ctx context.Context, kind sdk.Kind, name string, use Use) (route, error) {
+	e, err := h.catalog.Find(ctx, kind, name)
+	if err != nil {
+		return route{}, err
+	}
+	return route{host: h, entry: e, use: use}, nil
+}
+
+// call is what a route makes on the component at its end. The target implements the interface of the
+// component's kind.
+type call func(ctx context.Context, target any) error
+
+// passage leads a call through a gate; g is the component's.
+type passage func(ctx context.Context, g *gate.Gate) error
+
+// route leads to a component, in this process or in a plugin's.
+type route struct {
+	host  *Host
+	entry catalog.Entry
+	use   Use
+}
+
+// Describe gives the catalog's description.
+func (r route) Describe() sdk.Component { return r.entry.Component }
+
+// Validate asks the component whether it would accept the configuration.
+func (r route) Validate(ctx context.Context, req sdk.ValidateRequest) error {
+	return r.pass(ctx, req, func(context.Context, any) error { return nil })
+}
+
+// pass makes a call with a configuration.
+func (r route) pass(ctx context.Context, with sdk.ValidateRequest, c call) error {
+	return r.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
+		return g.Pass(ctx, with, func(ctx context.Context) error { return c(ctx, g.Target()) })
+	})
+}
+
+// reach makes the passage on the component's gate. What comes back tells no secret.
+func (r route) reach(ctx context.Context, p passage) error {
+	if g, ok := r.entry.Target.(*gate.Gate); ok {
+		if err := r.host.confinable(r.entry.Component, r.use); err != nil {
+			return err
+		}
+		return r.host.redacted(p(ctx, g))
+	}
+	return r.host.redacted(r.host.remote(ctx, r.entry, r.use, p))
+}
+
+// redacted takes the secrets out of what a component says of its failure.
+func (h *Host) redacted(err error) error {
+	var f *failure.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	clean := *f
+	r := h.cfg.Redactor
+	clean.Message, clean.Hint, clean.Detail = r.Text(f.Message), r.Text(f.Hint), r.Text(f.Detail)
+	if clean.Message == f.Message && clean.Hint == f.Hint && clean.Detail == f.Detail {
+		return err
+	}
+	return &clean
+}
+
+type provider struct{ route }
+
+var (
+	_ sdk.Validator = (*provider)(nil)
+	_ sdk.Examiner  = (*provider)(nil)
+)
+
+// Execute implements sdk.Provider.
+func (p *provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (result sdk.ExecuteResult, err error) {
+	err = p.pass(ctx, sdk.ValidateRequest{Model: req.Model, Config: req.Config, Mode: req.Mode}, func(ctx context.Context, target any) (err error) {
+		failpoint.Point("plugin.execute.before")
+		result, err = target.(sdk.Provider).Execute(ctx, req, x)
+		failpoint.Point("plugin.execute.after")
+		return err
+	})
+	var f *failure.Error
+	if errors.As(err, &f) {
+		result.Error = f // the process's fate may have changed it
+	}
+	return result, err
+}
+
+// Examine implements sdk.Examiner: what the provider can tell once it has accepted the configuration.
+func (p *provider) Examine(ctx context.Context, req sdk.ValidateRequest) (findings []sdk.Finding, err error) {
+	err = p.pass(ctx, req, func(ctx context.Context, target any) (err error) {
+		if x, ok := target.(sdk.Examiner); ok {
+			findings, err = x.Examine(ctx, req)
+		}
+		return err
+	})
+	for i, f := range findings {
+		findings[i].Detail, findings[i].Hint = p.host.cfg.Redactor.Text(f.Detail), p.host.cfg.Redactor.Text(f.Hint)
+	}
+	return findings, err
+}
+
+type termination struct{ route }
+
+var _ sdk.Releaser = (*termination)(nil)
+
+// Decide implements sdk.Termination.
+func (t *termination) Decide(ctx context.Context, req sdk.DecideRequest) (d sdk.Decision, err error) {
+	err = t.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		failpoint.Point("plugin.decide.before")
+		d, err = target.(sdk.Termination).Decide(ctx, req)
+		failpoint.Point("plugin.decide.after")
+		return err
+	})
+	return d, err
+}
+
+// Release implements sdk.Releaser. It comes without a configuration, so that none is validated.
+func (t *termination) Release(ctx context.Context, session string) error {
+	return t.reach(ctx, func(ctx context.Context, g *gate.Gate) error {
+		r, ok := g.Target().(sdk.Releaser)
+		if !ok {
+			return nil
+		}
+		if err := g.Ready(ctx); err != nil {
+			return err
+		}
+		failpoint.Point("plugin.release.before")
+		err := r.Release(ctx, session)
+		failpoint.Point("plugin.release.after")
+		return err
+	})
+}
+
+type hookAction struct{ route }
+
+// Run implements sdk.HookAction.
+func (a *hookAction) Run(ctx context.Context, req sdk.HookRequest) (answer sdk.HookAnswer, err error) {
+	err = a.pass(ctx, sdk.ValidateRequest{Config: req.Config}, func(ctx context.Context, target any) (err error) {
+		failpoint.Point("plugin.run.before")
+		answer, err = target.(sdk.HookAction).Run(ctx, req)
+		failpoint.Point("plugin.run.after")
+		return err
+	})
+	return answer, err
+}

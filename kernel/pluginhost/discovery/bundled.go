@@ -1,0 +1,78 @@
+package discovery
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Bundled is a plugin that the running program carries: started again with Args, the program serves it
+// in that process and does nothing else.
+type Bundled struct {
+	// Name is the plugin's name, as in agent-plugin-<name>.
+	Name string
+	// Args are the arguments; at least one.
+	Args []string
+	// Describe describes the plugin in this process, so that none has to be started for it. It must say
+	// what the served plugin says. Nil: it is started and asked, and the answer remembered.
+	Describe func() (sdk.Description, error)
+}
+
+// Check says what is wrong with a list of bundled plugins, or nil.
+func Check(bundled []Bundled) error {
+	taken := map[string]bool{}
+	for _, b := range bundled {
+		switch {
+		case !names.MatchString(b.Name):
+			return fmt.Errorf("bundled plugin %q: a name has lower case letters, digits, '-' and '_'", b.Name)
+		case len(b.Args) == 0:
+			return fmt.Errorf("bundled plugin %q has no arguments: the program could not know what to serve", b.Name)
+		case taken[b.Name]:
+			return fmt.Errorf("bundled plugin %q is there twice", b.Name)
+		}
+		taken[b.Name] = true
+	}
+	return nil
+}
+
+// bundle adds the program's own plugins, whose names nothing found before has.
+func (s Search) bundle(f *Finding, first map[string]string) {
+	f.OffBy = s.BundledOff
+	for _, b := range s.Bundled {
+		c := Candidate{Name: b.Name, Path: s.Program, Args: b.Args, Source: FromBundle}
+		if b.Describe != nil {
+			c.Describe = sync.OnceValues(b.Describe)
+		}
+		earlier, taken := first[b.Name]
+		switch {
+		case s.BundledOff != "":
+			f.ignore(c.Command(), "turned off by "+s.BundledOff)
+			f.Off = append(f.Off, c)
+		case taken:
+			f.ignore(c.Command(), "shadowed by "+earlier)
+		default:
+			f.Plugins = append(f.Plugins, c)
+		}
+	}
+}
+
+// Command is how the plugin is started, for messages; "" for no plugin.
+func (c Candidate) Command() string { return trust.Command(c.Path, c.Args) }
+
+// Open opens and checks the plugin's program, see [trust.Verifier.Open]. The caller closes it.
+func (c Candidate) Open(v *trust.Verifier) (*trust.Binary, error) {
+	if c.Source == FromBundle {
+		return v.OpenSelf(Prefix+c.Name, c.Args)
+	}
+	return v.Open(c.Path)
+}
+
+// Read opens the plugin's program as Open does, whatever the locks say of its digest.
+func (c Candidate) Read(v *trust.Verifier) (*trust.Binary, error) {
+	if c.Source == FromBundle {
+		return v.ReadSelf(Prefix+c.Name, c.Args)
+	}
+	return v.Read(c.Path)
+}

@@ -1,0 +1,212 @@
+package discovery
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Prefix begins the name of every plugin's binary.
+const Prefix = trust.Prefix
+
+// Search is what Find needs to know. It only reads; nothing is executed.
+type Search struct {
+	// Places are searched in order.
+	Places []Place
+	// Project is the directory that the run works on. Directories inside it are refused unless a flag
+	// named them or the user trusts them: a repository must not bring its own plugins. "" for none.
+	Project string
+	// Trusted says whether the user trusts a directory; nil trusts none.
+	Trusted func(dir string) (bool, error)
+	// Bundled are the plugins that the running program can serve, considered after all places.
+	Bundled []Bundled
+	// BundledOff completes the sentence "bundled plugins are turned off by ...". "" leaves them on.
+	BundledOff string
+	// Program is the path of the running program, for bundled plugins.
+	Program string
+	// Home is the user's home directory. A project that contains it does not make the user's own
+	// configuration a project's. "" for unknown.
+	Home string
+}
+
+// Candidate is a binary that may be checked and started.
+type Candidate struct {
+	// Name is what follows the prefix: "claude" for agent-plugin-claude.
+	Name string `json:"name"`
+	// Path is where it was found; it may be a symbolic link. Of a bundled plugin, the running program.
+	Path string `json:"path"`
+	// Args are what it is started with; none for a file that is one plugin.
+	Args []string `json:"args,omitempty"`
+	// Source says who named its directory, or that it is bundled.
+	Source Source `json:"source"`
+	// Running is the process of a plugin that runs already, nil for all others: Path is its socket then.
+	Running *Running `json:"running,omitempty"`
+	// Describe describes a bundled plugin, see [Bundled]; nil if it has to be started for that.
+	Describe func() (sdk.Description, error) `json:"-"`
+}
+
+// Ignored is a file or directory that was passed over.
+type Ignored struct {
+	// Path is the file or directory.
+	Path string `json:"path"`
+	// Reason completes the sentence "ignored, because it is ...".
+	Reason string `json:"reason"`
+}
+
+// Finding is what a search yields.
+type Finding struct {
+	// Plugins are ordered by place, then by name.
+	Plugins []Candidate `json:"plugins"`
+	// Ignored are in the order of the search.
+	Ignored []Ignored `json:"ignored"`
+	// Off are the bundled plugins that are turned off, OffBy says by what.
+	Off   []Candidate `json:"-"`
+	OffBy string      `json:"-"`
+	// Searched are the places that were looked at, whether they exist or not.
+	Searched []Place `json:"searched"`
+}
+
+// Find looks through the places.
+func (s Search) Find() Finding {
+	f := Finding{Searched: s.Places}
+	first := map[string]string{}
+	for _, place := range s.Places {
+		for _, path := range s.list(place, &f) {
+			name, reason := inspect(path)
+			if earlier, taken := first[name]; reason == "" && taken {
+				reason = "shadowed by " + earlier
+			}
+			if reason != "" {
+				f.ignore(path, reason)
+				continue
+			}
+			first[name] = path
+			f.Plugins = append(f.Plugins, Candidate{Name: name, Path: path, Source: place.Source})
+		}
+	}
+	s.bundle(&f, first)
+	return f
+}
+
+func (f *Finding) ignore(path, reason string) {
+	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
+}
+
+// list gives the files of a place by name, none for one that does not exist or is refused.
+func (s Search) list(place Place, f *Finding) []string {
+	info, err := os.Stat(place.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if place.Source == FromFlag {
+			f.ignore(place.Dir, "a directory that does not exist")
+		}
+		return nil
+	case err != nil:
+		f.ignore(place.Dir, fmt.Sprintf("unreadable: %v", err))
+		return nil
+	case !info.IsDir():
+		f.ignore(place.Dir, "not a directory")
+		return nil
+	}
+	if reason := s.refuse(place, info); reason != "" {
+		f.ignore(place.Dir, reason)
+		return nil
+	}
+	entries, err := os.ReadDir(place.Dir)
+	if err != nil {
+		f.ignore(place.Dir, fmt.Sprintf("unreadable: %v", err))
+	}
+	paths := make([]string, 0, len(entries))
+	for _, e := range entries {
+		paths = append(paths, filepath.Join(place.Dir, e.Name()))
+	}
+	return paths
+}
+
+// refuse says why nothing of a directory may be used.
+func (s Search) refuse(place Place, info fs.FileInfo) string {
+	if reason := Exposed(info); reason != "" {
+		return "a directory that is " + reason
+	}
+	if s.FromProject(place) {
+		return fmt.Sprintf("inside the project directory %s, which must not bring its own plugins; "+
+			"give it by --plugin-dir, or run `agent-pipelines trust %s` if you trust it", s.Project, s.Project)
+	}
+	return ""
+}
+
+// FromProject reports whether a place is the project's word and not the user's: it lies inside the
+// project, no flag named it, and the user does not trust it.
+func (s Search) FromProject(place Place) bool {
+	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
+	if s.Project == "" || place.Source == FromFlag || place.Source == FromExecutable {
+		return false
+	}
+	dir, err := trust.Real(place.Dir)
+	if err != nil {
+		return true
+	}
+	project, err := trust.Real(s.Project)
+	if err != nil || !trust.Within(dir, project) {
+		return err != nil
+	}
+	if place.Source == FromConfig && s.homeWithin(project) {
+		return false
+	}
+	if s.Trusted == nil {
+		return true
+	}
+	trusted, err := s.Trusted(dir)
+	return err != nil || !trusted
+}
+
+func (s Search) homeWithin(project string) bool {
+	if s.Home == "" {
+		return false
+	}
+	home, err := trust.Real(s.Home)
+	return err == nil && trust.Within(home, project)
+}
+
+var names = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]*$`)
+
+// PluginName is the name of the plugin whose file has this name; ok is false for a file that no plugin has.
+func PluginName(file string) (name string, ok bool) {
+	name, ok = strings.CutPrefix(file, Prefix)
+	return name, ok && names.MatchString(name)
+}
+
+// inspect says what plugin a file is, or why it is none.
+func inspect(path string) (name, reason string) {
+	name, ok := PluginName(filepath.Base(path))
+	if !ok {
+		return "", "not named agent-plugin-<name> (lower case letters, digits, '-' and '_')"
+	}
+	target, err := trust.Real(path)
+	if err != nil {
+		return name, fmt.Sprintf("unreadable: %v", err)
+	}
+	info, err := os.Stat(target)
+	if err != nil {
+		return name, fmt.Sprintf("unreadable: %v", err)
+	}
+	if reason := trust.Unfit(info); reason != "" {
+		return name, reason
+	}
+	if reason := Exposed(info); reason != "" {
+		return name, reason
+	}
+	if parent, err := os.Stat(filepath.Dir(target)); err == nil && target != path {
+		if reason := Exposed(parent); reason != "" {
+			return name, "a link into a directory that is " + reason
+		}
+	}
+	return name, ""
+}

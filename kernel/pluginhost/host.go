@@ -1,0 +1,276 @@
+package pluginhost
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// ErrCollateral is in the chain of the failure of a call whose process fell during another call.
+// Making the call again uses up no try.
+var ErrCollateral = pool.ErrCollateral
+
+// ErrClosed is in the chain of what a closed Host answers.
+var ErrClosed = pool.ErrClosed
+
+// Host is safe for concurrent use.
+type Host struct {
+	cfg      Config
+	marker   process.Marker
+	system   *system
+	verifier *trust.Verifier
+	cache    *catalog.Cache
+	launcher *launch.Launcher
+	catalog  *catalog.Catalog
+	pool     *pool.Pool[*instance]
+	finding  discovery.Finding
+	sandbox  sandboxpolicy.Confiner
+	visits   visits // of the processes that it shares
+
+	mu    sync.Mutex // guards:
+	local []*gate.Gate
+	told  map[string]bool // what was said once
+	users int             // this Host, if it has no Shared one, and those that share it, while they are open
+
+	closing sync.Once
+	closed  error
+}
+
+// New makes a Host. It looks through the plugin directories and reads the user's trust, and starts
+// nothing. The caller closes it.
+func New(cfg Config) (*Host, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	if err := mayBundle(cfg.Bundled); err != nil {
+		return nil, err
+	}
+	attached, err := discovery.ParseRunning(cfg.Reattach)
+	if err != nil {
+		return nil, err
+	}
+	store := trust.Store{Dir: cfg.ConfigDir}
+	locks, err := readLocks(store, cfg.ProjectLock)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{cfg: cfg, marker: process.NewMarker(cfg.RunMarker), told: map[string]bool{}}
+	if err := h.found(locks); err != nil {
+		return nil, err
+	}
+	h.finding = withRunning(find(cfg, store, h.verifier.Self()), attached)
+	h.launcher = launch.New(launch.Config{
+		Spawner: h.system.spawner, Table: h.system.table, Marker: h.marker, Logger: cfg.Logger, PluginLogger: cfg.PluginLogger, StartTimeout: cfg.StartTimeout,
+		SocketBases: cfg.SocketBases, Redactor: cfg.Redactor, Client: cfg.Client, Sandbox: h.sandbox,
+	})
+	h.pool = pool.New(cfg.Idle, h.fell)
+	c := catalog.Config{Finding: h.finding, Verifier: h.verifier, Cache: h.cache, Describe: h.describe, DescribeRunning: h.describeRunning}
+	if cfg.Shared != nil {
+		c.Shared = cfg.Shared.catalog
+	}
+	h.catalog = catalog.New(c)
+	return h, nil
+}
+
+// found lays what the Host stands on, or takes what the Host that it shares stands on.
+func (h *Host) found(locks []trust.Lock) error {
+	first := h.first()
+	if first == h {
+		var err error
+		if h.system, err = newSystem(); err != nil {
+			return err
+		}
+		h.verifier, h.cache, h.sandbox = trust.NewVerifier(locks...), catalog.NewCache(h.cfg.cachePath()), cmp.Or[sandboxpolicy.Confiner](h.cfg.Confiner, sandboxpolicy.Unavailable{})
+	} else {
+		h.system, h.cache, h.sandbox = first.system, first.cache, first.sandbox
+		h.verifier = first.verifier.Against(locks...)
+	}
+	first.mu.Lock()
+	defer first.mu.Unlock()
+	first.users++
+	return nil
+}
+
+// first is the Host that this one shares, at the end of the row, or itself.
+func (h *Host) first() *Host {
+	for h.cfg.Shared != nil {
+		h = h.cfg.Shared
+	}
+	return h
+}
+
+// Redact takes another redactor for the processes that are started from now on. Nothing may be under way.
+func (h *Host) Redact(r *redact.Redactor) {
+	h.visits.refuse() // what others' processes say is not cleaned by it
+	h.cfg.Redactor = r
+	h.launcher.Redact(r)
+}
+
+func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
+	user, err := store.Lock()
+	if err != nil || project == "" {
+		return []trust.Lock{user}, err
+	}
+	added, err := trust.ReadLock(project)
+	return []trust.Lock{user, added}, err
+}
+
+func find(cfg Config, store trust.Store, program string) discovery.Finding {
+	home := lookup(cfg.Environ, "HOME")
+	return discovery.Search{
+		Places: discovery.Places(discovery.Origin{
+			Flags: cfg.PluginDirs, List: lookup(cfg.Environ, discovery.DirVariable),
+			ConfigDir: cfg.ConfigDir, Executable: cfg.executable(),
+		}),
+		Project: cfg.WorkDir,
+		Trusted: discovery.Trusts(store, cfg.WorkDir, home),
+		Home:    home,
+		Bundled: cfg.Bundled, BundledOff: cfg.BundledOff, Program: program,
+	}.Find()
+}
+
+func lookup(env []string, name string) (value string) {
+	for _, entry := range env {
+		if n, v, _ := strings.Cut(entry, "="); n == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// soon is how long a plugin may take to describe itself before the user is told what is waited for.
+const soon = 3 * time.Second
+
+// describe starts a plugin with the least that it needs, away from the project, and asks it. What nobody knows
+// yet is confined as well as the system can, whatever it will say that it needs: it may read, and change nothing.
+func (h *Host) describe(ctx context.Context, b *trust.Binary) (sdk.Description, error) {
+	slow := time.AfterFunc(soon, func() { h.cfg.Logger.Warn("waiting for a plugin to say what it is", "plugin", b.Command()) })
+	defer slow.Stop()
+	i, err := h.launch(ctx, launch.Order{
+		Binary: b, Env: environ.Build(h.cfg.Environ, environ.Policy{Mode: environ.Only}, nil), Dir: "/",
+		Box: &sandboxpolicy.Policy{Mode: sandboxpolicy.Workspace, Network: sandboxpolicy.Off, Best: true, WorkDir: "/"},
+	})
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	defer i.Stop(context.WithoutCancel(ctx))
+	d, err := i.Client().Describe(ctx)
+	if err != nil {
+		return sdk.Description{}, i.Explain(ctx, err)
+	}
+	return d, nil
+}
+
+// RegisterProvider adds a provider of this process. It wins over plugins' providers of the same name;
+// a name that another registered one has is an error.
+func (h *Host) RegisterProvider(p sdk.Provider) error {
+	return h.register(sdk.KindProvider, p.Describe(), p)
+}
+
+// RegisterTermination adds a termination strategy, see [Host.RegisterProvider].
+func (h *Host) RegisterTermination(t sdk.Termination) error {
+	return h.register(sdk.KindTermination, t.Describe(), t)
+}
+
+// RegisterHookAction adds a hook action, see [Host.RegisterProvider].
+func (h *Host) RegisterHookAction(a sdk.HookAction) error {
+	return h.register(sdk.KindHookAction, a.Describe(), a)
+}
+
+func (h *Host) register(kind sdk.Kind, component sdk.Component, target any) error {
+	component.Kind = kind
+	g := gate.New(component, target, sdk.InitRequest{WorkDir: h.cfg.WorkDir, RunMarker: h.marker.String()})
+	if err := h.catalog.Register(component, g); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.local = append(h.local, g)
+	return nil
+}
+
+// once says something the first time that it is to be said by this host or the one whose components it shares.
+func (h *Host) once(what string, say func()) {
+	first := h.first()
+	first.mu.Lock()
+	told := first.told[what]
+	first.told[what] = true
+	first.mu.Unlock()
+	if !told {
+		say()
+	}
+}
+
+// fell tells of a process that ended without being told to.
+func (h *Host) fell(i *instance) {
+	f := i.Crash()
+	h.cfg.Logger.Warn("plugin process ended unexpectedly", "plugin", i.Command(), "pid", i.PID(), "error", f)
+	i.guests.tell(Notice{
+		Event: Crashed, Command: i.Command(), SHA256: i.sha256, PID: i.PID(), Environment: i.environment, Detail: f.Detail,
+	})
+}
+
+// Sweep ends what kernels that died left running, see [process.Table.Sweep]: all processes of this user
+// marked with a run whose name begins with one of prefixes, and those that only the seal of one of kernels tells.
+func (h *Host) Sweep(ctx context.Context, prefixes []string, grace time.Duration, kernels ...process.Marker) ([]process.Survivor, error) {
+	return h.system.table.Sweep(ctx, prefixes, grace, kernels...)
+}
+
+// Limits says what this operating system cannot do for plugins; empty on Linux.
+func Limits() []string { return process.Limits() }
+
+// Close ends every plugin process and the components of this process, and waits for that until ctx
+// ends; processes that are left then are killed. Calls in flight fail. A process that other Hosts use, too, ends with the last
+// of them. Later calls return the same.
+func (h *Host) Close(ctx context.Context) error {
+	h.closing.Do(func() {
+		first := h.first()
+		if first != h {
+			h.visits.end(ctx, h, first.pool)
+			h.closed = h.pool.Close(ctx)
+		}
+		h.closed = errors.Join(h.closed, h.shutdownLocal(ctx), first.leave(ctx))
+	})
+	return h.closed
+}
+
+// leave is called when the Host, or one that shares it, is closed; the last one lets everything go.
+func (h *Host) leave(ctx context.Context) error {
+	h.mu.Lock()
+	h.users--
+	last := h.users == 0
+	h.mu.Unlock()
+	if !last {
+		return nil
+	}
+	err := h.pool.Close(ctx)
+	h.system.close()
+	return err
+}
+
+// shutdownLocal asks the components of this process that were used to let go, newest first.
+func (h *Host) shutdownLocal(ctx context.Context) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var faults []error
+	for i := len(h.local) - 1; i >= 0; i-- {
+		faults = append(faults, h.local[i].Shutdown(ctx))
+	}
+	return errors.Join(faults...)
+}

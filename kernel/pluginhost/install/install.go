@@ -1,0 +1,318 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// ErrInstalled is in the chain of the refusal to replace another plugin, or another version, without force.
+var ErrInstalled = errors.New("another one is installed")
+
+// Installer works on one user's plugin directory. Several may, in several processes: they take turns.
+type Installer struct {
+	// Store is the user's configuration directory; plugins lie in plugins/ of it.
+	Store trust.Store
+	// Describe starts a plugin, asks what it is, and ends it.
+	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
+}
+
+// Request says what to install.
+type Request struct {
+	// File is a plugin's binary, or a .tar.gz or .zip archive that holds one for this platform.
+	File string
+	// SHA256 is what File must have, in hex; "" for anything.
+	SHA256 string
+	// Force replaces another plugin or version of the name, and another digest in plugins.lock.
+	Force bool
+}
+
+// Build is one build of a plugin.
+type Build struct {
+	Version string `json:"version,omitempty"` // "" if it does not say
+	SHA256  string `json:"sha256,omitempty"`  // "" if it cannot be read
+}
+
+// Report is what was done.
+type Report struct {
+	// Name is the plugin's, by its own word, and that of its file behind agent-plugin-.
+	Name string `json:"name"`
+	Build
+	// Path is where it lies now, Lock the file that has its digest.
+	Path string `json:"path"`
+	Lock string `json:"lock"`
+	// Components are what it serves.
+	Components []sdk.Component `json:"components"`
+	// Replaced is what lay there before, nil for nothing.
+	Replaced *Build `json:"replaced,omitempty"`
+	// Unchanged: the very same file lay there already.
+	Unchanged bool `json:"unchanged"`
+}
+
+// Dir is the user's plugin directory.
+func (in Installer) Dir() string { return filepath.Join(in.Store.Dir, "plugins") }
+
+func (in Installer) path(name string) string { return filepath.Join(in.Dir(), trust.Prefix+name) }
+
+// Install puts a plugin in place, and its digest into plugins.lock. On an error nothing has changed. Errors are
+// of type [failure.Error], or ctx's cause.
+func (in Installer) Install(ctx context.Context, req Request) (Report, error) {
+	f, info, err := regular(req.File)
+	if err != nil {
+		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).
+			WithHint("give the path of a plugin's binary, or of the archive that it was published in")
+	}
+	defer f.Close()
+	if err := expect(f, info, req.SHA256); err != nil {
+		return Report{}, err
+	}
+	release, err := in.enter(ctx)
+	if err != nil {
+		return Report{}, err
+	}
+	defer release()
+	dir, err := os.MkdirTemp(in.Dir(), stageDir+"*")
+	if err != nil {
+		return Report{}, failure.New(failure.PluginInvalid, "install %s: %w", req.File, err).WithHint("see that you may write into %s", in.Dir())
+	}
+	defer os.RemoveAll(dir)
+	s, err := stageFile(f, dir)
+	if err != nil {
+		return Report{}, unusable(req.File, err)
+	}
+	return in.examine(ctx, req, s)
+}
+
+// stageDir begins the names of the directories in which plugins wait for their examination.
+const stageDir = ".install-"
+
+// enter waits for its turn, makes the plugin directory and removes what killed installations left there.
+func (in Installer) enter(ctx context.Context) (release func(), err error) {
+	if err := os.MkdirAll(in.Dir(), 0o755); err != nil {
+		return nil, failure.New(failure.PluginInvalid, "make the plugin directory: %w", err)
+	}
+	info, err := os.Stat(in.Dir())
+	if err != nil {
+		return nil, failure.New(failure.PluginInvalid, "look at the plugin directory: %w", err)
+	}
+	if reason := discovery.Exposed(info); reason != "" {
+		return nil, failure.New(failure.PluginUntrusted, "the plugin directory %s is %s: nothing in it would be used", in.Dir(), reason).
+			WithHint("make it yours alone, then install again")
+	}
+	guard, err := os.OpenFile(filepath.Join(in.Store.Dir, ".install.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, failure.New(failure.PluginInvalid, "open the guard of the plugin directory: %w", err)
+	}
+	if err := filelock.Acquire(ctx, guard); err != nil {
+		return nil, errors.Join(err, guard.Close())
+	}
+	left, err := filepath.Glob(filepath.Join(in.Dir(), stageDir+"*"))
+	for _, dir := range left {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		return nil, errors.Join(err, guard.Close())
+	}
+	return func() { _ = guard.Close() }, nil
+}
+
+// expect compares the digest of the file with that which the user was told.
+func expect(f *os.File, info fs.FileInfo, sha256 string) error {
+	if sha256 == "" {
+		return nil
+	}
+	sum, err := trust.Sum(f, info.Size())
+	if err != nil {
+		return failure.New(failure.PluginInvalid, "install %s: %w", f.Name(), err)
+	}
+	if !strings.EqualFold(sum, sha256) {
+		return failure.New(failure.PluginUntrusted, "%s is not what you expect: its sha256 is %s, you said %s", f.Name(), sum, strings.ToLower(sha256)).
+			WithHint("load it again, and compare with what its author publishes; nothing was installed")
+	}
+	return nil
+}
+
+// staged is a plugin that waits for its examination.
+type staged struct {
+	path  string // where it waits
+	shown string // where it came from, for messages
+}
+
+// stageFile copies the plugin, out of its archive if it is in one, and makes it executable.
+func stageFile(f *os.File, dir string) (s staged, err error) {
+	form, err := formOf(f)
+	if err != nil {
+		return s, err
+	}
+	base, fill := trust.Prefix+"new", func(to io.Writer) error {
+		return copyMost(to, io.NewSectionReader(f, 0, usual.binary+1), usual.binary)
+	}
+	s.shown = f.Name()
+	if form != plain {
+		a := archive{file: f, form: form, limits: usual}
+		paths, err := a.paths()
+		if err != nil {
+			return s, err
+		}
+		chosen, err := choose(paths, trust.Platform())
+		if err != nil {
+			return s, err
+		}
+		base, s.shown = filepath.Base(chosen), f.Name()+":"+chosen
+		fill = func(to io.Writer) error { return a.unpack(chosen, to) }
+	}
+	s.path = filepath.Join(dir, base)
+	return s, write(s.path, fill)
+}
+
+// write makes a program that is on the disk when it returns.
+func write(path string, fill func(io.Writer) error) error {
+	to, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o700)
+	if err != nil {
+		return err
+	}
+	err = fill(to)
+	return errors.Join(err, to.Chmod(0o755), to.Sync(), to.Close())
+}
+
+func unusable(file string, err error) error {
+	return failure.New(failure.PluginInvalid, "install %s: %w", file, err).
+		WithHint("an archive (.tar.gz, .tgz or .zip) holds a file called %s<name>, in a directory for each platform or without one; nothing was installed", trust.Prefix)
+}
+
+// examine asks the staged plugin what it is, and puts it in place if nothing speaks against it.
+func (in Installer) examine(ctx context.Context, req Request, s staged) (Report, error) {
+	b, err := trust.NewVerifier().Open(s.path)
+	if err != nil {
+		return Report{}, s.retold(err)
+	}
+	defer b.Close()
+	d, err := in.Describe(ctx, b)
+	if ctx.Err() != nil {
+		return Report{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return Report{}, s.retold(err)
+	}
+	r := Report{
+		Name: d.Name, Build: Build{d.Version, b.SHA256}, Path: in.path(d.Name), Lock: in.Store.LockPath(), Components: d.Components,
+	}
+	if r.Replaced, err = in.standing(ctx, r.Path); err != nil {
+		return Report{}, err
+	}
+	r.Unchanged = r.Replaced != nil && r.Replaced.SHA256 == b.SHA256
+	if !req.Force {
+		if err := in.mayReplace(r); err != nil {
+			return Report{}, err
+		}
+	}
+	if r.Unchanged {
+		r.Replaced = nil
+	}
+	return r, in.place(s.path, r)
+}
+
+// retold names the file that the user gave, where a message names the one that waits.
+func (s staged) retold(err error) error {
+	f := *failure.From(err)
+	told := strings.NewReplacer(s.path, s.shown)
+	f.Message, f.Hint, f.Detail = told.Replace(f.Message), told.Replace(f.Hint), told.Replace(f.Detail)
+	f.Message = "nothing was installed: " + f.Message
+	return &f
+}
+
+// standing is what lies at the plugin's place, nil for nothing.
+func (in Installer) standing(ctx context.Context, path string) (*Build, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, failure.New(failure.PluginInvalid, "look at %s: %w", path, err)
+	case info.IsDir():
+		return nil, failure.New(failure.PluginInvalid, "%s is a directory", path).WithHint("remove it, then install again")
+	}
+	b, err := trust.NewVerifier().Open(path)
+	if err != nil {
+		return &Build{}, nil // what lies there cannot be used, and may be replaced like any other
+	}
+	defer b.Close()
+	d, err := in.Describe(ctx, b)
+	if err != nil {
+		d = sdk.Description{} // it does not say
+	}
+	return &Build{d.Version, b.SHA256}, nil
+}
+
+// mayReplace refuses what only force may do.
+func (in Installer) mayReplace(r Report) error {
+	if old := r.Replaced; old != nil && !r.Unchanged {
+		return refusal("%s is installed already: version %s (sha256 %s); the new one has version %s (sha256 %s)",
+			r.Path, cmp.Or(old.Version, "unknown"), cmp.Or(old.SHA256, "unknown"), r.Version, r.SHA256)
+	}
+	lock, err := in.Store.Lock()
+	if err != nil {
+		return err
+	}
+	if want, locked := lock.Digest(trust.Prefix+r.Name, trust.Platform()); locked && want != r.SHA256 {
+		return refusal("%s locks %s%s to another file: sha256 %s; the new one, version %s, has %s", lock.Path, trust.Prefix, r.Name, want, r.Version, r.SHA256)
+	}
+	return nil
+}
+
+func refusal(format string, args ...any) error {
+	f := failure.New(failure.PluginUntrusted, format, args...).WithHint("--force replaces it; nothing was changed")
+	f.Cause = ErrInstalled
+	return f
+}
+
+// place locks the plugin and moves it to its place. The lock comes first, since it is what may fail.
+func (in Installer) place(from string, r Report) error {
+	file := trust.Prefix + r.Name
+	var before trust.Lock
+	err := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+		before = l
+		return l.With(file, trust.Platform(), r.SHA256)
+	})
+	if err != nil {
+		return failure.New(failure.PluginInvalid, "lock %s: %w", file, err).WithHint("nothing was installed")
+	}
+	if r.Unchanged {
+		return nil
+	}
+	if err := os.Rename(from, r.Path); err != nil {
+		undone := in.Store.ChangeLock(func(l trust.Lock) trust.Lock {
+			if sum, was := before.Digest(file, trust.Platform()); was {
+				return l.With(file, trust.Platform(), sum)
+			}
+			return l.Without(file, trust.Platform())
+		})
+		return failure.New(failure.PluginInvalid, "put %s in place: %w", r.Path, errors.Join(err, undone)).WithHint("nothing was installed")
+	}
+	return syncDir(in.Dir())
+}
+
+// syncDir makes the rename last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("sync %s: %w", dir, err)
+	}
+	return nil
+}

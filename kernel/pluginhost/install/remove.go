@@ -1,0 +1,62 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Removed is what was taken away.
+type Removed struct {
+	Name string `json:"name"`
+	// Path is the file that was removed, "" if only the lock knew the plugin.
+	Path string `json:"path,omitempty"`
+	// Unlocked: the plugin had an entry for this platform in plugins.lock. Those of other platforms stay.
+	Unlocked bool `json:"unlocked"`
+}
+
+// Remove takes a plugin's file out of the user's plugin directory, and its entry for this platform out of
+// plugins.lock. found is false where the user has neither; nothing has changed then.
+func (in Installer) Remove(ctx context.Context, name string) (r Removed, found bool, err error) {
+	release, err := in.enter(ctx)
+	if err != nil {
+		return Removed{}, false, err
+	}
+	defer release()
+	r.Name = name
+	if r.Path, err = in.removeFile(name); err != nil {
+		return Removed{}, true, err
+	}
+	lock, err := in.Store.Lock()
+	if err != nil {
+		return r, true, err
+	}
+	file := trust.Prefix + name
+	if _, r.Unlocked = lock.Digest(file, trust.Platform()); r.Unlocked {
+		err = in.Store.ChangeLock(func(l trust.Lock) trust.Lock { return l.Without(file, trust.Platform()) })
+	}
+	return r, r.Path != "" || r.Unlocked, err
+}
+
+// removeFile gives the path of the file that it removed, "" if there was none.
+func (in Installer) removeFile(name string) (string, error) {
+	path := in.path(name)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err == nil && info.IsDir() {
+		return "", failure.New(failure.PluginInvalid, "%s is a directory, and no plugin", path).WithHint("remove it yourself")
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil {
+		return "", failure.New(failure.PluginInvalid, "remove %s: %w", path, err).WithHint("see that you may write into %s", in.Dir())
+	}
+	return path, nil
+}

@@ -1,0 +1,175 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// startFault explains why there was no handshake. go-plugin's own texts are nearly the same for very
+// different causes, so the judgement rests on what the process did: its first line and its end.
+func (i *Instance) startFault(ctx context.Context, err error, timedOut bool) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if i.child.PID() == 0 {
+		return i.neverStarted(err)
+	}
+	stderr := i.diagnosis()
+	if line := i.child.FirstLine(); line != "" {
+		return handshakeFault(i.command, line, err).WithDetail(stderr)
+	}
+	if timedOut {
+		return failure.New(failure.ProviderTimeout, "plugin %s did not shake hands in time after its start", i.command).
+			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
+	}
+	if t, found := sandboxpolicy.FindStartError(stderr); found && i.box != nil && i.ended() {
+		if t.Exec {
+			return execFault(i.command, t.Errno)
+		}
+		return t.Failure(*i.box)
+	}
+	return i.silentEnd(stderr)
+}
+
+// neverStarted is for a process that the system did not start.
+func (i *Instance) neverStarted(err error) error {
+	var f *failure.Error
+	_, system := failure.OfSystem(err)
+	switch {
+	case errors.As(err, &f): // of the sandbox
+		return f
+	case system: // whatever was asked for, there was nothing to start it with
+		return execFault(i.command, err)
+	case i.box != nil:
+		return sandboxpolicy.StartError{Text: err.Error()}.Failure(*i.box)
+	}
+	return execFault(i.command, err)
+}
+
+// silentEnd is for a process that ended before it said anything on stdout.
+func (i *Instance) silentEnd(stderr string) error {
+	if otherCookie(stderr) {
+		return failure.New(failure.PluginInvalid,
+			"plugin %s refuses to be started by this program: it expects another handshake cookie", i.command).
+			WithHint("it is a plugin of another program or was built with another SDK; build it with agent-pipelines' plugin-sdk").
+			WithDetail(stderr)
+	}
+	return failure.New(failure.ProviderCrashed, "plugin %s ended before the handshake (%s)", i.command, i.child.Exit()).
+		WithHint("`%s describe` starts it by hand", i.command).WithDetail(stderr)
+}
+
+// otherCookie knows the words with which go-plugin and our SDK send away a stranger.
+func otherCookie(stderr string) bool {
+	return strings.Contains(stderr, "This binary is a plugin") || strings.Contains(stderr, "is a plugin of agent-pipelines")
+}
+
+// execFault is for a file that the system would not start.
+func execFault(path string, err error) *failure.Error {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return failure.New(failure.PluginInvalid, "plugin %s is no program for %s/%s: %w", path, runtime.GOOS, runtime.GOARCH, err).
+			WithHint("install the plugin's build for this system; a script needs a first line such as #!/usr/bin/python3")
+	case errors.Is(err, fs.ErrPermission):
+		return failure.New(failure.PluginInvalid, "plugin %s may not be executed: %w", path, err).
+			WithHint("chmod +x %s, and see that its file system is not mounted noexec", path)
+	case errors.Is(err, fs.ErrNotExist):
+		return failure.New(failure.ProviderMissing, "plugin %s or the interpreter it names does not exist: %w", path, err).
+			WithHint("install it again, or install the interpreter of its first line")
+	case errors.Is(err, syscall.ETXTBSY):
+		return failure.New(failure.PluginInvalid, "plugin %s is being written: %w", path, err).
+			WithHint("install plugins by writing a new file and renaming it")
+	}
+	hint, _ := failure.OfSystem(err)
+	return failure.New(failure.PluginInvalid, "start plugin %s: %w", path, err).WithHint("%s", hint)
+}
+
+// handshakeFault judges the first line: core|protocol|network|address|kind|certificate.
+func handshakeFault(path, line string, err error) *failure.Error {
+	parts := strings.Split(line, "|")
+	if len(parts) < 4 {
+		return failure.New(failure.PluginInvalid, "plugin %s printed %q on stdout instead of the handshake", path, cut(line, 80)).
+			WithHint("a plugin must print nothing before the SDK serves; let it write to stderr")
+	}
+	if parts[0] != "1" {
+		return failure.New(failure.PluginInvalid, "plugin %s speaks go-plugin's core protocol %q, this program speaks 1", path, parts[0]).
+			WithHint("build the plugin with a current plugin-sdk")
+	}
+	if spoken := protocols(); !slices.Contains(spoken, parts[1]) {
+		return failure.New(failure.PluginInvalid, "plugin %s speaks protocol version %s, this program speaks %s",
+			path, parts[1], strings.Join(spoken, " and ")).
+			WithHint("install a version of the plugin, or of agent-pipelines, that fits the other")
+	}
+	if len(parts) < 5 || parts[4] != "grpc" {
+		return failure.New(failure.PluginInvalid, "plugin %s does not speak grpc", path).
+			WithHint("build the plugin with plugin-sdk")
+	}
+	return failure.New(failure.PluginInvalid, "plugin %s shook hands wrongly: %w", path, err).
+		WithHint("a plugin opens a unix socket in the directory that PLUGIN_UNIX_SOCKET_DIR names")
+}
+
+func protocols() []string {
+	var versions []string
+	for v := range client.PluginSets() {
+		versions = append(versions, strconv.Itoa(v))
+	}
+	slices.Sort(versions)
+	return versions
+}
+
+// answerFault is for a plugin that shook hands and then did not answer.
+func (i *Instance) answerFault(ctx context.Context, err error, mtls bool) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if peer := i.refusedPeer(); peer != nil {
+		return failure.New(failure.PluginUntrusted, "plugin %s: %w", i.command, peer).
+			WithHint("another user's process answers in its place; look who writes to your temporary directory")
+	}
+	stderr := i.diagnosis()
+	switch {
+	case i.late.Load():
+		return failure.New(failure.ProviderTimeout, "plugin %s did not answer in time after the handshake", i.command).
+			WithHint("is it a plugin? `%s describe` prints what it offers as JSON", i.command).WithDetail(stderr)
+	case i.ended():
+		return i.Crash()
+	case mtls:
+		err = fmt.Errorf("over mutual tls, which it says it can do: %w", err)
+	}
+	return failure.New(failure.PluginInvalid, "plugin %s does not answer after the handshake: %w", i.command, err).
+		WithHint("`agent-pipelines plugins info %s` checks the plugin", i.plain()).WithDetail(stderr)
+}
+
+func socketFault(path string, err error) *failure.Error {
+	return failure.New(failure.PluginInvalid, "plugin %s cannot be started: %w", path, err).
+		WithHint("set TMPDIR to a short path such as /tmp")
+}
+
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return s[:n] + "…"
+}
+
+// Explain makes the error of a call outside any pool into what became of the process, if that is the cause.
+func (i *Instance) Explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil || i.Alive(ctx) {
+		return err
+	}
+	_ = i.child.Diagnose(ctx)
+	if i.ended() {
+		return i.Crash()
+	}
+	return err
+}

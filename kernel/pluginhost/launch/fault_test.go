@@ -1,0 +1,89 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// U301: why the system would not start a plugin, and what to do, by the system's own error.
+func TestExecFault(t *testing.T) {
+	for _, tt := range []struct {
+		err        error
+		kind       failure.Kind
+		says, hint string
+	}{
+		{syscall.ENOEXEC, failure.PluginInvalid, "is no program for", "first line such as"},
+		{syscall.EACCES, failure.PluginInvalid, "may not be executed", "chmod +x /p/agent-plugin-x"},
+		{fs.ErrPermission, failure.PluginInvalid, "may not be executed", "noexec"},
+		{syscall.ENOENT, failure.ProviderMissing, "or the interpreter it names does not exist", "install"},
+		{syscall.ETXTBSY, failure.PluginInvalid, "is being written", "renaming"},
+		{syscall.ENOMEM, failure.PluginInvalid, "start plugin /p/agent-plugin-x", ""},
+	} {
+		t.Run(tt.err.Error(), func(t *testing.T) {
+			cause := fmt.Errorf("start: %w", &os.PathError{Op: "fork/exec", Path: "/proc/self/fd/7", Err: tt.err})
+			f := execFault("/p/agent-plugin-x", cause)
+			if f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) || !errors.Is(f, tt.err) {
+				t.Errorf("failure %+v", f)
+			}
+		})
+	}
+}
+
+// What a plugin printed in place of the handshake that this program understands.
+func TestHandshakeFault(t *testing.T) {
+	for _, tt := range []struct{ name, line, says, hint string }{
+		{"no handshake", "hello", `printed "hello" on stdout instead of the handshake`, "stderr"},
+		{"a long line", strings.Repeat("x", 100), `printed "` + strings.Repeat("x", 80) + `…"`, "stderr"},
+		{"another core", "2|1|unix|/s|grpc|", `core protocol "2", this program speaks 1`, "plugin-sdk"},
+		{"a protocol of the future", "1|99|unix|/s|grpc|", "speaks protocol version 99, this program speaks 1", "install a version"},
+		{"no grpc", "1|1|unix|/s|netrpc|", "does not speak grpc", "plugin-sdk"},
+		{"no kind at all", "1|1|unix|/s", "does not speak grpc", "plugin-sdk"},
+		{"anything else", "1|1|smoke|/s|grpc|", "shook hands wrongly: unknown address type", "unix socket"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := handshakeFault("/p/x", tt.line, errors.New("unknown address type"))
+			if f.Kind != failure.PluginInvalid || !strings.HasPrefix(f.Message, "plugin /p/x ") || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
+				t.Errorf("failure %+v", f)
+			}
+		})
+	}
+}
+
+func TestSocketFault(t *testing.T) {
+	f := failure.From(socketFault("/p/x", errors.New("path too long")))
+	if f.Kind != failure.PluginInvalid || !strings.Contains(f.Message, "path too long") || !strings.Contains(f.Hint, "TMPDIR") {
+		t.Errorf("failure %+v", f)
+	}
+}
+
+// What kept a process from being started is told as what it is: the sandbox's own refusal, the system that has no more
+// to give, or what the program is.
+func TestNeverStarted(t *testing.T) {
+	box := &sandboxpolicy.Policy{Mode: sandboxpolicy.Strict}
+	for name, tt := range map[string]struct {
+		box  *sandboxpolicy.Policy
+		err  error
+		kind failure.Kind
+		says string
+	}{
+		"the sandbox refuses":        {box, fmt.Errorf("wrap: %w", failure.New(failure.SandboxUnavailable, "no bubblewrap")), failure.SandboxUnavailable, "no bubblewrap"},
+		"too few descriptors":        {box, fmt.Errorf("start: %w", syscall.EMFILE), failure.KindOf(execFault("/p/x", syscall.EMFILE)), "start plugin /p/x: start: too many open files"},
+		"something else in a box":    {box, errors.New("odd"), failure.SandboxUnavailable, "odd"},
+		"something else without one": {nil, fmt.Errorf("start: %w", syscall.ENOEXEC), failure.PluginInvalid, "is no program for"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := failure.From((&Instance{command: "/p/x", box: tt.box}).neverStarted(tt.err))
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) {
+				t.Errorf("failure %+v, want kind %s that says %q", f, tt.kind, tt.says)
+			}
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package launch
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+const (
+	// shutdownGrace is how long the components have to let go of what they hold.
+	shutdownGrace = 2 * time.Second
+	// exitGrace is how long the process then has to leave by itself.
+	exitGrace = time.Second
+	// deathTime is how long the kernel waits for a killed process.
+	deathTime = 2 * time.Second
+	// healthTime is how long a living plugin may take to say so.
+	healthTime = 2 * time.Second
+)
+
+// Instance is one running plugin process. It is safe for concurrent use.
+type Instance struct {
+	command  string
+	name     string                // agent-plugin-x
+	dir      *process.SocketDir    // of the socket, removed at the end
+	box      *sandboxpolicy.Policy // nil: none
+	holds    sandboxpolicy.Capabilities
+	redactor *redact.Redactor
+	logger   hclog.Logger
+	child    *process.Child
+	plugin   *goplugin.Client
+	client   *client.Client
+
+	late atomic.Bool // killed because it did not answer in time
+	stop sync.Once
+	wait sync.WaitGroup
+
+	mu       sync.Mutex
+	address  string
+	dialling error // why the last connection was refused by us
+}
+
+// Client is the plugin's end of the protocol.
+func (i *Instance) Client() *client.Client { return i.client }
+
+// Command is how the plugin was started: the binary's path, and the arguments of a bundled plugin.
+func (i *Instance) Command() string { return i.command }
+
+// Sandbox is what holds for the process and all that it started.
+func (i *Instance) Sandbox() sandboxpolicy.Capabilities { return i.holds }
+
+// PID is the process id.
+func (i *Instance) PID() int { return i.child.PID() }
+
+// Done is closed when the process and its group are gone.
+func (i *Instance) Done() <-chan struct{} { return i.child.Done() }
+
+// Kill ends the process group at once and does not wait.
+func (i *Instance) Kill() { _ = i.child.Kill(context.Background()) }
+
+// Alive reports whether the plugin answers within two seconds.
+func (i *Instance) Alive(ctx context.Context) bool { return i.health(ctx, healthTime) == nil }
+
+// Crash is the failure of a call during which the process ended. It is for ended processes.
+func (i *Instance) Crash() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "plugin %s ended unexpectedly (%s)", i.command, i.child.Exit()).
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
+		WithDetail(i.lastWords())
+}
+
+// Hung is the failure of a call to a process that had to be killed because it did not answer.
+func (i *Instance) Hung() *failure.Error {
+	return failure.New(failure.ProviderCrashed, "plugin %s stopped answering and was killed", i.command).
+		WithHint("resume tries again; `agent-pipelines plugins info %s` checks the plugin", i.plain()).
+		WithDetail(i.lastWords())
+}
+
+// Stop ends the plugin: politely, then by force, within about five seconds whatever it does. Later
+// calls wait for the first.
+func (i *Instance) Stop(ctx context.Context) {
+	i.stop.Do(func() {
+		if !i.ended() {
+			polite, cancel := context.WithTimeout(ctx, shutdownGrace)
+			err := i.client.Shutdown(polite)
+			cancel()
+			if err != nil {
+				i.Kill()
+			}
+		}
+		i.leave(ctx)
+	})
+}
+
+// discard ends a plugin that never answered.
+func (i *Instance) discard() {
+	i.stop.Do(func() {
+		i.Kill()
+		i.leave(context.Background())
+	})
+}
+
+// leave closes go-plugin's side, which waits for the end of the process, and sees to it that the end comes.
+func (i *Instance) leave(ctx context.Context) {
+	left := make(chan struct{})
+	i.wait.Go(func() {
+		defer close(left)
+		i.plugin.Kill()
+	})
+	if !within(ctx, left, exitGrace) {
+		i.Kill()
+		if !within(context.WithoutCancel(ctx), left, deathTime) {
+			i.logger.Error("plugin process does not end after SIGKILL", "plugin", i.command, "pid", i.PID())
+			return
+		}
+	}
+	i.wait.Wait()
+	_ = i.dir.Remove()
+}
+
+func within(ctx context.Context, done <-chan struct{}, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (i *Instance) ended() bool {
+	select {
+	case <-i.child.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+func (i *Instance) health(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return i.client.Health(ctx)
+}
+
+// dial connects to the plugin's socket and to nobody else's.
+func (i *Instance) dial(ctx context.Context, _ string) (net.Conn, error) {
+	i.mu.Lock()
+	address := i.address
+	i.mu.Unlock()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", address)
+	if err != nil {
+		return nil, err
+	}
+	if err := process.CheckPeer(conn); err != nil {
+		_ = conn.Close()
+		i.mu.Lock()
+		i.dialling = err
+		i.mu.Unlock()
+		return nil, err
+	}
+	return conn, nil
+}
+
+func (i *Instance) setAddress(address string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.address = address
+}
+
+func (i *Instance) refusedPeer() error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.dialling
+}
+
+// plain is the plugin's name as `plugins info` knows it.
+func (i *Instance) plain() string { return strings.TrimPrefix(i.name, trust.Prefix) }
+
+// lastWords are the last lines of the plugin's stderr, or the first of its report of a crash, without secrets.
+func (i *Instance) lastWords() string {
+	return few(i.redactor.Tail(i.child.Tail(), process.StderrKept))
+}
+
+// diagnosis is lastWords, after a moment for a process that is ending to say them.
+func (i *Instance) diagnosis() string {
+	return few(i.redactor.Tail(i.child.Diagnose(context.Background()), process.StderrKept))
+}
+
+// few are at most twenty lines: the log has them all.
+func few(words string) string {
+	const most = 20
+	lines := strings.Split(strings.TrimRight(words, "\n"), "\n")
+	over := len(lines) - most
+	switch {
+	case over <= 0:
+		return words
+	case process.Crashed(words):
+		return fmt.Sprintf("%s\n… (%d more lines)", strings.Join(lines[:most], "\n"), over)
+	}
+	return fmt.Sprintf("(%d lines before) …\n%s", over, strings.Join(lines[over:], "\n"))
+}

@@ -1,0 +1,224 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// DefaultStartTimeout is how long a plugin has from its start to the end of the handshake, and then
+// again to its first answer.
+const DefaultStartTimeout = 10 * time.Second
+
+// Config is what a Launcher needs.
+type Config struct {
+	// Spawner forks. The caller closes it after the last instance has stopped.
+	Spawner *process.Spawner
+	// Marker is put into the environment of every process.
+	Marker process.Marker
+	// Table is where processes are looked for that left the group of their plugin. Nil: each plugin has its own.
+	Table *process.Table
+	// Logger is for what the launcher itself has to say.
+	Logger hclog.Logger
+	// PluginLogger gets what plugins write on stderr and stdout, line by line, under the plugin's name.
+	PluginLogger hclog.Logger
+	// StartTimeout bounds the handshake; zero is [DefaultStartTimeout].
+	StartTimeout time.Duration
+	// SocketBases are the directories below which socket directories are made, the first short one
+	// wins. Empty: $XDG_RUNTIME_DIR, the temporary directory, /tmp.
+	SocketBases []string
+	// Sandbox confines the plugins whose order has a box.
+	Sandbox sandboxpolicy.Confiner
+	// Redactor takes the secrets out of what plugins wrote before it goes into the log or a failure.
+	Redactor *redact.Redactor
+	// Client are limits of the protocol's client, such as the longest silence of a plugin.
+	Client []client.Option
+}
+
+// Redact takes another redactor for the processes that are launched from now on. Nothing may be under way.
+func (l *Launcher) Redact(r *redact.Redactor) { l.cfg.Redactor = r }
+
+// Launcher starts plugins. It is safe for concurrent use.
+type Launcher struct {
+	cfg    Config
+	number atomic.Int64
+	sweep  sync.Once // of what killed kernels left
+}
+
+// New makes a Launcher.
+func New(cfg Config) *Launcher {
+	if cfg.StartTimeout <= 0 {
+		cfg.StartTimeout = DefaultStartTimeout
+	}
+	if len(cfg.SocketBases) == 0 {
+		cfg.SocketBases = []string{os.Getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"}
+	}
+	l := &Launcher{cfg: cfg}
+	l.number.Store(rand.Int64N(1 << 24)) // other launchers of this program may have the same marker
+	return l
+}
+
+// Order says what to start.
+type Order struct {
+	// Binary is the verified file; the caller closes it after Start has returned.
+	Binary *trust.Binary
+	// Env is the plugin's environment; handshake and marker variables are added.
+	Env []string
+	// Dir is the working directory.
+	Dir string
+	// MTLS secures the socket by mutual TLS; the plugin must say that it can.
+	MTLS bool
+	// Box confines the process. Its WorkDir is Dir where it says none. Nil: it is not confined.
+	Box *sandboxpolicy.Policy
+	// Escaped is told which processes of the plugin had left its group and were ended after it. Nil: nobody is.
+	Escaped func([]process.Survivor)
+}
+
+// Start starts the plugin and returns when it answers. A cancelled ctx ends the attempt and the
+// process, and its cause is returned; all other errors are failures.
+func (l *Launcher) Start(ctx context.Context, o Order) (*Instance, error) {
+	l.sweep.Do(func() {
+		if err := process.SweepSocketDirs(l.cfg.SocketBases...); err != nil {
+			l.cfg.Logger.Debug("socket directories of killed kernels not all removed", "error", err)
+		}
+	})
+	box, obtained, err := l.box(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	dir, temp, err := l.directories(box != nil)
+	if err != nil {
+		return nil, socketFault(o.Binary.Command(), err)
+	}
+	i := &Instance{
+		command:  o.Binary.Command(),
+		name:     o.Binary.Name,
+		dir:      dir,
+		box:      box,
+		holds:    obtained,
+		redactor: l.cfg.Redactor,
+		logger:   l.cfg.Logger,
+		child: process.New(l.cfg.Spawner, process.Spec{
+			Path: o.Binary.Path, Args: o.Binary.Args, Binary: o.Binary.File, Env: o.Env, Dir: o.Dir,
+			Box: box, Sandbox: l.cfg.Sandbox, Temp: temp,
+			Marker: l.cfg.Marker, Number: int(l.number.Add(1)), Table: l.cfg.Table, Escaped: o.Escaped,
+		}),
+	}
+	i.plugin = goplugin.NewClient(l.config(o, i))
+	if err := l.connect(ctx, o, i); err != nil {
+		i.discard()
+		return nil, err
+	}
+	return i, nil
+}
+
+// box is the one of the order, nil for none, and what of it can be had.
+func (l *Launcher) box(ctx context.Context, o Order) (*sandboxpolicy.Policy, sandboxpolicy.Capabilities, error) {
+	if o.Box == nil {
+		return nil, sandboxpolicy.Capabilities{Mode: sandboxpolicy.None, Network: sandboxpolicy.On}, nil
+	}
+	b := *o.Box
+	b.WorkDir = cmp.Or(b.WorkDir, o.Dir)
+	obtained, err := l.cfg.Sandbox.Check(ctx, b)
+	if obtained.Mode == sandboxpolicy.None {
+		return nil, obtained, err // the best is nothing
+	}
+	return &b, obtained, err
+}
+
+// directories makes the one of the socket, and in it, for a process in a box, one for temporary files. What
+// programs build and run there should not take memory, so that a box's lies on a disk where it can.
+func (l *Launcher) directories(boxed bool) (dir *process.SocketDir, temp string, err error) {
+	bases := l.cfg.SocketBases
+	if boxed {
+		bases = append(slices.Clone(bases[1:]), bases[0])
+	}
+	if dir, err = process.NewSocketDir(bases...); err != nil || !boxed {
+		return dir, "", err
+	}
+	temp = filepath.Join(dir.Path(), "tmp")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		return nil, "", errors.Join(err, dir.Remove())
+	}
+	return dir, temp, nil
+}
+
+func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
+	log := l.cfg.PluginLogger.Named(i.name)
+	return &goplugin.ClientConfig{
+		HandshakeConfig:  client.Handshake(),
+		VersionedPlugins: client.PluginSets(),
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		SkipHostEnv:      true,
+		AutoMTLS:         o.MTLS,
+		StartTimeout:     l.cfg.StartTimeout,
+		Logger:           calm{l.cfg.Logger},
+		SyncStdout:       logline.New(log, l.cfg.Redactor),
+		SyncStderr:       logline.New(log, l.cfg.Redactor),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: i.dir.Path()},
+		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
+			i.child.Configure(cmd.Env, socketDir)
+			return &logged{Child: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
+		},
+	}
+}
+
+// connect shakes hands and waits for the first answer. go-plugin's Start cannot be cancelled, but it
+// returns when the process is gone.
+func (l *Launcher) connect(ctx context.Context, o Order, i *Instance) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	unwatch := context.AfterFunc(ctx, i.Kill)
+	defer unwatch()
+	begun := time.Now()
+	address, err := i.plugin.Start()
+	if err != nil {
+		timedOut := time.Since(begun) >= l.cfg.StartTimeout
+		return i.startFault(ctx, err, timedOut)
+	}
+	i.setAddress(address.String())
+	if err := l.greet(ctx, i, l.cfg.StartTimeout-time.Since(begun)); err != nil {
+		return i.answerFault(ctx, err, o.MTLS)
+	}
+	return nil
+}
+
+// greet waits for the first answer, for the rest of the time that a start may take. go-plugin connects without
+// a deadline, so that the only way to end that is to end the process.
+func (l *Launcher) greet(ctx context.Context, i *Instance, left time.Duration) error {
+	late := time.AfterFunc(left, func() {
+		i.late.Store(true)
+		i.Kill()
+	})
+	defer late.Stop()
+	protocol, err := i.plugin.Client()
+	if err != nil {
+		return err
+	}
+	if i.client, err = client.New(protocol, l.cfg.Client...); err != nil {
+		return err
+	}
+	return i.health(ctx, left)
+}

@@ -1,0 +1,34 @@
+package launch
+
+import (
+	"context"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/logline"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+)
+
+// logged is a child whose stderr goes into the log by way of our own reader. go-plugin's own does not redact,
+// and takes every line whatever their number.
+type logged struct {
+	*process.Child
+	to   *logline.Writer
+	wait *sync.WaitGroup // of the instance: until the log has been read to its end
+}
+
+// Start implements runner.Runner.
+func (l *logged) Start(ctx context.Context) error {
+	if err := l.Child.Start(ctx); err != nil {
+		return err
+	}
+	l.wait.Go(func() {
+		_, _ = io.Copy(l.to, l.Child.Stderr()) // neither end fails: the pipe just ends
+		_ = l.to.Close()
+	})
+	return nil
+}
+
+// Stderr is what go-plugin sees of it: nothing.
+func (l *logged) Stderr() io.ReadCloser { return io.NopCloser(strings.NewReader("")) }

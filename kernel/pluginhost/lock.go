@@ -1,0 +1,162 @@
+package pluginhost
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// LockRequest says what to lock.
+type LockRequest struct {
+	// Names are the plugins' names. None: every plugin that is a file. A bundled plugin, whose digest is that of
+	// the program, is only locked by name: each new version of the program would be refused otherwise.
+	Names []string
+	// Project: the project's lock is meant, which only adds to the user's.
+	Project bool
+	// Check compares and writes nothing.
+	Check bool
+}
+
+// LockReport is what a lock says, or now says, of this platform.
+type LockReport struct {
+	// Lock is the file, Platform this system in it ("linux/amd64").
+	Lock     string      `json:"lock"`
+	Platform string      `json:"platform"`
+	Plugins  []LockEntry `json:"plugins"`
+	// Missing are entries for this platform whose plugin was not found, where no names were given.
+	Missing []string `json:"missing"`
+}
+
+// LockEntry is one plugin in a lock.
+type LockEntry struct {
+	// Name is what the lock calls it: agent-plugin-<name>.
+	Name string `json:"name"`
+	// Path is where it lies; of a bundled plugin how it is started.
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	// Before is the digest in the lock before, "" for none.
+	Before string `json:"before,omitempty"`
+}
+
+// Changed reports whether the lock had another digest of the plugin, or none.
+func (e LockEntry) Changed() bool { return e.SHA256 != e.Before }
+
+// Lock writes the digests of plugins, as they are now, into the user's plugins.lock or the project's. Entries of other
+// plugins and platforms stay. With Check, plugins that differ are a failure of kind plugin_untrusted, which names
+// each; those without an entry are one only where they were named.
+func (h *Host) Lock(req LockRequest) (LockReport, error) {
+	r := LockReport{Lock: h.store().LockPath(), Platform: trust.Platform(), Plugins: []LockEntry{}, Missing: []string{}}
+	if req.Project {
+		r.Lock = h.cfg.ProjectLock
+	} else if err := h.mine("nothing can be locked"); err != nil {
+		return r, err
+	}
+	candidates, err := h.lockable(req.Names)
+	if err != nil {
+		return r, err
+	}
+	lock, err := trust.ReadLock(r.Lock)
+	if err != nil {
+		return r, err
+	}
+	for _, c := range candidates {
+		e := LockEntry{Name: discovery.Prefix + c.Name, Path: c.Command()}
+		if e.SHA256, err = h.digest(c); err != nil {
+			return r, err
+		}
+		e.Before, _ = lock.Digest(e.Name, r.Platform)
+		r.Plugins = append(r.Plugins, e)
+	}
+	if len(req.Names) == 0 {
+		r.Missing = h.missing(lock)
+	}
+	if req.Check {
+		return r, r.differences(len(req.Names) > 0)
+	}
+	return r, h.write(req, r)
+}
+
+// lockable are the plugins of these names, or all files.
+func (h *Host) lockable(names []string) ([]discovery.Candidate, error) {
+	var chosen []discovery.Candidate
+	if len(names) == 0 {
+		for _, c := range h.finding.Plugins {
+			if c.Source != discovery.FromBundle {
+				chosen = append(chosen, c)
+			}
+		}
+		return chosen, nil
+	}
+	for _, name := range names {
+		i := h.index(strings.TrimPrefix(name, discovery.Prefix))
+		if i < 0 {
+			return nil, h.unknown(name)
+		}
+		chosen = append(chosen, h.finding.Plugins[i])
+	}
+	return chosen, nil
+}
+
+func (h *Host) index(name string) int {
+	return slices.IndexFunc(h.finding.Plugins, func(c discovery.Candidate) bool { return c.Name == name })
+}
+
+func (h *Host) digest(c discovery.Candidate) (string, error) {
+	b, err := c.Read(h.verifier)
+	if err != nil {
+		return "", err
+	}
+	defer b.Close()
+	return b.SHA256, nil
+}
+
+// missing are the entries for this platform that no plugin answers to, sorted.
+func (h *Host) missing(lock trust.Lock) []string {
+	names := []string{}
+	for file := range lock.Plugins {
+		if _, locked := lock.Digest(file, trust.Platform()); locked && h.index(strings.TrimPrefix(file, discovery.Prefix)) < 0 {
+			names = append(names, file)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// differences is what a check finds wrong, nil for nothing.
+func (r LockReport) differences(named bool) error {
+	var faults []string
+	for _, e := range r.Plugins {
+		switch {
+		case !e.Changed():
+		case e.Before != "":
+			faults = append(faults, fmt.Sprintf("%s: %s has sha256 %s, locked is %s", e.Name, e.Path, e.SHA256, e.Before))
+		case named:
+			faults = append(faults, fmt.Sprintf("%s: nothing is locked for %s, its sha256 is %s", e.Name, r.Platform, e.SHA256))
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return failure.New(failure.PluginUntrusted, "%s does not hold what is there: %s", r.Lock, strings.Join(faults, "; ")).
+		WithHint("if you replaced them yourself, lock them again by the same line without --check; if not, install them again from their source")
+}
+
+func (h *Host) write(req LockRequest, r LockReport) error {
+	if !slices.ContainsFunc(r.Plugins, LockEntry.Changed) {
+		return nil
+	}
+	change := func(l trust.Lock) trust.Lock {
+		for _, e := range r.Plugins {
+			l = l.With(e.Name, r.Platform, e.SHA256)
+		}
+		return l
+	}
+	if req.Project {
+		return h.store().ChangeProjectLock(r.Lock, change)
+	}
+	return h.store().ChangeLock(change)
+}

@@ -1,0 +1,105 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/install"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// ErrNoPlugin is in the chain of what is answered about a plugin that does not exist, or that is not the
+// user's to change.
+var ErrNoPlugin = errors.New("no such plugin")
+
+// InstallRequest says what to install.
+type InstallRequest = install.Request
+
+// Removed is what was removed.
+type Removed = install.Removed
+
+// Installed is what was installed.
+type Installed struct {
+	install.Report
+	// Shadows is what the plugin is used in place of, ShadowedBy what is used in place of it; "" for nothing.
+	Shadows    string `json:"shadows,omitempty"`
+	ShadowedBy string `json:"shadowed_by,omitempty"`
+}
+
+// ErrInstalled is in the chain of the refusal to replace a plugin without force.
+var ErrInstalled = install.ErrInstalled
+
+func (h *Host) installer() install.Installer {
+	return install.Installer{Store: h.store(), Describe: h.describe}
+}
+
+// Install puts a plugin into the user's plugin directory and locks it, see [install.Installer.Install]. It is
+// found by hosts that are made from now on.
+func (h *Host) Install(ctx context.Context, req InstallRequest) (Installed, error) {
+	if err := h.mine("nothing can be installed"); err != nil {
+		return Installed{}, err
+	}
+	r, err := h.installer().Install(ctx, req)
+	if err != nil {
+		return Installed{}, err
+	}
+	done := Installed{Report: r}
+	if i := h.index(r.Name); i >= 0 {
+		switch c := h.finding.Plugins[i]; c.Source {
+		case discovery.FromFlag, discovery.FromEnvironment:
+			done.ShadowedBy = c.Path
+		case discovery.FromExecutable, discovery.FromBundle:
+			done.Shadows = c.Command()
+		}
+	}
+	return done, nil
+}
+
+// Remove takes a plugin out of the user's plugin directory and out of plugins.lock. One that lies elsewhere is
+// refused, and left where it is.
+func (h *Host) Remove(ctx context.Context, name string) (Removed, error) {
+	name = strings.TrimPrefix(name, discovery.Prefix)
+	if _, ok := discovery.PluginName(discovery.Prefix + name); !ok {
+		return Removed{}, h.unknown(name)
+	}
+	r, found, err := h.installer().Remove(ctx, name)
+	if err != nil || found {
+		return r, err
+	}
+	i := h.index(name)
+	if i < 0 {
+		return Removed{}, h.unknown(name)
+	}
+	c := h.finding.Plugins[i]
+	f := failure.New(failure.PluginInvalid, "plugin '%s' is not in %s: it is %s (%s)", name, h.installer().Dir(), c.Command(), c.Source)
+	f.Cause = ErrNoPlugin
+	if c.Source == discovery.FromBundle {
+		return Removed{}, f.WithHint("this program carries it; --no-bundled leaves all of those out")
+	}
+	return Removed{}, f.WithHint("only what `agent-pipelines plugins install` puts there is removed; remove that file yourself, or leave its directory out")
+}
+
+// unknown is the error for a name that no plugin has. If one of this name was passed over, it says why.
+func (h *Host) unknown(name string) error {
+	name = strings.TrimPrefix(name, discovery.Prefix)
+	hint := "`agent-pipelines plugins list` shows what there is"
+	f := failure.New(failure.PluginInvalid, "there is no plugin '%s'", name)
+	f.Cause = ErrNoPlugin
+	for _, i := range h.finding.Ignored {
+		if strings.HasSuffix(i.Path, "/"+discovery.Prefix+name) || strings.HasSuffix(i.Path, " plugin serve "+name) {
+			f.Message += ": " + i.Path + " is " + i.Reason
+			return f.WithHint("%s", hint)
+		}
+	}
+	var names []string
+	for _, c := range h.finding.Plugins {
+		names = append(names, c.Name)
+	}
+	if near := nearest.Name(name, names); near != "" {
+		hint = "did you mean '" + near + "'? " + hint
+	}
+	return f.WithHint("%s", hint)
+}

@@ -1,0 +1,195 @@
+package pluginhost
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// refused fails unless the error is of a kind, with a hint, and says all the texts.
+func refused(t *testing.T, err error, kind failure.Kind, says ...string) {
+	t.Helper()
+	f := failure.From(err)
+	if f == nil || f.Kind != kind || f.Hint == "" {
+		t.Fatalf("failure %+v, want kind %s with a hint", f, kind)
+	}
+	contains(t, f.Message+"\n"+f.Hint, says...)
+}
+
+// names are those of a report's plugins, those that differ with a star.
+func names(r LockReport) string {
+	var all []string
+	for _, e := range r.Plugins {
+		name := e.Name
+		if e.Changed() {
+			name += "*"
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// U208: the lock holds the digests of what is there, tells what differs, and of what nothing is there any more.
+func TestLock(t *testing.T) {
+	var asked atomic.Int32
+	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "inside") }, "good", "other")
+	locked := func(req LockRequest) LockReport {
+		t.Helper()
+		r, err := b.Lock(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r, err := b.Lock(LockRequest{Check: true}); err != nil || names(r) != "agent-plugin-good* agent-plugin-other*" {
+		t.Errorf("nothing is locked: %s, %v", names(r), err)
+	}
+	_, err := b.Lock(LockRequest{Names: []string{"good"}, Check: true})
+	refused(t, err, failure.PluginUntrusted, "agent-plugin-good: nothing is locked for "+trust.Platform(), "without --check")
+	if r := locked(LockRequest{}); names(r) != "agent-plugin-good* agent-plugin-other*" || r.Lock != filepath.Join(b.cfg.ConfigDir, trust.LockFile) {
+		t.Errorf("%+v", r)
+	}
+	if r := locked(LockRequest{Names: []string{"agent-plugin-inside"}}); names(r) != "agent-plugin-inside*" || r.Plugins[0].Path == "" {
+		t.Errorf("one that the program carries: %+v", r)
+	}
+	if r := locked(LockRequest{Check: true}); names(r) != "agent-plugin-good agent-plugin-other" || len(r.Missing) != 0 {
+		t.Errorf("all are locked: %+v", r)
+	}
+	store := trust.Store{Dir: b.cfg.ConfigDir}
+	wrong := strings.Repeat("0", 64)
+	if err := store.ChangeLock(func(l trust.Lock) trust.Lock {
+		return l.With("agent-plugin-good", trust.Platform(), wrong).With("agent-plugin-gone", trust.Platform(), wrong).With("agent-plugin-elsewhere", "plan9_mips", wrong)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.Lock(LockRequest{Check: true})
+	refused(t, err, failure.PluginUntrusted, "agent-plugin-good: "+filepath.Join(b.dir, "agent-plugin-good")+" has sha256 ", "locked is "+wrong)
+	if diff := cmp.Diff([]string{"agent-plugin-gone"}, r.Missing); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A project's lock is a file of its own, which nothing of the user's changes.
+func TestProjectLock(t *testing.T) {
+	lock := filepath.Join(t.TempDir(), "plugins.lock")
+	b := newBench(t, func(c *Config) { c.ProjectLock = lock }, "good")
+	for range 2 { // the second time there is nothing to write
+		if r, err := b.Lock(LockRequest{Project: true}); err != nil || r.Lock != lock {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	text, err := os.ReadFile(lock)
+	if err != nil || !strings.Contains(string(text), "agent-plugin-good") {
+		t.Errorf("%s, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(b.cfg.ConfigDir, trust.LockFile)); err == nil {
+		t.Error("the user's lock was written as well")
+	}
+}
+
+// What cannot be locked is told: a name of nobody, a lock that cannot be read.
+func TestLockRefused(t *testing.T) {
+	b := newBench(t, nil, "good", "prints")
+	_, err := b.Lock(LockRequest{Names: []string{"goood"}})
+	refused(t, err, failure.PluginInvalid, "there is no plugin 'goood'", "did you mean 'good'?")
+	if !errors.Is(err, ErrNoPlugin) {
+		t.Errorf("%v is not ErrNoPlugin", err)
+	}
+	if err := os.WriteFile(filepath.Join(b.cfg.ConfigDir, trust.LockFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Lock(LockRequest{})
+	refused(t, err, failure.PluginUntrusted, trust.LockFile)
+	if err := os.Remove(filepath.Join(b.dir, "agent-plugin-good")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(b.cfg.ConfigDir, trust.LockFile)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.Lock(LockRequest{}); err == nil || !strings.Contains(err.Error(), "agent-plugin-good") {
+		t.Errorf("its file is gone: %v", err)
+	}
+}
+
+// A project that the user's configuration lies in could trust itself: nothing is installed or locked from there.
+func TestConfigurationInsideTheProject(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.ConfigDir = filepath.Join(c.WorkDir, "config") }, "good")
+	_, err := b.Lock(LockRequest{})
+	refused(t, err, failure.ConfigInvalid, "nothing can be locked", "XDG_CONFIG_HOME")
+	_, err = b.Install(b.ctx(), InstallRequest{File: filepath.Join(b.dir, "agent-plugin-good")})
+	refused(t, err, failure.ConfigInvalid, "nothing can be installed", "XDG_CONFIG_HOME")
+	if _, err := os.Stat(b.cfg.ConfigDir); err == nil {
+		t.Error("the directory was made")
+	}
+}
+
+// U207: what is installed says what it stands in the place of, and what stands in its place; it is removed with its
+// entry, and nothing else is.
+func TestInstallAndRemove(t *testing.T) { // the program is called what the name is under which it is asked
+	b := newBench(t, nil, "new")
+	file := filepath.Join(b.dir, "agent-plugin-new")
+	done, err := b.Install(b.ctx(), InstallRequest{File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done.Name != "new" || done.ShadowedBy != file || done.Shadows != "" {
+		t.Errorf("%+v", done)
+	}
+	if _, err := b.Install(b.ctx(), InstallRequest{File: file, SHA256: strings.Repeat("0", 64)}); failure.From(err) == nil {
+		t.Errorf("a file of another digest: %v", err)
+	}
+	removed, err := b.Remove(b.ctx(), "agent-plugin-new")
+	if err != nil || removed.Path != done.Path {
+		t.Errorf("%+v, %v", removed, err)
+	}
+	if _, err := os.Stat(done.Path); err == nil {
+		t.Error("it is still there")
+	}
+	_, err = b.Remove(b.ctx(), "new")
+	refused(t, err, failure.PluginInvalid, "plugin 'new' is not in", file, "only what `agent-pipelines plugins install` puts there")
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+// What the program carries is no file: it stands in nobody's way, and cannot be removed.
+func TestInstallOverABundledOne(t *testing.T) {
+	var asked atomic.Int32
+	other := shelf(t, "new")
+	b := newBench(t, func(c *Config) { c.Bundled = bundle(&asked, "new") })
+	done, err := b.Install(b.ctx(), InstallRequest{File: filepath.Join(other, "agent-plugin-new")})
+	if err != nil || !strings.Contains(done.Shadows, "new") || done.ShadowedBy != "" {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if _, err := b.Remove(b.ctx(), "new"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = b.Remove(b.ctx(), "new")
+	refused(t, err, failure.PluginInvalid, "plugin 'new' is not in", "this program carries it; --no-bundled")
+}
+
+// A name that is no plugin's is told, with the reason where a file of that name was passed over.
+func TestRemoveNobody(t *testing.T) {
+	b := newBench(t, nil, "good")
+	for name, says := range map[string]string{"nobody": "there is no plugin 'nobody'", "goot": "did you mean 'good'?", "../x": "there is no plugin '../x'"} {
+		_, err := b.Remove(b.ctx(), name)
+		refused(t, err, failure.PluginInvalid, says)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "agent-plugin-flat"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	passed := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
+	_, err := passed.Remove(passed.ctx(), "flat")
+	refused(t, err, failure.PluginInvalid, "there is no plugin 'flat': "+filepath.Join(dir, "agent-plugin-flat")+" is ")
+}

@@ -1,0 +1,157 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/kernel/filelock"
+)
+
+// MaxSocketDir is the longest directory in which a plugin's socket is opened: the name of a Unix
+// socket has room for 104 bytes on macOS and 108 on Linux, and go-plugin adds a name of its own.
+const MaxSocketDir = 80
+
+// socketDirName is the room that go-plugin's own directory ("plugin-dir" and up to ten digits) takes.
+const socketDirName = len("/plugin-dir0123456789")
+
+// socketDirPrefix begins the names of socket directories; digits follow.
+const socketDirPrefix = "agent-pipelines-socket-"
+
+// ErrSocketDirTooLong is returned by [NewSocketDir] when no candidate is short enough.
+var ErrSocketDirTooLong = errors.New("no temporary directory is short enough for a unix socket")
+
+// socketDirLock is the file in a socket directory that its kernel holds locked.
+const socketDirLock = "kernel.lock"
+
+// socketDirNewLock begins the name that the lock has until it is held.
+const socketDirNewLock = "lock-"
+
+// unfinishedAfter is how old a directory without a lock has to be to be taken for that of a kernel which was killed while it
+// made it: making one takes microseconds.
+const unfinishedAfter = time.Minute
+
+// SocketDir is a private directory for a plugin's socket. A file in it is locked while its kernel lives, so
+// that later ones can tell the directories that a killed kernel left.
+type SocketDir struct {
+	path string
+	lock *os.File
+}
+
+// NewSocketDir makes a directory with mode 0700 below the first of the candidates that exists and is
+// short enough. Empty candidates are skipped. The caller removes it.
+func NewSocketDir(candidates ...string) (*SocketDir, error) {
+	fault := ErrSocketDirTooLong
+	for _, base := range candidates {
+		if base == "" || len(base)+len("/"+socketDirPrefix+"0123456789")+socketDirName > MaxSocketDir {
+			continue
+		}
+		dir, err := makeSocketDir(base)
+		if err == nil {
+			return dir, nil
+		}
+		fault = err
+	}
+	return nil, fmt.Errorf("make a socket directory: %w", fault)
+}
+
+// makeSocketDir gives the lock its name when it is held: nobody ever finds it free.
+func makeSocketDir(base string) (*SocketDir, error) {
+	path, err := os.MkdirTemp(base, socketDirPrefix)
+	if err != nil {
+		return nil, err
+	}
+	failpoint.Point("socketdir.make.before-lock")
+	lock, err := os.CreateTemp(path, socketDirNewLock)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(path))
+	}
+	d := &SocketDir{path: path, lock: lock}
+	err = filelock.Try(lock)
+	failpoint.Point("socketdir.make.before-rename")
+	if err = errors.Join(err, os.Rename(lock.Name(), filepath.Join(path, socketDirLock))); err != nil {
+		return nil, errors.Join(err, d.Remove())
+	}
+	return d, nil
+}
+
+// Path is the absolute path of the directory.
+func (d *SocketDir) Path() string { return d.path }
+
+// Remove removes the directory with all that is in it.
+func (d *SocketDir) Remove() error {
+	return errors.Join(os.RemoveAll(d.path), d.lock.Close())
+}
+
+// SweepSocketDirs removes the socket directories below the candidates that killed kernels left. Those in
+// use and those of other users stay, and so does whatever has no lock of a kernel in it: only where there is nothing at all,
+// or a lock that has not got its name yet, is it removed, once it has lain there for a minute.
+func SweepSocketDirs(candidates ...string) error {
+	var errs []error
+	for _, base := range candidates {
+		if base == "" {
+			continue
+		}
+		entries, err := os.ReadDir(base)
+		if err != nil { // it need not exist
+			continue
+		}
+		for _, e := range entries {
+			path := filepath.Join(base, e.Name())
+			if !strings.HasPrefix(e.Name(), socketDirPrefix) {
+				continue
+			}
+			if lock := leftLock(filepath.Join(path, socketDirLock)); lock != nil {
+				errs = append(errs, (&SocketDir{path: path, lock: lock}).Remove())
+			} else if strings.Trim(e.Name()[len(socketDirPrefix):], "0123456789") == "" {
+				sweepUnfinished(path)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sweepUnfinished removes a directory whose kernel was killed before its lock had its name. Whoever is faster with something
+// else in it keeps it.
+func sweepUnfinished(path string) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || time.Since(info.ModTime()) < unfinishedAfter {
+		return
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) > 1 { // of another user; of something else
+		return
+	}
+	if len(entries) == 1 && strings.HasPrefix(entries[0].Name(), socketDirNewLock) {
+		lock := leftLock(filepath.Join(path, entries[0].Name()))
+		if lock == nil {
+			return
+		}
+		defer lock.Close()
+		_ = os.Remove(lock.Name())
+	}
+	_ = os.Remove(path)
+}
+
+// leftLock takes a lock that nobody holds; nil for one in use, of another user, or removed by another sweep.
+func leftLock(path string) *os.File {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil
+	}
+	if filelock.Try(f) == nil {
+		locked, err := f.Stat()
+		there, gone := os.Lstat(path)
+		if err == nil && gone == nil && os.SameFile(locked, there) {
+			return f
+		}
+	}
+	_ = f.Close()
+	return nil
+}

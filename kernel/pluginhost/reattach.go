@@ -1,0 +1,87 @@
+package pluginhost
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// describeRunning asks a plugin whose process runs already what it is. Nothing is remembered: the next one at this
+// address may be another.
+func (h *Host) describeRunning(ctx context.Context, c discovery.Candidate) (sdk.Description, error) {
+	a, err := h.launcher.Attach(ctx, c)
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	defer a.Stop(ctx)
+	return a.Client().Describe(ctx)
+}
+
+// attached makes a passage on a component of a process that runs already, which is not checked, confined or ended.
+func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage) error {
+	if _, err := h.box(e, e.Component, use); err != nil {
+		return err
+	}
+	dir := h.workDir(use)
+	key := pool.Key{Path: e.Plugin.Path, Args: string(discovery.FromReattach), Dir: dir}
+	lease, err := h.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) { return h.attach(ctx, e.Plugin, dir) })
+	if err != nil {
+		return err
+	}
+	lease.Instance().enter(h, h)
+	return lease.End(ctx, p(ctx, lease.Instance().gate(e.Component)))
+}
+
+func (h *Host) attach(ctx context.Context, c discovery.Candidate, dir string) (*instance, error) {
+	a, err := h.launcher.Attach(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	h.cfg.Logger.Warn("a plugin process that runs already is used: it is not checked, not confined and not ended",
+		"plugin", discovery.Prefix+c.Name, "pid", a.PID(), "because", string(discovery.FromReattach)+" is set")
+	return &instance{
+		serving: a, environment: []string{},
+		init:    sdk.InitRequest{WorkDir: dir, RunMarker: h.marker.String()},
+		gates:   map[string]*gate.Gate{},
+		started: Notice{Event: Started, Command: a.Command(), PID: a.PID(), Environment: []string{}, Reattached: true},
+	}, nil
+}
+
+// unconfinable refuses isolation that was asked for, where the process runs already.
+func unconfinable(c discovery.Candidate) error {
+	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, discovery.FromReattach).
+		WithHint("ask for no sandbox while you debug it, or unset %s", discovery.FromReattach)
+}
+
+// serving is a plugin process, whoever started it.
+type serving interface {
+	pool.Instance
+	Client() *client.Client
+	Command() string
+	PID() int
+}
+
+var _ = []serving{(*launch.Instance)(nil), (*launch.Attached)(nil)}
+
+// withRunning puts the plugins that run already before those that were found.
+func withRunning(f discovery.Finding, attached []discovery.Candidate) discovery.Finding {
+	for _, a := range attached {
+		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Candidate) bool {
+			if c.Name != a.Name {
+				return false
+			}
+			f.Ignored = append(f.Ignored, discovery.Ignored{Path: c.Command(), Reason: "shadowed by the running process that " + string(discovery.FromReattach) + " names"})
+			return true
+		})
+	}
+	f.Plugins = slices.Concat(attached, f.Plugins)
+	return f
+}

@@ -1,0 +1,196 @@
+package pluginhost
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/catalog"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/environ"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/gate"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/launch"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/pool"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Use is how a component's process is set up. Uses that differ get different processes. The zero
+// value takes the component's defaults.
+type Use struct {
+	// Env narrows the environment that the component would get.
+	Env environ.Policy
+	// Widen lets Env also add to it. It is for words of the user, or of a project that the user trusts.
+	Widen bool
+	// Names are variables that the component gets besides its default ones, because its configuration
+	// asks for them ([environ.Named]). Env narrows them, too.
+	Names []string
+	// WorkDir is where the process works, absolute. Default: the Host's.
+	WorkDir string
+	// Sandbox is the isolation that is asked for; its paths are absolute and exist. Nobody asks where its mode
+	// is ""; with mode none nothing is confined either that would be by itself.
+	Sandbox plan.Sandbox
+}
+
+// instance is a running plugin with the gates of its components.
+type instance struct {
+	serving
+	sha256      string
+	environment []string // names
+	init        sdk.InitRequest
+	started     Notice // of its start
+	guests      guests // the Hosts that use it
+
+	mu    sync.Mutex
+	gates map[string]*gate.Gate // by kind and name
+}
+
+func (i *instance) gate(component sdk.Component) *gate.Gate {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	id := string(component.Kind) + " " + component.Name
+	g, ok := i.gates[id]
+	if !ok {
+		g = gate.New(component, proxy(i.Client(), component), i.init)
+		i.gates[id] = g
+	}
+	return g
+}
+
+func proxy(c *client.Client, component sdk.Component) any {
+	switch component.Kind {
+	case sdk.KindTermination:
+		return c.Termination(component)
+	case sdk.KindHookAction:
+		return c.HookAction(component)
+	default:
+		return c.Provider(component)
+	}
+}
+
+// remote makes a passage on a plugin's component. The binary is verified anew each time, which costs a
+// stat while it is the same: what was replaced since the last call is described and started anew.
+func (h *Host) remote(ctx context.Context, e catalog.Entry, use Use, p passage) error {
+	if e.Plugin.Running != nil {
+		return h.attached(ctx, e, use, p)
+	}
+	b, err := e.Plugin.Open(h.verifier)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	d, component, err := h.current(ctx, e, b)
+	if err != nil {
+		return err
+	}
+	box, err := h.box(e, component, use)
+	if err != nil {
+		return err
+	}
+	env, dir := h.environment(component, use), h.workDir(use)
+	key := pool.Key{
+		Path: b.Path, Args: strings.Join(b.Args, "\x00"), SHA256: b.SHA256, Env: strings.Join(env, "\x00"), Dir: dir, Sandbox: described(box),
+	}
+	owner := h.owner(component)
+	if owner != h {
+		var done func()
+		if ctx, done, err = h.visits.begin(ctx); err != nil {
+			return err
+		}
+		defer done()
+	}
+	lease, err := owner.pool.Acquire(ctx, key, func(ctx context.Context) (*instance, error) {
+		h.tellUngranted(e, component, box)
+		return owner.start(ctx, launch.Order{Binary: b, Env: env, Dir: dir, MTLS: d.MTLS, Box: box}, h)
+	})
+	if err != nil {
+		return err
+	}
+	lease.Instance().enter(h, owner)
+	return lease.End(ctx, p(ctx, lease.Instance().gate(component)))
+}
+
+// owner is the Host that has the process of a component.
+func (h *Host) owner(c sdk.Component) *Host {
+	if !slices.Contains(c.Capabilities, sdk.CapabilityShared) || c.Concurrency == sdk.ConcurrencySerial || h.visits.refused() {
+		return h
+	}
+	return h.first()
+}
+
+// current is the description of the binary as it is now, and of the component in it.
+func (h *Host) current(ctx context.Context, e catalog.Entry, b *trust.Binary) (sdk.Description, sdk.Component, error) {
+	d, err := h.catalog.Describe(ctx, e.Plugin, b)
+	if err != nil {
+		return d, sdk.Component{}, err
+	}
+	i := slices.IndexFunc(d.Components, func(c sdk.Component) bool {
+		return c.Kind == e.Component.Kind && c.Name == e.Component.Name
+	})
+	if i < 0 {
+		return d, sdk.Component{}, failure.New(failure.PluginInvalid,
+			"plugin %s was replaced and serves no %s %q any more", e.Plugin.Command(), e.Component.Kind, e.Component.Name).
+			WithHint("`agent-pipelines plugins info %s` shows what it serves", e.Plugin.Name)
+	}
+	return d, d.Components[i], nil
+}
+
+// workDir is where the process works.
+func (h *Host) workDir(use Use) string { return cmp.Or(use.WorkDir, h.cfg.WorkDir) }
+
+func (h *Host) environment(component sdk.Component, use Use) []string {
+	policy := environ.Default(component.Kind, component.Name).And(use.Names)
+	switch {
+	case use.Widen && use.Env.Mode != "":
+		policy = use.Env
+	default:
+		policy = policy.Within(use.Env)
+	}
+	return environ.Build(h.cfg.Environ, policy, map[string]string{client.LogLevelVariable: h.cfg.PluginLogger.GetLevel().String()})
+}
+
+// start starts a plugin for a guest, which may be h itself.
+func (h *Host) start(ctx context.Context, o launch.Order, guest *Host) (*instance, error) {
+	made := &instance{sha256: o.Binary.SHA256, gates: map[string]*gate.Gate{}}
+	o.Escaped = func(left []process.Survivor) {
+		for _, s := range left {
+			h.cfg.Logger.Warn("ended a process that a plugin left behind", "pid", s.PID, "command", s.Command, "ended", s.Ended)
+			made.guests.tell(Notice{Event: Left, Survivor: s})
+		}
+	}
+	i, err := h.launch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	names := environ.Names(o.Env)
+	got := i.Sandbox()
+	h.cfg.Logger.Debug("plugin process started", "plugin", i.Command(), "pid", i.PID(), "mtls", o.MTLS, "sandbox", got.Mode)
+	n := Notice{Event: Started, Command: i.Command(), SHA256: o.Binary.SHA256, PID: i.PID(), Environment: names}
+	init := sdk.InitRequest{WorkDir: o.Dir, RunMarker: h.marker.String()}
+	if o.Box != nil {
+		n.Asked, n.Sandbox = o.Box, &got
+		h.tellLacking(got)
+	}
+	if got.Mode != sandboxpolicy.None {
+		init.Sandbox = string(got.Mode)
+	}
+	made.serving, made.environment, made.init, made.started = i, names, init, n
+	made.enter(guest, h)
+	return made, nil
+}
+
+// launch starts a plugin when it is its turn.
+func (h *Host) launch(ctx context.Context, o launch.Order) (*launch.Instance, error) {
+	done, err := h.system.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return h.launcher.Start(ctx, o)
+}

@@ -1,0 +1,194 @@
+package pluginhost
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestPluginsThatNeverBecomeOne(t *testing.T) {
+	tests := []struct {
+		name   string
+		kind   failure.Kind
+		says   []string
+		detail string
+	}{
+		{"prints", failure.PluginInvalid, []string{`printed "hello from the plugin" on stdout`}, ""},
+		{"hangs", failure.ProviderTimeout, []string{"did not shake hands in time"}, ""},
+		{"dies", failure.ProviderCrashed, []string{"ended before the handshake", "exit status 3"}, "cannot find my settings"},
+		{"floods", failure.PluginInvalid, []string{`printed "xxxx`}, ""},
+		{"othercookie", failure.PluginInvalid, []string{"another handshake cookie"}, "This binary is a plugin"},
+		{"newprotocol", failure.PluginInvalid, []string{"speaks protocol version 99, this program speaks 1"}, ""},
+		{"tcp", failure.PluginInvalid, []string{"listens on tcp 127.0.0.1:1"}, ""},
+		{"outside", failure.PluginInvalid, []string{"outside the directory that it was given"}, ""},
+		{"deaf", failure.ProviderTimeout, []string{"did not answer in time after the handshake"}, ""},
+		{"leaves", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 4)"}, ""},
+		{"swallows", failure.ProviderCrashed, []string{"ended unexpectedly (exit status 6)"}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var log lockedBuffer
+			b := newBench(t, func(c *Config) {
+				c.StartTimeout = time.Second
+				c.Logger = hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Warn})
+			}, tt.name)
+			_, err := b.Provider(b.ctx(), tt.name, Use{})
+			f := failure.From(err)
+			if f == nil || f.Kind != tt.kind || f.Hint == "" {
+				t.Fatalf("failure %+v, want kind %s with a hint", f, tt.kind)
+			}
+			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-"+tt.name))...)
+			contains(t, f.Detail, tt.detail)
+			if log.String() != "" {
+				t.Errorf("beside the error there are warnings: %s", log.String())
+			}
+		})
+	}
+}
+
+// A plugin that is healthy and says nothing is left as it is, and told.
+func TestPluginThatSaysNothing(t *testing.T) {
+	b := newBench(t, nil, "mute")
+	_, err := b.Provider(b.ctx(), "mute", Use{})
+	if err == nil || failure.KindOf(err) == failure.ProviderCrashed {
+		t.Fatalf("error %v", err)
+	}
+	contains(t, err.Error(), "nothing to say")
+}
+
+func TestFilesThatAreNoPlugin(t *testing.T) {
+	tests := []struct {
+		name, content string
+		kind          failure.Kind
+		says          string
+	}{
+		{"text", "just some text, and a little more\n", failure.PluginInvalid, "is no program for"},
+		{"interpreter", "#!/no/such/interpreter\n", failure.ProviderMissing, "interpreter"},
+		{"script", "#!/bin/sh\necho my interpreter speaks >&2\nexit 4\n", failure.ProviderCrashed, "exit status 4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "agent-plugin-"+tt.name), []byte(tt.content), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			b := newBench(t, func(c *Config) { c.PluginDirs = []string{dir} })
+			_, err := b.Provider(b.ctx(), tt.name, Use{})
+			if failure.KindOf(err) != tt.kind {
+				t.Fatalf("error %v, want kind %s", err, tt.kind)
+			}
+			contains(t, err.Error(), tt.says, dir)
+		})
+	}
+}
+
+func TestBrokenPluginHindersNobody(t *testing.T) {
+	b := newBench(t, nil, "dies", "good")
+	if got := b.must(b.provider("good", Use{}), "hello"); got != "hello" {
+		t.Errorf("output %q", got)
+	}
+	_, err := b.Provider(b.ctx(), "goood", Use{})
+	f := failure.From(err)
+	contains(t, f.Message, `unknown provider: goood`, "good")
+	contains(t, f.Hint, `did you mean "good"`, b.dir)
+	contains(t, f.Detail, "agent-plugin-dies")
+}
+
+func TestLockedPluginThatDiffersIsNotStarted(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		store := trust.Store{Dir: c.ConfigDir}
+		wrong := strings.Repeat("0", 64)
+		err := store.ChangeLock(func(l trust.Lock) trust.Lock { return l.With("agent-plugin-good", trust.Platform(), wrong) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, "good")
+	_, err := b.Provider(b.ctx(), "good", Use{})
+	if failure.KindOf(err) != failure.PluginUntrusted {
+		t.Fatalf("error %v", err)
+	}
+	contains(t, err.Error(), "plugins.lock", strings.Repeat("0", 64))
+	if len(b.seen(Started)) != 0 {
+		t.Error("the plugin was started")
+	}
+}
+
+func TestDamagedLockStopsTheHost(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, trust.LockFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{ConfigDir: dir, CacheDir: none, Executable: none}); failure.KindOf(err) != failure.PluginUntrusted {
+		t.Errorf("New: %v", err)
+	}
+}
+
+func TestSocketDirectoryTooLong(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("x", 90))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, func(c *Config) { c.SocketBases = []string{long} }, "good")
+	_, err := b.Provider(b.ctx(), "good", Use{})
+	f := failure.From(err)
+	contains(t, f.Message, "agent-plugin-good", "short enough")
+	contains(t, f.Hint, "TMPDIR")
+}
+
+func TestStartCanBeCancelled(t *testing.T) {
+	for _, name := range []string{"hangs", "deaf"} { // before the handshake, and after it
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(c *Config) { c.StartTimeout = limit }, name)
+			stop := errors.New("the user said stop")
+			ctx, cancel := context.WithCancelCause(b.ctx())
+			timer := time.AfterFunc(500*time.Millisecond, func() { cancel(stop) })
+			defer timer.Stop()
+			if _, err := b.Provider(ctx, name, Use{}); !errors.Is(err, stop) {
+				t.Errorf("error %v, want the cause of the cancellation", err)
+			}
+		})
+	}
+}
+
+func TestProjectDirectoryIsRefused(t *testing.T) {
+	project := shelf(t, "good")
+	b := newBench(t, func(c *Config) {
+		c.PluginDirs = nil
+		c.WorkDir = project
+		c.Environ = append(c.Environ, "AGENT_PIPELINES_PLUGIN_DIR="+project)
+	})
+	if _, err := b.Provider(b.ctx(), "good", Use{}); failure.KindOf(err) != failure.ProviderMissing {
+		t.Errorf("error %v, want %s", err, failure.ProviderMissing)
+	}
+	l, err := b.List(b.ctx())
+	if err != nil || len(l.Plugins) != 0 || len(l.Ignored) != 1 {
+		t.Fatalf("List = %+v, %v", l, err)
+	}
+	contains(t, l.Ignored[0].Reason, "inside the project directory", "agent-pipelines trust "+project)
+}
+
+func TestList(t *testing.T) {
+	b := newBench(t, nil, "good", "dies")
+	if err := b.RegisterProvider(local{name: "good"}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := b.List(b.ctx())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(l.Plugins) != 2 || l.Plugins[0].Name != "dies" || l.Plugins[0].Fault == nil || l.Plugins[1].Fault != nil {
+		t.Errorf("plugins %+v, want dies with a fault and good without", l.Plugins)
+	}
+	if len(l.Registered) != 1 || len(l.Conflicts) != 1 || l.Conflicts[0].Hidden != filepath.Join(b.dir, "agent-plugin-good") {
+		t.Errorf("registered %+v, conflicts %+v", l.Registered, l.Conflicts)
+	}
+}

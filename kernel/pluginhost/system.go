@@ -1,0 +1,43 @@
+package pluginhost
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/process"
+)
+
+// system is what the Hosts that share each other have of the operating system, once for all of them.
+type system struct {
+	spawner *process.Spawner
+	table   *process.Table
+	restore func()        // of the process-wide setting that adopts orphans
+	places  chan struct{} // of those that start a plugin
+}
+
+func newSystem() (*system, error) {
+	restore, err := process.AdoptOrphans()
+	if err != nil {
+		return nil, err
+	}
+	return &system{
+		spawner: process.NewSpawner(), table: &process.Table{}, restore: restore, places: make(chan struct{}, 2+2*runtime.NumCPU()),
+	}, nil
+}
+
+// turn waits until few enough plugins are starting: the time that each has for it is bounded, and is not to be spent on waiting
+// for a processor. The caller calls done after the start.
+func (s *system) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case s.places <- struct{}{}:
+		return func() { <-s.places }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// close is called once, when no process is left.
+func (s *system) close() {
+	s.spawner.Close()
+	s.restore()
+}

@@ -1,0 +1,37 @@
+package pluginhost
+
+import (
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/discovery"
+	"github.com/dodo-digital/agent-pipelines/kernel/pluginhost/trust"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Trust remembers in the user's configuration that the user trusts a directory: what lies below it may
+// then name plugin directories and widen settings. It is refused where the configuration lies inside the
+// project, see [discovery.Trusts].
+func (h *Host) Trust(dir string) error {
+	if err := h.mine("nothing can be trusted"); err != nil {
+		return err
+	}
+	return h.store().Trust(dir)
+}
+
+// Distrust takes the trust in a directory back, and says whether there was any. A directory above it that is
+// trusted still covers it.
+func (h *Host) Distrust(dir string) (was bool, err error) { return h.store().Distrust(dir) }
+
+// Trusted lists the directories that the user trusts, sorted.
+func (h *Host) Trusted() ([]string, error) { return h.store().Trusted() }
+
+func (h *Host) store() trust.Store { return trust.Store{Dir: h.cfg.ConfigDir} }
+
+// mine refuses what would be said in a configuration directory that lies inside the project, and so would
+// be the project's word. What completes the message.
+func (h *Host) mine(what string) error {
+	if !discovery.Owned(h.cfg.ConfigDir, h.cfg.WorkDir, lookup(h.cfg.Environ, "HOME")) {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "%s from %s: your configuration directory %s lies inside this project, which could trust itself",
+		what, h.cfg.WorkDir, h.cfg.ConfigDir).
+		WithHint("let XDG_CONFIG_HOME name a directory outside of the project, or unset it")
+}

@@ -1,0 +1,324 @@
+package kernel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/schedule"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// journal keeps events in memory and can be told to fail.
+type journal struct {
+	mu     sync.Mutex
+	seq    int64
+	events []event.Event
+	fail   func(event.Event) error
+}
+
+func (j *journal) Append(_ context.Context, events ...event.Event) ([]event.Event, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range events {
+		e := &events[i]
+		if j.fail != nil {
+			if err := j.fail(*e); err != nil {
+				return nil, err
+			}
+		}
+		j.seq++
+		e.Seq, e.Time, e.RunID, e.Epoch = j.seq, time.Now(), "PL-1", max(e.Epoch, 1)
+		j.events = append(j.events, *e)
+	}
+	return events, nil
+}
+
+func (j *journal) types() []event.Type {
+	var types []event.Type
+	for _, e := range j.events {
+		types = append(types, e.Type)
+	}
+	return types
+}
+
+// world answers each kind of effect by a function; a nil one gets the everyday answer.
+type world struct {
+	attempt  func(context.Context, Work) event.Event
+	strategy func(context.Context, Work) event.Event
+	hook     func(context.Context, Work) event.Event
+	manifest error
+}
+
+func (w world) Hook(ctx context.Context, work Work) event.Event {
+	if w.hook != nil {
+		return w.hook(ctx, work)
+	}
+	c := work.Command
+	return event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
+}
+
+func (w world) Attempt(ctx context.Context, work Work) event.Event {
+	if w.attempt != nil {
+		return w.attempt(ctx, work)
+	}
+	return complete(work)
+}
+
+func (w world) Strategy(ctx context.Context, work Work) event.Event {
+	if w.strategy != nil {
+		return w.strategy(ctx, work)
+	}
+	action := "continue"
+	if work.State.LoopAt(work.Command.Place).Completed >= work.Node.Termination.Max() {
+		action = "stop"
+	}
+	return event.New(event.Decision, work.Command.Place.Cursor(), work.Command.Key, event.DecisionData{Action: action})
+}
+
+func (w world) Question(_ context.Context, work Work) event.Event {
+	return event.New(event.StrategyAnswer, work.Command.Place.Cursor(), work.Command.Key, event.StrategyAnswerData{})
+}
+
+func (w world) Check(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
+}
+
+func (w world) Settle(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
+}
+
+func (w world) Inspect(_ context.Context, work Work) event.Event {
+	return event.New(event.InputChecked, work.Command.Place.Cursor(), work.Command.Key, event.InputCheckedData{})
+}
+
+func (w world) PlanSteps(_ context.Context, work Work) event.Event {
+	c := work.Command
+	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
+}
+
+func (w world) Manifest(work Work) (event.Event, error) {
+	e := event.New(event.ArtifactWritten, work.Command.Place.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
+	return e, w.manifest
+}
+
+func complete(w Work) event.Event {
+	e := event.New(event.IterationComplete, w.Command.Place.Cursor(), w.Command.Key, event.IterationCompleteData{Decision: "continue"})
+	e.Attempt = w.Command.Attempt
+	return e
+}
+
+func failed(w Work, err error) event.Event {
+	f := failure.From(err)
+	e := event.New(event.Error, w.Command.Place.Cursor(), w.Command.Key,
+		event.FailureData{ErrorType: string(f.Kind), Message: f.Message, Retryable: f.Retryable})
+	e.Attempt = w.Command.Attempt
+	return e
+}
+
+// untilCancelled is an agent that works until it is told to stop.
+func untilCancelled(ctx context.Context, w Work) event.Event {
+	<-ctx.Done()
+	return failed(w, context.Cause(ctx))
+}
+
+func twoStages() *plan.Plan {
+	stage := func(path, id string, limit int) plan.Node {
+		return plan.Node{Path: path, ID: id, Kind: plan.KindStage, Termination: plan.Termination{"type": "fixed", "max": limit}}
+	}
+	return &plan.Plan{Version: 1, Nodes: []plan.Node{stage("0", "a", 2), stage("1", "b", 1)}}
+}
+
+func begin(t *testing.T, p *plan.Plan, j *journal) state.State {
+	t.Helper()
+	start := event.New(event.SessionStart, nil, "", event.SessionStartData{Mode: "pipeline", SchedulerVersion: schedule.Version})
+	kernel := event.New(event.KernelStart, nil, "", event.KernelStartData{})
+	events, err := j.Append(t.Context(), start, kernel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, errs := schedule.Fold(p, events)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return st
+}
+
+// U080, U081, U089: nodes in order, the delay between iterations and not after the last.
+func TestRunToTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		started := time.Now()
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{}}, begin(t, p, j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []event.Type{
+			"session_start", "kernel_start",
+			"node_start", "iteration_start", "iteration_complete", "decision", "timer_set", "timer_fired",
+			"iteration_start", "iteration_complete", "decision", "node_complete",
+			"node_start", "iteration_start", "iteration_complete", "decision", "node_complete", "session_complete",
+		}
+		if diff := cmp.Diff(want, j.types()); diff != "" {
+			t.Error(diff)
+		}
+		if st.Status != state.Completed || time.Since(started) != 3*time.Second {
+			t.Errorf("status %s after %s", st.Status, time.Since(started))
+		}
+	})
+}
+
+// U100: transient failures are retried after 2 s, then the node fails; the session stays resumable.
+func TestRetryThenFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		crashing := world{attempt: func(_ context.Context, w Work) event.Event {
+			return failed(w, failure.New(failure.ProviderCrashed, "crashed"))
+		}}
+		started := time.Now()
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: crashing}, begin(t, p, j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []event.Type{"session_start", "kernel_start", "node_start", "iteration_start", "error", "timer_set", "timer_fired", "retry", "error", "node_complete"}
+		if diff := cmp.Diff(want, j.types()); diff != "" {
+			t.Error(diff)
+		}
+		if st.Status != state.Failed || st.Failure.ErrorType != "provider_crashed" || time.Since(started) != 2*time.Second {
+			t.Errorf("status %s, failure %v, after %s", st.Status, st.Failure, time.Since(started))
+		}
+	})
+}
+
+// U102: after a signal an iteration may end within 30 s, then it is cancelled; the session pauses.
+func TestSignalGivesTheIterationTime(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		takes    time.Duration
+		want     time.Duration
+		finishes bool
+	}{
+		{"it ends in time", 20 * time.Second, 20 * time.Second, true},
+		{"it does not", time.Hour, 31 * time.Second, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, j := twoStages(), &journal{}
+				slow := world{attempt: func(ctx context.Context, w Work) event.Event {
+					select {
+					case <-time.After(tt.takes):
+						return complete(w)
+					case <-ctx.Done():
+						return failed(w, context.Cause(ctx))
+					}
+				}}
+				control := make(chan event.Event)
+				started := time.Now()
+				var sending sync.WaitGroup
+				sending.Go(func() {
+					time.Sleep(time.Second)
+					control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause", Kind: "signal"})
+				})
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: slow, Control: control}, begin(t, p, j))
+				sending.Wait()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if st.Status != state.Paused || st.PauseKind != state.PauseSignal || (st.Nodes["0"].Loop.Completed == 1) != tt.finishes {
+					t.Errorf("state %+v", st)
+				}
+				if got := time.Since(started); got != tt.want {
+					t.Errorf("took %s, want %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// A cancelled context stops at once and leaves a session that can be resumed.
+func TestCancelledContextPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { cancel(errors.New("second signal")) })
+		st, err := Run(ctx, Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}}, begin(t, p, j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Status != state.Paused || st.PauseKind != state.PauseSignal || st.PauseReason != "second signal" || st.Nodes["0"].Loop.Phase != state.PhaseReady {
+			t.Errorf("state %+v", st)
+		}
+	})
+}
+
+// U052: an abort cancels the attempt and ends the run.
+func TestAbort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		control := make(chan event.Event, 2)
+		abort := event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "abort", Reason: "enough"})
+		control <- abort
+		control <- abort // the same message again is dropped
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}, Control: control}, begin(t, p, j))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st.Status != state.Aborted || st.Reason != "enough" {
+			t.Errorf("state %+v", st)
+		}
+	})
+}
+
+// A journal that fails ends the run with its error; what was under way is cancelled.
+func TestJournalFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		full := errors.New("disk full")
+		p, j := twoStages(), &journal{}
+		st := begin(t, p, j)
+		j.fail = func(e event.Event) error {
+			if e.Type == event.Control {
+				return full
+			}
+			return nil
+		}
+		control := make(chan event.Event, 1)
+		control <- event.New(event.Control, nil, "", event.ControlData{ID: "1", Action: "pause"})
+		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: untilCancelled}, Control: control}, st)
+		if !errors.Is(err, full) {
+			t.Errorf("error %v", err)
+		}
+	})
+}
+
+// Fencing: what an effect delivers that nobody waits for is recorded and changes nothing. A run that
+// then has nothing to wait for says so instead of hanging.
+func TestLateDelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, j := twoStages(), &journal{}
+		wrong := world{attempt: func(_ context.Context, w Work) event.Event {
+			w.Command.Key = event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 7}.Key(event.KeyAttempt, 1)
+			return complete(w)
+		}}
+		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: wrong}, begin(t, p, j))
+		if failure.KindOf(err) != failure.Internal {
+			t.Errorf("error %v", err)
+		}
+		want := []event.Type{"session_start", "kernel_start", "node_start", "iteration_start", "late_delivery"}
+		if diff := cmp.Diff(want, j.types()); diff != "" {
+			t.Error(diff)
+		}
+		if st.Nodes["0"].Loop.Completed != 0 {
+			t.Errorf("state %+v", st)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package sandboxpolicy_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+)
+
+// places are a project and a home with a few directories, and a link.
+func places(t *testing.T) (sandboxpolicy.Places, string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{"project/a", "house/.agent", "elsewhere"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "house/link")); err != nil {
+		t.Fatal(err)
+	}
+	return sandboxpolicy.Places{
+		Project: filepath.Join(dir, "project"), Home: filepath.Join(dir, "house"),
+		Variable: func(name string) string {
+			return map[string]string{"DIR": filepath.Join(dir, "elsewhere"), "RELATIVE": "x"}[name]
+		},
+	}, dir
+}
+
+// A link that lies where agents write grants nothing beyond: it may be the work of one.
+func TestGrantsThroughLinks(t *testing.T) {
+	p, dir := places(t)
+	for _, at := range []string{"project/out", "house/.agent/out", "alias"} {
+		to := filepath.Join(dir, "elsewhere")
+		if at == "alias" {
+			to = filepath.Join(dir, "project")
+		}
+		if err := os.Symlink(to, filepath.Join(dir, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("a", filepath.Join(dir, "project/in")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		grant    string
+		writable []string
+		refused  bool
+	}{
+		{"out", nil, true},
+		{"in", nil, false},
+		{dir + "/alias/out", nil, true},
+		{"~/.agent/out", nil, false},
+		{"~/.agent/out", []string{"~/.agent"}, true},
+		{"~/.agent/out", []string{"~/.agent", "~/.agent/out"}, true},
+		{"~/link", []string{"~/.agent"}, false},
+	} {
+		_, err := p.Grants("read", []string{tt.grant}, tt.writable)
+		if refused := err != nil && strings.Contains(err.Error(), "an agent may have made it"); refused != tt.refused {
+			t.Errorf("%s beside %v: %v, want refused: %v", tt.grant, tt.writable, err, tt.refused)
+		}
+	}
+}
+
+func TestGrants(t *testing.T) {
+	p, dir := places(t)
+	got, err := p.Grants("read", []string{"a", "./a", "~/.agent", "~", "~/link", "/usr"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{dir + "/project/a", dir + "/project/a", dir + "/house/.agent", dir + "/house", dir + "/elsewhere", "/usr"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if _, err := p.Grants("write", []string{"missing"}, nil); err == nil || !strings.Contains(err.Error(), "sandbox grants write of "+dir+"/project/missing: it does not exist") {
+		t.Errorf("a path that is missing: %v", err)
+	}
+	p.Home = ""
+	if _, err := p.Grants("read", []string{"~/x"}, nil); err == nil || !strings.Contains(err.Error(), "it is not known where the home directory is") {
+		t.Errorf("no home: %v", err)
+	}
+}
+
+// What a component asks for and is not there is left out; a variable must lead to an absolute path.
+func TestNeeds(t *testing.T) {
+	p, dir := places(t)
+	got := p.Needs([]string{"~/.agent", "~/missing", "${DIR}", "${DIR}/missing", "${RELATIVE}", "${NONE}/x", "a", "/usr"})
+	if diff := cmp.Diff([]string{dir + "/house/.agent", dir + "/elsewhere", "/usr"}, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}

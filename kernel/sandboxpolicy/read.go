@@ -1,0 +1,151 @@
+package sandboxpolicy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/dialect"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// Read reads the value of a key sandbox: a mode, or a map. It returns nil where nothing is said, and adds
+// every fault to the document's list.
+func Read(d diagnostic.Document, n *yamldoc.Node) *plan.Sandbox {
+	r := reader{d}
+	switch n.Kind {
+	case yamldoc.Null:
+		return nil
+	case yamldoc.Text:
+		return &plan.Sandbox{Mode: word(r, "sandbox", n, plan.SandboxModes())}
+	case yamldoc.Map:
+		return r.members(n)
+	default:
+		r.wrongType(n, "sandbox", "none, workspace, strict or a map")
+		return nil
+	}
+}
+
+type reader struct{ diagnostic.Document }
+
+func (r reader) members(n *yamldoc.Node) *plan.Sandbox {
+	s := &plan.Sandbox{}
+	for _, e := range n.Entries {
+		v := e.Value
+		if v.Kind == yamldoc.Null {
+			continue
+		}
+		switch e.Key {
+		case "mode":
+			s.Mode = word(r, "mode", v, plan.SandboxModes())
+		case "network":
+			s.Network = word(r, "network", switched(v), plan.Networks())
+		case "read":
+			s.Read = r.paths(v, "read")
+		case "write":
+			s.Write = r.paths(v, "write")
+		case "memory":
+			s.Memory = r.size(v)
+		case "processes":
+			s.Processes = int(r.number(v, "processes", true))
+		case "cpu":
+			s.CPU = r.number(v, "cpu", false)
+		default:
+			known := dialect.Sandbox.Names()
+			hint := "there is " + strings.Join(known, ", ")
+			if near := nearest.Name(e.Key, known); near != "" {
+				hint = fmt.Sprintf("did you mean %q?", near)
+			}
+			r.Errorf(e.KeyPos, diagnostic.CodeUnknownKey, hint, "unknown key %q in sandbox", e.Key)
+		}
+	}
+	if rest := *s; s.Mode == plan.SandboxNone {
+		if rest.Mode = ""; rest.Asks() {
+			r.Errorf(n.Pos, diagnostic.CodeConflict, "leave out mode, or the other keys", "mode none contradicts the other keys of sandbox")
+		}
+	}
+	return s
+}
+
+// switched reads on and off as words, which they are in YAML 1.2; in YAML 1.1 they are true and false.
+func switched(n *yamldoc.Node) *yamldoc.Node {
+	if n.Kind != yamldoc.Bool {
+		return n
+	}
+	w := *n
+	w.Kind, w.Source = yamldoc.Text, string(plan.NetworkOff)
+	if on, _ := n.Any().(bool); on {
+		w.Source = string(plan.NetworkOn)
+	}
+	return &w
+}
+
+func word[W ~string](r reader, key string, n *yamldoc.Node, words []W) W {
+	texts := make([]string, len(words))
+	for i, w := range words {
+		texts[i] = string(w)
+	}
+	switch {
+	case n.Kind != yamldoc.Text:
+		r.wrongType(n, key, strings.Join(texts, ", "))
+	case slices.Contains(texts, n.Source):
+		return W(n.Source)
+	default:
+		r.Errorf(n.Pos, diagnostic.CodeWord, "write "+strings.Join(texts, ", "), "%s cannot be %q", key, n.Source)
+	}
+	return ""
+}
+
+// paths reads a path or a list of them; a list that is there is not nil.
+func (r reader) paths(n *yamldoc.Node, key string) []string {
+	items := []*yamldoc.Node{n}
+	if n.Kind == yamldoc.List {
+		items = n.Items
+	}
+	paths := make([]string, 0, len(items))
+	for _, item := range items {
+		switch {
+		case item.Kind != yamldoc.Text:
+			r.wrongType(item, "a path in "+key, "text")
+		case strings.TrimSpace(item.Source) == "" || strings.ContainsRune(item.Source, 0):
+			r.Errorf(item.Pos, diagnostic.CodeWord, "", "%q in %s is no path", item.Source, key)
+		default:
+			paths = append(paths, item.Source)
+		}
+	}
+	return paths
+}
+
+func (r reader) number(n *yamldoc.Node, key string, whole bool) float64 {
+	f, err := strconv.ParseFloat(n.Source, 64)
+	switch {
+	case n.Kind != yamldoc.Number || err != nil:
+		r.wrongType(n, key, "a number")
+	case f <= 0 || f > 1e9 || whole && f != math.Trunc(f):
+		r.Errorf(n.Pos, diagnostic.CodeRange, "leave the key out for no limit", "%s cannot be %s", key, n.Source)
+	default:
+		return f
+	}
+	return 0
+}
+
+func (r reader) size(n *yamldoc.Node) int64 {
+	if n.Kind != yamldoc.Number && n.Kind != yamldoc.Text {
+		r.wrongType(n, "memory", "a size such as 2G")
+		return 0
+	}
+	size, err := ParseSize(n.Source)
+	if err != nil {
+		r.Errorf(n.Pos, diagnostic.CodeRange, "write bytes, or a size such as 512M or 2G", "memory: %v", err)
+	}
+	return size
+}
+
+func (r reader) wrongType(n *yamldoc.Node, key, want string) {
+	r.Errorf(n.Pos, diagnostic.CodeType, "", "%s must be %s, not %s", key, want, n.Kind)
+}

@@ -1,0 +1,98 @@
+package sandboxpolicy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/diagnostic"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/sandboxpolicy"
+)
+
+// read reads the value of sandbox in a document.
+func read(text string) (*plan.Sandbox, diagnostic.List) {
+	var found diagnostic.List
+	d := diagnostic.Document{File: "p.yaml", List: &found}
+	root, ok := d.Parse([]byte(text))
+	if !ok || root.Get("sandbox") == nil {
+		return nil, found
+	}
+	return sandboxpolicy.Read(d, root.Get("sandbox")), found
+}
+
+// U266: isolation is asked for by a word or a map.
+func TestRead(t *testing.T) {
+	for text, want := range map[string]*plan.Sandbox{
+		"sandbox: strict":                       {Mode: plan.SandboxStrict},
+		"sandbox: ~":                            nil,
+		"sandbox: {}":                           {},
+		"sandbox: {network: off}":               {Network: plan.NetworkOff},
+		"sandbox: {network: false}":             {Network: plan.NetworkOff},
+		"sandbox: {mode: none}":                 {Mode: plan.SandboxNone},
+		"sandbox: {network: on}":                {Network: plan.NetworkOn},
+		"sandbox: {network: loopback, cpu: 60}": {Network: plan.NetworkLoopback, CPU: 60},
+		"sandbox: {read: ~/x, write: [a, /b]}":  {Read: []string{"~/x"}, Write: []string{"a", "/b"}},
+		"sandbox: {read: [], processes: 64}":    {Read: []string{}, Processes: 64},
+		"sandbox: {memory: 2G}":                 {Memory: 2 << 30},
+		"sandbox: {memory: 1073741824}":         {Memory: 1 << 30},
+	} {
+		t.Run(text, func(t *testing.T) {
+			got, found := read(text)
+			if len(found) > 0 {
+				t.Fatal(found)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadFindsFaults(t *testing.T) {
+	for text, want := range map[string]string{
+		"sandbox: tight":                `p.yaml:1:10: error[AP-YAML-104]: sandbox cannot be "tight" (write none, workspace, strict)`,
+		"sandbox: [strict]":             `p.yaml:1:10: error[AP-YAML-101]: sandbox must be none, workspace, strict or a map, not a list`,
+		"sandbox: {moed: strict}":       `p.yaml:1:11: error[AP-YAML-301]: unknown key "moed" in sandbox (did you mean "mode"?)`,
+		"sandbox: {mode: none, cpu: 1}": `p.yaml:1:10: error[AP-YAML-107]: mode none contradicts the other keys of sandbox (leave out mode, or the other keys)`,
+		"sandbox: {network: maybe}":     `p.yaml:1:20: error[AP-YAML-104]: network cannot be "maybe" (write on, loopback, off)`,
+		"sandbox: {network: 3}":         `p.yaml:1:20: error[AP-YAML-101]: network must be on, loopback, off, not a number`,
+		"sandbox: {read: [3]}":          `p.yaml:1:18: error[AP-YAML-101]: a path in read must be text, not a number`,
+		"sandbox: {write: ['']}":        `p.yaml:1:19: error[AP-YAML-104]: "" in write is no path`,
+		"sandbox: {memory: little}":     `p.yaml:1:19: error[AP-YAML-103]: memory: "little" is no size (write bytes, or a size such as 512M or 2G)`,
+		"sandbox: {memory: 1M}":         `p.yaml:1:19: error[AP-YAML-103]: memory: "1M" is less than 16M, in which no program runs (write bytes, or a size such as 512M or 2G)`,
+		"sandbox: {memory: [1]}":        `p.yaml:1:19: error[AP-YAML-101]: memory must be a size such as 2G, not a list`,
+		"sandbox: {processes: 0}":       `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 0 (leave the key out for no limit)`,
+		"sandbox: {processes: 1.5}":     `p.yaml:1:22: error[AP-YAML-103]: processes cannot be 1.5 (leave the key out for no limit)`,
+		"sandbox: {cpu: much}":          `p.yaml:1:16: error[AP-YAML-101]: cpu must be a number, not text`,
+		"sandbox: {processes: -4}":      `p.yaml:1:22: error[AP-YAML-103]: processes cannot be -4 (leave the key out for no limit)`,
+		"sandbox: {memory: 9999999T}":   `p.yaml:1:19: error[AP-YAML-103]: memory: "9999999T" is more than any machine has (write bytes, or a size such as 512M or 2G)`,
+	} {
+		t.Run(text, func(t *testing.T) {
+			if _, found := read(text); found.Error() != want {
+				t.Errorf("got  %s\nwant %s", found.Error(), want)
+			}
+		})
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"sandbox: strict", "sandbox: {mode: workspace, network: off, read: [a], memory: 2G, cpu: 1e3}", "sandbox: {processes: .inf}"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s, found := read(text)
+		if s == nil || found.HasErrors() {
+			return
+		}
+		b, err := json.Marshal(s)
+		var again plan.Sandbox
+		if err != nil || json.Unmarshal(b, &again) != nil {
+			t.Fatalf("%+v is no JSON: %v", s, err)
+		}
+		if s.Memory < 0 || s.Processes < 0 || s.CPU < 0 {
+			t.Errorf("%q has a negative limit: %+v", text, s)
+		}
+	})
+}

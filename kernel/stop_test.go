@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func asked(action, kind string) event.Event {
+	return event.New(event.Control, nil, "", event.ControlData{ID: action, Action: action, Kind: kind})
+}
+
+// slowStrategy decides after a while, or says what cancelled it.
+func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
+	return func(ctx context.Context, w Work) event.Event {
+		d := event.DecisionData{Strategy: "slow", Action: "continue"}
+		select {
+		case <-time.After(takes):
+		case <-ctx.Done():
+			d.Action = "error"
+			d.Failure = &event.FailureData{ErrorType: string(failure.KindOf(context.Cause(ctx))), Message: "cut off"}
+		}
+		return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, d)
+	}
+}
+
+// U050, U052, U102: what a strategy does is under way like an attempt: a pause waits for it, a signal for
+// 30 s, an abort not at all; and nothing follows the event that ends or pauses the run.
+func TestStopWhileTheStrategyDecides(t *testing.T) {
+	tests := []struct {
+		name   string
+		stop   event.Event
+		takes  time.Duration
+		want   time.Duration
+		status state.Status
+		phase  state.Phase
+		last   []event.Type
+	}{
+		{"pause", asked("pause", "user"), time.Hour, time.Hour, state.Paused, state.PhaseDelay, []event.Type{"control", "decision", "session_paused"}},
+		{"signal", asked("pause", "signal"), time.Hour, 31 * time.Second, state.Paused, state.PhaseDecide, []event.Type{"control", "decision", "session_paused"}},
+		{"abort", asked("abort", ""), time.Hour, time.Second, state.Aborted, state.PhaseDecide, []event.Type{"control", "decision", "session_aborted"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, j := twoStages(), &journal{}
+				control := make(chan event.Event)
+				var sending sync.WaitGroup
+				sending.Go(func() { time.Sleep(time.Second); control <- tt.stop })
+				started := time.Now()
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{strategy: slowStrategy(tt.takes)}, Control: control}, begin(t, p, j))
+				sending.Wait()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(tt.last, j.types()[len(j.types())-len(tt.last):]); diff != "" {
+					t.Error(diff)
+				}
+				if l := st.Nodes["0"].Loop; st.Status != tt.status || l.Phase != tt.phase || time.Since(started) != tt.want {
+					t.Errorf("status %s, phase %s, after %s", st.Status, l.Phase, time.Since(started))
+				}
+			})
+		})
+	}
+}
+
+// A stop that is known already starts nothing more.
+func TestStopBeforeWorkBegins(t *testing.T) {
+	cancelled, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("too late"))
+	for _, tt := range []struct {
+		name    string
+		ctx     context.Context
+		control []event.Event
+	}{
+		{"asked for", t.Context(), []event.Event{asked("pause", "signal")}},
+		{"cancelled", cancelled, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, j := twoStages(), &journal{}
+				control := make(chan event.Event, 1)
+				for _, e := range tt.control {
+					control <- e
+				}
+				st, err := Run(tt.ctx, Config{Plan: p, Journal: j, Effects: world{}, Control: control}, begin(t, p, j))
+				if err != nil || st.Status != state.Paused {
+					t.Errorf("status %s, %v", st.Status, err)
+				}
+				if diff := cmp.Diff([]event.Type{"session_start", "kernel_start", "control", "session_paused"}, j.types()); diff != "" {
+					t.Error(diff)
+				}
+			})
+		})
+	}
+}
+
+// An event that is too long for a line ends neither the run nor every resume of it: a report is refused,
+// an effect has failed.
+func TestEventsTooLongForALine(t *testing.T) {
+	long := strings.Repeat("x", event.MaxLine)
+	tests := []struct {
+		name  string
+		world world
+		want  string // error_type of the failed node, "" if the run completes
+	}{
+		{"a report", world{attempt: func(ctx context.Context, w Work) event.Event {
+			report := event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: long})
+			if err := w.Record(ctx, report); !errors.Is(err, event.ErrTooLong) {
+				t.Errorf("recorded: %v", err)
+			}
+			return complete(w)
+		}}, ""},
+		{"an attempt", world{attempt: func(_ context.Context, w Work) event.Event {
+			return failed(w, failure.New(failure.ProviderFailed, "%s", long))
+		}}, "internal"},
+		{"a decision", world{strategy: func(_ context.Context, w Work) event.Event {
+			state, _ := json.Marshal(long)
+			return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, event.DecisionData{Action: "stop", State: state})
+		}}, "strategy_failed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, j := twoStages(), &journal{}
+				j.fail = func(e event.Event) error { _, err := e.AppendLine(nil); return err }
+				st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: tt.world}, begin(t, p, j))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tt.want == "" && st.Status != state.Completed || tt.want != "" && (st.Failure == nil || st.Failure.ErrorType != tt.want) {
+					t.Errorf("status %s, failure %+v", st.Status, st.Failure)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,124 @@
+package store_test
+
+import (
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+)
+
+// house is a plan with a node of each kind.
+func house() *plan.Plan {
+	return &plan.Plan{Nodes: []plan.Node{
+		{Path: "0", ID: "plan", Kind: plan.KindStage},
+		{Path: "1", ID: "both", Kind: plan.KindParallel, Stages: []plan.Node{
+			{Path: "1.0", ID: "draft", Kind: plan.KindStage}, {Path: "1.1", ID: "review", Kind: plan.KindStage},
+		}},
+		{Path: "2", ID: "inner", Kind: plan.KindPipeline, Plan: &plan.Plan{Nodes: []plan.Node{
+			{Path: "0", ID: "a", Kind: plan.KindStage},
+			{Path: "1", ID: "side", Kind: plan.KindParallel, Stages: []plan.Node{{Path: "1.0", ID: "b", Kind: plan.KindStage}}},
+		}}},
+		{Path: "3", ID: "a/b", Kind: plan.KindStage},
+	}}
+}
+
+func TestAt(t *testing.T) {
+	tests := map[string]struct {
+		at   event.Place
+		want store.Node
+	}{
+		"stage":                     {event.Place{Node: "0", Visit: 1, Run: 1}, "stage-00-plan"},
+		"place without counters":    {event.Place{Node: "0"}, "stage-00-plan"},
+		"second visit":              {event.Place{Node: "0", Visit: 2, Run: 1}, "stage-00-plan/visit-002"},
+		"second run":                {event.Place{Node: "0", Visit: 1, Run: 2}, "stage-00-plan/run-002"},
+		"visit and run":             {event.Place{Node: "0", Visit: 12, Run: 3}, "stage-00-plan/visit-012/run-003"},
+		"step":                      {event.Place{Node: "0", Visit: 2, Run: 1, Step: "s1"}, "stage-00-plan/visit-002/steps/s1"},
+		"block":                     {event.Place{Node: "1", Visit: 1, Run: 1}, "parallel-01-both"},
+		"provider of a block":       {event.Place{Node: "1", Branch: "claude"}, "parallel-01-both/providers/claude"},
+		"stage of a block":          {event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"}, "parallel-01-both/providers/codex/stage-01-review"},
+		"second visit of a block":   {event.Place{Node: "1.0", Visit: 2, Run: 1, Branch: "codex"}, "parallel-01-both/visit-002/providers/codex/stage-00-draft"},
+		"provider with a slash":     {event.Place{Node: "1", Branch: "../x"}, "parallel-01-both/providers/.._x-d6b96a97"},
+		"nested pipeline":           {event.Place{Node: "2"}, "pipeline-02-inner/run-001"},
+		"stage of a nested one":     {event.Place{Node: "2.0", Visit: 2, Run: 3}, "pipeline-02-inner/run-003/stage-00-a/visit-002"},
+		"block of a nested one":     {event.Place{Node: "2.1.0", Visit: 1, Run: 2, Branch: "x"}, "pipeline-02-inner/run-002/parallel-01-side/providers/x/stage-00-b"},
+		"id that no file can have":  {event.Place{Node: "3"}, "stage-03-a_b-c14cddc0"},
+		"step that leads elsewhere": {event.Place{Node: "0", Step: ".."}, "stage-00-plan/steps/___-5ec1f7e7"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := store.At(house(), tt.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
+		if got, err := store.At(house(), event.Place{Node: missing}); err == nil {
+			t.Errorf("node %q is at %q, want an error", missing, got)
+		}
+	}
+}
+
+func TestProvider(t *testing.T) {
+	got, err := store.Provider(house(), event.Place{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
+	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestNodeFiles(t *testing.T) {
+	n := store.Node("stage-00-plan")
+	i := n.Iteration(7)
+	got := []string{
+		n.Progress(), n.Output(1, 1), n.Output(1, 3), n.Output(3, 3), n.Output(2, 0),
+		string(i), i.Context(), i.Result(), i.Status(), i.Output(), i.Attempts(), i.Error(), i.Judge(), i.JudgeLog(), i.Attempt(2),
+		store.QuestionFile("q1"), store.QuestionFile("../q"), store.ProgressFile("s"), store.LockFile("s"),
+		string(n.Iteration(1234)), n.Manifest(), n.State(),
+	}
+	want := []string{
+		"stage-00-plan/progress.md", "stage-00-plan/output.md", "stage-00-plan/run-0.md", "stage-00-plan/run-2.md", "stage-00-plan/run-1.md",
+		"stage-00-plan/iterations/007",
+		"stage-00-plan/iterations/007/context.json", "stage-00-plan/iterations/007/result.json",
+		"stage-00-plan/iterations/007/status.json", "stage-00-plan/iterations/007/output.md",
+		"stage-00-plan/iterations/007/attempts.jsonl", "stage-00-plan/iterations/007/error.json",
+		"stage-00-plan/iterations/007/judge.json", "stage-00-plan/iterations/007/judge.log",
+		"stage-00-plan/iterations/007/attempts/02",
+		"questions/q1.json", "questions/.._q-06697e20.json", "progress-s.md", ".claude/locks/s.lock",
+		"stage-00-plan/iterations/1234", "stage-00-plan/manifest.json", "stage-00-plan/state.json",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Whatever a step is called, its directory lies below the node's, is one element, and is its own.
+func FuzzStepDirectory(f *testing.F) {
+	for _, seed := range []string{"s1", "", ".", "..", "../..", "a/b", `a\b`, "\x00", "\xff", strings.Repeat("ü", 200), "größe"} {
+		f.Add(seed, seed+"x")
+	}
+	f.Fuzz(func(t *testing.T, one, two string) {
+		at := func(step string) string {
+			n, err := store.At(house(), event.Place{Node: "0", Step: step})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(n)
+		}
+		for _, step := range []string{one, two} {
+			if got := at(step); step != "" && (path.Dir(got) != "stage-00-plan/steps" || len(path.Base(got)) > 255 || strings.ContainsRune(got, 0)) {
+				t.Errorf("step %q lies at %q", step, got)
+			}
+		}
+		if one != two && at(one) == at(two) {
+			t.Errorf("steps %q and %q share %q", one, two, at(one))
+		}
+	})
+}

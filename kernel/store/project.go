@@ -1,0 +1,162 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// The names of a project that belong to no single session.
+const (
+	RunsDir         = ".claude/pipeline-runs"
+	LocksDir        = ".claude/locks"
+	CompletionsFile = ".claude/loop-completions.json" // finished loops, see package view
+	CompletionsLock = CompletionsFile + ".lock"
+)
+
+// LockFile is the name of a session's lock.
+func LockFile(session string) string { return LocksDir + "/" + session + ".lock" }
+
+// Project is the working directory whose .claude folder holds the sessions. Its methods may be
+// called from several goroutines.
+type Project struct{ *Store }
+
+// OpenProject opens the project in dir, which has to exist. The caller closes it.
+func OpenProject(dir string) (*Project, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open project %s: %w", dir, err)
+	}
+	root, err := os.OpenRoot(abs)
+	if err != nil {
+		return nil, fmt.Errorf("open project: %w", err)
+	}
+	return &Project{newStore(root, abs, "project directory")}, nil
+}
+
+// Create opens the session's directory and makes it if it is not there. The caller closes it.
+func (p *Project) Create(session string) (*Dir, error) {
+	if err := CheckSession(session); err != nil {
+		return nil, err
+	}
+	name := path.Join(RunsDir, session)
+	if err := p.mkdirAll(name, dirMode); err != nil {
+		return nil, p.explain("create session "+session, err)
+	}
+	if err := p.Settle(name); err != nil {
+		return nil, err
+	}
+	return p.Open(session)
+}
+
+// Open opens the directory of a session that exists. The error wraps [ErrNoSession] if it does not.
+// The caller closes it.
+func (p *Project) Open(session string) (*Dir, error) {
+	if err := CheckSession(session); err != nil {
+		return nil, err
+	}
+	name := path.Join(RunsDir, session)
+	root, err := p.root.OpenRoot(filepath.FromSlash(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, p.Missing(session)
+	}
+	if err != nil {
+		return nil, p.explain("open session "+session, err)
+	}
+	return &Dir{Store: newStore(root, p.Abs(name), "session directory"), session: session, project: p.path}, nil
+}
+
+// Missing is the error for a session that does not exist; it wraps [ErrNoSession] and suggests the one whose name is nearest.
+func (p *Project) Missing(session string) error {
+	return failure.New(failure.SessionState, "%w: %q in %s", ErrNoSession, session, p.Abs(RunsDir)).
+		WithHint("%s`agent-pipelines list` shows the sessions of this directory", p.meant(session))
+}
+
+// meant suggests the session whose name is nearest to one that does not exist, "" for none.
+func (p *Project) meant(session string) string {
+	dirs, err := p.Entries(RunsDir)
+	if err != nil {
+		return "" // there is one hint less
+	}
+	names := make([]string, 0, len(dirs))
+	for _, d := range dirs {
+		if d.IsDir() && CheckSession(d.Name()) == nil {
+			names = append(names, d.Name())
+		}
+	}
+	if near := nearest.Name(session, names); near != "" {
+		return fmt.Sprintf("did you mean '%s'? ", near)
+	}
+	return ""
+}
+
+// Entry is one session of a project as its directory tells it.
+type Entry struct {
+	Session  string
+	Modified time.Time // of state.json, else of the directory
+}
+
+// Sessions lists the sessions, the most recently changed first. A project that never ran anything
+// has none.
+func (p *Project) Sessions() ([]Entry, error) {
+	dirs, err := p.Entries(RunsDir)
+	if err != nil {
+		return nil, err
+	}
+	var found []Entry
+	for _, d := range dirs {
+		if !d.IsDir() || CheckSession(d.Name()) != nil {
+			continue
+		}
+		if at, ok := p.modified(d.Name()); ok {
+			found = append(found, Entry{Session: d.Name(), Modified: at})
+		}
+	}
+	slices.SortFunc(found, func(a, b Entry) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), cmp.Compare(a.Session, b.Session))
+	})
+	return found, nil
+}
+
+// modified is false for a session that was removed meanwhile.
+func (p *Project) modified(session string) (time.Time, bool) {
+	for _, name := range []string{path.Join(RunsDir, session, StateFile), path.Join(RunsDir, session)} {
+		if info, err := p.Stat(name); err == nil {
+			return info.ModTime(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// StageDir is the absolute path of the folder of the stage that a node runs, of a shipped one that of the session's copy;
+// "" where the node runs none.
+func (p *Project) StageDir(n *plan.Node) string {
+	dir := n.PromptPath
+	if n.Wraps != nil {
+		dir = n.Wraps.Dir + "/"
+	}
+	for n.Ref != "" && len(dir) > 1 {
+		dir = path.Dir(dir)
+		if path.Base(dir) == n.Ref {
+			break
+		}
+	}
+	switch {
+	case n.Ref == "" || path.Base(dir) != n.Ref:
+		return ""
+	case path.IsAbs(dir):
+		return filepath.FromSlash(dir)
+	default:
+		return p.Abs(dir)
+	}
+}

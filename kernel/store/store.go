@@ -1,0 +1,282 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Directories and files are made with these modes, less the user's umask. Private directories hold
+// what only the kernel and one plugin exchange.
+const (
+	dirMode     fs.FileMode = 0o755
+	fileMode    fs.FileMode = 0o644
+	privateMode fs.FileMode = 0o700
+)
+
+// Store is a directory whose files are read and written by names relative to it, with slashes. No
+// name leads out of it. Its methods may be called from several goroutines.
+type Store struct {
+	root *os.Root
+	path string                      // absolute, as the user named it
+	what string                      // for messages
+	self func() (fs.FileInfo, error) // what the open directory is, asked once
+
+	places  places
+	settled settled
+}
+
+func newStore(root *os.Root, path, what string) *Store {
+	return &Store{root: root, path: path, what: what, self: sync.OnceValues(func() (fs.FileInfo, error) { return root.Stat(".") })}
+}
+
+// Path is the absolute path of the directory.
+func (s *Store) Path() string { return s.path }
+
+// Abs is the absolute path of a name in the store.
+func (s *Store) Abs(name string) string { return filepath.Join(s.path, filepath.FromSlash(name)) }
+
+// Close frees the directory. Files opened from it stay open.
+func (s *Store) Close() error {
+	s.places.close()
+	return s.root.Close()
+}
+
+// Stat describes a file; the error wraps [fs.ErrNotExist] if there is none.
+func (s *Store) Stat(name string) (fs.FileInfo, error) {
+	info, err := s.stat(name)
+	if err != nil {
+		return nil, s.explain("look at "+name, err)
+	}
+	return info, nil
+}
+
+func (s *Store) stat(name string) (info fs.FileInfo, err error) {
+	err = s.in(name, func(root *os.Root, base string) (err error) {
+		info, err = root.Stat(base)
+		return err
+	})
+	return info, err
+}
+
+// OpenFile opens a file as [os.OpenFile] does and makes its directory if flag has [os.O_CREATE].
+func (s *Store) OpenFile(name string, flag int) (*os.File, error) {
+	f, err := s.open(name, flag)
+	if err != nil && flag&os.O_CREATE != 0 {
+		if err := s.mkdirAll(path.Dir(name), dirMode); err != nil {
+			return nil, s.explain("open "+name, err)
+		}
+		f, err = s.open(name, flag)
+	}
+	if errors.Is(err, syscall.ENOTDIR) {
+		err = cmp.Or(s.obstacle(path.Dir(name)), err)
+	}
+	if err != nil {
+		return nil, s.explain("open "+name, err)
+	}
+	return f, nil
+}
+
+// obstacle is the error of a file that lies where a directory should be, nil if none does.
+func (s *Store) obstacle(dir string) error {
+	if info, err := s.root.Stat(filepath.FromSlash(dir)); err == nil && !info.IsDir() {
+		return &fs.PathError{Op: "mkdir", Path: dir, Err: errors.New("a file lies there")}
+	}
+	return nil
+}
+
+func (s *Store) open(name string, flag int) (f *os.File, err error) {
+	if flag&os.O_CREATE != 0 {
+		failpoint.Point("rundir.open.before")
+		failpoint.Writing(s.path, name)
+	}
+	err = s.in(name, func(root *os.Root, base string) (err error) {
+		f, err = root.OpenFile(base, flag, fileMode)
+		return err
+	})
+	return f, err
+}
+
+// Entries lists a directory in the order of names. A directory that does not exist is empty, unless
+// it is the store's own.
+func (s *Store) Entries(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(s.root.FS(), name)
+	if errors.Is(err, fs.ErrNotExist) && !s.gone() {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, s.explain("list "+name, err)
+	}
+	return entries, nil
+}
+
+// MkdirPrivate makes a directory that only the user may enter, and the ones above it.
+func (s *Store) MkdirPrivate(name string) error {
+	_, err := s.makeNew(path.Dir(name), dirMode)
+	if err == nil {
+		_, err = s.makeNew(name, privateMode)
+	}
+	if err != nil {
+		return s.explain("make "+name, err)
+	}
+	return nil
+}
+
+// Mkdir makes a directory and the ones above it.
+func (s *Store) Mkdir(name string) error {
+	if err := s.mkdirAll(name, dirMode); err != nil {
+		return s.explain("make "+name, err)
+	}
+	return nil
+}
+
+// MkdirNew makes a directory, and the ones above it, and reports whether nothing lay at the name before.
+func (s *Store) MkdirNew(name string) (fresh bool, err error) {
+	if fresh, err = s.makeNew(name, dirMode); err != nil {
+		return false, s.explain("make "+name, err)
+	}
+	return fresh, nil
+}
+
+// makeNew is mkdirAll for a directory that is expected to be missing.
+func (s *Store) makeNew(name string, mode fs.FileMode) (fresh bool, err error) {
+	err = s.mkdir(name, mode)
+	missing := errors.Is(err, fs.ErrNotExist) // one above it
+	if missing || errors.Is(err, fs.ErrExist) {
+		return missing, s.mkdirAll(name, mode)
+	}
+	return err == nil, err
+}
+
+// Remove removes a file or an empty directory; one that is not there is no error.
+func (s *Store) Remove(name string) error {
+	failpoint.Point("rundir.remove.before")
+	failpoint.Removing(s.path, name)
+	err := s.in(name, (*os.Root).Remove)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return s.explain("remove "+name, err)
+	}
+	failpoint.Point("rundir.remove.after")
+	return nil
+}
+
+// Rename moves whatever lies at a name within the store, over a file that may be there.
+func (s *Store) Rename(from, to string) error {
+	if err := s.rename(from, to); err != nil {
+		return s.explain("rename "+from, err)
+	}
+	return nil
+}
+
+func (s *Store) rename(from, to string) error {
+	err := s.in(from, func(root *os.Root, base string) error { _, err := root.Lstat(base); return err })
+	if err != nil {
+		return err
+	}
+	if err := s.mkdirAll(path.Dir(to), dirMode); err != nil {
+		return err
+	}
+	failpoint.Point("rundir.rename.before")
+	failpoint.Renaming(s.path, from, to)
+	if err := s.root.Rename(filepath.FromSlash(from), filepath.FromSlash(to)); err != nil {
+		return err
+	}
+	failpoint.Point("rundir.rename.after")
+	return nil
+}
+
+// Intact returns nil while the directory still lies at its path.
+func (s *Store) Intact() error {
+	if s.gone() {
+		return s.explain("use it", fs.ErrNotExist)
+	}
+	return nil
+}
+
+// mkdirAll makes name and what is missing above it. It syncs nothing: that is done for a file that is to be durable.
+func (s *Store) mkdirAll(name string, mode fs.FileMode) error {
+	p, err := s.at(name)
+	if err == nil {
+		s.places.done(p)
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return cmp.Or(s.obstacle(name), err)
+	}
+	if s.gone() {
+		return err
+	}
+	if parent := path.Dir(name); parent != name {
+		if err := s.mkdirAll(parent, dirMode); err != nil {
+			return err
+		}
+	}
+	if err := s.mkdir(name, mode); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// mkdir makes one directory in another.
+func (s *Store) mkdir(name string, mode fs.FileMode) error {
+	s.settled.remove(name)
+	if err := s.in(name, func(root *os.Root, base string) error { return root.Mkdir(base, mode) }); err != nil {
+		return err
+	}
+	failpoint.Made(s.path, name)
+	failpoint.Point("rundir.mkdir.made")
+	return nil
+}
+
+// gone reports whether the directory was removed, or replaced by another one at the same path. As long as it is open,
+// no other can be taken for it.
+func (s *Store) gone() bool {
+	ours, err := s.self()
+	if err != nil {
+		return true
+	}
+	there, err := os.Stat(s.path)
+	return err != nil || !os.SameFile(ours, there)
+}
+
+// explain adds what was tried. If the reason is that the whole directory is gone, it says so instead
+// of blaming one file.
+func (s *Store) explain(act string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) && s.gone() {
+		return failure.New(failure.StateCorrupt, "%s: the %s %s was removed or replaced while in use: %w", act, s.what, s.path, err).
+			WithHint("nothing more can be recorded there; put it back and resume, or start the session again")
+	}
+	err = fmt.Errorf("%s: %w", act, s.where(err))
+	switch hint, system := failure.OfSystem(err); {
+	case errors.Is(err, syscall.EROFS):
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", writable)
+	case system:
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("%s", hint)
+	case errors.Is(err, syscall.EISDIR):
+		return failure.New(failure.StateCorrupt, "%w", err).WithHint("a directory lies where the file belongs; move it away")
+	case errors.Is(err, fs.ErrPermission):
+		return failure.From(err).WithHint("%s", writable)
+	}
+	return err
+}
+
+// writable is what the user can do about a disk that refuses.
+const writable = "sessions need a .claude folder that can be written"
+
+// where puts the store's path into errors that only know the relative name.
+func (s *Store) where(err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) && !filepath.IsAbs(pe.Path) {
+		return &fs.PathError{Op: pe.Op, Path: s.Abs(pe.Path), Err: pe.Err}
+	}
+	return err
+}

@@ -1,0 +1,45 @@
+package store
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// A disk that refuses brings the advice that fits; other errors stay as they are.
+func TestExplainAdvises(t *testing.T) {
+	p, err := OpenProject(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	tests := map[string]struct {
+		err  error
+		hint string
+	}{
+		"no space left":  {syscall.ENOSPC, "free some space, then go on"},
+		"quota used up":  {syscall.EDQUOT, "free some space within your quota, then go on"},
+		"read-only":      {syscall.EROFS, "sessions need a .claude folder that can be written"},
+		"not permitted":  {syscall.EACCES, "sessions need a .claude folder that can be written"},
+		"a bad disk":     {syscall.EIO, "the disk fails: look at the system's log, then go on"},
+		"descriptors":    {syscall.EMFILE, "raise the limit of open files (ulimit -n), then go on"},
+		"something else": {syscall.ENOTDIR, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := p.explain("write x", &fs.PathError{Op: "write", Path: "x", Err: tt.err})
+			if !errors.Is(got, tt.err) || failure.From(got).Hint != tt.hint {
+				t.Errorf("explained as %v with hint %q, want hint %q", got, failure.From(got).Hint, tt.hint)
+			}
+			if _, system := failure.OfSystem(tt.err); system && failure.KindOf(got) != failure.StateCorrupt {
+				t.Errorf("kind %s", failure.KindOf(got))
+			}
+			if want := "write x: write " + p.Abs("x") + ": " + tt.err.Error(); got.Error() != want {
+				t.Errorf("message %q, want %q", got, want)
+			}
+		})
+	}
+}

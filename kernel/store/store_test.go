@@ -1,0 +1,417 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/store"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func TestWriteAndReadByReference(t *testing.T) {
+	_, d := openDir(t, "s")
+	name := store.Node("stage-00-a").Iteration(1).Result()
+	ref, err := d.Write(name, []byte("hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := event.Ref{Path: name, SHA256: "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824", Size: 5}
+	if diff := cmp.Diff(want, ref); diff != "" {
+		t.Error(diff)
+	}
+	if again, err := d.Ref(name); err != nil || again != ref {
+		t.Errorf("described as %+v, %v", again, err)
+	}
+	if got, err := d.ReadRef(ref); err != nil || string(got) != "hello" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	if got, err := os.ReadFile(d.Abs(name)); err != nil || string(got) != "hello" {
+		t.Errorf("at its absolute path: %q, %v", got, err)
+	}
+}
+
+func TestReadRefRefusesAnotherFile(t *testing.T) {
+	tests := map[string]func(d *store.Dir) error{
+		"same size":   func(d *store.Dir) error { return d.Replace("f", []byte("hellO")) },
+		"shorter":     func(d *store.Dir) error { return d.Replace("f", []byte("hell")) },
+		"longer":      func(d *store.Dir) error { return d.Replace("f", []byte("hello!")) },
+		"removed":     func(d *store.Dir) error { return d.Remove("f") },
+		"emptied":     func(d *store.Dir) error { return d.Replace("f", nil) },
+		"other file ": func(d *store.Dir) error { return errors.Join(d.Replace("g", []byte("world")), d.Rename("g", "f")) },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, d := openDir(t, "s")
+			ref, err := d.Write("f", []byte("hello"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := change(d); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.ReadRef(ref); failure.KindOf(err) != failure.StateCorrupt {
+				t.Errorf("got %v, want state_corrupt", err)
+			}
+		})
+	}
+}
+
+func TestReadLimit(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := d.Replace("f", []byte("12345")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := d.Read("f", 5); err != nil || string(got) != "12345" {
+		t.Errorf("at the limit: %q, %v", got, err)
+	}
+	if _, err := d.Read("f", 4); !errors.Is(err, store.ErrTooLarge) {
+		t.Errorf("over the limit: %v", err)
+	}
+	if _, err := d.Read("absent", 4); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), d.Abs("absent")) {
+		t.Errorf("absent: %v, want the absolute path", err)
+	}
+}
+
+func TestReadRefusesPipesAndDirectories(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := syscall.Mkfifo(d.Abs("pipe"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Mkdir("dir"); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pipe", "dir"} {
+		if got, err := d.Read(name, 10); err == nil {
+			t.Errorf("%s: read %q", name, got)
+		}
+	}
+}
+
+// What an agent left is made durable where it is a file; of anything else it is the business of whoever reads it.
+func TestSyncTakesWhatThereIs(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := errors.Join(d.Replace("it/file", []byte("text")), syscall.Mkfifo(d.Abs("it/pipe"), 0o644), d.Mkdir("it/dir"), os.Symlink("/etc/passwd", d.Abs("it/link"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Sync("it", "file", "pipe", "dir", "link", "absent"); err != nil {
+		t.Error(err)
+	}
+	if err := d.Sync("absent", "file"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory that is not there: %v", err)
+	}
+}
+
+func TestNothingLeadsOut(t *testing.T) {
+	p, d := openDir(t, "s")
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"file": secret, "dir": filepath.Dir(secret), "up": "../../.."} {
+		if err := os.Symlink(target, d.Abs(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"file", "dir/secret", "up/x", "../other", "/etc/hostname", "a/../../x"} {
+		if got, err := d.Read(name, 100); err == nil {
+			t.Errorf("read %s: %q", name, got)
+		}
+		if name != "file" { // a link that is replaced is no way out
+			if _, err := d.Write(name, []byte("x")); err == nil {
+				t.Errorf("wrote %s", name)
+			}
+		}
+		if err := d.Append(name, []byte("x")); err == nil {
+			t.Errorf("appended to %s", name)
+		}
+	}
+	if got, _ := os.ReadFile(secret); string(got) != "secret" {
+		t.Errorf("the file outside is now %q", got)
+	}
+	if err := os.Symlink(filepath.Dir(secret), p.Abs(store.RunsDir+"/linked")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Open("linked"); err == nil {
+		t.Error("opened a session that is a link out of the project")
+	}
+}
+
+func TestReplaceIsNeverHalfSeen(t *testing.T) {
+	_, d := openDir(t, "s")
+	texts := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<15)}
+	if err := d.Replace("f", texts[0]); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, text := range texts {
+		wg.Go(func() {
+			for range 50 {
+				if err := d.Replace("f", text); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 100 {
+		got, err := d.Read("f", 1<<20)
+		if err != nil || !bytes.Equal(got, texts[0]) && !bytes.Equal(got, texts[1]) {
+			t.Fatalf("saw %d bytes, %v", len(got), err)
+		}
+	}
+	wg.Wait()
+	if names := list(t, d, "."); !cmp.Equal(names, []string{"f"}) {
+		t.Errorf("left behind: %v", names)
+	}
+}
+
+func list(t *testing.T, d *store.Dir, dir string) []string {
+	t.Helper()
+	entries, err := d.Entries(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestFailedWriteLeavesNothing(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := d.Mkdir("taken/x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Write("taken", []byte("x")); err == nil {
+		t.Fatal("a directory was replaced by a file")
+	}
+	if names := list(t, d, "."); !cmp.Equal(names, []string{"taken"}) {
+		t.Errorf("left behind: %v", names)
+	}
+	if err := d.Replace("f", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Replace("f/g", nil); err == nil || !strings.Contains(err.Error(), "a file lies there") {
+		t.Errorf("below a file: %v", err)
+	}
+	for _, flag := range []int{os.O_RDWR, os.O_RDWR | os.O_CREATE} {
+		if _, err := d.OpenFile("f/g", flag); err == nil || !strings.Contains(err.Error(), "a file lies there") {
+			t.Errorf("open below a file (%x): %v", flag, err)
+		}
+	}
+}
+
+func TestSweepTemps(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, name := range []string{".tmp-ABC", "stage-00-a/iterations/001/.tmp-DEF", "stage-00-a/.tmpfile", "keep"} {
+		if err := d.Replace(name, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := d.SweepTemps(); n != 2 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	if names := list(t, d, "."); !cmp.Equal(names, []string{"keep", "stage-00-a"}) {
+		t.Errorf("left: %v", names)
+	}
+	if names := list(t, d, "stage-00-a"); !cmp.Equal(names, []string{".tmpfile", "iterations"}) {
+		t.Errorf("left: %v", names)
+	}
+}
+
+func TestAppend(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, line := range []string{"one", "two"} {
+		if err := d.Append("a/log", []byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := d.Replace("torn", []byte("whole\nto")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Append("torn", []byte("next")); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"a/log": "one\ntwo\n", "torn": "whole\nto\nnext\n"} {
+		if got, err := d.Read(name, 100); err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestProgressHeaders(t *testing.T) {
+	_, d := openDir(t, "demo")
+	ensure := func() (names []string) {
+		for _, f := range []func() (string, error){
+			d.EnsureSessionProgress,
+			func() (string, error) { return d.EnsureStageProgress("stage-00-plan") },
+			func() (string, error) { return d.EnsureProviderProgress("parallel-01-b/providers/claude", "claude") },
+		} {
+			name, err := f()
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		return names
+	}
+	names := ensure()
+	want := []string{
+		"# Progress: demo\n\nVerify: (none)\n\n## Codebase Patterns\n(Add patterns discovered during implementation here)\n\n---\n\n",
+		"# Stage Progress\n\n---\n",
+		"# Progress: demo (claude)\n\nProvider: claude\n\n---\n\n",
+	}
+	for i, name := range names {
+		if got, err := d.Read(name, 1000); err != nil || string(got) != want[i] {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if err := d.Append(name, []byte("learned")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ensure()
+	for i, name := range names {
+		if got, err := d.Read(name, 1000); err != nil || string(got) != want[i]+"learned\n" {
+			t.Errorf("%s the second time: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestPrivateDirectory(t *testing.T) {
+	_, d := openDir(t, "s")
+	name := store.Node("stage-00-a").Iteration(1).Attempt(1)
+	if err := d.MkdirPrivate(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.MkdirPrivate(name); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	info, err := d.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o700 {
+		t.Errorf("mode is %o", got)
+	}
+}
+
+func TestSessionRemovedUnderneath(t *testing.T) {
+	acts := map[string]func(d *store.Dir) error{
+		"write":   func(d *store.Dir) error { _, err := d.Write("a/f", nil); return err },
+		"replace": func(d *store.Dir) error { return d.Replace(store.StateFile, nil) },
+		"append":  func(d *store.Dir) error { return d.Append("f", nil) },
+		"read":    func(d *store.Dir) error { _, err := d.Read("f", 1); return err },
+		"list":    func(d *store.Dir) error { _, err := d.Entries("."); return err },
+		"list in": func(d *store.Dir) error { _, err := d.Entries(store.InboxDir); return err },
+		"intact":  func(d *store.Dir) error { return d.Intact() },
+	}
+	for name, act := range acts {
+		for _, again := range []bool{false, true} {
+			_, d := openDir(t, "s")
+			if err := d.Intact(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.RemoveAll(d.Path()); err != nil {
+				t.Fatal(err)
+			}
+			if again { // somebody else's session now
+				if err := os.Mkdir(d.Path(), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := act(d)
+			if failure.KindOf(err) != failure.StateCorrupt || !strings.Contains(err.Error(), d.Path()) {
+				t.Errorf("%s, made again %t: got %v, want state_corrupt naming the directory", name, again, err)
+			}
+		}
+	}
+}
+
+func TestReplaceByParts(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, tt := range []struct {
+		parts [][]byte
+		want  string
+	}{
+		{[][]byte{[]byte("a"), nil, []byte("bc\n")}, "abc\n"},
+		{[][]byte{[]byte("shorter")}, "shorter"},
+		{nil, ""},
+	} {
+		if err := d.Replace("file", tt.parts...); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Read("file", 100); err != nil || string(got) != tt.want {
+			t.Errorf("%q: %q, %v", tt.parts, got, err)
+		}
+	}
+}
+
+func TestClear(t *testing.T) {
+	_, d := openDir(t, "s")
+	for _, name := range []string{"new", "dir/new", "new"} { // the last one is there by then
+		if err := d.Clear(name); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := d.Read(name, 100); err != nil || len(got) > 0 {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if err := d.Replace(name, []byte("text")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(d.Abs("taken"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Clear("taken"); err == nil {
+		t.Error("a directory was cleared")
+	}
+}
+
+func TestMkdirNew(t *testing.T) {
+	_, d := openDir(t, "s")
+	for i, tt := range []struct {
+		name  string
+		fresh bool
+	}{{"a", true}, {"a", false}, {"b/c", true}, {"b", false}, {"b/d", true}} {
+		fresh, err := d.MkdirNew(tt.name)
+		if err != nil || fresh != tt.fresh {
+			t.Errorf("%d, %s: fresh %t, %v", i, tt.name, fresh, err)
+		}
+	}
+	if err := d.Replace("file", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.MkdirNew("file"); err == nil {
+		t.Error("a file was taken for a directory")
+	}
+}
+
+// What lies where a file belongs is named by its whole path, with what to do, however the file is opened.
+func TestDirectoryInTheWay(t *testing.T) {
+	_, d := openDir(t, "s")
+	if err := os.Mkdir(d.Abs("state.json"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, written := d.Write("state.json", []byte("{}"))
+	for what, err := range map[string]error{
+		"write": written, "replace": d.Replace("state.json", []byte("{}")), "append": d.Append("state.json", []byte("{}")),
+	} {
+		f := failure.From(err)
+		if err == nil || f.Kind != failure.StateCorrupt || !strings.Contains(f.Message, d.Abs("state.json")+": is a directory") || f.Hint == "" {
+			t.Errorf("%s: %v (%s; %s)", what, err, f.Kind, f.Hint)
+		}
+	}
+	if left, err := os.ReadDir(d.Abs(".")); err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

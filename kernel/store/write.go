@@ -1,0 +1,308 @@
+package store
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/failpoint"
+)
+
+// tempPrefix begins the names of files that are being written. One that a crash left behind is
+// removed by [Store.SweepTemps].
+const tempPrefix = ".tmp-"
+
+// IsTemp reports whether a file name is that of an unfinished write, to be ignored by all readers.
+func IsTemp(name string) bool { return strings.HasPrefix(path.Base(name), tempPrefix) }
+
+// Write replaces a file in one step and makes it durable: after it returns, neither a crash nor a
+// power loss undoes it. It makes the directory. The reference is what an event may name.
+func (s *Store) Write(name string, data []byte) (event.Ref, error) {
+	if err := s.replace(name, true, all(data)); err != nil {
+		return event.Ref{}, s.explain("write "+name, err)
+	}
+	return Ref(name, data), nil
+}
+
+// Ref is the reference to a file with the content, which [Store.Write] returns once the file is durable.
+func Ref(name string, data []byte) event.Ref {
+	sum := sha256.Sum256(data)
+	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(data))}
+}
+
+// Replace replaces a file in one step without waiting for the disk: readers see the old content or
+// the new, and so do they after a crash of the process. For what can be made again: views, context
+// files. The content is that of all parts in a row.
+func (s *Store) Replace(name string, parts ...[]byte) error {
+	return s.ReplaceWith(name, all(parts...))
+}
+
+// ReplaceWith is [Store.Replace] for a content that need not be in memory at once: write writes it.
+func (s *Store) ReplaceWith(name string, write func(io.Writer) error) error {
+	if err := s.replace(name, false, write); err != nil {
+		return s.explain("write "+name, err)
+	}
+	return nil
+}
+
+// Clear leaves an empty file at the name in one step, as Replace does without content. One that is not there yet is
+// made in its place, since nobody can see it half written.
+func (s *Store) Clear(name string) error {
+	f, err := s.open(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK)
+	if err != nil {
+		return s.Replace(name)
+	}
+	return f.Close()
+}
+
+// all writes all parts in a row.
+func all(parts ...[]byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		for _, part := range parts {
+			if _, err := w.Write(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Ensure writes a file that is absent or empty and leaves any other alone.
+func (s *Store) Ensure(name string, data []byte) error {
+	info, err := s.stat(name)
+	switch {
+	case err == nil && info.Size() > 0:
+		return nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return s.explain("look at "+name, err)
+	}
+	return s.Replace(name, data)
+}
+
+// Append adds one line to a file and makes it and its directory if needed; the newline is added. A
+// line that an earlier crash cut off is ended first, so that nothing glues to it. It does not wait
+// for the disk and expects one writer at a time.
+func (s *Store) Append(name string, line []byte) error {
+	f, err := s.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text := slices.Concat(line, []byte{'\n'})
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		var last [1]byte
+		if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
+			text = slices.Concat([]byte{'\n'}, text)
+		}
+	}
+	failpoint.Point("rundir.append.before")
+	if _, err := f.Write(text); err != nil {
+		return s.explain("append to "+name, err)
+	}
+	failpoint.Point("rundir.append.after")
+	return nil
+}
+
+// SweepTemps removes what unfinished writes left behind and returns how many there were. Only who
+// holds the session may call it.
+func (s *Store) SweepTemps() (int, error) {
+	removed := 0
+	err := fs.WalkDir(s.root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil && name != "." && errors.Is(err, fs.ErrNotExist) {
+			return nil // renamed by its writer meanwhile
+		}
+		if err != nil || d.IsDir() || !IsTemp(name) {
+			return err
+		}
+		failpoint.Removing(s.path, name)
+		if err := s.root.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+			failpoint.Point("rundir.sweep.removed")
+			removed++
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return removed, s.explain("remove unfinished files", err)
+	}
+	return removed, nil
+}
+
+func (s *Store) replace(name string, durable bool, write func(io.Writer) error) error {
+	dir := path.Dir(name)
+	p, err := s.at(dir)
+	if err != nil {
+		if err := s.mkdirAll(dir, dirMode); err != nil {
+			return err
+		}
+		if p, err = s.at(dir); err != nil {
+			return err
+		}
+	}
+	defer s.places.done(p)
+	if err := p.replace(path.Base(name), durable, write); err != nil || !durable {
+		return within(dir, err)
+	}
+	err = s.settle(dir, p.root)
+	failpoint.Point("rundir.write.after-sync")
+	return err
+}
+
+func (p *place) replace(base string, durable bool, write func(io.Writer) error) (err error) {
+	failpoint.Point("rundir.write.before-temp")
+	temp := tempPrefix + rand.Text()
+	defer func() {
+		if err != nil {
+			failpoint.Removing(p.root.Name(), temp)
+			_ = p.root.Remove(temp)
+		}
+	}()
+	if err := p.fill(temp, durable, write); err != nil {
+		return err
+	}
+	failpoint.Point("rundir.write.before-rename")
+	failpoint.Renaming(p.root.Name(), temp, base)
+	if err := p.root.Rename(temp, base); err != nil {
+		return p.inTheWay(base, err)
+	}
+	failpoint.Point("rundir.write.after-rename")
+	return nil
+}
+
+// inTheWay is the error of a rename, about the name that was to be replaced and not about the temporary one.
+func (p *place) inTheWay(base string, err error) error {
+	var renamed *os.LinkError
+	if !errors.As(err, &renamed) {
+		return err
+	}
+	cause := renamed.Err
+	if info, err := p.root.Lstat(base); err == nil && info.IsDir() {
+		cause = syscall.EISDIR // which the os package calls "file exists"
+	}
+	return &fs.PathError{Op: "replace", Path: base, Err: cause}
+}
+
+// fill writes a file. To say that it shall not block, which no regular file does, keeps the os package from trying
+// whether it can be waited for.
+func (p *place) fill(temp string, durable bool, write func(io.Writer) error) error {
+	failpoint.Writing(p.root.Name(), temp)
+	f, err := p.root.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY|syscall.O_NONBLOCK, fileMode)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	failpoint.Point("rundir.write.filled")
+	if err == nil && durable && !failpoint.Defect(failpoint.SkipSync) {
+		err = f.Sync()
+		failpoint.Synced(p.root.Name(), temp)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// settle makes the entries of a directory durable, and those of the directories it lies in, unless they are known to be.
+func (s *Store) settle(dir string, root *os.Root) error {
+	if err := syncRoot(root); err != nil {
+		return err
+	}
+	return s.anchor(dir)
+}
+
+// anchor makes a directory's own entry durable, and those of the directories it lies in, unless they are known to be. They are
+// not before all of them are.
+func (s *Store) anchor(dir string) error {
+	var made []string
+	for ; dir != "." && !s.settled.has(dir); dir = path.Dir(dir) {
+		if err := s.syncDir(path.Dir(dir)); err != nil {
+			return err
+		}
+		made = append(made, dir)
+	}
+	for _, dir := range made {
+		s.settled.add(dir)
+	}
+	return nil
+}
+
+// Anchor makes a directory durable, though not the entries that it has: what is written to it later then waits for less.
+func (s *Store) Anchor(dir string) error {
+	if err := s.anchor(dir); err != nil {
+		return s.explain("make "+dir+" durable", err)
+	}
+	return nil
+}
+
+// Settle makes a directory durable with the entries that it has now.
+func (s *Store) Settle(dir string) error {
+	p, err := s.at(dir)
+	if err == nil {
+		err = s.settle(dir, p.root)
+		s.places.done(p)
+	}
+	if err != nil {
+		return s.explain("make "+dir+" durable", err)
+	}
+	return nil
+}
+
+// Sync makes the content of files durable that somebody else wrote, as an agent does, with the entries of their directory dir.
+// Names are those in it; what is no regular file, or is not there, is left alone.
+func (s *Store) Sync(dir string, names ...string) error {
+	for _, base := range names {
+		name := path.Join(dir, base)
+		if info, err := s.stat(name); err != nil || !info.Mode().IsRegular() {
+			continue // whoever reads it says what it is
+		}
+		if err := s.syncFile(name); err != nil {
+			return s.explain("make "+name+" durable", err)
+		}
+	}
+	return s.Settle(dir)
+}
+
+func (s *Store) syncFile(name string) error {
+	f, err := s.open(name, os.O_RDONLY|syscall.O_NONBLOCK)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	failpoint.Writing(s.path, name) // by its writer, of whom nobody here knew
+	failpoint.Synced(s.path, name)
+	return nil
+}
+
+func (s *Store) syncDir(name string) error {
+	p, err := s.at(name)
+	if err != nil {
+		return err
+	}
+	defer s.places.done(p)
+	return syncRoot(p.root)
+}
+
+// syncRoot makes the entries of a directory durable. File systems that cannot do so say that the
+// request is invalid; there is nothing more to do on them.
+func syncRoot(root *os.Root) error {
+	d, err := root.OpenFile(".", os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	failpoint.SyncedDir(root.Name())
+	return nil
+}

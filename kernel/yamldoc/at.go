@@ -1,0 +1,110 @@
+package yamldoc
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// At is the place of the character that begins at a byte offset of a scalar's Source. data is what the tree was
+// parsed from. It is the scalar's own place where the character stands in another line than the scalar's
+// first, and in blocks of text (| and >).
+func (n *Node) At(data []byte, offset int) Pos {
+	raw, ok := rest(data, n.Pos)
+	if !ok || offset < 0 || offset > len(n.Source) {
+		return n.Pos
+	}
+	length := rawLength(raw, n.Source[:offset])
+	if length < 0 {
+		return n.Pos
+	}
+	return Pos{n.Line, n.Column + utf8.RuneCountInString(raw[:length])}
+}
+
+// rest is what stands in the line from a place on.
+func rest(data []byte, at Pos) (string, bool) {
+	for range at.Line - 1 {
+		_, after, found := bytes.Cut(data, []byte("\n"))
+		if !found {
+			return "", false
+		}
+		data = after
+	}
+	line, _, _ := bytes.Cut(data, []byte("\n"))
+	text := string(line)
+	for range at.Column - 1 {
+		_, size := utf8.DecodeRuneInString(text)
+		text = text[size:]
+	}
+	return text, text != ""
+}
+
+// rawLength is how many bytes of a scalar in one line, its quote included, stand for the text, -1 if they do
+// not.
+func rawLength(raw, text string) int {
+	length, next := 0, plain
+	switch raw[0] {
+	case '\'':
+		length, next = 1, single
+	case '"':
+		length, next = 1, double
+	}
+	for text != "" {
+		size, is := next(raw[length:])
+		if size == 0 || !strings.HasPrefix(text, is) {
+			return -1
+		}
+		length, text = length+size, text[len(is):]
+	}
+	return length
+}
+
+// plain, single and double are the size of the next character of a scalar in their style and what it is. The
+// size is 0 at the end.
+func plain(raw string) (size int, is string) {
+	_, size = utf8.DecodeRuneInString(raw)
+	return size, raw[:size]
+}
+
+func single(raw string) (size int, is string) {
+	switch {
+	case strings.HasPrefix(raw, "''"):
+		return 2, "'"
+	case strings.HasPrefix(raw, "'"):
+		return 0, ""
+	default:
+		return plain(raw)
+	}
+}
+
+// digits are the numbers of hexadecimal digits after the letters of an escape.
+var digits = map[byte]int{'x': 2, 'u': 4, 'U': 8}
+
+// escapes are the other escapes that are not the character itself (YAML 1.1, 5.6).
+var escapes = map[byte]string{
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
+	'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+}
+
+func double(raw string) (size int, is string) {
+	switch {
+	case strings.HasPrefix(raw, `"`), raw == `\`:
+		return 0, ""
+	case !strings.HasPrefix(raw, `\`):
+		return plain(raw)
+	}
+	letter := raw[1]
+	if n := digits[letter]; n > 0 && len(raw) >= 2+n {
+		code, err := strconv.ParseUint(raw[2:2+n], 16, 32)
+		if err != nil {
+			return 0, ""
+		}
+		return 2 + n, string(rune(code))
+	}
+	if is, known := escapes[letter]; known {
+		return 2, is
+	}
+	size, is = plain(raw[1:])
+	return 1 + size, is
+}

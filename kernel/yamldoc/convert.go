@@ -1,0 +1,195 @@
+package yamldoc
+
+import (
+	"errors"
+	"math"
+
+	"gopkg.in/yaml.v3"
+)
+
+var errNotFinite = errors.New("not a finite number")
+
+// converter builds the tree from the library's nodes.
+type converter struct {
+	faults []Fault
+	values int
+	full   bool                // a bound was passed and reported
+	open   map[*yaml.Node]bool // anchored values being expanded
+}
+
+func (c *converter) report(f Fault) { c.faults = append(c.faults, f) }
+
+// value converts n. What cannot be converted is reported and becomes null.
+func (c *converter) value(n *yaml.Node, depth int) *Node {
+	at := Pos{n.Line, n.Column}
+	if !c.within(at, depth) {
+		return &Node{Pos: at}
+	}
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return c.value(n.Content[0], depth)
+	case yaml.AliasNode:
+		return c.alias(n, depth)
+	case yaml.SequenceNode:
+		return c.list(n, depth)
+	case yaml.MappingNode:
+		return c.mapping(n, depth)
+	default:
+		return c.scalar(n)
+	}
+}
+
+// within counts a value and reports the first one that passes a bound.
+func (c *converter) within(at Pos, depth int) bool {
+	c.values++
+	if c.full || c.values <= MaxValues && depth <= MaxDepth {
+		return !c.full
+	}
+	c.full = true
+	if depth > MaxDepth {
+		c.report(faultf(Size, at, "", "the document is nested more than %d levels deep", MaxDepth))
+		return false
+	}
+	c.report(faultf(Size, at, "use fewer aliases", "the document has more than %d values once its aliases are expanded", MaxValues))
+	return false
+}
+
+// alias expands the anchored value, at the place where it is used.
+func (c *converter) alias(n *yaml.Node, depth int) *Node {
+	at := Pos{n.Line, n.Column}
+	if c.open[n.Alias] {
+		c.report(faultf(Unsupported, at, "", "alias *%s stands inside the value that it names", n.Value))
+		return &Node{Pos: at}
+	}
+	c.open[n.Alias] = true
+	defer delete(c.open, n.Alias)
+	expanded := *c.value(n.Alias, depth+1)
+	expanded.Pos = at
+	return &expanded
+}
+
+func (c *converter) list(n *yaml.Node, depth int) *Node {
+	c.checkTag(n, "!!seq")
+	list := &Node{Pos: Pos{n.Line, n.Column}, Kind: List}
+	for _, item := range n.Content {
+		list.Items = append(list.Items, c.value(item, depth+1))
+	}
+	return list
+}
+
+func (c *converter) mapping(n *yaml.Node, depth int) *Node {
+	c.checkTag(n, "!!map")
+	m := &Node{Pos: Pos{n.Line, n.Column}, Kind: Map}
+	var merged []Entry
+	seen := map[string]Pos{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], c.value(n.Content[i+1], depth+1)
+		if key.Kind == yaml.ScalarNode && key.ShortTag() == "!!merge" {
+			merged = append(merged, c.merged(value)...)
+			continue
+		}
+		entry, ok := c.entry(key, value)
+		if !ok {
+			continue
+		}
+		if first, twice := seen[entry.Key]; twice {
+			c.report(faultf(Duplicate, entry.KeyPos, "keep one of the two", "key %q stands twice, first in line %d", entry.Key, first.Line))
+			continue
+		}
+		seen[entry.Key] = entry.KeyPos
+		m.Entries = append(m.Entries, entry)
+	}
+	for _, entry := range merged {
+		if _, own := seen[entry.Key]; !own {
+			seen[entry.Key] = entry.KeyPos
+			m.Entries = append(m.Entries, entry)
+		}
+	}
+	return m
+}
+
+// entry pairs a key with its value. Keys are text; a number or boolean counts as its text.
+func (c *converter) entry(key *yaml.Node, value *Node) (Entry, bool) {
+	at := Pos{key.Line, key.Column}
+	if key.Kind == yaml.AliasNode {
+		key = key.Alias
+	}
+	if key.Kind != yaml.ScalarNode || key.ShortTag() == "!!null" {
+		c.report(faultf(Unsupported, at, "use text as the key", "a key must be text"))
+		return Entry{}, false
+	}
+	return Entry{Key: key.Value, KeyPos: at, Value: value}, true
+}
+
+// merged are the entries that a merge key (<<) brings in: those of a map, or of a list of maps of
+// which the earlier win.
+func (c *converter) merged(value *Node) []Entry {
+	switch value.Kind {
+	case Map:
+		return value.Entries
+	case List:
+		var entries []Entry
+		for _, item := range value.Items {
+			if item.Kind != Map {
+				c.report(faultf(Unsupported, item.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", item.Kind))
+			}
+			entries = append(entries, item.Entries...)
+		}
+		return entries
+	default:
+		c.report(faultf(Unsupported, value.Pos, "", "a merge key (<<) takes a map or a list of maps, not %s", value.Kind))
+		return nil
+	}
+}
+
+func (c *converter) scalar(n *yaml.Node) *Node {
+	node := &Node{Pos: Pos{n.Line, n.Column}, Kind: Text, Source: n.Value}
+	var err error
+	switch n.ShortTag() {
+	case "!!str", "!!timestamp", "!!merge":
+		return node
+	case "!!null":
+		node.Kind = Null
+	case "!!bool":
+		var b bool
+		node.Kind, err = Bool, n.Decode(&b)
+		node.scalar = b
+	case "!!int", "!!float":
+		node.Kind = Number
+		node.scalar, err = number(n)
+	default:
+		c.checkTag(n, "!!str")
+		return node
+	}
+	if err != nil {
+		c.report(faultf(Unsupported, node.Pos, "put it in quotes if it is text", "%q is no finite number or boolean", n.Value))
+		return &Node{Pos: node.Pos}
+	}
+	return node
+}
+
+// number decodes a finite number, as int where it is written as a whole number that fits.
+func number(n *yaml.Node) (any, error) {
+	var v any
+	if err := n.Decode(&v); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case int:
+		return v, nil
+	case uint64:
+		return float64(v), nil
+	case float64:
+		if !math.IsNaN(v) && !math.IsInf(v, 0) {
+			return v, nil
+		}
+	}
+	return nil, errNotFinite
+}
+
+// checkTag reports a tag that gives a value another meaning than its plain one.
+func (c *converter) checkTag(n *yaml.Node, plain string) {
+	if tag := n.ShortTag(); tag != plain {
+		c.report(faultf(Unsupported, Pos{n.Line, n.Column}, "remove the tag", "tag %s is not supported", tag))
+	}
+}

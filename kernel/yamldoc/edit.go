@@ -1,0 +1,303 @@
+package yamldoc
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// Set returns the document with the value at a path of keys set; maps on the way that are missing are made. The value is
+// YAML, or with text just a text, whatever it looks like. Comments stay, and so does every line but those of the value
+// itself where that can be: else the document is written anew, in the usual form. data must be a document without faults
+// whose root is a map, or empty.
+func Set(data []byte, keys []string, value string, text bool) ([]byte, error) {
+	wanted, err := valueOf(value, text)
+	if err != nil {
+		return nil, err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(data, &document); err != nil {
+		return nil, err
+	}
+	if len(document.Content) == 0 || isNull(document.Content[0]) {
+		document = yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{{Kind: yaml.MappingNode, Tag: "!!map"}}}
+	}
+	e, err := locate(&document, keys, wanted)
+	if err != nil {
+		return nil, err
+	}
+	lines := e.inPlace(data)
+	e.apply()
+	if says(lines, &document) {
+		return lines, nil
+	}
+	spellNulls(&document, false)
+	whole, err := encode(&document)
+	if err != nil {
+		return nil, err
+	}
+	if whole = keepHead(data, whole); says(whole, &document) {
+		return whole, nil
+	}
+	return nil, fmt.Errorf("%s cannot be set without a change to the rest: change it in the file", strings.Join(keys, "."))
+}
+
+// says reports whether a text is the document.
+func says(text []byte, document *yaml.Node) bool {
+	var got, want any
+	return text != nil && yaml.Unmarshal(text, &got) == nil && document.Decode(&want) == nil && reflect.DeepEqual(got, want)
+}
+
+// spellNulls writes out what is left out in flow maps and lists: the library writes a text without characters there.
+func spellNulls(n *yaml.Node, flow bool) {
+	if flow && isNull(n) {
+		n.Value = "null"
+	}
+	for _, c := range n.Content {
+		spellNulls(c, flow || n.Style&yaml.FlowStyle != 0)
+	}
+}
+
+// keepHead is a document written anew, with the lines of one that held nothing but comments.
+func keepHead(data, whole []byte) []byte {
+	var nothing any
+	if len(bytes.TrimSpace(data)) == 0 || yaml.Unmarshal(data, &nothing) != nil || nothing != nil {
+		return whole
+	}
+	for line := range bytes.Lines(data) {
+		if rest := bytes.TrimSpace(line); len(rest) > 0 && rest[0] != '#' { // a word for nothing, such as ~
+			return whole
+		}
+	}
+	return slices.Concat(bytes.TrimRight(data, "\n"), []byte("\n"), whole)
+}
+
+// valueOf is a value as a node.
+func valueOf(value string, text bool) (*yaml.Node, error) {
+	if text { // as the library writes it, with the quotes that readers of YAML 1.1 need
+		quoted, err := yaml.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		var back string // some texts of line breaks and spaces come back as others
+		same := yaml.Unmarshal(quoted, &back) == nil && back == value
+		if !same {
+			return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: value}, nil
+		}
+		value = string(quoted)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal([]byte(value), &document); err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(document.Content) == 0 {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
+	}
+	return document.Content[0], nil
+}
+
+// edit is a change of a document: the value of a key that is there, or a new key in a map that is there.
+type edit struct {
+	old    *yaml.Node // nil: the key is new
+	parent *yaml.Node // the map that the key is in
+	key    string
+	value  *yaml.Node
+}
+
+// locate says where a path leads. What of it does not exist goes into the value.
+func locate(document *yaml.Node, keys []string, value *yaml.Node) (edit, error) {
+	at := document.Content[0]
+	for i, key := range keys {
+		if at.Kind != yaml.MappingNode {
+			return edit{}, fmt.Errorf("%s is no map (line %d)", orRoot(keys[:i]), at.Line)
+		}
+		next := valueIn(at, key)
+		if next != nil && next.Kind == yaml.AliasNode {
+			return edit{}, fmt.Errorf("%s stands for an anchor (line %d): change it in the file", strings.Join(keys[:i+1], "."), next.Line)
+		}
+		if next != nil && i == len(keys)-1 || next != nil && isNull(next) {
+			return edit{old: next, parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+		}
+		if next == nil {
+			return edit{parent: at, key: key, value: nested(keys[i+1:], value)}, nil
+		}
+		at = next
+	}
+	return edit{}, errors.New("no key is named")
+}
+
+func orRoot(keys []string) string {
+	if len(keys) == 0 {
+		return "the file"
+	}
+	return strings.Join(keys, ".")
+}
+
+func valueIn(m *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(m.Content); i += 2 {
+		if m.Content[i].Value == key {
+			return m.Content[i+1]
+		}
+	}
+	return nil
+}
+
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+
+// nested wraps a value into maps, one for each key.
+func nested(keys []string, value *yaml.Node) *yaml.Node {
+	for _, key := range slices.Backward(keys) {
+		name := &yaml.Node{}
+		name.SetString(key)
+		value = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name, value}}
+	}
+	return value
+}
+
+// apply makes the change in the nodes.
+func (e edit) apply() {
+	if e.old == nil {
+		e.parent.Content = append(e.parent.Content, nested([]string{e.key}, e.value).Content...)
+		return
+	}
+	kept := *e.old
+	*e.old = *e.value
+	e.old.HeadComment, e.old.LineComment, e.old.FootComment = kept.HeadComment, kept.LineComment, kept.FootComment
+}
+
+// inPlace is the document with the change made in its lines alone, nil where that is not tried. The caller checks that
+// it says what it should.
+func (e edit) inPlace(data []byte) []byte {
+	if len(e.parent.Content) == 0 || bytes.ContainsRune(data, '\r') {
+		return nil
+	}
+	if e.old != nil {
+		return e.replace(data)
+	}
+	if e.parent.Style&yaml.FlowStyle != 0 {
+		return e.insertInFlow(data)
+	}
+	return e.insert(data)
+}
+
+// insertInFlow puts a new key behind the last value of a map in braces, if that is a scalar.
+func (e edit) insertInFlow(data []byte) []byte {
+	last := e.parent.Content[len(e.parent.Content)-1]
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	added := nested([]string{e.key}, e.value)
+	added.Style = yaml.FlowStyle
+	text, err := encode(added)
+	if err != nil || last.Kind != yaml.ScalarNode || last.Line > len(lines) || bytes.Count(text, []byte("\n")) != 1 {
+		return nil
+	}
+	line := []rune(string(lines[last.Line-1]))
+	from := min(last.Column-1, len(line))
+	end := from + tokenLength(line[from:], last)
+	pair := strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(text)), "{"), "}")
+	lines[last.Line-1] = []byte(string(line[:end]) + ", " + pair + string(line[end:]))
+	return bytes.Join(lines, nil)
+}
+
+// replace puts a scalar in the place of another in its line.
+func (e edit) replace(data []byte) []byte {
+	if e.old.Kind != yaml.ScalarNode || e.value.Kind != yaml.ScalarNode || e.old.Anchor != "" {
+		return nil
+	}
+	text, err := encode(e.value)
+	if err != nil || bytes.Count(text, []byte("\n")) != 1 {
+		return nil
+	}
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if e.old.Line > len(lines) {
+		return nil
+	}
+	line := []rune(string(lines[e.old.Line-1]))
+	from := e.old.Column - 1
+	length := tokenLength(line[min(from, len(line)):], e.old)
+	if length <= 0 {
+		return nil
+	}
+	lines[e.old.Line-1] = []byte(string(line[:from]) + strings.TrimSpace(string(text)) + string(line[from+length:]))
+	return bytes.Join(lines, nil)
+}
+
+// tokenLength is how many characters of a line a scalar takes, 0 where it is not simply there.
+func tokenLength(line []rune, n *yaml.Node) int {
+	quote := rune(0)
+	switch n.Style {
+	case yaml.DoubleQuotedStyle:
+		quote = '"'
+	case yaml.SingleQuotedStyle:
+		quote = '\''
+	case 0:
+		if strings.HasPrefix(string(line), n.Value) {
+			return len([]rune(n.Value))
+		}
+	}
+	for i := 1; quote != 0 && i < len(line); i++ {
+		switch {
+		case line[i] == '\\' && quote == '"':
+			i++
+		case line[i] == quote && quote == '\'' && i+1 < len(line) && line[i+1] == quote:
+			i++
+		case line[i] == quote:
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// insert puts a new key behind the last line of its map.
+func (e edit) insert(data []byte) []byte {
+	text, err := encode(nested([]string{e.key}, e.value))
+	if err != nil {
+		return nil
+	}
+	indent := e.parent.Content[0].Column - 1
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	end := min(lastLine(e.parent), len(lines)) // a value that is left out has its place behind them
+	for i := end; i < len(lines); i++ {
+		switch {
+		case len(bytes.TrimSpace(lines[i])) == 0:
+		case depth(lines[i]) > indent, indent == 0: // of the whole file also the comments at its end
+			end = i + 1
+		default:
+			i = len(lines)
+		}
+	}
+	var added [][]byte
+	if last := lines[end-1]; !bytes.HasSuffix(last, []byte("\n")) {
+		added = append(added, []byte("\n"))
+	}
+	for line := range bytes.Lines(text) {
+		added = append(added, append(bytes.Repeat([]byte(" "), indent), line...))
+	}
+	return bytes.Join(slices.Insert(lines, end, added...), nil)
+}
+
+// lastLine is the last line on which something of n begins.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, c := range n.Content {
+		last = max(last, lastLine(c))
+	}
+	return last
+}
+
+// depth is how far a line is indented.
+func depth(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
+
+func encode(n *yaml.Node) ([]byte, error) {
+	var out bytes.Buffer
+	enc := yaml.NewEncoder(&out)
+	enc.SetIndent(2)
+	if err := enc.Encode(n); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), enc.Close()
+}

@@ -1,0 +1,126 @@
+package yamldoc_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+func TestSet(t *testing.T) {
+	const file = `# mine
+defaults:   # of all
+    provider: claude   # the best
+
+    # pauses
+    delay: "2"
+
+commands:
+    test: |
+        go test ./...
+
+        go vet ./...
+# the end
+providers: {claude: {model: opus}, codex: }
+`
+	for _, tt := range []struct {
+		name, from, key, value string
+		text                   bool
+		want                   string
+	}{
+		{"a scalar keeps its line", file, "defaults.provider", "codex", true, strings.Replace(file, "claude   #", "codex   #", 1)},
+		{"a quoted one", file, "defaults.delay", "3", false, strings.Replace(file, `"2"`, "3", 1)},
+		{"text is quoted where it has to be", file, "defaults.provider", "off", true, strings.Replace(file, "claude   #", `"off"   #`, 1)},
+		{"a new key behind the last", file, "commands.lint", "a: b", true, strings.Replace(file, "vet ./...\n", "vet ./...\n    lint: 'a: b'\n", 1)},
+		{"a new map at the end", file, "sandbox.mode", "strict", false, file + "sandbox:\n  mode: strict\n"},
+		{"within a flow map", file, "providers.claude.model", "haiku", true, strings.Replace(file, "opus", "haiku", 1)},
+		{"a new key in braces", file, "providers.claude.sandbox", "{mode: strict}", false, strings.Replace(file, "opus}", "opus, sandbox: {mode: strict}}", 1)},
+		{"an empty file", "", "defaults.delay", "2.5", false, "defaults:\n  delay: 2.5\n"},
+		{"comments alone", "# mine\n\n", "defaults.delay", "2", false, "# mine\ndefaults:\n  delay: 2\n"},
+		{"a map without members", "commands:\n", "commands.test", "go test", true, "commands:\n  test: go test\n"},
+		{"no newline at the end", "a: 1", "b", "2", false, "a: 1\nb: 2\n"},
+		{"a map for a scalar", "a: 1 # one\nb: 2\n", "a", "{c: 3}", false, "a: {c: 3} # one\nb: 2\n"},
+		{"a text of two lines", "a: 1\n", "a", "x\ny", true, "a: |-\n  x\n  y\n"},
+		{"nothing", "a: 1\n", "a", "", false, "a: null\n"},
+		{"an escaped quote", `a: "x\"y" # c` + "\n", "a", "z", true, "a: z # c\n"},
+		{"single quotes", "a: 'x''y' # c\n", "a", "z", true, "a: z # c\n"},
+		{"deeper lists stay", "a:\n  - x\n  - y\nb: 1\n", "a", "[z]", false, "a: [z]\nb: 1\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := yamldoc.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, tt.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(got)); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSetRefuses(t *testing.T) {
+	for _, tt := range []struct{ from, key, value, want string }{
+		{"a: 1\n", "a.b", "2", "a is no map (line 1)"},
+		{"a: &x {b: 1}\nc: *x\n", "c.b", "2", "c stands for an anchor (line 2): change it in the file"},
+		{"a: 1\n", "a", "[", "did not find expected node content"},
+		{"- a\n", "a", "1", "the file is no map (line 1)"},
+	} {
+		_, err := yamldoc.Set([]byte(tt.from), strings.Split(tt.key, "."), tt.value, false)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q, %s: %v, want %q", tt.from, tt.key, err, tt.want)
+		}
+	}
+}
+
+// Whatever the document, a value that is set is there, and all else is what it was.
+func FuzzSet(f *testing.F) {
+	f.Add("a: 1\nb: {c: 2} # x\n", "a")
+	f.Add("b:\n    x: |\n      y\n\n      z\n  # c\n", "b\u00e4 # no\n")
+	f.Add("? x\n: y\n\"a\": 'b''c'\n", "")
+	f.Fuzz(func(t *testing.T, from, value string) {
+		before, faults := yamldoc.Parse([]byte(from))
+		if len(faults) > 0 || before != nil && before.Kind != yamldoc.Map || !printable(value) {
+			return
+		}
+		got, err := yamldoc.Set([]byte(from), []string{"a"}, value, true)
+		if err != nil {
+			return
+		}
+		after, faults := yamldoc.Parse(got)
+		if len(faults) > 0 {
+			t.Fatalf("%q becomes %q: %v", from, got, faults)
+		}
+		if a := after.Get("a"); a == nil || a.Kind != yamldoc.Text || a.Source != value {
+			t.Fatalf("%q becomes %q", from, got)
+		}
+		if without(before) != without(after) {
+			t.Fatalf("%q becomes %q: something else changed", from, got)
+		}
+	})
+}
+
+func printable(text string) bool {
+	for _, r := range text {
+		if r < ' ' && r != '\n' || r > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// without is the document as JSON, without the member that is set.
+func without(n *yamldoc.Node) string {
+	all := map[string]any{}
+	if n != nil && n.Kind == yamldoc.Map {
+		all = n.Any().(map[string]any)
+	}
+	delete(all, "a")
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,29 @@
+package yamldoc
+
+import "fmt"
+
+// FaultKind says what is wrong with a document.
+type FaultKind int
+
+// The kinds of faults.
+const (
+	Syntax      FaultKind = iota // not YAML
+	Encoding                     // not UTF-8, or a character that YAML forbids
+	Tab                          // a tab used for indentation
+	Duplicate                    // a key that stands twice in one map
+	Documents                    // more than one document in the file
+	Size                         // more bytes, values or levels than allowed
+	Unsupported                  // YAML that has no meaning in plain data: custom tags, keys that are no text
+)
+
+// Fault is one thing wrong with a document.
+type Fault struct {
+	Pos
+	Kind    FaultKind
+	Message string // lower case, without a period
+	Hint    string // what to do, may be empty
+}
+
+func faultf(kind FaultKind, at Pos, hint, format string, args ...any) Fault {
+	return Fault{Pos: at, Kind: kind, Message: fmt.Sprintf(format, args...), Hint: hint}
+}

@@ -1,0 +1,146 @@
+package yamldoc_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/yamldoc"
+)
+
+func TestValues(t *testing.T) {
+	tests := map[string]struct {
+		yaml string
+		want any
+	}{
+		"scalars": {
+			"a: text\nb: 3\nc: 2.50\nd: true\ne: ~\nf: 'quoted'\ng: \"3\"\nh: 0x10\ni: 2026-02-03\nj: yes\nk: 1e2",
+			map[string]any{"a": "text", "b": 3, "c": 2.5, "d": true, "e": nil, "f": "quoted", "g": "3", "h": 16, "i": "2026-02-03", "j": "yes", "k": 100.0},
+		},
+		"large numbers":          {"[9223372036854775807, 18446744073709551615]", []any{9223372036854775807, 18446744073709551615.0}},
+		"explicit tags":          {"[!!str 3, !!int \"3\", !!float 3]", []any{"3", 3, 3.0}},
+		"block scalars":          {"a: |\n  two\n  lines\nb: >\n  one\n  line\n", map[string]any{"a": "two\nlines\n", "b": "one line\n"}},
+		"keys that are no text":  {"3: a\ntrue: b", map[string]any{"3": "a", "true": "b"}},
+		"alias":                  {"- &a {x: 1}\n- *a", []any{map[string]any{"x": 1}, map[string]any{"x": 1}}},
+		"alias as key":           {"- &k key\n- {*k : 1}", []any{"key", map[string]any{"key": 1}}},
+		"merge":                  {"- &a {x: 1, y: 1}\n- {<<: *a, y: 2}", []any{map[string]any{"x": 1, "y": 1}, map[string]any{"x": 1, "y": 2}}},
+		"merge a list":           {"- &a {x: 1}\n- &b {x: 2, y: 2}\n- {<<: [*a, *b]}", []any{map[string]any{"x": 1}, map[string]any{"x": 2, "y": 2}, map[string]any{"x": 1, "y": 2}}},
+		"text like a merge key":  {"a: <<", map[string]any{"a": "<<"}},
+		"byte order mark, CR LF": {"\xef\xbb\xbfa: 1\r\nb: 2\r\n", map[string]any{"a": 1, "b": 2}},
+		"empty map and list":     {"a: {}\nb: []", map[string]any{"a": map[string]any{}, "b": []any{}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			root, faults := yamldoc.Parse([]byte(tt.yaml))
+			if len(faults) > 0 {
+				t.Fatalf("faults: %v", faults)
+			}
+			if diff := cmp.Diff(tt.want, root.Any()); diff != "" {
+				t.Errorf("value (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNothing(t *testing.T) {
+	for _, text := range []string{"", "# only a comment\n", "\n\n"} {
+		if root, faults := yamldoc.Parse([]byte(text)); root != nil || faults != nil {
+			t.Errorf("Parse(%q) = %v, %v", text, root, faults)
+		}
+	}
+	var none *yamldoc.Node
+	if got := none.Get("a"); got != nil {
+		t.Errorf("a member of nothing: %v", got)
+	}
+}
+
+func TestPositions(t *testing.T) {
+	root, faults := yamldoc.Parse([]byte("größe: &g\n  - ä: x\n    b: 'y'\nagain: *g\n"))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	item := root.Get("größe").Items[0]
+	got := []yamldoc.Pos{
+		root.Pos, root.Entries[1].KeyPos, item.Pos, item.Get("ä").Pos, item.Get("b").Pos,
+		root.Get("again").Pos, root.Get("again").Items[0].Pos,
+	}
+	want := []yamldoc.Pos{{1, 1}, {4, 1}, {2, 5}, {2, 8}, {3, 8}, {4, 8}, {2, 5}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("positions (-want +got):\n%s", diff)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	fault := func(kind yamldoc.FaultKind, line, column int, message string) yamldoc.Fault {
+		return yamldoc.Fault{Kind: kind, Pos: yamldoc.Pos{Line: line, Column: column}, Message: message}
+	}
+	tests := map[string]struct {
+		yaml string
+		want []yamldoc.Fault
+	}{
+		"first line":          {"a: b: c\n", []yamldoc.Fault{fault(yamldoc.Syntax, 1, 1, "mapping values are not allowed in this context")}},
+		"second line":         {"a: 1\n  b: c\n", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 3, "mapping values are not allowed in this context")}},
+		"bad indentation":     {"a:\n  - x\n - y\n", []yamldoc.Fault{fault(yamldoc.Syntax, 3, 2, "did not find expected key")}},
+		"end in a quote":      {"a: 1\nb: 'x", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 1, "found unexpected end of stream")}},
+		"no anchor":           {"a: 1\nb: *x\n", []yamldoc.Fault{fault(yamldoc.Syntax, 2, 4, "alias *x has no anchor")}},
+		"second document":     {"a: 1\n---\n@\n", []yamldoc.Fault{fault(yamldoc.Syntax, 3, 1, "found character that cannot start any token")}},
+		"documents":           {"a: 1\n---\nb: 1\n", []yamldoc.Fault{fault(yamldoc.Documents, 2, 1, "the file holds more than one YAML document")}},
+		"tab":                 {"a:\n  b: 1\n\tc: 2\n", []yamldoc.Fault{fault(yamldoc.Tab, 3, 1, "a tab is used for indentation")}},
+		"not UTF-8":           {"a: ä\nb: ä\xff", []yamldoc.Fault{fault(yamldoc.Encoding, 2, 5, "byte 0xff is not UTF-8")}},
+		"UTF-16":              {"\xff\xfea\x00", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 1, "byte 0xff is not UTF-8")}},
+		"control character":   {"a: \x00", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+0000 is not allowed in YAML")}},
+		"mark in the middle":  {"a: \uFEFF", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FEFF is not allowed in YAML")}},
+		"not a character":     {"a: \uFFFE", []yamldoc.Fault{fault(yamldoc.Encoding, 1, 4, "character U+FFFE is not allowed in YAML")}},
+		"same key":            {"a: 1\nb: 1\na: 2\n", []yamldoc.Fault{fault(yamldoc.Duplicate, 3, 1, `key "a" stands twice, first in line 1`)}},
+		"alias in itself":     {"a: &x [*x]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 8, "alias *x stands inside the value that it names")}},
+		"key is a list":       {"? [a]\n: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 3, "a key must be text")}},
+		"key is null":         {"~: b\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 1, "a key must be text")}},
+		"not a number":        {"a: .nan\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, `".nan" is no finite number or boolean`)}},
+		"wrong explicit tag":  {"a: !!int x\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, `"x" is no finite number or boolean`)}},
+		"binary":              {"a: !!binary aGk=\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, "tag !!binary is not supported")}},
+		"tags on collections": {"a: !!set {x}\nb: !mine [y]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 4, "tag !!set is not supported"), fault(yamldoc.Unsupported, 2, 4, "tag !mine is not supported")}},
+		"merge of a scalar":   {"<<: x\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 5, "a merge key (<<) takes a map or a list of maps, not text")}},
+		"merge of a list":     {"<<: [x]\n", []yamldoc.Fault{fault(yamldoc.Unsupported, 1, 6, "a merge key (<<) takes a map or a list of maps, not text")}},
+		"nested too deep":     {strings.Repeat("[", 102) + strings.Repeat("]", 102), []yamldoc.Fault{fault(yamldoc.Size, 1, 102, "the document is nested more than 100 levels deep")}},
+		"more than one at once": {"a: .inf\na: 1\nb: !x y\n", []yamldoc.Fault{
+			fault(yamldoc.Unsupported, 1, 4, `".inf" is no finite number or boolean`),
+			fault(yamldoc.Duplicate, 2, 1, `key "a" stands twice, first in line 1`),
+			fault(yamldoc.Unsupported, 3, 4, "tag !x is not supported"),
+		}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, got := yamldoc.Parse([]byte(tt.yaml))
+			for i := range got {
+				got[i].Hint = ""
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("faults (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// FuzzParse reads anything: it never panics, faults have a place, and the values are JSON.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"name: a\nnodes:\n  - {id: a, prompt: x}\n", "a: &x [1, 2.5, *x]\n<<: {b: ~}\n", "? [a]\n: !t b\n", "a: |\n  b\n---\n\tc", "- &a [*a]\n", "\xef\xbb\xbf%YAML 1.1\n---\na: 'b",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		root, faults := yamldoc.Parse(data)
+		for _, fault := range faults {
+			if fault.Line < 1 || fault.Column < 1 || fault.Message == "" {
+				t.Fatalf("a fault without a place: %+v", fault)
+			}
+		}
+		if root != nil {
+			if _, err := json.Marshal(root.Any()); err != nil {
+				t.Fatalf("a value that is no JSON: %v", err)
+			}
+		}
+	})
+}

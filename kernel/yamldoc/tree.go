@@ -1,0 +1,97 @@
+package yamldoc
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Kind is the sort of a value.
+type Kind int
+
+// The kinds of values.
+const (
+	Null Kind = iota
+	Bool
+	Number
+	Text
+	List
+	Map
+)
+
+// String is the word for error messages: "a list", "text".
+func (k Kind) String() string {
+	return [...]string{"null", "a boolean", "a number", "text", "a list", "a map"}[k]
+}
+
+// Pos is a place in a file. Line and Column count from 1; Column counts characters, not bytes. The
+// zero Pos means "no place in a file".
+type Pos struct {
+	Line, Column int
+}
+
+// Node is one value of the tree. It is not changed after Parse and may be shared: an anchored value
+// that is used twice appears twice.
+type Node struct {
+	Pos
+	Kind Kind
+	// Source is the text of a scalar without its quotes: "opus", "3", "true".
+	Source string
+	// Items are the values of a list.
+	Items []*Node
+	// Entries are the members of a map in the order of the file, merged ones last.
+	Entries []Entry
+
+	scalar any // nil, bool, int or float64 for Null, Bool and Number
+}
+
+// Entry is one member of a map.
+type Entry struct {
+	Key    string
+	KeyPos Pos
+	Value  *Node
+}
+
+// Get returns the value of a key, nil if n is nil, is no map or has no such key.
+func (n *Node) Get(key string) *Node {
+	if n == nil {
+		return nil
+	}
+	for _, e := range n.Entries {
+		if e.Key == key {
+			return e.Value
+		}
+	}
+	return nil
+}
+
+// Any returns the value in the shape that encoding/json writes: nil, bool, int, float64, string,
+// []any, map[string]any. Whole numbers are int where they fit.
+func (n *Node) Any() any {
+	switch n.Kind {
+	case Text:
+		return n.Source
+	case List:
+		list := make([]any, 0, len(n.Items))
+		for _, item := range n.Items {
+			list = append(list, item.Any())
+		}
+		return list
+	case Map:
+		m := make(map[string]any, len(n.Entries))
+		for _, e := range n.Entries {
+			m[e.Key] = e.Value.Any()
+		}
+		return m
+	default:
+		return n.scalar
+	}
+}
+
+// JSON is the value as JSON. The tree holds nothing that JSON cannot say.
+func (n *Node) JSON() json.RawMessage {
+	data, err := json.Marshal(n.Any())
+	if err != nil {
+		panic(fmt.Sprintf("yamltree: a YAML value that is no JSON: %v", err))
+	}
+	return data
+}
