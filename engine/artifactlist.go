@@ -105,7 +105,7 @@ func (a *ArtifactInfo) look(dir *store.Dir, p *plan.Plan) {
 		a.Problem = err.Error()
 		return
 	}
-	a.Faults, a.Valid = artifact.Told(faults), len(faults) == 0
+	a.Faults, a.Valid = artifact.FaultData(faults), len(faults) == 0
 }
 
 // collection gathers the artifacts that the events of a run name. A file that is named again is in it once, as it was named
@@ -118,7 +118,7 @@ type collection struct {
 
 // naming is an artifact as it was named: of the node at a place, or given to it.
 type naming struct {
-	at    event.Place
+	at    event.Location
 	given bool
 	ref   event.Ref
 }
@@ -158,7 +158,7 @@ func (c *collection) take(ev event.Event) {
 }
 
 // made adds what the node at a place made, nil for nothing.
-func (c *collection) made(at event.Place, ref *event.Ref) {
+func (c *collection) made(at event.Location, ref *event.Ref) {
 	if ref != nil {
 		c.add(naming{at: at, ref: *ref})
 	}
@@ -183,7 +183,7 @@ func (c *collection) artifacts(dir *store.Dir, k known) []ArtifactInfo {
 		all.add(naming{given: true, ref: *k.state.Input})
 	}
 	for path, ref := range k.state.Given {
-		all.made(event.Place{Node: path}, &ref)
+		all.made(event.Location{Node: path}, &ref)
 	}
 	if c.run == k.state.RunID {
 		for _, n := range c.named {
@@ -192,7 +192,7 @@ func (c *collection) artifacts(dir *store.Dir, k known) []ArtifactInfo {
 	}
 	for path, n := range k.state.Nodes { // of a session whose journal does not tell
 		if ref, made := n.Artifacts[event.Artifact]; made {
-			all.made(event.Place{Node: path, Visit: n.Visit}, &ref)
+			all.made(event.Location{Node: path, Visit: n.Visit}, &ref)
 		}
 	}
 	var found []ArtifactInfo
@@ -223,14 +223,14 @@ func (n naming) info(p *plan.Plan) (a ArtifactInfo, ok bool) {
 }
 
 // placeOf is where an event happened: as its key says, or its cursor.
-func placeOf(ev event.Event) event.Place {
+func placeOf(ev event.Event) event.Location {
 	if _, at, _, ok := ev.Key.Parse(); ok {
 		return at
 	}
 	if ev.Cursor == nil {
-		return event.Place{}
+		return event.Location{}
 	}
-	return event.Place{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
+	return event.Location{Node: ev.Cursor.NodePath, Visit: max(ev.Cursor.Visit, 1), Run: ev.Cursor.Run, Branch: ev.Cursor.Provider}
 }
 
 // sorted are artifacts in the order of a plan, with the newest of each node marked.

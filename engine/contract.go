@@ -13,15 +13,15 @@ import (
 // Check implements run.Effects.
 func (f *effects) Check(ctx context.Context, w kernel.Work) event.Event {
 	ctx = f.traced(ctx, w)
-	f.maker.Mend(ctx, w.Record)
+	f.maker.Restore(ctx, w.Record)
 	f.ready()
 	return f.settler.Check(ctx, outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // Settle implements run.Effects.
 func (f *effects) Settle(ctx context.Context, w kernel.Work) event.Event {
-	f.maker.Mend(ctx, w.Record)
-	return f.settler.Settle(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
+	f.maker.Restore(ctx, w.Record)
+	return f.settler.Evaluate(outcome.Job{Command: w.Command, Node: w.Node, State: w.State})
 }
 
 // Inspect implements run.Effects.

@@ -90,14 +90,14 @@ func (s *session) messages(pass func(event.Event) bool) (look func(context.Conte
 // requested is what a message of the inbox asks for, as the journal has it. A text too long for a line was not
 // left there by us, and only its beginning counts.
 func requested(m inbox.Message) event.Event {
-	by, text := event.Brief(m.By, event.MaxName), event.Brief(m.Text, event.MaxText)
+	by, text := event.Truncate(m.By, event.MaxName), event.Truncate(m.Text, event.MaxText)
 	if m.Action == inbox.Answer {
 		return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
 			ID: m.Question, By: by, Answer: m.Answer, Text: text, Digest: m.Digest, Control: m.ID,
 		})
 	}
 	return event.New(event.Control, nil, "", event.ControlData{
-		ID: m.ID, Action: string(m.Action), By: by, Reason: event.Brief(m.Reason, event.MaxText), Text: text,
+		ID: m.ID, Action: string(m.Action), By: by, Reason: event.Truncate(m.Reason, event.MaxText), Text: text,
 	})
 }
 

@@ -68,7 +68,7 @@ func (e *Engine) DialectSchema(ctx context.Context, file string) (text []byte, l
 	return text, leftOut, err
 }
 
-func dialectFile(name string) (*dialect.Map, error) {
+func dialectFile(name string) (*dialect.Object, error) {
 	for _, m := range dialect.Files() {
 		if m.Name == name {
 			return m, nil

@@ -64,17 +64,17 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 	messages, stop := s.listen(local, cancel)
 	defer stop()
 	reader := inputs.NewReader(s.dir, s.plan)
-	maker := &attempt.Maker{
+	maker := &attempt.Runner{
 		Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("attempt"),
-		Redactor: s.redactor,
-		Spared:   spared,
-		Finds:    &attempt.Finds{},
-		Accepted: &attempt.Accepted{},
-		Began:    s.started, Contested: s.contested,
+		Redactor:  s.redactor,
+		Uncharged: spared,
+		Finds:     &attempt.SecretDedup{},
+		Accepted:  &attempt.PublishedFiles{},
+		Began:     s.started, Contested: s.contested,
 		Ready: s.view.Settle,
 		Live:  func(r Report) { s.send(Update{Session: s.name, Report: &r, Plan: s.plan, Dir: s.dir.Path()}) },
 	}
-	defer maker.Mend(ctx, func(_ context.Context, e event.Event) error { s.note(e); return nil })
+	defer maker.Restore(ctx, func(_ context.Context, e event.Event) error { s.note(e); return nil })
 	return kernel.Run(ctx, kernel.Config{
 		Plan: s.plan, Journal: s.journal, Control: messages, Observe: s.happened, Refused: s.refused,
 		Effects: &effects{
@@ -84,9 +84,9 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Inputs: reader, Log: s.engine.log.Named("strategy"),
 				Redactor: s.redactor,
 			},
-			settler: &outcome.Settler{
+			settler: &outcome.Evaluator{
 				Plan: s.plan, Project: s.engine.project, Dir: s.dir, Actions: s.components(), Log: s.engine.log.Named("contract"),
-				Redactor: s.redactor, Spared: spared,
+				Redactor: s.redactor, Uncharged: spared,
 			},
 			planner: &steps.Planner{Plan: s.plan, Dir: s.dir},
 			traces:  s.engine.config.traces,
@@ -95,14 +95,14 @@ func (s *session) run(ctx context.Context, local <-chan event.Event) (state.Stat
 }
 
 // spared reports whether a call failed because its process fell during another one.
-func spared(err error) bool { return errors.Is(err, pluginhost.ErrCollateral) }
+func spared(err error) bool { return errors.Is(err, pluginhost.ErrCollateralFailure) }
 
 // happened follows every event that was applied: the view, the inbox, whoever watches.
 func (s *session) happened(e event.Event, st state.State) {
 	if err := s.view.Update(e, st); err != nil {
 		s.log.Warn("state.json is behind the journal", "error", err)
 	}
-	s.account.Take(e)
+	s.account.Apply(e)
 	s.followEscalations(st)
 	s.acknowledge(e)
 	s.notifier.Observe(s.plan, e, st)

@@ -43,7 +43,7 @@ type DryRun struct {
 	// blocks once for each provider.
 	Stages []DryRunStage `json:"stages"`
 	// Way is the way that the scheduler takes through the plan under what is assumed.
-	Way DryRunWay `json:"way"`
+	Way DryRunPath `json:"way"`
 	// LeftOut says why the run never comes to a node, by the node's path: it begins behind it, or is complete before.
 	LeftOut map[string]string `json:"left_out,omitempty"`
 	// Warnings are what the author should know.
@@ -54,7 +54,7 @@ type DryRun struct {
 type DryRunStage = dryrun.Stage
 
 // DryRunWay is the way through the plan.
-type DryRunWay = dryrun.Way
+type DryRunPath = dryrun.Path
 
 // DryRun shows what a run would be: the plan, the prompts, and the way of the scheduler under assumed
 // outcomes. It calls no provider and no strategy and writes nothing; plugins are asked to describe
@@ -87,7 +87,7 @@ func (e *Engine) DryRun(ctx context.Context, o DryRunOptions) (*DryRun, error) {
 		SkipDelays: e.config.skipDelays, Providers: known.standFor(src.plan),
 		Runs: o.Run.repeats(),
 	}
-	way, err := dryrun.Walk(src.plan, src.session, start, assumed)
+	way, err := dryrun.Simulate(src.plan, src.session, start, assumed)
 	if err != nil {
 		return nil, err
 	}

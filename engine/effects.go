@@ -17,12 +17,12 @@ import (
 // effects performs the scheduler's commands with the rooms that can: it implements run.Effects.
 type effects struct {
 	parts components
-	maker *attempt.Maker
+	maker *attempt.Runner
 	asker *termination.Asker
 	hooks *hook.Caller
 	ready func() // returns when the views of the run are as new as its state
 
-	settler *outcome.Settler
+	settler *outcome.Evaluator
 	planner *steps.Planner
 	traces  func(event.TraceID) bool // of [WithTraces], nil for none
 }
@@ -32,13 +32,13 @@ func (f *effects) Attempt(ctx context.Context, w kernel.Work) event.Event {
 	ctx = f.traced(ctx, w)
 	m := *f.maker
 	m.Providers = f.components(w.Node)
-	return m.Make(ctx, attempt.Job(w))
+	return m.Run(ctx, attempt.Job(w))
 }
 
 // Strategy implements run.Effects.
 func (f *effects) Strategy(ctx context.Context, w kernel.Work) event.Event {
 	ctx = f.traced(ctx, w)
-	f.maker.Mend(ctx, w.Record) // what it is asked about
+	f.maker.Restore(ctx, w.Record) // what it is asked about
 	if kind := w.Node.Termination.Type(); kind != plan.TypeFixed && kind != plan.TypeChecks {
 		f.ready()
 	}
@@ -72,7 +72,7 @@ func (f *effects) askerAt(n *plan.Node) *termination.Asker {
 
 // Manifest implements run.Effects.
 func (f *effects) Manifest(w kernel.Work) (event.Event, error) {
-	at := w.Command.Place
+	at := w.Command.Location
 	ref, err := f.maker.Inputs.WriteManifest(w.State, at, time.Now())
 	return event.New(event.ArtifactWritten, at.Cursor(), w.Command.Key, event.ArtifactWrittenData{Name: event.Manifest, Ref: ref}), err
 }

@@ -62,7 +62,7 @@ func project(t *testing.T, yaml string) string {
 func eng(t *testing.T, root string, a agent) *engine.Engine {
 	t.Helper()
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithStandIn("agent"), engine.WithVersion("test"))
+		engine.WithExecutable("-"), engine.WithEnvironment(nil), engine.WithProvider(a), engine.WithProviderOverride("agent"), engine.WithVersion("test"))
 	if err != nil {
 		t.Fatal(err)
 	}

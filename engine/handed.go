@@ -73,7 +73,7 @@ func (h handed) suffices(p *plan.Plan) error {
 	for path := range h.given {
 		began.Given[path] = event.Ref{}
 	}
-	in, _ := artifact.InputOf(p, began, n, event.Place{Node: n.Path})
+	in, _ := artifact.InputOf(p, began, n, event.Location{Node: n.Path})
 	begins := artifact.Effective{From: in.From, Data: maps.Clone(h.fields)}
 	begins.Data[fieldRequestID] = ""
 	if o := p.Pipeline.Overrides; o != nil && o.Context != "" {
@@ -139,7 +139,7 @@ func (e *Engine) readHanded(name, file string, contract *plan.Artifact) (map[str
 	if err != nil {
 		return nil, refused(ErrOptions, "the artifact %s: %s: %v", name, file, err)
 	}
-	data, faults, err := artifact.Given(text, contract)
+	data, faults, err := artifact.Validate(text, contract)
 	if err != nil {
 		return nil, fmt.Errorf("the artifact %s: %w", name, err)
 	}

@@ -65,7 +65,7 @@ func (e *Engine) History(session string) (*History, error) {
 	return historyOf(session, k, a), nil
 }
 
-func historyOf(session string, k known, a *metrics.Account) *History {
+func historyOf(session string, k known, a *metrics.Collector) *History {
 	return &History{Session: session, RunID: k.state.RunID, Status: k.state.Status, Visits: a.Visits(), Damage: k.damage}
 }
 
@@ -78,7 +78,7 @@ func (e *Engine) Metrics(session string) (*Metrics, error) {
 	return metricsOf(k.state, a), nil
 }
 
-func (e *Engine) accountOf(session string) (known, *metrics.Account, error) {
+func (e *Engine) accountOf(session string) (known, *metrics.Collector, error) {
 	var told accounting
 	dir, k, err := e.look(session, told.begin)
 	if err != nil {
@@ -97,16 +97,16 @@ func (e *Engine) accountOf(session string) (known, *metrics.Account, error) {
 // accounting makes the account of a session while its journal is read.
 type accounting struct {
 	plan    *plan.Plan
-	account *metrics.Account
+	account *metrics.Collector
 }
 
 // begin is a [hearer].
 func (t *accounting) begin(p *plan.Plan) func(event.Event) {
 	t.plan, t.account = p, metrics.New(p)
-	return t.account.Take
+	return t.account.Apply
 }
 
-func metricsOf(st state.State, a *metrics.Account) *Metrics {
+func metricsOf(st state.State, a *metrics.Collector) *Metrics {
 	return &Metrics{
 		Session: st.Session, RunID: st.RunID, Pipeline: st.Pipeline, Status: st.Status, StartedAt: st.StartedAt, EndedAt: st.EndedAt,
 		Totals: a.Totals(),

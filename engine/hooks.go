@@ -219,7 +219,7 @@ func (s *session) callbackPoints() []string {
 func (s *session) resumed(ctx context.Context, text string) (said string, then *event.Event) {
 	ask := func(action string, r HookResult) *event.Event {
 		e := event.New(event.Control, nil, "", event.ControlData{
-			ID: newID(), Action: action, Kind: string(state.PauseHook), Reason: event.Brief(r.Reason, event.MaxText), By: "OnResume",
+			ID: newID(), Action: action, Kind: string(state.PauseHook), Reason: event.Truncate(r.Reason, event.MaxText), By: "OnResume",
 		})
 		return &e
 	}

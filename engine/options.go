@@ -132,7 +132,7 @@ func WithSandboxHelper(command ...string) Option {
 // WithStandIn lets one provider answer in place of all others, whatever the plan says, and leaves
 // the delays between iterations out: for tests of pipelines, and for the mock mode of the Bash
 // engine. Commands that nodes wrap are run nevertheless, as checks and hooks are. Default: none.
-func WithStandIn(provider string) Option {
+func WithProviderOverride(provider string) Option {
 	return func(c *config) { c.standIn, c.skipDelays = provider, true }
 }
 

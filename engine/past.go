@@ -22,7 +22,7 @@ type past struct {
 	// The rest is made where there is a plan to read the journal with.
 	fold    *recovery.Fold
 	view    *statefile.Writer
-	account *metrics.Account
+	account *metrics.Collector
 }
 
 // pastOf is the past of a session that follows a plan, nil if none is known, before its first event.
@@ -39,9 +39,9 @@ func (t *past) take(e event.Event) {
 		t.kernel(e)
 	}
 	if t.fold != nil {
-		t.fold.Take(e)
+		t.fold.Apply(e)
 		t.view.Past(e)
-		t.account.Take(e)
+		t.account.Apply(e)
 	}
 }
 

@@ -19,7 +19,7 @@ type IgnoredPlugin = pluginhost.Ignored
 type PluginConflict = pluginhost.Conflict
 
 // PluginPlace is a directory in which plugins were looked for.
-type PluginPlace = pluginhost.Place
+type PluginDir = pluginhost.SearchDir
 
 // LockRequest says what [Engine.LockPlugins] is to lock or to check.
 type LockRequest = pluginhost.LockRequest

@@ -13,7 +13,7 @@ import (
 )
 
 // Prospect is a run or resume that could begin now.
-type Prospect struct {
+type PreflightResult struct {
 	// Session is the session's name; where none was given, the one that was made up.
 	Session string
 	// Dir is the absolute path of the session's directory, which need not exist yet.
@@ -25,7 +25,7 @@ type Prospect struct {
 // Preflight finds out whether [Engine.Run] would begin with these options and fails as it would: files
 // that do not compile, providers that are missing or misconfigured, a session that runs or exists. It
 // writes nothing. What changes afterwards, Run finds out itself.
-func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*Prospect, error) {
+func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*PreflightResult, error) {
 	src, err := e.starting(ctx, o)
 	if err != nil {
 		return nil, err
@@ -39,12 +39,12 @@ func (e *Engine) Preflight(ctx context.Context, o RunOptions) (*Prospect, error)
 	if err := e.tryComponents(ctx, src.plan, src.configs); err != nil {
 		return nil, err
 	}
-	return &Prospect{Session: src.session, Dir: e.dirOf(src.session), Warnings: src.warnings}, nil
+	return &PreflightResult{Session: src.session, Dir: e.dirOf(src.session), Warnings: src.warnings}, nil
 }
 
 // PreflightResume finds out whether [Engine.Resume] would go on with these options and fails as it would.
 // It writes nothing.
-func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospect, error) {
+func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*PreflightResult, error) {
 	configs, warnings, err := e.settings.assign(ctx, e.host)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (e *Engine) PreflightResume(ctx context.Context, o ResumeOptions) (*Prospec
 	if err := s.preflight(ctx); err != nil {
 		return nil, err
 	}
-	return &Prospect{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
+	return &PreflightResult{Session: o.Session, Dir: dir.Path(), Warnings: warnings}, nil
 }
 
 // resumable reads the session's files and says why it cannot go on, nil if it can.

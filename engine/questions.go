@@ -188,7 +188,7 @@ func (e *Engine) Answer(ctx context.Context, o AnswerOptions) error {
 		return err
 	}
 	d := event.QuestionAnsweredData{
-		ID: q.ID, By: event.Brief(o.By, event.MaxName), Answer: o.Answer, Text: o.Text, Digest: o.Digest, Control: newID(),
+		ID: q.ID, By: event.Truncate(o.By, event.MaxName), Answer: o.Answer, Text: o.Text, Digest: o.Digest, Control: newID(),
 	}
 	if d.Digest == "" {
 		d.Digest = q.Digest
@@ -294,7 +294,7 @@ func (e *Engine) Feedback(ctx context.Context, session, text, by string) error {
 	case len(text) > event.MaxText:
 		return tooLong(text)
 	}
-	by = event.Brief(by, event.MaxName)
+	by = event.Truncate(by, event.MaxName)
 	ev := event.New(event.Control, nil, "", event.ControlData{ID: newID(), Action: string(inbox.Feedback), By: by, Text: text})
 	if e.control(session, ev) {
 		return nil

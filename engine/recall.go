@@ -69,7 +69,7 @@ func (s *session) recall(ctx context.Context) (*recalled, error) {
 }
 
 // empty reports whether nothing was ever recorded of the session.
-func (s *session) empty(found *recovery.Found) bool {
+func (s *session) empty(found *recovery.SessionFiles) bool {
 	if len(found.Lines) > 0 || found.DocumentFault == "" {
 		return false
 	}
@@ -77,7 +77,7 @@ func (s *session) empty(found *recovery.Found) bool {
 }
 
 // restore makes the state, whatever is lost, and sets the plan.
-func (s *session) restore(ctx context.Context, found *recovery.Found) (*recalled, error) {
+func (s *session) restore(ctx context.Context, found *recovery.SessionFiles) (*recalled, error) {
 	r := &recalled{}
 	base, err := s.base(ctx, found, r)
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *session) restore(ctx context.Context, found *recovery.Found) (*recalled
 }
 
 // base finds the plan for the state: a loop of the Bash engine has none, and gets one now.
-func (s *session) base(ctx context.Context, found *recovery.Found, r *recalled) (recovery.Base, error) {
+func (s *session) base(ctx context.Context, found *recovery.SessionFiles, r *recalled) (recovery.Base, error) {
 	b := recovery.Base{
 		RunID: newRunID(time.Now()), SchedulerVersion: schedule.Version, SkipDelays: s.engine.config.skipDelays,
 		Legacy: s.engine.config.variable(legacyVariable) == "1",
@@ -199,7 +199,7 @@ func (s *session) imported(r *recalled) (event.SessionImportedData, error) {
 		}
 		r.State.PlanSHA256 = digest
 	}
-	d := event.SessionImportedData{Reason: event.Brief(r.why(), event.MaxText)}
+	d := event.SessionImportedData{Reason: event.Truncate(r.why(), event.MaxText)}
 	ref, err := statefile.WriteHistory(s.dir, s.freeName("history-%d.json"), r.History)
 	if err != nil {
 		return d, err
@@ -223,7 +223,7 @@ func (s *session) tell(r *recalled) {
 		s.log.Info("the session is taken over", "reason", r.Reason)
 		return
 	}
-	s.log.Warn("the session's files are not whole; it goes on from what is known for sure", "reason", r.Reason, "lost", event.Brief(strings.Join(r.Lost, "; "), event.MaxReason))
+	s.log.Warn("the session's files are not whole; it goes on from what is known for sure", "reason", r.Reason, "lost", event.Truncate(strings.Join(r.Lost, "; "), event.MaxReason))
 }
 
 // freeName is the first name of the form that no file of the session has.

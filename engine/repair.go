@@ -131,7 +131,7 @@ func (s *session) repair(ctx context.Context, at *recovery.Point, look bool) (*R
 }
 
 // proposal is the state that the session is to begin with.
-func (s *session) proposal(ctx context.Context, found *recovery.Found, at *recovery.Point) (*recalled, error) {
+func (s *session) proposal(ctx context.Context, found *recovery.SessionFiles, at *recovery.Point) (*recalled, error) {
 	r := &recalled{}
 	b, err := s.base(ctx, found, r)
 	if err != nil {
@@ -192,7 +192,7 @@ func (s *session) repaired(from *recalled) *Repair {
 }
 
 // renew puts the old journal aside and begins a new one with the state. It returns where the old one is.
-func (s *session) renew(ctx context.Context, found *recovery.Found, from *recalled) (string, error) {
+func (s *session) renew(ctx context.Context, found *recovery.SessionFiles, from *recalled) (string, error) {
 	if from.Doubt != "" {
 		from.Lost = append(from.Lost, "what is a guess: "+from.Doubt)
 	}

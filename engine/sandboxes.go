@@ -22,7 +22,7 @@ type sandboxes struct {
 	project, user settings.Settings
 	run           *plan.Sandbox // what whoever started the run said
 	trusted       bool          // the user trusts the project
-	places        sandboxpolicy.Places
+	places        sandboxpolicy.Resolver
 	log           hclog.Logger
 }
 
@@ -51,8 +51,8 @@ func (s sandboxes) narrowed(by *plan.Sandbox) sandboxes {
 func (s *session) sandboxes() sandboxes { return s.engine.sandboxes(s.plan).narrowed(s.sandbox) }
 
 // places are what the paths in settings and pipelines are relative to.
-func (e *Engine) places() sandboxpolicy.Places {
-	return sandboxpolicy.Places{Project: e.config.workDir, Home: e.config.variable("HOME"), Variable: e.config.variable}
+func (e *Engine) places() sandboxpolicy.Resolver {
+	return sandboxpolicy.Resolver{Project: e.config.workDir, Home: e.config.variable("HOME"), Variable: e.config.variable}
 }
 
 // of is what is asked for a component, its paths resolved; author is what the pipeline says.
@@ -76,7 +76,7 @@ func (s sandboxes) demand(ctx context.Context, host *pluginhost.Host, kind sdk.K
 	if kind == sdk.KindProvider {
 		of = func(said settings.Settings) *plan.Sandbox { return sandboxOf(ctx, host, said, name) }
 	}
-	return sandboxpolicy.Words{User: s.run.Over(of(s.user)), Author: author.Over(of(s.project)), Trusted: s.trusted}.Demand()
+	return sandboxpolicy.Requests{User: s.run.Over(of(s.user)), Author: author.Over(of(s.project)), Trusted: s.trusted}.Demand()
 }
 
 // sandboxOf is what a file of settings says of a provider.

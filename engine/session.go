@@ -44,7 +44,7 @@ type session struct {
 	host    *pluginhost.Host
 	past    *past
 	view    *statefile.Writer
-	account *metrics.Account
+	account *metrics.Collector
 	closers []func() error // in the order of opening
 
 	lock      *lock.Lock

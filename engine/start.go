@@ -257,7 +257,7 @@ func (s *session) fold() error {
 func (s *session) apply(events []event.Event) error {
 	for _, e := range events {
 		next, err := schedule.Apply(s.plan, s.state, e)
-		if errors.Is(err, schedule.ErrMisfit) && e.Epoch < events[len(events)-1].Epoch {
+		if errors.Is(err, schedule.ErrInvalidTransition) && e.Epoch < events[len(events)-1].Epoch {
 			s.log.Debug("event left out", "error", err)
 			continue
 		}

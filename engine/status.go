@@ -230,6 +230,6 @@ func (e *Engine) AbortSession(ctx context.Context, session, reason, by string) e
 		return neverBegan(session)
 	}
 	return e.record(ctx, session, event.New(event.Control, nil, "", event.ControlData{
-		ID: newID(), Action: "abort", Reason: event.Brief(reason, event.MaxText), By: event.Brief(by, event.MaxName),
+		ID: newID(), Action: "abort", Reason: event.Truncate(reason, event.MaxText), By: event.Truncate(by, event.MaxName),
 	}))
 }

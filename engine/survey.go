@@ -6,7 +6,7 @@ import (
 )
 
 // Survey is all that is known of a session, from one reading of its journal.
-type Survey struct {
+type Inspection struct {
 	Status *Status
 	// History and Metrics are nil and Artifacts empty where the session never began. Each is what the engine's method of that
 	// name gives.
@@ -22,7 +22,7 @@ type Survey struct {
 // returns with each event, in order. Of a session of the Bash engine the plan is known only afterwards: then tell is called
 // once more with that, and all events come again. Survey takes no lock and starts nothing. The error wraps [ErrNoSession]
 // if there is no such session; that it never began is no error.
-func (e *Engine) Survey(session string, tell func(p *plan.Plan) func(event.Event)) (*Survey, error) {
+func (e *Engine) Inspect(session string, tell func(p *plan.Plan) func(event.Event)) (*Inspection, error) {
 	if tell == nil {
 		tell = func(*plan.Plan) func(event.Event) { return func(event.Event) {} }
 	}
@@ -53,7 +53,7 @@ func (e *Engine) Survey(session string, tell func(p *plan.Plan) func(event.Event
 			return nil, err
 		}
 	}
-	s := &Survey{Plan: k.plan}
+	s := &Inspection{Plan: k.plan}
 	if s.Status, err = e.statusOf(session, dir, k, &t); err != nil {
 		return nil, err
 	}

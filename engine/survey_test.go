@@ -32,7 +32,7 @@ nodes:
 		}
 		return os.WriteFile(req.Paths.Artifact, []byte("words: 2\n"), 0o644)
 	}})
-	if _, err := e.Survey("demo", nil); !errors.Is(err, engine.ErrNoSession) {
+	if _, err := e.Inspect("demo", nil); !errors.Is(err, engine.ErrNoSession) {
 		t.Errorf("of no session: %v", err)
 	}
 	if r, err := e.Run(t.Context(), engine.RunOptions{Pipeline: "two", Session: "demo"}); err != nil || !r.Success {
@@ -40,7 +40,7 @@ nodes:
 	}
 	var nodes []string
 	events := int64(0)
-	got, err := e.Survey("demo", func(p *plan.Plan) func(event.Event) {
+	got, err := e.Inspect("demo", func(p *plan.Plan) func(event.Event) {
 		for n := range p.All() {
 			nodes = append(nodes, n.ID)
 		}
@@ -56,7 +56,7 @@ nodes:
 	if err := errors.Join(statusErr, historyErr, metricsErr, artifactsErr); err != nil {
 		t.Fatal(err)
 	}
-	want := &engine.Survey{Status: status, History: history, Metrics: metrics, Artifacts: artifacts, Plan: got.Plan}
+	want := &engine.Inspection{Status: status, History: history, Metrics: metrics, Artifacts: artifacts, Plan: got.Plan}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(engine.ArtifactInfo{}, engine.Visit{})); diff != "" {
 		t.Error(diff)
 	}
@@ -69,7 +69,7 @@ nodes:
 	if err := os.MkdirAll(filepath.Join(filepath.Dir(status.Dir), "empty"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := e.Survey("empty", nil); err != nil || got.Status.Status != "" || got.History != nil || got.Metrics != nil || got.Artifacts != nil {
+	if got, err := e.Inspect("empty", nil); err != nil || got.Status.Status != "" || got.History != nil || got.Metrics != nil || got.Artifacts != nil {
 		t.Errorf("of one that never began: %+v, %v", got, err)
 	}
 }
@@ -91,7 +91,7 @@ func TestSurveyOfBash(t *testing.T) {
 		}
 	}
 	var nodes []int
-	got, err := e.Survey("old", func(p *plan.Plan) func(event.Event) {
+	got, err := e.Inspect("old", func(p *plan.Plan) func(event.Event) {
 		nodes = append(nodes, len(p.Nodes))
 		return func(event.Event) {}
 	})

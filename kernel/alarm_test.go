@@ -98,12 +98,12 @@ func TestMachineFails(t *testing.T) {
 	of := event.FailureOf(full)
 	for name, failing := range map[string]world{
 		"an attempt": {attempt: func(_ context.Context, w Work) event.Event {
-			e := event.New(event.Error, w.Command.Place.Cursor(), w.Command.Key, of)
+			e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key, of)
 			e.Attempt = w.Command.Attempt
 			return e
 		}},
 		"a decision": {strategy: func(_ context.Context, w Work) event.Event {
-			return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &of})
+			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "error", Failure: &of})
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,14 +18,14 @@ import (
 
 func toolQuestion(w Work, callID string, due time.Duration) event.Event {
 	d := event.QuestionAskedData{
-		ID: event.ToolQuestionID(w.Command.Place, callID), Kind: event.QuestionTool, Digest: callID, Text: "run it?",
+		ID: event.ToolQuestionID(w.Command.Location, callID), Kind: event.QuestionTool, Digest: callID, Text: "run it?",
 		Options: []string{"approve", "reject"}, AcceptFeedback: true,
 	}
 	if due > 0 {
 		at := time.Now().Add(due)
 		d.Due = &at
 	}
-	return event.New(event.QuestionAsked, w.Command.Place.Cursor(), w.Command.Key, d)
+	return event.New(event.QuestionAsked, w.Command.Location.Cursor(), w.Command.Key, d)
 }
 
 // later answers a question of the first iteration after a while, from outside, or stops the run.
@@ -50,7 +50,7 @@ func attended(t *testing.T, attempt func(context.Context, Work) event.Event, ans
 			e := a.stop
 			if a.call != "" {
 				e = event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
-					ID: event.ToolQuestionID(event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a.call), Answer: a.word, Digest: a.call, By: "ann",
+					ID: event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a.call), Answer: a.word, Digest: a.call, By: "ann",
 				})
 			}
 			control <- e
@@ -109,7 +109,7 @@ func TestAskWaitsForAPerson(t *testing.T) {
 					got, took = a, time.Since(began)
 					return complete(w)
 				}, tt.answers...)
-				tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
+				tt.want.ID, tt.want.Digest = event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "1"), "1"
 				if diff := cmp.Diff(tt.want, got); diff != "" || took != tt.took {
 					t.Errorf("after %s: %s", took, diff)
 				}

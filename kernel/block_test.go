@@ -28,7 +28,7 @@ func block() *plan.Plan {
 func takes(by map[string]time.Duration) func(context.Context, Work) event.Event {
 	return func(ctx context.Context, w Work) event.Event {
 		select {
-		case <-time.After(by[w.Command.Place.Branch]):
+		case <-time.After(by[w.Command.Location.Branch]):
 			return complete(w)
 		case <-ctx.Done():
 			return failed(w, context.Cause(ctx))
@@ -44,7 +44,7 @@ func TestBlock(t *testing.T) {
 		work := takes(map[string]time.Duration{"quick": time.Second, "slow": 3 * time.Second})
 		models := map[string]string{}
 		attempt := func(ctx context.Context, w Work) event.Event {
-			if w.Command.Place.Iteration == 1 && w.Command.Place.Branch == "slow" {
+			if w.Command.Location.Iteration == 1 && w.Command.Location.Branch == "slow" {
 				models[w.Node.Provider.Type] = w.Node.Provider.Model
 			}
 			return work(ctx, w)

@@ -46,7 +46,7 @@ func (r *runner) control(ctx context.Context, e event.Event, open bool) error {
 		r.cfg.Control = nil
 		return nil
 	}
-	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrMisfit) {
+	if _, err := schedule.Apply(r.cfg.Plan, r.st, e); errors.Is(err, schedule.ErrInvalidTransition) {
 		if r.cfg.Refused != nil {
 			r.cfg.Refused(e, err)
 		}

@@ -23,7 +23,7 @@ func TestLadderOfAStep(t *testing.T) {
 		p.Nodes[1].Steps = &plan.Steps{From: "a"}
 		var calls []time.Time
 		failing := world{attempt: func(_ context.Context, w Work) event.Event {
-			if w.Command.Place.Step != "one" {
+			if w.Command.Location.Step != "one" {
 				return complete(w)
 			}
 			calls = append(calls, time.Now())

@@ -189,7 +189,7 @@ func (r *runner) perform(ctx context.Context, c schedule.Command) error {
 		}
 	}
 	failpoint.Point("run.committed." + string(c.Kind))
-	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Place), State: r.st, Record: r.record, Ask: r.ask}
+	w := Work{Command: c, Node: schedule.StageAt(r.cfg.Plan, r.st, c.Location), State: r.st, Record: r.record, Ask: r.ask}
 	switch c.Kind {
 	case schedule.Record:
 		return nil

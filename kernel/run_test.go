@@ -63,7 +63,7 @@ func (w world) Hook(ctx context.Context, work Work) event.Event {
 		return w.hook(ctx, work)
 	}
 	c := work.Command
-	return event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
+	return event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: event.HookContinue})
 }
 
 func (w world) Attempt(ctx context.Context, work Work) event.Event {
@@ -78,49 +78,49 @@ func (w world) Strategy(ctx context.Context, work Work) event.Event {
 		return w.strategy(ctx, work)
 	}
 	action := "continue"
-	if work.State.LoopAt(work.Command.Place).Completed >= work.Node.Termination.Max() {
+	if work.State.LoopAt(work.Command.Location).Completed >= work.Node.Termination.Max() {
 		action = "stop"
 	}
-	return event.New(event.Decision, work.Command.Place.Cursor(), work.Command.Key, event.DecisionData{Action: action})
+	return event.New(event.Decision, work.Command.Location.Cursor(), work.Command.Key, event.DecisionData{Action: action})
 }
 
 func (w world) Question(_ context.Context, work Work) event.Event {
-	return event.New(event.StrategyAnswer, work.Command.Place.Cursor(), work.Command.Key, event.StrategyAnswerData{})
+	return event.New(event.StrategyAnswer, work.Command.Location.Cursor(), work.Command.Key, event.StrategyAnswerData{})
 }
 
 func (w world) Check(_ context.Context, work Work) event.Event {
 	c := work.Command
-	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
+	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: c.Check, Passed: true})
 }
 
 func (w world) Settle(_ context.Context, work Work) event.Event {
 	c := work.Command
-	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
+	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: event.Settlement{Outcome: "success"}})
 }
 
 func (w world) Inspect(_ context.Context, work Work) event.Event {
-	return event.New(event.InputChecked, work.Command.Place.Cursor(), work.Command.Key, event.InputCheckedData{})
+	return event.New(event.InputChecked, work.Command.Location.Cursor(), work.Command.Key, event.InputCheckedData{})
 }
 
 func (w world) PlanSteps(_ context.Context, work Work) event.Event {
 	c := work.Command
-	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
+	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "one"}, {ID: "two"}}})
 }
 
 func (w world) Manifest(work Work) (event.Event, error) {
-	e := event.New(event.ArtifactWritten, work.Command.Place.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
+	e := event.New(event.ArtifactWritten, work.Command.Location.Cursor(), work.Command.Key, event.ArtifactWrittenData{Name: event.Manifest})
 	return e, w.manifest
 }
 
 func complete(w Work) event.Event {
-	e := event.New(event.IterationComplete, w.Command.Place.Cursor(), w.Command.Key, event.IterationCompleteData{Decision: "continue"})
+	e := event.New(event.IterationComplete, w.Command.Location.Cursor(), w.Command.Key, event.IterationCompleteData{Decision: "continue"})
 	e.Attempt = w.Command.Attempt
 	return e
 }
 
 func failed(w Work, err error) event.Event {
 	f := failure.From(err)
-	e := event.New(event.Error, w.Command.Place.Cursor(), w.Command.Key,
+	e := event.New(event.Error, w.Command.Location.Cursor(), w.Command.Key,
 		event.FailureData{ErrorType: string(f.Kind), Message: f.Message, Retryable: f.Retryable})
 	e.Attempt = w.Command.Attempt
 	return e
@@ -306,7 +306,7 @@ func TestLateDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		wrong := world{attempt: func(_ context.Context, w Work) event.Event {
-			w.Command.Key = event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 7}.Key(event.KeyAttempt, 1)
+			w.Command.Key = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 7}.Key(event.KeyAttempt, 1)
 			return complete(w)
 		}}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: wrong}, begin(t, p, j))

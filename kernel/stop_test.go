@@ -31,7 +31,7 @@ func slowStrategy(takes time.Duration) func(context.Context, Work) event.Event {
 			d.Action = "error"
 			d.Failure = &event.FailureData{ErrorType: string(failure.KindOf(context.Cause(ctx))), Message: "cut off"}
 		}
-		return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, d)
+		return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, d)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestEventsTooLongForALine(t *testing.T) {
 		want  string // error_type of the failed node, "" if the run completes
 	}{
 		{"a report", world{attempt: func(ctx context.Context, w Work) event.Event {
-			report := event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: long})
+			report := event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: long})
 			if err := w.Record(ctx, report); !errors.Is(err, event.ErrTooLong) {
 				t.Errorf("recorded: %v", err)
 			}
@@ -127,7 +127,7 @@ func TestEventsTooLongForALine(t *testing.T) {
 		}}, "internal"},
 		{"a decision", world{strategy: func(_ context.Context, w Work) event.Event {
 			state, _ := json.Marshal(long)
-			return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, event.DecisionData{Action: "stop", State: state})
+			return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, event.DecisionData{Action: "stop", State: state})
 		}}, "strategy_failed"},
 	}
 	for _, tt := range tests {

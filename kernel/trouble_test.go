@@ -20,12 +20,12 @@ func curious(_ context.Context, w Work) event.Event {
 	if w.Command.Round > 0 {
 		d = event.DecisionData{Action: "stop"}
 	}
-	return event.New(event.Decision, w.Command.Place.Cursor(), w.Command.Key, d)
+	return event.New(event.Decision, w.Command.Location.Cursor(), w.Command.Key, d)
 }
 
 // reporting is an agent that tells of a tool call before it is done.
 func reporting(ctx context.Context, w Work) event.Event {
-	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
+	if err := w.Record(ctx, event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "1"})); err != nil {
 		return failed(w, err)
 	}
 	return complete(w)
@@ -86,7 +86,7 @@ func TestRecordAfterTheEnd(t *testing.T) {
 		_, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
 			e := reporting(ctx, w)
 			<-ctx.Done() // the run is over
-			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Place.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
+			second = w.Record(context.WithoutCancel(ctx), event.New(event.ToolCall, w.Command.Location.Cursor(), w.Command.Key, event.ToolCallData{CallID: "2"}))
 			return e
 		}}}, st)
 		if !errors.Is(err, full) || failure.KindOf(second) != failure.SignalInterrupt {
@@ -100,8 +100,8 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, j := twoStages(), &journal{}
 		st, err := Run(t.Context(), Config{Plan: p, Journal: j, Effects: world{attempt: func(ctx context.Context, w Work) event.Event {
-			other := event.Place{Node: "0", Visit: 9, Run: 1, Iteration: 1}
-			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrMisfit) {
+			other := event.Location{Node: "0", Visit: 9, Run: 1, Iteration: 1}
+			if err := w.Record(ctx, event.New(event.ToolCall, other.Cursor(), other.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: "1"})); !errors.Is(err, schedule.ErrInvalidTransition) {
 				t.Errorf("recorded: %v", err)
 			}
 			return complete(w)
@@ -116,7 +116,7 @@ func TestRecordOfAnotherAttempt(t *testing.T) {
 type verbose struct{ world }
 
 func (verbose) Question(_ context.Context, w Work) event.Event {
-	return event.New(event.StrategyAnswer, w.Command.Place.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
+	return event.New(event.StrategyAnswer, w.Command.Location.Cursor(), w.Command.Key, event.StrategyAnswerData{Error: strings.Repeat("x", event.MaxLine)})
 }
 
 // An answer that is too long for a line is none, which the strategy is told.

@@ -176,7 +176,7 @@ func (a *app) engine(logs io.Writer) (*engine.Engine, error) {
 	options = append(options, a.skipped()...)
 	options = append(options, a.traced()...)
 	if a.mocked() {
-		options = append(options, engine.WithStandIn("mock"))
+		options = append(options, engine.WithProviderOverride("mock"))
 	}
 	return engine.NewEngine(options...)
 }

@@ -20,7 +20,7 @@ type errand struct {
 	at      engine.Background
 	session string // as asked for, "" for one whose name is made up
 	force   bool
-	check   func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error)
+	check   func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error)
 	// command are the arguments that run it in the foreground, more flags among them.
 	command func(session string, more ...string) []string
 }

@@ -64,7 +64,7 @@ func (v *diffVerb) compare(e *engine.Engine) (*compare.Comparison, error) {
 			Artifact: func(i engine.ArtifactInfo) (*engine.ArtifactContent, error) { return e.ReadArtifact(session, i) },
 		}
 		var err error
-		if s.Survey, err = e.Survey(session, s.Begin); err != nil {
+		if s.Survey, err = e.Inspect(session, s.Begin); err != nil {
 			return nil, err
 		}
 		s.Read = func(path string, most int64) (string, bool, error) {

@@ -223,7 +223,7 @@ func writePrompt(to io.Writer, s *engine.DryRunStage) {
 }
 
 // writeWay writes the way that the scheduler takes.
-func writeWay(to io.Writer, w engine.DryRunWay) {
+func writeWay(to io.Writer, w engine.DryRunPath) {
 	fmt.Fprint(to, "## Walk\n\nEvery attempt is assumed to succeed, every check to pass, and every strategy but fixed to stop as soon as it may, unless --assume says otherwise.\n\n")
 	run := 0
 	for i, s := range w.Steps {

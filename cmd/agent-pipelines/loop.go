@@ -54,7 +54,9 @@ func (a *app) start(ctx context.Context, at placeFlags, o engine.RunOptions, com
 	if place != engine.BackgroundOff {
 		return a.inBackground(ctx, errand{
 			at: place, session: orElse(o.Session, o.Stage), force: o.Force, command: command,
-			check: func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error) { return e.Preflight(ctx, o) },
+			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
+				return e.Preflight(ctx, o)
+			},
 		})
 	}
 	return a.perform(ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {

@@ -94,7 +94,7 @@ func reportOf(e *engine.Engine, session string) ([]byte, error) {
 	secrets := redact.New(os.Environ())
 	var chain *why.Chain
 	var collector *report.Collector
-	s, err := e.Survey(session, func(p *plan.Plan) func(event.Event) {
+	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
 		chain, collector = why.New(nodeNames(p)), report.NewCollector(nodeNames(p), secrets.Text)
 		return func(ev event.Event) {
 			chain.Take(ev)
@@ -156,7 +156,7 @@ const (
 )
 
 // shownArtifacts are the newest artifacts of a session's nodes, with their texts, and how many are left out.
-func shownArtifacts(e *engine.Engine, s *engine.Survey, clean func(string) string) (all []report.Artifact, left int) {
+func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
 	for _, i := range s.Artifacts {
 		switch {
 		case !i.Newest:

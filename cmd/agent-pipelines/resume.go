@@ -98,7 +98,7 @@ func (a *app) resumeElsewhere(ctx context.Context, at engine.Background, o engin
 	}
 	return a.inBackground(ctx, errand{
 		at: at, session: o.Session, force: o.Force,
-		check: func(ctx context.Context, e *engine.Engine) (*engine.Prospect, error) {
+		check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 			return e.PreflightResume(ctx, o)
 		},
 		command: func(session string, more ...string) []string {

@@ -97,7 +97,7 @@ func leftBehind(p engine.Survivor) string {
 	if !p.Ended {
 		end = "SIGKILL does not end it"
 	}
-	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Brief(p.Command, 80), end)
+	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
 }
 
 // writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.

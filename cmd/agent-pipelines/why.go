@@ -57,7 +57,7 @@ func (v *whyVerb) run(ctx context.Context, a *app) error {
 // whyOf reads a session's journal once, event by event, and says why the session is where it is.
 func whyOf(e *engine.Engine, session string) (why.Answer, error) {
 	var chain *why.Chain
-	s, err := e.Survey(session, func(p *plan.Plan) func(event.Event) {
+	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
 		chain = why.New(nodeNames(p))
 		return chain.Take
 	})

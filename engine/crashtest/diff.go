@@ -188,7 +188,7 @@ func brief(v any) string {
 	if err := e.Encode(v); err != nil { // what was decoded can be encoded
 		return err.Error()
 	}
-	return event.Brief(strings.TrimSuffix(b.String(), "\n"), maxBrief)
+	return event.Truncate(strings.TrimSuffix(b.String(), "\n"), maxBrief)
 }
 
 func keysOf[V any](a, b map[string]V) []string {

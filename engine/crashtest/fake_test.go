@@ -97,7 +97,7 @@ func (f *fake) work(resumed bool) int {
 
 func (f *fake) iteration(n int) {
 	time.Sleep(5 * time.Millisecond)
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: n}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
 	if n == 1 {
 		f.effects()
 	}
@@ -154,7 +154,7 @@ func (f *fake) look() {
 	}
 }
 
-func (f *fake) tell(typ event.Type, at *event.Place, data any) {
+func (f *fake) tell(typ event.Type, at *event.Location, data any) {
 	var cursor *event.Cursor
 	var key event.Key
 	if at != nil {

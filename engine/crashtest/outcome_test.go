@@ -35,8 +35,8 @@ func newSession(t *testing.T) *session {
 	at := time.Now().Add(time.Duration(len(root)) * time.Hour)
 	s := &session{t: t, root: root, dir: filepath.Join(root, ".claude/pipeline-runs/s"), run: "PL-20260102030405-" + event.Digest(root)[:8], at: at, epoch: 1}
 	s.file("state.json", fmt.Sprintf(`{"session": "s", "status": "completed", "started_at": %q, "event_seq": %d, "run_id": %q}`, at.Format(time.RFC3339), at.Unix(), s.run))
-	s.tell(event.SessionStart, event.Place{}, "", event.SessionStartData{Mode: "loop", PlanSHA256: s.run, PipelineFile: root + "/p.yaml"})
-	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: at.Nanosecond()})
+	s.tell(event.SessionStart, event.Location{}, "", event.SessionStartData{Mode: "loop", PlanSHA256: s.run, PipelineFile: root + "/p.yaml"})
+	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: at.Nanosecond()})
 	return s
 }
 
@@ -53,7 +53,7 @@ func (s *session) file(name, text string) {
 }
 
 // tell adds an event to the journal.
-func (s *session) tell(typ event.Type, at event.Place, key event.Key, data any) {
+func (s *session) tell(typ event.Type, at event.Location, key event.Key, data any) {
 	s.t.Helper()
 	s.seq++
 	var cursor *event.Cursor
@@ -73,8 +73,8 @@ func (s *session) tell(typ event.Type, at event.Place, key event.Key, data any) 
 // killed begins the next epoch.
 func (s *session) killed() {
 	s.epoch++
-	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: s.epoch})
-	s.tell(event.SessionResumed, event.Place{}, "", event.SessionResumedData{})
+	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: s.epoch})
+	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 }
 
 func (s *session) read() crashtest.Outcome {
@@ -98,7 +98,7 @@ func (s *session) ref(name string) event.Ref {
 	return event.Ref{Path: name, SHA256: hex.EncodeToString(sum[:]), Size: int64(len(b))}
 }
 
-var first = event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+var first = event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 
 // iteration is one from its beginning to its end, with an output and an artifact.
 func (s *session) iteration() {
@@ -258,7 +258,7 @@ func (s *session) branches(order ...string) {
 	n := map[string]int{}
 	for _, branch := range order {
 		n[branch]++
-		at := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: n[branch]}
+		at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: n[branch]}
 		s.tell(event.IterationComplete, at, at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Summary: branch})
 	}
 }

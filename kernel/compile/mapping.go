@@ -176,7 +176,7 @@ func (m mapping) wrongType(v value, want string) {
 
 // unknown warns of the keys that the dialect does not know in such a map. Keys that begin with x- are the
 // author's own.
-func (m mapping) unknown(of *dialect.Map) { m.warnUnknown(of.Names()) }
+func (m mapping) unknown(of *dialect.Object) { m.warnUnknown(of.Names()) }
 
 func (m mapping) warnUnknown(known []string) {
 	for _, e := range m.node.Entries {

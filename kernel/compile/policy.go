@@ -42,7 +42,7 @@ func (m mapping) policy(of holder) *plan.Policy {
 }
 
 // oneOf returns a word that must be one of those that the dialect has for the key of such a map, "" if there is none.
-func oneOf[W ~string](m mapping, key string, of *dialect.Map) W {
+func oneOf[W ~string](m mapping, key string, of *dialect.Object) W {
 	word, at := m.text(key)
 	if known := of.Words(key); at.Node != nil && !slices.Contains(known, word) {
 		m.Errorf(at.Pos, diagnostic.CodeWord, didYouMean(word, known), "unknown %s %q", key, word)

@@ -3,12 +3,12 @@ package dialect
 import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 
 // Artifact is what a node's work must come to.
-var Artifact = Map{
+var Artifact = Object{
 	Name: "artifact", Doc: "What the work of a node must come to, for other nodes.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "type", Doc: "What it is, for whoever reads it.", Holds: text()},
 		{Name: "version", Doc: "The version of what it is.", Holds: text()},
-		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) that it must fit: here, or the path of a file, from the folder of this one.", Holds: either(Value{Type: String, About: "path"}, Value{Type: Named, Item: &free, Loose: true, About: "JSON Schema"}, flag())},
+		{Name: "schema", Doc: "A JSON Schema (draft 2020-12) that it must fit: here, or the path of a file, from the folder of this one.", Holds: either(Value{Type: String, About: "path"}, Value{Type: Named, Item: &free, PassThrough: true, About: "JSON Schema"}, flag())},
 		{Name: "from", Doc: "Where it is looked for first; tool:<name> is the arguments of the last call of that tool.", Holds: either(oneOf("file", "output", "result"), Value{Type: String, Pattern: plan.ToolPrefix + `[A-Za-z0-9_.:/-]{1,128}\n*`, About: "`tool:<name>`"}), Default: "file, then result, then output"},
 		{Name: "carry", Doc: "Fields that are copied from what the node was handed, where its own artifact lacks them.", Holds: fields()},
 		{Name: "defaults_from", Doc: "When the node is skipped: fields, each with the field that it is filled from.", Holds: Value{Type: Named, Item: &fieldValue}},
@@ -31,9 +31,9 @@ func size(from, to float64) Value {
 }
 
 // Verdict says which value of a field means which outcome.
-var Verdict = Map{
+var Verdict = Object{
 	Name: "verdict", Doc: "Which value of a field of the artifact means which outcome.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "field", Doc: "The field.", Holds: text(), Required: true},
 		{Name: "map", Doc: "Its values, each with the outcome that it means.", Holds: filled(Value{Type: Named, Item: &verdictWord}), Required: true},
 	},

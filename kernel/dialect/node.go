@@ -10,12 +10,12 @@ import (
 var worksItself = not(said("parallel", "pipeline"))
 
 // Node is a node of a pipeline.
-var Node = Map{
+var Node = Object{
 	Name: "node", Doc: "A node: a stage or a prompt, several providers side by side, a pipeline within the pipeline, or something that it wraps.",
-	Keys: slices.Concat(identity(), []Key{
+	Keys: slices.Concat(identity(), []Field{
 		{Name: "pipeline", Doc: "A pipeline to run as one node.", Holds: text()},
 		{Name: "parallel", Doc: "Stages that several providers run side by side.", Holds: in(&Block)},
-	}, work(), []Key{
+	}, work(), []Field{
 		{Name: "provider", Doc: "Who does the work.", Holds: text(), Default: "that of the stage, else of defaults", only: worksItself},
 		{Name: "transitions", Doc: "Where an outcome leads.", Holds: in(&Transitions)},
 		{Name: "requires", Doc: "Fields that the node must be handed, by the node that they come from; \"*\" is any, $input what the run starts with.", Holds: namesOf(fields())},
@@ -33,7 +33,7 @@ var Node = Map{
 }
 
 // BlockStage is a stage of a parallel block.
-var BlockStage = Map{
+var BlockStage = Object{
 	Name: "block_stage", Doc: "A stage of a parallel block, which each provider of the block runs.",
 	Keys: slices.Concat(identity(), work()),
 	rules: append([]schema{
@@ -44,8 +44,8 @@ var BlockStage = Map{
 var notInBlocks = []string{"provider", "parallel", "pipeline", "transitions", "steps", "wraps", "requires", "skip_when"}
 
 // identity are the keys that say what is run.
-func identity() []Key {
-	return []Key{
+func identity() []Field {
+	return []Field{
 		{Name: "id", Doc: "Its name, which other keys refer to. It becomes part of a directory name.", Holds: id()},
 		{Name: "name", Doc: "The old name of id.", Holds: id(), After: "id"},
 		{Name: "stage", Doc: "The stage to run.", Holds: text()},
@@ -55,8 +55,8 @@ func identity() []Key {
 }
 
 // work are the keys of whatever runs a stage or a prompt.
-func work() []Key {
-	return []Key{
+func work() []Field {
+	return []Field{
 		{Name: "runs", Doc: "How many iterations, or how often a pipeline is run.", Holds: Value{Type: Any, About: "whole number of at least 1"}, Default: "1"},
 		{Name: "termination", Doc: "When the node is done.", Holds: in(&Termination), only: worksItself},
 		{Name: "completion", Doc: "The old way to say type of termination.", Holds: oneOf(completions()...), only: completes(worksItself)},
@@ -114,9 +114,9 @@ func CompletionType(word string) (string, bool) {
 func completions() []string { return []string{"beads-empty", "fixed-n", "plateau"} }
 
 // Termination says when a node is done.
-var Termination = Map{
+var Termination = Object{
 	Name: "termination", Doc: "When a node is done. Keys beside these are the strategy's own.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "type", Doc: "The strategy: fixed, judgment, queue, checks, or one of a plugin.", Holds: text(), Default: "fixed"},
 		{Name: "max", Doc: "The most iterations.", Holds: count()},
 		{Name: "iterations", Doc: "The same, for where max is not said.", Holds: count()},
@@ -127,9 +127,9 @@ var Termination = Map{
 }
 
 // Block is a parallel block.
-var Block = Map{
+var Block = Object{
 	Name: "parallel", Doc: "Several providers, each of which runs all of the stages in a folder of its own, at the same time.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "providers", Doc: "Who runs the stages.", Holds: filled(listOf(either(Value{Type: String, Pattern: somePattern, About: "name"}, in(&BlockProvider)))), Required: true},
 		{Name: "stages", Doc: "What each of them runs, one after the other.", Holds: filled(listOf(in(&BlockStage))), Required: true},
 		{Name: "failure_mode", Doc: "It is kept in the plan and has no effect.", Holds: text()},
@@ -137,9 +137,9 @@ var Block = Map{
 }
 
 // BlockProvider is a provider of a block.
-var BlockProvider = Map{
+var BlockProvider = Object{
 	Name: "block_provider", Doc: "A provider of a parallel block.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "name", Doc: "The provider.", Holds: text(), Required: true},
 		{Name: "as", Doc: "The name that it has in the block, for one that stands there twice.", Holds: text(), Default: "its name"},
 		{Name: "model", Doc: "Its model.", Holds: text(), Default: "that of the stage, else the provider's own"},
@@ -148,9 +148,9 @@ var BlockProvider = Map{
 }
 
 // Inputs are what a node gets of others.
-var Inputs = Map{
+var Inputs = Object{
 	Name: "inputs", Doc: "What of other nodes the agent gets.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "from", Doc: "The id of an earlier node, or of an earlier stage of the same block.", Holds: text()},
 		{Name: "select", Doc: "Its last output, or all of them.", Holds: selection(), Default: "latest"},
 		{Name: "from_parallel", Doc: "What the providers of an earlier block left in one of its stages.", Holds: either(named(), in(&Source), listOf(either(named(), in(&Source))))},
@@ -163,9 +163,9 @@ func selection() Value { return oneOf("all", "history", "latest") }
 func named() Value { return Value{Type: Text, Pattern: somePattern, About: "id of a stage"} }
 
 // Source is a stage of an earlier block.
-var Source = Map{
+var Source = Object{
 	Name: "from_parallel", Doc: "A stage of an earlier block.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "stage", Doc: "The id of the stage.", Holds: text(), Required: true},
 		{Name: "block", Doc: "The id of the block.", Holds: text(), Default: "the first that has the stage"},
 		{Name: "providers", Doc: "Some of the block's providers, in the order that is wanted.", Holds: filled(listOf(text())), Default: "all"},
@@ -174,9 +174,9 @@ var Source = Map{
 }
 
 // Steps are the steps of a node.
-var Steps = Map{
+var Steps = Object{
 	Name: "steps", Doc: "The items of an earlier artifact, for each of which the node runs once.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "from", Doc: "The id of the node whose artifact holds them.", Holds: text(), Required: true},
 		{Name: "path", Doc: "Where they are in it.", Holds: Value{Type: String, Pattern: `[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?(\.[A-Za-z_][A-Za-z0-9_-]*(\[\*\])?){0,9}\n*`, About: "path, as `tasks[*].steps[*]`"}, Required: true},
 		{Name: "id", Doc: "The field of an item that is its id.", Holds: text()},
@@ -189,9 +189,9 @@ var Steps = Map{
 }
 
 // Check is something that is measured.
-var Check = Map{
+var Check = Object{
 	Name: "check", Doc: "Something that is measured outside the agent. Keys beside these are those of the hook action check.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "id", Doc: "Its name, unique in the node.", Holds: matching(`[A-Za-z0-9._-]{1,64}`, "letters, digits, `.`, `-` and `_`, at most 64"), Required: true},
 		{Name: "type", Doc: "file (file_exists), content (file_content), command or tests.", Holds: text(), Required: true},
 		{Name: "at", Doc: "After the work, or before it.", Holds: oneOf(plan.AtEnter, plan.AtExit), Default: "exit"},
@@ -232,16 +232,16 @@ func outcomeWords() []plan.Outcome {
 }
 
 // Transitions are the edges of a node by its outcomes.
-var Transitions = Map{
+var Transitions = Object{
 	Name: "transitions", Doc: "Where the outcomes of a node lead: the id of a node, or next, done, retry, pause, abort or failed.",
 	Keys: edges(), Other: RefusedAll,
 }
 
-func edges() []Key {
-	keys := make([]Key, len(outcomes))
+func edges() []Field {
+	keys := make([]Field, len(outcomes))
 	for i, o := range outcomes {
 		target := matching(somePattern, "id of a node, or a word")
-		keys[i] = Key{Name: string(o.outcome), Doc: "Where it leads when " + o.when + ".", Holds: valued(either(target, in(&Edge)))}
+		keys[i] = Field{Name: string(o.outcome), Doc: "Where it leads when " + o.when + ".", Holds: valued(either(target, in(&Edge)))}
 	}
 	return keys
 }
@@ -250,9 +250,9 @@ func edges() []Key {
 func limits() Value { return oneOf(plan.ToAbort, plan.ToFailed, plan.ToPause) }
 
 // Edge is the long form of a transition.
-var Edge = Map{
+var Edge = Object{
 	Name: "edge", Doc: "An edge that says more than where it leads.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "to", Doc: "Where it leads: the id of a node, or next, done, retry, pause, abort or failed.", Holds: text(), Required: true},
 		{Name: "limit", Doc: "How often it may be taken, of edges that lead back.", Holds: within(1, plan.MaxCycles), Default: "`policy.cycles.default`"},
 		{Name: "feedback", Doc: "The field of the node's artifact that the target is told.", Holds: text()},
@@ -261,13 +261,13 @@ var Edge = Map{
 }
 
 // Wraps is what a node or a stage wraps.
-var Wraps = Map{
+var Wraps = Object{
 	Name: "wraps", Doc: "What the node is instead of an agent's work: a pipeline, or a command, and how fields become its inputs and outputs.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "pipeline", Doc: "The name of a pipeline; this or run.", Holds: text()},
 		{Name: "run", Doc: "A command for sh -c, in the project.", Holds: text()},
 		{Name: "input_mapping", Doc: "Inputs, each with the field of what the node is handed that it comes from.", Holds: Value{Type: Named, Item: &mappedInput, NoBlank: true}, Default: "all fields, as they are"},
-		{Name: "output_mapping", Doc: "Outputs, each with the field of the artifact that it becomes; null for the same name.", Holds: Value{Type: Named, Item: &mappedOutput, Loose: true, NoBlank: true}, Default: "all, as they are"},
+		{Name: "output_mapping", Doc: "Outputs, each with the field of the artifact that it becomes; null for the same name.", Holds: Value{Type: Named, Item: &mappedOutput, PassThrough: true, NoBlank: true}, Default: "all, as they are"},
 		{Name: "defaults", Doc: "Inputs for what the node is not handed.", Holds: namesOf(anything())},
 	},
 	Other: Refused,

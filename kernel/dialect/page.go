@@ -9,7 +9,7 @@ import (
 const hidden = "-"
 
 // Files are the files of the dialect, in the order of the reference.
-func Files() []*Map { return []*Map{&Pipeline, &Stage, &Config} }
+func Files() []*Object { return []*Object{&Pipeline, &Stage, &Config} }
 
 // Page is the reference: every key of every map, as Markdown.
 func Page() string {
@@ -22,7 +22,7 @@ Every key of a pipeline file, of ` + "`stage.yaml`" + ` and of ` + "`config.yaml
 In pipelines and stages a number may be written as text, a number or a boolean counts as a text, and a key without a value, or with an empty text, counts as absent. Keys that begin with
 ` + "`x-`" + ` are the author's own, except where the table says so.
 `)
-	written := map[*Map]bool{}
+	written := map[*Object]bool{}
 	for _, file := range Files() {
 		for _, m := range file.All() {
 			if !written[m] {
@@ -37,7 +37,7 @@ In pipelines and stages a number may be written as text, a number or a boolean c
 // headings are what the maps of files are called.
 var headings = map[string]string{"pipeline": "A pipeline", "stage": "stage.yaml", "config": "config.yaml"}
 
-func (m *Map) page(b *strings.Builder, file bool) {
+func (m *Object) page(b *strings.Builder, file bool) {
 	level, heading := "###", "`"+m.Name+"`"
 	if file {
 		level, heading = "##", headings[m.Name]
@@ -53,7 +53,7 @@ func (m *Map) page(b *strings.Builder, file bool) {
 }
 
 // others says what becomes of other keys.
-func (m *Map) others() string {
+func (m *Object) others() string {
 	switch m.Other {
 	case Refused:
 		return "Another key is an error."

@@ -3,9 +3,9 @@ package dialect
 import "github.com/dodo-digital/agent-pipelines/kernel/plan"
 
 // Pipeline is a pipeline file.
-var Pipeline = Map{
+var Pipeline = Object{
 	Name: "pipeline", Doc: "A pipeline: nodes that run one after the other, or as their edges say.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "name", Doc: "The name of the pipeline.", Holds: text(), Required: true},
 		{Name: "description", Doc: "What it is for, for people.", Holds: text()},
 		{Name: "inputs", Doc: "Files given to every node: files, globs, or folders (all .md, .yaml, .json and .txt below).", Holds: listOf(text())},
@@ -24,33 +24,33 @@ var Pipeline = Map{
 }
 
 // Defaults are what holds for nodes that say nothing.
-var Defaults = Map{
+var Defaults = Object{
 	Name: "defaults", Doc: "What holds for nodes that name no provider or model.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "provider", Doc: "The provider of nodes and stages that name none.", Holds: text(), Default: "that of the settings, else claude"},
 		{Name: "model", Doc: "Its model.", Holds: text(), Default: "the provider's own"},
 	},
 }
 
 // Guardrails limit running time.
-var Guardrails = Map{
+var Guardrails = Object{
 	Name: "guardrails", Doc: "A limit of running time, of a pipeline, a node or a stage.",
-	Keys: []Key{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for people does not count.", Holds: seconds(), Default: "no limit"}},
+	Keys: []Field{{Name: "max_runtime_seconds", Doc: "How long it may run. Waiting for people does not count.", Holds: seconds(), Default: "no limit"}},
 }
 
 // Hooks are the hooks of a pipeline by their points.
-var Hooks = Map{
+var Hooks = Object{
 	Name: "hooks", Doc: "Hooks by the points of a run at which they are called, each a list in the order of the calls.",
 	Keys: points(), Other: Refused,
 }
 
-func points() []Key {
+func points() []Field {
 	about := map[plan.HookPoint]string{
 		plan.PointSessionStart: "Before the first node.", plan.PointSessionEnd: "When the run has ended.",
 		plan.PointStageStart: "Before a node begins.", plan.PointStageEnd: "When a node has ended, before its edge is taken.",
 		plan.PointIterationStart: "Before an iteration.", plan.PointIterationEnd: "After an iteration, before the termination is asked.",
 	}
-	keys := make([]Key, len(plan.HookPoints))
+	keys := make([]Field, len(plan.HookPoints))
 	for i, p := range plan.HookPoints {
 		doc := about[p]
 		switch {
@@ -60,15 +60,15 @@ func points() []Key {
 		default:
 			doc = "When a provider of a parallel block has ended."
 		}
-		keys[i] = Key{Name: string(p), Doc: doc, Holds: listOf(in(&Hook))}
+		keys[i] = Field{Name: string(p), Doc: doc, Holds: listOf(in(&Hook))}
 	}
 	return keys
 }
 
 // Hook is one hook.
-var Hook = Map{
+var Hook = Object{
 	Name: "hook", Doc: "One hook: when, and what is done. The keys of the action itself stand beside these.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "stage", Doc: "The node, or the stage of a block, that the hook is for.", Holds: text(), Default: "all"},
 		{Name: "condition", Doc: "An expression over status, iteration and so on; where it does not hold, the hook is skipped.", Holds: text()},
 		{Name: "action", Doc: "pause, confirm, or the action of a plugin, such as webhook or script.", Holds: text(), Required: true},

@@ -15,7 +15,7 @@ import (
 // SchemaWith is [Map.Schema], without an id, with what plugins say of the configuration of their components: that of
 // a provider in config.yaml, of a strategy in termination, of a hook action in hooks, checks and notify. Each of them
 // must be a sound JSON Schema.
-func (m *Map) SchemaWith(components []sdk.Component) ([]byte, error) {
+func (m *Object) SchemaWith(components []sdk.Component) ([]byte, error) {
 	whole := m.document("")
 	delete(whole, "$id")
 	defs, _ := whole["$defs"].(schema)
@@ -37,7 +37,7 @@ type weaving struct {
 	sdk.Component
 }
 
-func (w weaving) weave(file *Map) error {
+func (w weaving) weave(file *Object) error {
 	names := append([]string{w.Name}, w.Aliases...)
 	switch w.Kind {
 	case sdk.KindProvider:
@@ -59,7 +59,7 @@ func (w weaving) weave(file *Map) error {
 }
 
 // provider says what config of a provider may be.
-func (w weaving) provider(file *Map, names []string) error {
+func (w weaving) provider(file *Object, names []string) error {
 	if file != &Config {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (w weaving) provider(file *Map, names []string) error {
 }
 
 // where adds the schema to a map, for those whose key names the component.
-func (w weaving) where(m *Map, key string, names []string, def string) error {
+func (w weaving) where(m *Object, key string, names []string, def string) error {
 	body, there := w.defs[m.Name].(schema)
 	if !there {
 		return nil

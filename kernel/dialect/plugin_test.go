@@ -27,7 +27,7 @@ func plugged() []sdk.Component {
 func TestSchemaWithPlugins(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		of    *dialect.Map
+		of    *dialect.Object
 		text  string
 		takes bool
 	}{

@@ -6,9 +6,9 @@ import (
 )
 
 // Policy is the policy of a pipeline, a node or a stage of a block.
-var Policy = Map{
+var Policy = Object{
 	Name: "policy", Doc: "Limits and safety, of a pipeline, a node or a stage of a block.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "timeout", Doc: "Of a pipeline: how long the run may take. Of a node: how long an attempt of it may.", Holds: seconds(), Default: "no limit"},
 		{Name: "stage_timeout", Doc: "How long an attempt of any node may take.", Holds: seconds(), Default: "no limit"},
 		{Name: "idle_timeout", Doc: "How long an attempt may go on without a sign of life.", Holds: seconds(), Default: "no limit"},
@@ -33,9 +33,9 @@ var Policy = Map{
 func sandbox() Value { return either(exactly(plan.SandboxModes()...), in(&Sandbox)) }
 
 // Retry says how often work is tried again.
-var Retry = Map{
+var Retry = Object{
 	Name: "retry", Doc: "How often work is tried again, and after which pauses.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "attempts", Doc: "The attempts of an iteration in all.", Holds: count(), Default: "2"},
 		{Name: "backoff", Doc: "Seconds before the second, third, … attempt; the last one repeats.", Holds: listOf(pause())},
 		{Name: "step", Doc: "How often a step is tried again.", Holds: count(), Default: "3"},
@@ -45,9 +45,9 @@ var Retry = Map{
 }
 
 // Feedback says how often a person may send a stage back.
-var Feedback = Map{
+var Feedback = Object{
 	Name: "feedback", Doc: "Whether a person may send a stage back, and how often.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "enabled", Doc: "It may be sent back.", Holds: flag(), Default: "true"},
 		{Name: "max", Doc: "How often.", Holds: within(1, plan.MaxFeedback)},
 	},
@@ -56,9 +56,9 @@ var Feedback = Map{
 var decisions = []plan.Approval{plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip}
 
 // Approvals say who decides on tool calls.
-var Approvals = Map{
+var Approvals = Object{
 	Name: "approvals", Doc: "Who decides on the tool calls of agents that ask.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "default", Doc: "For calls that nothing else speaks of.", Holds: oneOf(plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny), Default: "prompt, but auto for what only reads or makes directories"},
 		{Name: "timeout", Doc: "How long a person is waited for.", Holds: seconds(), Default: "no limit"},
 		{Name: "on_timeout", Doc: "What happens after that.", Holds: oneOf(plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate)},
@@ -70,22 +70,22 @@ var Approvals = Map{
 }
 
 // Categories are the kinds of operations.
-var Categories = Map{
+var Categories = Object{
 	Name: "categories", Doc: "What is decided on tool calls by the kind of their operation.", Keys: categories(), Other: RefusedAll,
 }
 
-func categories() []Key {
-	var keys []Key
+func categories() []Field {
+	var keys []Field
 	for _, c := range sdk.Categories() {
-		keys = append(keys, Key{Name: string(c), Doc: "Calls of this kind.", Holds: oneOf(decisions...)})
+		keys = append(keys, Field{Name: string(c), Doc: "Calls of this kind.", Holds: oneOf(decisions...)})
 	}
 	return keys
 }
 
 // Rule is one rule of approvals.
-var Rule = Map{
+var Rule = Object{
 	Name: "rule", Doc: "What is decided on some tool calls.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "name", Doc: "Its name, for messages.", Holds: text()},
 		{Name: "operation", Doc: "The kind of the operation.", Holds: oneOf(sdk.Categories()...), Default: "all"},
 		{Name: "pattern", Doc: "A glob of paths, or of commands a regular expression; with ! before it, all others.", Holds: text(), Default: "all"},
@@ -95,9 +95,9 @@ var Rule = Map{
 }
 
 // Cycles say how often edges that lead back may be taken.
-var Cycles = Map{
+var Cycles = Object{
 	Name: "cycles", Doc: "How often edges that lead back may be taken.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "default", Doc: "The limit of an edge that says none.", Holds: within(1, plan.MaxCycles), Default: "3"},
 		{Name: "max", Doc: "The most that any edge may say.", Holds: within(1, plan.MaxCycles), Default: "10"},
 		{Name: "session", Doc: "The limit of all of them together, in the whole run.", Holds: count(), Default: "30"},
@@ -106,18 +106,18 @@ var Cycles = Map{
 }
 
 // Budget says how many tokens prompts may have.
-var Budget = Map{
+var Budget = Object{
 	Name: "budget", Doc: "How many tokens prompts may have.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "total", Doc: "The whole: a number of tokens, or model for what the provider's model takes in.", Holds: either(count(), oneOf("model")), Required: true},
 		{Name: "shares", Doc: "Of a pipeline: the percentages of nodes, by their ids.", Holds: namesOf(within(1, 100))},
 	},
 }
 
 // Cost says what attempts may cost.
-var Cost = Map{
+var Cost = Object{
 	Name: "cost", Doc: "What attempts may cost.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "max_usd", Doc: "The most dollars.", Holds: positive()},
 		{Name: "max_tokens", Doc: "The most tokens.", Holds: count()},
 		{Name: "warn_usd", Doc: "From how many dollars on people are warned.", Holds: positive()},
@@ -127,9 +127,9 @@ var Cost = Map{
 }
 
 // Escalation says what happens when a person is needed.
-var Escalation = Map{
+var Escalation = Object{
 	Name: "escalation", Doc: "What happens when a person is needed.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "on_limit", Doc: "What happens when the limit of an edge is reached.", Holds: limits(), Default: "pause"},
 		{Name: "wait", Doc: "The run waits for the answer, wherever it runs.", Holds: flag()},
 		{Name: "timeout", Doc: "How long.", Holds: seconds(), Default: "a day"},
@@ -139,9 +139,9 @@ var Escalation = Map{
 }
 
 // Tools limit agents' own tools.
-var Tools = Map{
+var Tools = Object{
 	Name: "tools", Doc: "Limits of agents' own tools.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "allowed_commands", Doc: "The programs that agents may run.", Holds: listOf(Value{Type: String, Pattern: `[A-Za-z0-9_][A-Za-z0-9_.+-]*`, About: "name of a program"})},
 		{Name: "command_timeout", Doc: "How long each may take.", Holds: seconds(), Default: "the provider's own limit"},
 		{Name: "max_result_tokens", Doc: "The most tokens of a tool's result.", Holds: count()},
@@ -149,15 +149,15 @@ var Tools = Map{
 }
 
 // Secrets say what is a secret.
-var Secrets = Map{
+var Secrets = Object{
 	Name: "secrets", Doc: "What is a secret besides what always is one.",
-	Keys: []Key{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Holds: listOf(Value{Type: String, About: "regular expression"})}},
+	Keys: []Field{{Name: "patterns", Doc: "Regular expressions (RE2) of secrets.", Holds: listOf(Value{Type: String, About: "regular expression"})}},
 }
 
 // Sandbox is the long form of sandbox.
-var Sandbox = Map{
+var Sandbox = Object{
 	Name: "sandbox", Doc: "The isolation of plugin processes.", Strict: true, Other: RefusedAll,
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "cpu", Doc: "The most processors, or parts of one.", Holds: Value{Type: Number, Above: bound(0), Most: bound(most)}},
 		{Name: "memory", Doc: "The most memory, at least 16M.", Holds: size(16<<20, 1<<50)},
 		{Name: "mode", Doc: "How much is kept from the process.", Holds: exactly(plan.SandboxModes()...)},

@@ -42,7 +42,7 @@ func TestPublished(t *testing.T) {
 
 // Every key says what it is for, and no two maps have one name.
 func TestTables(t *testing.T) {
-	seen := map[string]*dialect.Map{}
+	seen := map[string]*dialect.Object{}
 	for _, f := range dialect.Files() {
 		for _, m := range f.All() {
 			if other := seen[m.Name]; other != nil && other != m {

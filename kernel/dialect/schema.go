@@ -13,10 +13,10 @@ import (
 // takes, and refuses what the kernel refuses for the type of a value, a word, a bound or a key that is missing, as far
 // as that does not hang on other files or on what else the document says. Numbers that are written as text are held to
 // their form alone.
-func (m *Map) Schema(id string) ([]byte, error) { return render(m.document(id)) }
+func (m *Object) Schema(id string) ([]byte, error) { return render(m.document(id)) }
 
 // document is the schema of a whole file.
-func (m *Map) document(id string) schema {
+func (m *Object) document(id string) schema {
 	defs := schema{}
 	for _, inner := range m.All() {
 		if inner != m {
@@ -29,7 +29,7 @@ func (m *Map) document(id string) schema {
 	return whole
 }
 
-func (m *Map) title() string { return "agent-pipelines: " + m.Name }
+func (m *Object) title() string { return "agent-pipelines: " + m.Name }
 
 // render writes a schema as people read it.
 func render(s schema) ([]byte, error) {
@@ -42,8 +42,8 @@ func render(s schema) ([]byte, error) {
 }
 
 // All are the map and those that may stand in it, each once, the outer ones first.
-func (m *Map) All() []*Map {
-	all := []*Map{m}
+func (m *Object) All() []*Object {
+	all := []*Object{m}
 	for i := 0; i < len(all); i++ {
 		for _, k := range all[i].Keys {
 			for _, inner := range k.Holds.maps() {
@@ -57,14 +57,14 @@ func (m *Map) All() []*Map {
 }
 
 // maps are those that the value may hold.
-func (v Value) maps() []*Map {
+func (v Value) maps() []*Object {
 	switch v.Type {
 	case Inner:
-		return []*Map{v.Map}
+		return []*Object{v.Map}
 	case List, Named:
 		return v.Item.maps()
 	case Forms:
-		var all []*Map
+		var all []*Object
 		for _, f := range v.Forms {
 			all = append(all, f.maps()...)
 		}
@@ -75,7 +75,7 @@ func (v Value) maps() []*Map {
 }
 
 // body is the schema of the map without its type, which differs by the place that it stands in.
-func (m *Map) body() schema {
+func (m *Object) body() schema {
 	properties, rules := schema{}, slices.Clone(m.rules)
 	var required []string
 	for _, k := range m.Keys {
@@ -113,7 +113,7 @@ func (m *Map) body() schema {
 }
 
 // describe is what editors show of a key.
-func (k Key) describe() string {
+func (k Field) describe() string {
 	if k.Default == "" {
 		return k.Doc
 	}
@@ -277,7 +277,7 @@ func (v Value) list(p position) schema {
 }
 
 func (v Value) named(p position) schema {
-	s := vacant(schema{"type": p.types("object"), "additionalProperties": v.Item.schema(position{strict: p.strict, valued: !v.Loose})}, p)
+	s := vacant(schema{"type": p.types("object"), "additionalProperties": v.Item.schema(position{strict: p.strict, valued: !v.PassThrough})}, p)
 	if v.Filled {
 		s["minProperties"] = 1
 	}

@@ -8,15 +8,15 @@ import (
 )
 
 // Config is a file of settings, the user's or the project's.
-var Config = Map{
+var Config = Object{
 	Name: "config", Doc: "Settings, of a user or of a project: what holds where a pipeline says nothing.", Strict: true, Other: Refused,
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "background", Doc: "Where a session runs when the line does not say.", Holds: either(exactly("off", "detach", "tmux"), Value{Type: False}), Default: "tmux"},
-		{Name: "commands", Doc: "Commands that agents find in their context (test, build and so on).", Holds: Value{Type: Named, Item: &blankText, Loose: true, NoBlank: true}},
+		{Name: "commands", Doc: "Commands that agents find in their context (test, build and so on).", Holds: Value{Type: Named, Item: &blankText, PassThrough: true, NoBlank: true}},
 		{Name: "defaults", Doc: "What holds for stages that say nothing.", Holds: in(&ConfigDefaults)},
 		{Name: "mode", Doc: "Where models may be; pipelines and the project can only narrow the user's word.", Holds: modes(), Default: "open"},
 		{Name: "notify", Doc: "Who is told that a session waits for a person or has ended.", Holds: listOf(in(&Notify))},
-		{Name: "providers", Doc: "Settings of providers, by their names.", Holds: Value{Type: Named, Item: &configProvider, Loose: true, NoBlank: true}},
+		{Name: "providers", Doc: "Settings of providers, by their names.", Holds: Value{Type: Named, Item: &configProvider, PassThrough: true, NoBlank: true}},
 		{Name: "sandbox", Doc: "The isolation of every plugin process.", Holds: sandbox()},
 	},
 }
@@ -33,18 +33,18 @@ func modes() Value {
 }
 
 // ConfigDefaults are what holds for stages that say nothing.
-var ConfigDefaults = Map{
+var ConfigDefaults = Object{
 	Name: "config_defaults", Doc: "What holds for stages that say nothing.", Strict: true, Other: Refused,
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "provider", Doc: "The provider of stages for which nothing nearer names one.", Holds: text(), Default: "claude"},
 		{Name: "delay", Doc: "The pause between iterations of stages that do not say one.", Holds: pause(), Default: "3"},
 	},
 }
 
 // ConfigProvider are the settings of one provider.
-var ConfigProvider = Map{
+var ConfigProvider = Object{
 	Name: "config_provider", Doc: "Settings of one provider.", Strict: true, Other: Refused,
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "model", Doc: "The model of stages and questions that name none.", Holds: text(), Default: "the provider's own"},
 		{Name: "config", Doc: "It is handed to the provider as it is; `plugins info <name>` shows its keys.", Holds: namesOf(anything())},
 		{Name: "sandbox", Doc: "The isolation of this provider, member by member over that of the file.", Holds: sandbox()},
@@ -58,9 +58,9 @@ const (
 )
 
 // Notify is one who is told.
-var Notify = Map{
+var Notify = Object{
 	Name: "notify", Doc: "A hook action that tells people how sessions stand. Its own keys stand beside these.", Strict: true, Other: Handed,
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "action", Doc: "The hook action: webhook, script, or one of any plugin.", Holds: Value{Type: String, Pattern: `(.|\n)*\S(.|\n)*`, About: "text"}, Required: true},
 		{Name: "on", Doc: "What it is told.", Holds: either(moments(), filled(listOf(moments()))), Default: "waiting, paused, failed and aborted"},
 		{Name: "repeat", Doc: "How long after it was told of a question it is told again; 0: never.", Holds: either(just(0), duration()), Default: "0"},

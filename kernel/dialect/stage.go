@@ -1,9 +1,9 @@
 package dialect
 
 // Stage is a stage.yaml.
-var Stage = Map{
+var Stage = Object{
 	Name: "stage", Doc: "A stage: an agent with a prompt, for nodes to run.",
-	Keys: []Key{
+	Keys: []Field{
 		{Name: "name", Doc: "The name of the stage.", Holds: text(), Default: "that of its folder"},
 		{Name: "description", Doc: "What it is for, for people.", Holds: text()},
 		{Name: "termination", Doc: "When it is done.", Holds: in(&Termination)},

@@ -6,15 +6,15 @@ import (
 )
 
 // Map is one kind of map. It is not changed and is safe for concurrent use.
-type Map struct {
+type Object struct {
 	// Name is what the schema and the reference call it; no two are the same.
 	Name string
 	// Doc says in a sentence what it is for.
 	Doc string
 	// Keys are in the order in which people look for them.
-	Keys []Key
+	Keys []Field
 	// Other is what becomes of every other key.
-	Other Other
+	Other UnknownKeys
 	// Strict: a text is written as text and a number as a number, and an empty text is one. Elsewhere a number
 	// may be written as text, a number and a boolean count as texts where one is wanted, and an empty text is no value.
 	Strict bool
@@ -23,18 +23,18 @@ type Map struct {
 }
 
 // Other is what becomes of a key that a map does not know.
-type Other int
+type UnknownKeys int
 
 // Keys that begin with x- are the author's own, where others are ignored or refused.
 const (
-	Ignored    Other = iota // with a warning
-	Refused                 // x- is the author's
-	RefusedAll              // x- as well
-	Handed                  // to the plugin that the map is for
+	Ignored    UnknownKeys = iota // with a warning
+	Refused                       // x- is the author's
+	RefusedAll                    // x- as well
+	Handed                        // to the plugin that the map is for
 )
 
 // Key is one key of a map.
-type Key struct {
+type Field struct {
 	Name string
 	// Doc says in a line what it is for.
 	Doc string
@@ -81,14 +81,14 @@ type Value struct {
 	Pattern string
 	// Item is of the members of List and Named. Filled: there must be one. Of Named, Loose: a member may be without a
 	// value; NoBlank: and none without a name.
-	Item                   *Value
-	Filled, Loose, NoBlank bool
+	Item                         *Value
+	Filled, PassThrough, NoBlank bool
 	// Exact: of Words, not even a line end may stand behind them.
 	Exact bool
 	// Valued: wherever the key stands, there must be a value.
 	Valued bool
 	// Map is of type Inner.
-	Map *Map
+	Map *Object
 	// Forms are of type Forms.
 	Forms []Value
 	// About is what the reference calls it, "" for what its type is called.
@@ -96,7 +96,7 @@ type Value struct {
 }
 
 // Names are the names of the keys.
-func (m *Map) Names() []string {
+func (m *Object) Names() []string {
 	names := make([]string, len(m.Keys))
 	for i, k := range m.Keys {
 		names[i] = k.Name
@@ -105,8 +105,8 @@ func (m *Map) Names() []string {
 }
 
 // Key is the key of that name. It panics if there is none: names of keys are written in the code.
-func (m *Map) Key(name string) Key {
-	i := slices.IndexFunc(m.Keys, func(k Key) bool { return k.Name == name })
+func (m *Object) Key(name string) Field {
+	i := slices.IndexFunc(m.Keys, func(k Field) bool { return k.Name == name })
 	if i < 0 {
 		panic(fmt.Sprintf("dialect: %s has no key %s", m.Name, name))
 	}
@@ -114,7 +114,7 @@ func (m *Map) Key(name string) Key {
 }
 
 // Words are the words of a key, those of its members for a list or map.
-func (m *Map) Words(name string) []string { return m.Key(name).Holds.words() }
+func (m *Object) Words(name string) []string { return m.Key(name).Holds.words() }
 
 func (v Value) words() []string {
 	switch v.Type {
@@ -183,9 +183,9 @@ func seconds() Value {
 func listOf(item Value) Value { return Value{Type: List, Item: &item} }
 
 // namesOf is a map whose keys are the author's; members without a value are left out.
-func namesOf(item Value) Value { return Value{Type: Named, Item: &item, Loose: true} }
+func namesOf(item Value) Value { return Value{Type: Named, Item: &item, PassThrough: true} }
 
-func in(m *Map) Value { return Value{Type: Inner, Map: m} }
+func in(m *Object) Value { return Value{Type: Inner, Map: m} }
 
 func either(forms ...Value) Value { return Value{Type: Forms, Forms: forms} }
 

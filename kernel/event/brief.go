@@ -19,7 +19,7 @@ const cut = "…"
 
 // Brief returns s, or as much of its beginning as takes at most limit bytes in a line of the journal, with
 // "…" at its end.
-func Brief(s string, limit int) string {
+func Truncate(s string, limit int) string {
 	if fits(s, limit) {
 		return s
 	}
@@ -35,7 +35,7 @@ func Brief(s string, limit int) string {
 }
 
 // BriefEnd is [Brief] for texts whose end matters most: the "…" is at its beginning.
-func BriefEnd(s string, limit int) string {
+func TruncateFront(s string, limit int) string {
 	if fits(s, limit) {
 		return s
 	}

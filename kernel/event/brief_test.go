@@ -27,7 +27,7 @@ func TestBrief(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := []string{event.Brief(tt.text, tt.limit), event.BriefEnd(tt.text, tt.limit)}
+			got := []string{event.Truncate(tt.text, tt.limit), event.TruncateFront(tt.text, tt.limit)}
 			if diff := cmp.Diff([]string{tt.beginning, tt.theEnd}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -40,7 +40,7 @@ func TestBriefFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Repeat(string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))+rapid.String().Draw(t, "text"), rapid.IntRange(1, 20).Draw(t, "times"))
 		limit := rapid.IntRange(10, 400).Draw(t, "limit")
-		for _, got := range []string{event.Brief(text, limit), event.BriefEnd(text, limit)} {
+		for _, got := range []string{event.Truncate(text, limit), event.TruncateFront(text, limit)} {
 			line, err := json.Marshal(got)
 			if err != nil || len(line)-2 > limit {
 				t.Fatalf("%d bytes of %q, %v", len(line)-2, got, err)

@@ -36,7 +36,7 @@ type Event struct {
 	// Attempt counts the attempts of an iteration from 1, 0 where there is none.
 	Attempt int
 	// Must: a reader that does not know the type has to stop instead of skipping the line.
-	Must bool
+	Critical bool
 	// Volatile: losing the event with a crash changes nothing that happens next, whatever its type.
 	// It is not written down.
 	Volatile bool

@@ -14,13 +14,13 @@ import (
 // DESIGN 5: keys are stable, and what they name can be read back.
 func TestKeys(t *testing.T) {
 	tests := []struct {
-		place Place
+		place Location
 		kind  KeyKind
 		n     int
 		want  Key
 	}{
-		{Place{Node: "0", Visit: 1, Run: 1, Iteration: 3}, KeyAttempt, 1, "attempt:0/v1/r1/-/-/i3#1"},
-		{Place{Node: "2.1", Visit: 2, Run: 3, Branch: "codex", Step: "s-1", Iteration: 12}, KeyDecide, 4, "decide:2.1/v2/r3/codex/s-1/i12#4"},
+		{Location{Node: "0", Visit: 1, Run: 1, Iteration: 3}, KeyAttempt, 1, "attempt:0/v1/r1/-/-/i3#1"},
+		{Location{Node: "2.1", Visit: 2, Run: 3, Branch: "codex", Step: "s-1", Iteration: 12}, KeyDecide, 4, "decide:2.1/v2/r3/codex/s-1/i12#4"},
 	}
 	for _, tt := range tests {
 		key := tt.place.Key(tt.kind, tt.n)
@@ -41,7 +41,7 @@ func TestKeys(t *testing.T) {
 
 // U222, K19: Bash's keys first and in Bash's order, both time keys, ours behind.
 func TestLine(t *testing.T) {
-	e := New(IterationStart, Place{Node: "1", Visit: 1, Run: 1, Iteration: 2}.Cursor(), "attempt:1/v1/r1/-/-/i2#1",
+	e := New(IterationStart, Location{Node: "1", Visit: 1, Run: 1, Iteration: 2}.Cursor(), "attempt:1/v1/r1/-/-/i2#1",
 		IterationStartData{Stage: "b", Type: "tick", Provider: "claude", Model: "opus"})
 	e.Time = time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)
 	e.Seq, e.Epoch, e.RunID, e.Session, e.Attempt = 9, 2, "PL-1", "demo", 1

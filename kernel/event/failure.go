@@ -44,8 +44,8 @@ func FailureOf(err error) FailureData {
 	kind := cmp.Or(f.Kind, failure.Internal)
 	hint, system := failure.OfSystem(err)
 	return FailureData{
-		Code: kind.Code(), ErrorType: string(kind), Message: Brief(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
-		Detail: BriefEnd(f.Detail, MaxText), Remedy: Brief(cmp.Or(hint, f.Hint), MaxText), System: system,
+		Code: kind.Code(), ErrorType: string(kind), Message: Truncate(f.Message, MaxText), Retryable: f.Retryable, RetryAfter: f.RetryAfterSeconds,
+		Detail: TruncateFront(f.Detail, MaxText), Remedy: Truncate(cmp.Or(hint, f.Hint), MaxText), System: system,
 	}
 }
 

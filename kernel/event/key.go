@@ -36,7 +36,7 @@ const (
 // Place is where in a run something happens. Visit and Run count from 1; Iteration is 0 outside
 // iterations; Branch names a provider of a parallel block, and Node is then the block's stage that the
 // provider is at ("1.0"); Step is an id of a node's steps.
-type Place struct {
+type Location struct {
 	Node      string `json:"node"`
 	Visit     int    `json:"visit"`
 	Run       int    `json:"run"`
@@ -46,7 +46,7 @@ type Place struct {
 }
 
 // Key names the n-th thing of the given kind at the place; n counts from 1.
-func (p Place) Key(kind KeyKind, n int) Key {
+func (p Location) Key(kind KeyKind, n int) Key {
 	return Key(fmt.Sprintf("%s:%s/v%d/r%d/%s/%s/i%d#%d",
 		kind, p.Node, p.Visit, p.Run, dash(p.Branch), dash(p.Step), p.Iteration, n))
 }
@@ -59,7 +59,7 @@ func dash(s string) string {
 }
 
 // Outer is the path of the node that the run is at: the block's inside a parallel block, else Node.
-func (p Place) Outer() string {
+func (p Location) Outer() string {
 	if i := strings.LastIndexByte(p.Node, '.'); p.Branch != "" && i >= 0 {
 		return p.Node[:i]
 	}
@@ -68,7 +68,7 @@ func (p Place) Outer() string {
 
 // Holds reports whether at lies within p: the zero place is the whole run, one without a branch a node with
 // all that it embeds or runs side by side, and one with a branch a provider at a stage of a block.
-func (p Place) Holds(at Place) bool {
+func (p Location) Holds(at Location) bool {
 	switch {
 	case p.Node == "":
 		return true
@@ -81,7 +81,7 @@ func (p Place) Holds(at Place) bool {
 
 // Cursor is the place as events carry it. Outside parallel blocks node_run equals the iteration, as
 // the Bash engine writes it; inside them it is 1, and the path is the block's.
-func (p Place) Cursor() *Cursor {
+func (p Location) Cursor() *Cursor {
 	c := &Cursor{NodePath: p.Outer(), NodeRun: p.Iteration, Iteration: p.Iteration, Provider: p.Branch, Step: p.Step}
 	if p.Branch != "" {
 		c.NodeRun = 1
@@ -93,7 +93,7 @@ func (p Place) Cursor() *Cursor {
 }
 
 // Parse splits a key. ok is false if k is not a key of this format.
-func (k Key) Parse() (kind KeyKind, place Place, n int, ok bool) {
+func (k Key) Parse() (kind KeyKind, place Location, n int, ok bool) {
 	head, rest, _ := strings.Cut(string(k), ":")
 	node, rest, _ := strings.Cut(rest, "/")
 	visit, rest, _ := strings.Cut(rest, "/")
@@ -104,7 +104,7 @@ func (k Key) Parse() (kind KeyKind, place Place, n int, ok bool) {
 	ok = of(head, 'a', 'z') && head != "" && of(strings.ReplaceAll(node, ".", ""), '0', '9') && branch != "" && step != "" &&
 		counts(visit, "v", &place.Visit) && counts(run, "r", &place.Run) && counts(iteration, "i", &place.Iteration) && counts(last, "", &n)
 	if !ok {
-		return "", Place{}, 0, false
+		return "", Location{}, 0, false
 	}
 	place.Node, place.Branch, place.Step = node, undash(branch), undash(step)
 	return KeyKind(head), place, n, true

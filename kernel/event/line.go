@@ -41,7 +41,7 @@ func (e Event) AppendLine(dst []byte) ([]byte, error) {
 	l := line{
 		TS: e.Time.UTC().Format(tsLayout), Type: e.Type, Session: e.Session, Cursor: e.Cursor, Data: e.Data,
 		Timestamp: e.Time.UTC().Format(time.RFC3339Nano), V: JournalVersion, Seq: e.Seq, RunID: e.RunID,
-		Epoch: e.Epoch, Key: e.Key, Attempt: e.Attempt, Must: e.Must,
+		Epoch: e.Epoch, Key: e.Key, Attempt: e.Attempt, Must: e.Critical,
 	}
 	if len(l.Data) == 0 {
 		l.Data = json.RawMessage("{}")
@@ -87,7 +87,7 @@ func ParseLine(b []byte) (Event, error) {
 	}
 	return Event{
 		Type: l.Type, Session: l.Session, Cursor: l.Cursor, Data: l.Data, Time: at, Seq: l.Seq,
-		RunID: l.RunID, Epoch: l.Epoch, Key: l.Key, Attempt: l.Attempt, Must: l.Must,
+		RunID: l.RunID, Epoch: l.Epoch, Key: l.Key, Attempt: l.Attempt, Critical: l.Must,
 	}, nil
 }
 

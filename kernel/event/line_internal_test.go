@@ -12,7 +12,7 @@ func ourLine(tb testing.TB) []byte {
 	tb.Helper()
 	text, err := Event{
 		Type: IterationStart, Session: "s", Cursor: &Cursor{NodePath: "0", Iteration: 1, Provider: "p", Visit: 2}, Data: json.RawMessage(`{"a":[{},[1,-0.5E+3,true,null]],"b":"\u00e9\n","\"c":0}`),
-		Seq: 12, RunID: "PL-1", Epoch: 1, Key: Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(KeyAttempt, 1), Attempt: 1,
+		Seq: 12, RunID: "PL-1", Epoch: 1, Key: Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(KeyAttempt, 1), Attempt: 1,
 	}.AppendLine(nil)
 	if err != nil {
 		tb.Fatal(err)

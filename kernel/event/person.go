@@ -105,7 +105,7 @@ func QuestionID(key Key) string { return "q-" + Digest(string(key))[:8] }
 
 // ToolQuestionID is the id of the question whether a tool call may be made: of its iteration, whichever attempt
 // makes the call.
-func ToolQuestionID(at Place, callID string) string {
+func ToolQuestionID(at Location, callID string) string {
 	return QuestionID(at.Key(KeyAttempt, 0) + Key("/"+callID))
 }
 

@@ -30,7 +30,7 @@ func TestBeginAndAppend(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 		e := event.New(event.IterationStart, place.Cursor(), place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: "tick"})
 		e.Attempt = 1
 		got, err := j.Append(t.Context(), e, change("why"))
@@ -70,7 +70,7 @@ func TestLinesBeginAsBashWritesThem(t *testing.T) {
 	if _, err := j.Begin(t.Context(), "PL-1", event.SessionStartData{Mode: "pipeline", Pipeline: "two", PipelineFile: "pipes/two.yaml"}, event.KernelStartData{}); err != nil {
 		t.Fatal(err)
 	}
-	cursor := event.Place{Node: "0", Iteration: 2}.Cursor()
+	cursor := event.Location{Node: "0", Iteration: 2}.Cursor()
 	result := event.IterationCompleteData{Decision: "continue", Reason: "a \"b\"", Result: event.Ref{Path: "stage-00-a/iterations/002/result.json"}}
 	if _, err := j.Append(t.Context(), event.New(event.IterationComplete, cursor, "", result)); err != nil {
 		t.Fatal(err)

@@ -139,7 +139,7 @@ func (s *scanner) lineNumber(whole bool) int {
 
 // understood refuses what this version must not read over.
 func understood(e event.Event) error {
-	if e.Must && !e.Type.Known() {
+	if e.Critical && !e.Type.Known() {
 		return tooNew(fmt.Sprintf("event %d has the type %s, which this version must know and does not", e.Seq, e.Type))
 	}
 	if e.Type == event.SessionStart {

@@ -109,8 +109,8 @@ func (h *Host) asked(e catalog.Entry, c sdk.Component, use Use, s plan.Sandbox) 
 }
 
 // places are what the paths that a component asks for are relative to.
-func (h *Host) places(b *sandboxpolicy.Policy) sandboxpolicy.Places {
-	return sandboxpolicy.Places{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
+func (h *Host) places(b *sandboxpolicy.Policy) sandboxpolicy.Resolver {
+	return sandboxpolicy.Resolver{Project: b.WorkDir, Home: b.Home, Variable: func(name string) string { return lookup(h.cfg.Environ, name) }}
 }
 
 // vouched reports whether what a plugin asks for is granted: it came with this program. What others ask

@@ -80,7 +80,7 @@ func TestBox(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			h := &Host{cfg: Config{WorkDir: "/w", Environ: []string{"HOME=" + home}}}
-			got, err := h.box(catalog.Entry{Component: tt.c, Plugin: discovery.Candidate{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
+			got, err := h.box(catalog.Entry{Component: tt.c, Plugin: discovery.Plugin{Source: tt.source}}, tt.c, Use{Sandbox: tt.asked})
 			if err != nil {
 				t.Fatal(err)
 			}

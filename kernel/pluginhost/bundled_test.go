@@ -133,7 +133,7 @@ func TestFoundBinaryWinsOverBundled(t *testing.T) {
 		t.Fatalf("List = %+v, %v", l, err)
 	}
 	if got := l.Plugins[0]; got.Name != "good" || got.Source != discovery.FromFlag {
-		t.Errorf("good is %+v, want the binary", got.Candidate)
+		t.Errorf("good is %+v, want the binary", got.Plugin)
 	}
 	contains(t, l.Ignored[0].Path, serveWord+" good")
 	contains(t, l.Ignored[0].Reason, "shadowed by "+filepath.Join(b.dir, "agent-plugin-good"))

@@ -107,7 +107,7 @@ func TestFallsInTheMiddleOfACall(t *testing.T) {
 			p := b.provider("good", Use{})
 			_, err := b.execute(b.ctx(), p, tt.prompt)
 			f := failure.From(err)
-			if f == nil || f.Kind != failure.ProviderCrashed || !f.Retryable || errors.Is(err, ErrCollateral) {
+			if f == nil || f.Kind != failure.ProviderCrashed || !f.Retryable || errors.Is(err, ErrCollateralFailure) {
 				t.Fatalf("failure %+v, want a retryable crash of its own", f)
 			}
 			contains(t, f.Message, append(tt.says, filepath.Join(b.dir, "agent-plugin-good"))...)
@@ -132,11 +132,11 @@ func TestOthersFallCollaterally(t *testing.T) {
 	}
 	_, culprit := b.execute(b.ctx(), p, "kill")
 	wait.Wait()
-	if errors.Is(culprit, ErrCollateral) || failure.KindOf(culprit) != failure.ProviderCrashed {
+	if errors.Is(culprit, ErrCollateralFailure) || failure.KindOf(culprit) != failure.ProviderCrashed {
 		t.Errorf("the call that killed: %v", culprit)
 	}
 	for _, err := range waiting {
-		if !errors.Is(err, ErrCollateral) || failure.KindOf(err) != failure.ProviderCrashed {
+		if !errors.Is(err, ErrCollateralFailure) || failure.KindOf(err) != failure.ProviderCrashed {
 			t.Errorf("a call that fell with it: %v", err)
 		}
 	}

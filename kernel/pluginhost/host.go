@@ -23,7 +23,7 @@ import (
 
 // ErrCollateral is in the chain of the failure of a call whose process fell during another call.
 // Making the call again uses up no try.
-var ErrCollateral = pool.ErrCollateral
+var ErrCollateralFailure = pool.ErrCollateralFailure
 
 // ErrClosed is in the chain of what a closed Host answers.
 var ErrClosed = pool.ErrClosed
@@ -38,7 +38,7 @@ type Host struct {
 	launcher *launch.Launcher
 	catalog  *catalog.Catalog
 	pool     *pool.Pool[*instance]
-	finding  discovery.Finding
+	finding  discovery.Result
 	sandbox  sandboxpolicy.Confiner
 	visits   visits // of the processes that it shares
 
@@ -131,7 +131,7 @@ func readLocks(store trust.Store, project string) ([]trust.Lock, error) {
 	return []trust.Lock{user, added}, err
 }
 
-func find(cfg Config, store trust.Store, program string) discovery.Finding {
+func find(cfg Config, store trust.Store, program string) discovery.Result {
 	home := lookup(cfg.Environ, "HOME")
 	return discovery.Search{
 		Places: discovery.Places(discovery.Origin{

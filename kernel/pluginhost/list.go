@@ -19,7 +19,7 @@ type Listing struct {
 	// Ignored are the files and directories that were passed over, with the reasons.
 	Ignored []Ignored `json:"ignored"`
 	// Searched are the directories, in order.
-	Searched []Place `json:"searched"`
+	Searched []SearchDir `json:"searched"`
 }
 
 // Conflict is a component of a listing that another of its name hides.
@@ -29,7 +29,7 @@ type Conflict = catalog.Conflict
 type Ignored = discovery.Ignored
 
 // Place is a directory of a listing that was searched.
-type Place = discovery.Place
+type SearchDir = discovery.SearchDir
 
 // List describes what there is; plugins that are not remembered are started for it. The error is
 // ctx's alone, or that of a process which should run already: a broken plugin is a line of the list.

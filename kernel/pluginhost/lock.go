@@ -81,8 +81,8 @@ func (h *Host) Lock(req LockRequest) (LockReport, error) {
 }
 
 // lockable are the plugins of these names, or all files.
-func (h *Host) lockable(names []string) ([]discovery.Candidate, error) {
-	var chosen []discovery.Candidate
+func (h *Host) lockable(names []string) ([]discovery.Plugin, error) {
+	var chosen []discovery.Plugin
 	if len(names) == 0 {
 		for _, c := range h.finding.Plugins {
 			if c.Source != discovery.FromBundle {
@@ -102,10 +102,10 @@ func (h *Host) lockable(names []string) ([]discovery.Candidate, error) {
 }
 
 func (h *Host) index(name string) int {
-	return slices.IndexFunc(h.finding.Plugins, func(c discovery.Candidate) bool { return c.Name == name })
+	return slices.IndexFunc(h.finding.Plugins, func(c discovery.Plugin) bool { return c.Name == name })
 }
 
-func (h *Host) digest(c discovery.Candidate) (string, error) {
+func (h *Host) digest(c discovery.Plugin) (string, error) {
 	b, err := c.Read(h.verifier)
 	if err != nil {
 		return "", err

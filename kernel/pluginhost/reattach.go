@@ -16,7 +16,7 @@ import (
 
 // describeRunning asks a plugin whose process runs already what it is. Nothing is remembered: the next one at this
 // address may be another.
-func (h *Host) describeRunning(ctx context.Context, c discovery.Candidate) (sdk.Description, error) {
+func (h *Host) describeRunning(ctx context.Context, c discovery.Plugin) (sdk.Description, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return sdk.Description{}, err
@@ -40,7 +40,7 @@ func (h *Host) attached(ctx context.Context, e catalog.Entry, use Use, p passage
 	return lease.End(ctx, p(ctx, lease.Instance().gate(e.Component)))
 }
 
-func (h *Host) attach(ctx context.Context, c discovery.Candidate, dir string) (*instance, error) {
+func (h *Host) attach(ctx context.Context, c discovery.Plugin, dir string) (*instance, error) {
 	a, err := h.launcher.Attach(ctx, c)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (h *Host) attach(ctx context.Context, c discovery.Candidate, dir string) (*
 }
 
 // unconfinable refuses isolation that was asked for, where the process runs already.
-func unconfinable(c discovery.Candidate) error {
+func unconfinable(c discovery.Plugin) error {
 	return failure.New(failure.SandboxUnavailable, "plugin %s runs already (%s) and cannot be confined, as is asked for", c.Name, discovery.FromReattach).
 		WithHint("ask for no sandbox while you debug it, or unset %s", discovery.FromReattach)
 }
@@ -72,9 +72,9 @@ type serving interface {
 var _ = []serving{(*launch.Instance)(nil), (*launch.Attached)(nil)}
 
 // withRunning puts the plugins that run already before those that were found.
-func withRunning(f discovery.Finding, attached []discovery.Candidate) discovery.Finding {
+func withRunning(f discovery.Result, attached []discovery.Plugin) discovery.Result {
 	for _, a := range attached {
-		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Candidate) bool {
+		f.Plugins = slices.DeleteFunc(f.Plugins, func(c discovery.Plugin) bool {
 			if c.Name != a.Name {
 				return false
 			}

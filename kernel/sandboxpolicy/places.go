@@ -11,7 +11,7 @@ import (
 )
 
 // Places are what paths are relative to.
-type Places struct {
+type Resolver struct {
 	// Project and Home are absolute; Home is "" where it is not known.
 	Project, Home string
 	// Variable is the value of a variable of the user's environment, "" for none.
@@ -22,7 +22,7 @@ type Places struct {
 // followed. One that does not exist is a failure of kind config_invalid: what is missing when the process
 // starts cannot be granted later. So is one that leads out of the project, or of another path in writable, by
 // a link: whoever may write there could have made it.
-func (p Places) Grants(key string, written, writable []string) ([]string, error) {
+func (p Resolver) Grants(key string, written, writable []string) ([]string, error) {
 	if len(written) == 0 {
 		return nil, nil
 	}
@@ -49,7 +49,7 @@ func (p Places) Grants(key string, written, writable []string) ([]string, error)
 }
 
 // roots are where agents may write, with all links followed.
-func (p Places) roots(writable []string) []string {
+func (p Resolver) roots(writable []string) []string {
 	var roots []string
 	for _, w := range append([]string{p.Project}, writable...) {
 		if abs, ok := p.absolute(w); ok {
@@ -80,7 +80,7 @@ func within(path, dir string) bool {
 }
 
 // Needs resolves the paths that a component asks for ([sdk.Needs]); those that do not exist are left out.
-func (p Places) Needs(asked []string) []string {
+func (p Resolver) Needs(asked []string) []string {
 	var paths []string
 	for _, a := range asked {
 		abs, ok := p.absolute(a)
@@ -95,7 +95,7 @@ func (p Places) Needs(asked []string) []string {
 }
 
 // absolute is the path without what stands for another; ok is false where that is not known.
-func (p Places) absolute(w string) (path string, ok bool) {
+func (p Resolver) absolute(w string) (path string, ok bool) {
 	if rest, in := strings.CutPrefix(w, "~"); in && (rest == "" || rest[0] == '/') {
 		return filepath.Join(p.Home, rest), filepath.IsAbs(p.Home)
 	}

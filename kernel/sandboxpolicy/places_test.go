@@ -12,7 +12,7 @@ import (
 )
 
 // places are a project and a home with a few directories, and a link.
-func places(t *testing.T) (sandboxpolicy.Places, string) {
+func places(t *testing.T) (sandboxpolicy.Resolver, string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -26,7 +26,7 @@ func places(t *testing.T) (sandboxpolicy.Places, string) {
 	if err := os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, "house/link")); err != nil {
 		t.Fatal(err)
 	}
-	return sandboxpolicy.Places{
+	return sandboxpolicy.Resolver{
 		Project: filepath.Join(dir, "project"), Home: filepath.Join(dir, "house"),
 		Variable: func(name string) string {
 			return map[string]string{"DIR": filepath.Join(dir, "elsewhere"), "RELATIVE": "x"}[name]

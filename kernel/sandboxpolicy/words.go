@@ -7,7 +7,7 @@ import (
 )
 
 // Words are what those who have a say ask for one component.
-type Words struct {
+type Requests struct {
 	// User is the user's: the command line over the user's file of settings.
 	User *plan.Sandbox
 	// Author is the pipeline's over that of the project's file of settings. It can only narrow what the
@@ -21,7 +21,7 @@ type Words struct {
 // Demand is what holds: the stricter word on each member, and the paths of those who may grant them. Where
 // nobody asks for isolation its mode is "", or none where that was said by somebody whose word counts.
 // Ignored are the paths that do not count, as they were written.
-func (w Words) Demand() (d plan.Sandbox, ignored []string) {
+func (w Requests) Demand() (d plan.Sandbox, ignored []string) {
 	author := *w.Author.Complete()
 	if author.Mode == plan.SandboxNone && !w.Trusted {
 		author = plan.Sandbox{}

@@ -14,51 +14,51 @@ func TestDemand(t *testing.T) {
 	type box = plan.Sandbox
 	for _, tt := range []struct {
 		name    string
-		words   sandboxpolicy.Words
+		words   sandboxpolicy.Requests
 		want    box
 		ignored []string
 	}{
-		{"nobody says anything", sandboxpolicy.Words{}, box{}, nil},
+		{"nobody says anything", sandboxpolicy.Requests{}, box{}, nil},
 		{
 			"the author alone, who may grant",
-			sandboxpolicy.Words{Author: &box{Mode: "workspace", Write: []string{"/x"}}},
+			sandboxpolicy.Requests{Author: &box{Mode: "workspace", Write: []string{"/x"}}},
 			box{Mode: "workspace", Write: []string{"/x"}},
 			nil,
 		},
-		{"an author's none is no word", sandboxpolicy.Words{Author: &box{Mode: "none"}}, box{}, nil},
-		{"that of a trusted one is", sandboxpolicy.Words{Author: &box{Mode: "none"}, Trusted: true}, box{Mode: "none"}, nil},
-		{"the user's is", sandboxpolicy.Words{User: &box{Mode: "none"}}, box{Mode: "none"}, nil},
+		{"an author's none is no word", sandboxpolicy.Requests{Author: &box{Mode: "none"}}, box{}, nil},
+		{"that of a trusted one is", sandboxpolicy.Requests{Author: &box{Mode: "none"}, Trusted: true}, box{Mode: "none"}, nil},
+		{"the user's is", sandboxpolicy.Requests{User: &box{Mode: "none"}}, box{Mode: "none"}, nil},
 		{
 			"the author cannot weaken",
-			sandboxpolicy.Words{User: &box{Mode: "strict", Network: "off", Processes: 10}, Author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
+			sandboxpolicy.Requests{User: &box{Mode: "strict", Network: "off", Processes: 10}, Author: &box{Mode: "workspace", Network: "on", Processes: 100, Memory: 7}},
 			box{Mode: "strict", Network: "off", Processes: 10, Memory: 7},
 			nil,
 		},
 		{
 			"the author can narrow",
-			sandboxpolicy.Words{User: &box{Mode: "workspace", Network: "on", CPU: 9}, Author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
+			sandboxpolicy.Requests{User: &box{Mode: "workspace", Network: "on", CPU: 9}, Author: &box{Mode: "strict", Network: "loopback", CPU: 3}},
 			box{Mode: "strict", Network: "loopback", CPU: 3},
 			nil,
 		},
 		{
 			"the author cannot grant beside the user",
-			sandboxpolicy.Words{User: &box{Mode: "workspace", Read: []string{"~/u"}}, Author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
+			sandboxpolicy.Requests{User: &box{Mode: "workspace", Read: []string{"~/u"}}, Author: &box{Read: []string{"/r"}, Write: []string{"/w"}}},
 			box{Mode: "workspace", Read: []string{"~/u"}},
 			[]string{"/r", "/w"},
 		},
 		{
 			"a trusted one can",
-			sandboxpolicy.Words{User: &box{Mode: "workspace", Read: []string{"~/u"}}, Author: &box{Read: []string{"/r"}}, Trusted: true},
+			sandboxpolicy.Requests{User: &box{Mode: "workspace", Read: []string{"~/u"}}, Author: &box{Read: []string{"/r"}}, Trusted: true},
 			box{Mode: "workspace", Read: []string{"~/u", "/r"}},
 			nil,
 		},
 		{
 			"the user asks for none, and the author for more",
-			sandboxpolicy.Words{User: &box{Mode: "none"}, Author: &box{Mode: "strict", Write: []string{"/w"}}},
+			sandboxpolicy.Requests{User: &box{Mode: "none"}, Author: &box{Mode: "strict", Write: []string{"/w"}}},
 			box{Mode: "strict", Write: []string{"/w"}},
 			nil,
 		},
-		{"a word without a mode asks for a workspace", sandboxpolicy.Words{User: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
+		{"a word without a mode asks for a workspace", sandboxpolicy.Requests{User: &box{Network: "off"}}, box{Mode: "workspace", Network: "off"}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, ignored := tt.words.Demand()

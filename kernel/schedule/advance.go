@@ -73,7 +73,7 @@ func attemptEnded(e event.Event) bool {
 	}
 }
 
-func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Place, e event.Event) (state.Loop, error) {
+func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Location, e event.Event) (state.Loop, error) {
 	l, now := was.loop, was.at
 	switch e.Type {
 	case event.IterationStart, event.AttemptStart, event.Retry:
@@ -103,7 +103,7 @@ func loopAfter(p *plan.Plan, s state.State, n *plan.Node, was seat, at event.Pla
 
 // attemptStarted begins an attempt, or the check before it. In older journals iteration_start comes after the
 // check, in the place of attempt_start.
-func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e event.Event) (state.Loop, error) {
+func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Location, e event.Event) (state.Loop, error) {
 	now.Iteration = l.Completed + 1
 	if e.Type == event.AttemptStart && l.Check != state.CheckPassed {
 		return l, misfit(e, fmt.Sprintf("the check before the iteration is %q", l.Check))
@@ -111,7 +111,7 @@ func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e
 	return expect(l, e, state.PhaseReady, now.Key(event.KeyAttempt, l.Attempt+1), func(l *state.Loop) {
 		started := e.Time
 		if l.Iteration != at.Iteration || l.IterationStartedAt == nil {
-			l.IterationStartedAt, l.Spared, l.Heals = &started, 0, 0
+			l.IterationStartedAt, l.Uncharged, l.ArtifactRetries = &started, 0, 0
 		}
 		l.Iteration = at.Iteration
 		if l.Check == state.CheckDue {
@@ -130,7 +130,7 @@ func attemptStarted(n *plan.Node, said int, l state.Loop, now, at event.Place, e
 
 // iterationDone settles the loop at once when the agent itself reports an error (U088) or needs a person, and after a
 // pass over steps; otherwise the strategy decides.
-func iterationDone(n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func iterationDone(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.IterationCompleteData](e)
 	if err != nil {
 		return l, err
@@ -142,7 +142,7 @@ func iterationDone(n *plan.Node, l state.Loop, now event.Place, e event.Event) (
 	return expect(l, e, phase, key, func(l *state.Loop) {
 		result := d.Result
 		l.Phase, l.Hint, l.Result = state.PhaseDecide, hint(n.Termination, d, l.Iteration-l.Before), &result
-		l.Attempt, l.Spared, l.Heals, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
+		l.Attempt, l.Uncharged, l.ArtifactRetries, l.IterationStartedAt, l.Failure, l.Faults, l.Checkpoint, l.Calls = 0, 0, 0, nil, nil, nil, nil, nil
 		settled(l, d.Settlement)
 		if d.Ask == "error" {
 			settleFailed(l, agentError(e, d))
@@ -178,7 +178,7 @@ func agentError(e event.Event, d event.IterationCompleteData) *event.FailureData
 // with another call's process, uses up no try. None is made again while a call that must not be made twice
 // is open: a person is asked first, as they are about one that ended for want of their answer. A bad artifact is asked
 // for again at once, beside the tries; after that, and where steps make it, it is for the stage to be tried again.
-func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.FailureData](e)
 	if err != nil {
 		return l, err
@@ -202,11 +202,11 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 			l.Faults = d.Faults
 		}
 		stopped := stopping && byStop(&d)
-		spared := d.Collateral && l.Spared < maxSpared
-		again := stopped || spared || d.Retryable && l.Attempt-l.Heals < allowed && d.RetryAfter <= maxRetryAfter
+		spared := d.Collateral && l.Uncharged < maxSpared
+		again := stopped || spared || d.Retryable && l.Attempt-l.ArtifactRetries < allowed && d.RetryAfter <= maxRetryAfter
 		switch {
-		case len(d.Faults) > 0 && n.Steps == nil && l.Heals < n.Artifact.Heals():
-			l.Phase, l.Failure, l.Heals = state.PhaseReady, &d, l.Heals+1
+		case len(d.Faults) > 0 && n.Steps == nil && l.ArtifactRetries < n.Artifact.Heals():
+			l.Phase, l.Failure, l.ArtifactRetries = state.PhaseReady, &d, l.ArtifactRetries+1
 		case len(d.Faults) > 0:
 			settleFailed(l, &d)
 		case d.Escalate:
@@ -216,7 +216,7 @@ func attemptFailed(n *plan.Node, allowed int, stopping bool, l state.Loop, now e
 		case stopped:
 			makeAgain(l)
 		case spared:
-			l.Phase, l.Attempt, l.Spared = state.PhaseReady, l.Attempt-1, l.Spared+1
+			l.Phase, l.Attempt, l.Uncharged = state.PhaseReady, l.Attempt-1, l.Uncharged+1
 		case again:
 			l.Phase, l.Failure = state.PhaseBackoff, &d
 		default:
@@ -259,7 +259,7 @@ func settle(l *state.Loop, reason string) {
 	}
 }
 
-func decided(n *plan.Node, s state.State, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func decided(n *plan.Node, s state.State, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.DecisionData](e)
 	if err != nil {
 		return l, err
@@ -310,7 +310,7 @@ func afterDecision(n *plan.Node, skipDelays bool, l *state.Loop, d event.Decisio
 	}
 }
 
-func answered(stopping bool, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func answered(stopping bool, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.StrategyAnswerData](e)
 	if err != nil {
 		return l, err

@@ -11,10 +11,10 @@ import (
 
 // ErrMisfit is wrapped by the errors of [Apply] for an event that does not fit the state: a late
 // delivery, a duplicate, an event of an outdated kernel. The state is then unchanged.
-var ErrMisfit = errors.New("event does not fit the state")
+var ErrInvalidTransition = errors.New("event does not fit the state")
 
 func misfit(e event.Event, why string) error {
-	return fmt.Errorf("%w: event %d (%s): %s", ErrMisfit, e.Seq, e.Type, why)
+	return fmt.Errorf("%w: event %d (%s): %s", ErrInvalidTransition, e.Seq, e.Type, why)
 }
 
 // Apply returns the state after the event; s itself is not changed. Events that only inform, and
@@ -138,7 +138,7 @@ func applyWork(p *plan.Plan, s *state.State, e event.Event) error {
 
 // applyOther lets through what later parts of the dialect fold and what nobody here knows.
 func applyOther(e event.Event) error {
-	if e.Must {
+	if e.Critical {
 		return fmt.Errorf("event %d (%s) must be understood and is not known to scheduler version %d", e.Seq, e.Type, Version)
 	}
 	return nil

@@ -124,7 +124,7 @@ func allow(p *plan.Plan, s *state.State, key event.Key) {
 			n.Restart = &state.Restart{Reason: n.Restart.Reason, Granted: true}
 		}
 	} else {
-		eachLoop(at.Outer(), &n, func(of event.Place, l state.Loop) state.Loop {
+		eachLoop(at.Outer(), &n, func(of event.Location, l state.Loop) state.Loop {
 			if l.Phase == state.PhaseCutOff && cutOffKey(of, l) == key { // the others were not asked about
 				return resumed(l, true)
 			}
@@ -188,7 +188,7 @@ func ofNode(path string) func(state.Question) bool {
 }
 
 // ofLoop holds for the questions that hooks of the loop at the place asked.
-func ofLoop(at event.Place) func(state.Question) bool {
+func ofLoop(at event.Location) func(state.Question) bool {
 	return func(q state.Question) bool {
 		kind, of, _, ok := q.Key.Parse()
 		return ok && kind == event.KeyHook && of.Node == at.Node && of.Branch == at.Branch

@@ -24,15 +24,15 @@ func (h *history) attend() {
 }
 
 func toolQuestion(c schedule.Command, callID string) event.Event {
-	return event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, event.QuestionAskedData{
-		ID: event.ToolQuestionID(c.Place, callID), Kind: event.QuestionTool, Digest: "d-" + callID, Text: "the agent wants to run write",
+	return event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
+		ID: event.ToolQuestionID(c.Location, callID), Kind: event.QuestionTool, Digest: "d-" + callID, Text: "the agent wants to run write",
 		Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: true,
 	})
 }
 
 func toolAnswer(c schedule.Command, callID, word, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{
-		ID: event.ToolQuestionID(c.Place, callID), Answer: word, Text: text, Digest: "d-" + callID,
+		ID: event.ToolQuestionID(c.Location, callID), Answer: word, Text: text, Digest: "d-" + callID,
 	})
 }
 
@@ -52,7 +52,7 @@ func TestToolQuestionIsAnswered(t *testing.T) {
 			}
 			before := h.loop()
 			h.add(toolAnswer(c, "1", tt.word, tt.text))
-			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Place, "2")}, h.state.Awaited()); diff != "" {
+			if diff := cmp.Diff([]string{event.ToolQuestionID(c.Location, "2")}, h.state.Awaited()); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(before, h.loop()); diff != "" || h.state.Stop != nil || h.state.Context != "" || len(schedule.Decide(h.plan, h.state)) != 0 {
@@ -74,7 +74,7 @@ func TestToolQuestionMisfits(t *testing.T) {
 			return toolAnswer(c, "1", "reject", "")
 		}},
 		{"to something else", func(_ *history, c schedule.Command) event.Event {
-			return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: event.ToolQuestionID(c.Place, "1"), Answer: "approve", Digest: "other"})
+			return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: event.ToolQuestionID(c.Location, "1"), Answer: "approve", Digest: "other"})
 		}},
 		{"another word", func(_ *history, c schedule.Command) event.Event { return toolAnswer(c, "1", "skip", "") }},
 		{"after the attempt", func(h *history, c schedule.Command) event.Event {
@@ -92,7 +92,7 @@ func TestToolQuestionMisfits(t *testing.T) {
 			c := h.commit()
 			h.add(toolQuestion(c, "1"))
 			e := tt.event(h, c)
-			if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+			if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
 				t.Errorf("error %v", err)
 			}
 		})
@@ -136,7 +136,7 @@ func TestToolQuestionEndsWithItsAttempt(t *testing.T) {
 				t.Fatalf("open: %v", open)
 			}
 			for _, c := range under {
-				if c.Place.Branch == "a" {
+				if c.Location.Branch == "a" {
 					tt.end(h, c)
 				}
 			}
@@ -161,11 +161,11 @@ func TestToolQuestionsDoNotPileUp(t *testing.T) {
 		}
 		h.add(toolQuestion(c, id))
 		h.add(toolAnswer(c, id, word, ""))
-		h.add(event.New(event.ToolCall, c.Place.Cursor(), c.Key, event.ToolCallData{CallID: id, Tool: "write", Verdict: told, Question: "q-1"}))
+		h.add(event.New(event.ToolCall, c.Location.Cursor(), c.Key, event.ToolCallData{CallID: id, Tool: "write", Verdict: told, Question: "q-1"}))
 		if told == "run" {
-			h.add(event.New(event.ToolResult, c.Place.Cursor(), c.Key, event.ToolResultData{CallID: id, Status: "success"}))
+			h.add(event.New(event.ToolResult, c.Location.Cursor(), c.Key, event.ToolResultData{CallID: id, Status: "success"}))
 		}
-		h.add(event.New(event.Checkpoint, c.Place.Cursor(), c.Key, event.CheckpointData{Turn: 100 + i, Blob: event.Ref{Path: "blob"}}))
+		h.add(event.New(event.Checkpoint, c.Location.Cursor(), c.Key, event.CheckpointData{Turn: 100 + i, Blob: event.Ref{Path: "blob"}}))
 		measured := h.state
 		measured.Seq = 0
 		b, err := json.Marshal(measured)
@@ -198,7 +198,7 @@ func TestUnansweredCallEscalates(t *testing.T) {
 	}
 	again := func(t *testing.T, h *history) {
 		t.Helper()
-		if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Place.Iteration != 1 || h.loop().Failure != nil || len(h.state.Questions) != 0 {
+		if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Location.Iteration != 1 || h.loop().Failure != nil || len(h.state.Questions) != 0 {
 			t.Errorf("due after the answer: %s, state %s", asJSON(c), asJSON(h.state))
 		}
 	}

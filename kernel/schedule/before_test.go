@@ -23,7 +23,7 @@ func TestCheckBeforeStops(t *testing.T) {
 	if l := h.state.Nodes["0"].Loop; l.Iteration != 1 || l.Completed != 0 || l.IterationStartedAt == nil {
 		t.Fatalf("loop %s", asJSON(l))
 	}
-	if c := h.due(); c.Kind != schedule.Strategy || c.Place.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
+	if c := h.due(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 || c.Key != "decide:0/v1/r1/-/-/i0#1" {
 		t.Fatalf("due %s", asJSON(c))
 	}
 	h.decide("stop")
@@ -41,7 +41,7 @@ func TestCheckBeforeGoesOn(t *testing.T) {
 	h := newHistory(t, checkedBefore())
 	h.commit()
 	h.decide("continue")
-	if c := h.due(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Place.Iteration != 1 {
+	if c := h.due(); c.Kind != schedule.Attempt || c.Event.Type != event.AttemptStart || c.Location.Iteration != 1 {
 		t.Fatalf("due %s", asJSON(c))
 	}
 	h.complete(h.commit(), "")
@@ -64,7 +64,7 @@ func TestCheckBeforeIsAskedAgain(t *testing.T) {
 	h.kernel()
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
 	h.commit() // the iteration begins again
-	if c := h.due(); c.Kind != schedule.Strategy || c.Place.Iteration != 0 {
+	if c := h.due(); c.Kind != schedule.Strategy || c.Location.Iteration != 0 {
 		t.Errorf("due %s", asJSON(c))
 	}
 }
@@ -78,7 +78,7 @@ func TestCheckBeforeInOlderJournals(t *testing.T) {
 			is.commit()
 			is.decide(first)
 			was.add(*was.due().Event) // node_start
-			at := event.Place{Node: "0", Visit: 1, Run: 1}
+			at := event.Location{Node: "0", Visit: 1, Run: 1}
 			was.add(event.New(event.Decision, at.Cursor(), at.Key(event.KeyDecide, 1), event.DecisionData{Strategy: "drawn", Action: first, Reason: first}))
 			if first == "continue" {
 				begin := is.due()

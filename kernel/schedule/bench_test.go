@@ -28,7 +28,7 @@ func BenchmarkApply(b *testing.B) {
 			last := st.Nodes[st.At]
 			last.Status = state.NodeRunning
 			st.Nodes[st.At] = last
-			at := event.Place{Node: st.At, Visit: 1, Run: 1}
+			at := event.Location{Node: st.At, Visit: 1, Run: 1}
 			i := 0
 			apply := func(kind event.Type, key event.Key, data any) {
 				e := event.New(kind, at.Cursor(), key, data)

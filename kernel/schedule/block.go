@@ -51,7 +51,7 @@ func endBlock(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comman
 		return leaveNode(p, s, n, ns)
 	}
 	at := placeOf(n.Path, ns)
-	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Place: at}}
+	return []Command{{Kind: WriteManifest, Key: at.Key(event.KeyManifest, 1), Location: at}}
 }
 
 // failedBranches are the ids of the providers that failed, in the order of the block.
@@ -87,7 +87,7 @@ func decideBranch(p *plan.Plan, s state.State, n *plan.Node, ns state.Node, id s
 
 // StageAt is the stage that runs at a place, nil if the plan has none: in a parallel block the stage as
 // the place's provider runs it.
-func StageAt(p *plan.Plan, s state.State, at event.Place) *plan.Node {
+func StageAt(p *plan.Plan, s state.State, at event.Location) *plan.Node {
 	n := p.Find(at.Node)
 	if n == nil || at.Branch == "" {
 		return n
@@ -172,9 +172,9 @@ func blockFailure(n *plan.Node, failed []string, first *event.FailureData, reaso
 }
 
 // placeOfBranch is the place of the iteration that a provider is at.
-func placeOfBranch(path string, n state.Node, id string) event.Place {
+func placeOfBranch(path string, n state.Node, id string) event.Location {
 	b := n.Branches[id]
-	return event.Place{
+	return event.Location{
 		Node: fmt.Sprintf("%s.%d", path, b.Stage), Visit: n.Visit, Run: n.Run, Branch: id, Iteration: iterationOf(b.Loop),
 	}
 }

@@ -37,11 +37,11 @@ type Command struct {
 	Key   event.Key    `json:"key,omitempty"`
 	Event *event.Event `json:"event,omitempty"` // nil for strategy and cancel
 	// Cause is why something is cancelled, nil: the run is being aborted.
-	Cause   *event.FailureData `json:"cause,omitempty"`
-	Place   event.Place        `json:"place"`
-	Attempt int                `json:"attempt,omitempty"` // for attempt: its number, from 1
-	Round   int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
-	Check   string             `json:"check,omitempty"`   // for check: its id
+	Cause    *event.FailureData `json:"cause,omitempty"`
+	Location event.Location     `json:"place"`
+	Attempt  int                `json:"attempt,omitempty"` // for attempt: its number, from 1
+	Round    int                `json:"round,omitempty"`   // for strategy and question: questions answered so far
+	Check    string             `json:"check,omitempty"`   // for check: its id
 	// Hook is the number of the hook that is called and Point where; see [FindHook] and [CallbackNumber].
 	Hook  int            `json:"hook,omitempty"`
 	Point plan.HookPoint `json:"point,omitempty"`

@@ -18,7 +18,7 @@ const checkRounds = 1000
 
 // measure is the command for the next check at the moment, nil when all are made. Those at the entry of a node are made
 // before its first iteration, and anew in every stage retry.
-func measure(s state.State, n *plan.Node, moment string, at event.Place, l state.Loop) []Command {
+func measure(s state.State, n *plan.Node, moment string, at event.Location, l state.Loop) []Command {
 	if moment == plan.AtEnter {
 		at.Iteration = 0
 	}
@@ -26,7 +26,7 @@ func measure(s state.State, n *plan.Node, moment string, at event.Place, l state
 	if number == 0 {
 		return nil
 	}
-	return []Command{{Kind: Check, Key: checkKey(s, at, number), Place: at, Check: c.ID}}
+	return []Command{{Kind: Check, Key: checkKey(s, at, number), Location: at, Check: c.ID}}
 }
 
 // nextCheck is the first check at the moment that has not been made, with its number among them from 1; 0: none is left.
@@ -39,7 +39,7 @@ func nextCheck(n *plan.Node, moment string, l state.Loop) (plan.Check, int) {
 	return plan.Check{}, 0
 }
 
-func checkKey(s state.State, at event.Place, number int) event.Key {
+func checkKey(s state.State, at event.Location, number int) event.Key {
 	if at.Iteration == 0 {
 		number += checkRounds * s.Nodes[at.Outer()].StageAttempt
 	}
@@ -47,14 +47,14 @@ func checkKey(s state.State, at event.Place, number int) event.Key {
 }
 
 // settleKey is that of the settling of the newest attempt.
-func settleKey(at event.Place, l state.Loop) event.Key {
+func settleKey(at event.Location, l state.Loop) event.Key {
 	return at.Key(event.KeySettle, max(l.Attempt, 1))
 }
 
 // ---- Apply
 
 // attempted ends an attempt whose outcome is still to be settled.
-func attempted(n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func attempted(n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.AttemptCompleteData](e)
 	if err != nil {
 		return l, err
@@ -75,7 +75,7 @@ func toMeasure(n *plan.Node, l *state.Loop) {
 }
 
 // measured keeps what a check said. When the last one at the entry is made, a bad one ends the node before any work.
-func measured(s state.State, n *plan.Node, l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func measured(s state.State, n *plan.Node, l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil {
 		return l, err

@@ -70,7 +70,7 @@ func (w *world) perform(c schedule.Command) {
 		w.tell(*c.Event)
 		w.add(*c.Event)
 	}
-	at := c.Place.Cursor()
+	at := c.Location.Cursor()
 	switch c.Kind {
 	case schedule.Attempt:
 		w.finish(c)
@@ -80,9 +80,9 @@ func (w *world) perform(c schedule.Command) {
 		w.made = append(w.made, "check "+c.Check)
 		w.add(event.New(event.CheckResult, at, c.Key, event.CheckResultData{ID: c.Check, Passed: w.checks[c.Check], Reason: "measured"}))
 	case schedule.Settle:
-		n := schedule.StageAt(w.plan, w.state, c.Place)
+		n := schedule.StageAt(w.plan, w.state, c.Location)
 		outcome := orSuccess(w.attempt(c, n.ID))
-		for _, m := range w.state.LoopAt(c.Place).Measured {
+		for _, m := range w.state.LoopAt(c.Location).Measured {
 			if !m.Passed {
 				outcome = "fail"
 			}
@@ -91,8 +91,8 @@ func (w *world) perform(c schedule.Command) {
 			Settlement: event.Settlement{Outcome: outcome, Message: n.ID + " says " + outcome, Feedback: &event.Ref{Path: "feedback.md"}},
 		}))
 	case schedule.Inspect:
-		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Place.Node).ID, c.Place.Visit))
-		w.add(event.New(event.InputChecked, at, c.Key, w.inputs[w.plan.Find(c.Place.Node).ID]))
+		w.made = append(w.made, fmt.Sprintf("look at %s v%d", w.plan.Find(c.Location.Node).ID, c.Location.Visit))
+		w.add(event.New(event.InputChecked, at, c.Key, w.inputs[w.plan.Find(c.Location.Node).ID]))
 	case schedule.PlanSteps:
 		w.add(event.New(event.StepsPlanned, at, c.Key, event.StepsPlannedData{Steps: w.steps}))
 	}
@@ -110,21 +110,21 @@ func (w *world) tell(e event.Event) {
 }
 
 func (w *world) finish(c schedule.Command) {
-	n := schedule.StageAt(w.plan, w.state, c.Place)
-	said := fmt.Sprintf("%s v%d", n.ID, c.Place.Visit)
-	if c.Place.Step != "" {
-		said += " " + c.Place.Step
+	n := schedule.StageAt(w.plan, w.state, c.Location)
+	said := fmt.Sprintf("%s v%d", n.ID, c.Location.Visit)
+	if c.Location.Step != "" {
+		said += " " + c.Location.Step
 	}
-	said += fmt.Sprintf(" i%d", c.Place.Iteration)
+	said += fmt.Sprintf(" i%d", c.Location.Iteration)
 	if c.Attempt > 1 {
 		said += fmt.Sprintf("#%d", c.Attempt)
 	}
 	w.made = append(w.made, said)
-	outcome, at := w.attempt(c, n.ID), c.Place.Cursor()
+	outcome, at := w.attempt(c, n.ID), c.Location.Cursor()
 	switch {
 	case outcome == "crash":
 		w.fail(c, event.FailureData{ErrorType: "provider_crashed", Code: "ACODE-ORCH-001", Message: "it crashed", Retryable: true, Usage: w.usage(c)})
-	case n.HasContract() && c.Place.Step == "":
+	case n.HasContract() && c.Location.Step == "":
 		w.add(event.New(event.AttemptComplete, at, c.Key, event.AttemptCompleteData{Usage: w.usage(c)}))
 	default:
 		w.add(event.New(event.IterationComplete, at, c.Key, event.IterationCompleteData{Usage: w.usage(c), Settlement: event.Settlement{Outcome: outcome}}))
@@ -220,7 +220,7 @@ func TestVerifyFailsForEver(t *testing.T) {
 func TestCyclesOutliveAPause(t *testing.T) {
 	w := newWorld(t, loopPlan())
 	w.attempt = func(c schedule.Command, node string) string {
-		if node == "verify" && c.Place.Visit == 3 && w.state.Stop == nil {
+		if node == "verify" && c.Location.Visit == 3 && w.state.Stop == nil {
 			w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
 		}
 		return by("verify", "fail")(c, node)
@@ -300,7 +300,7 @@ func TestStepFailsForEver(t *testing.T) {
 	w := newWorld(t, p)
 	w.steps = []event.StepData{{ID: "s1"}, {ID: "s2", DependsOn: []string{"s1"}}, {ID: "s3"}}
 	w.attempt = func(c schedule.Command, _ string) string {
-		if c.Place.Step == "s1" {
+		if c.Location.Step == "s1" {
 			return "crash"
 		}
 		return ""
@@ -382,10 +382,10 @@ func TestStepsOfALaterVisit(t *testing.T) {
 	w := newWorld(t, p)
 	w.steps = []event.StepData{{ID: "s1", Item: event.Ref{SHA256: "a"}}, {ID: "s2", Item: event.Ref{SHA256: "b"}}}
 	w.attempt = func(c schedule.Command, node string) string {
-		if node != "verify" || c.Place.Visit > 2 {
+		if node != "verify" || c.Location.Visit > 2 {
 			return ""
 		}
-		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Place.Visit, 1)) // once another one
+		w.steps[1].Item.SHA256 = fmt.Sprint("c", min(c.Location.Visit, 1)) // once another one
 		return "fail"
 	}
 	w.run().rests(state.Completed, "")

@@ -23,7 +23,7 @@ const rounding = 1e-9
 
 // afford says whether a call at the place can be paid for. Else it waits for others to end, or the commands settle the
 // loop as over its budget.
-func afford(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) (cmds []Command, affordable bool) {
+func afford(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, affordable bool) {
 	if passesSteps(n, at) || l.Check == state.CheckDue {
 		return nil, true
 	}
@@ -209,7 +209,7 @@ func heldIn(s state.State, scope string) holding {
 // ---- Apply
 
 // spend sets aside what a call that begins may take, and charges what one that ends took: u, as its event says.
-func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Place, e event.Event, u *event.Usage) {
+func spend(p *plan.Plan, s *state.State, l *state.Loop, was state.Loop, at event.Location, e event.Event, u *event.Usage) {
 	if l.Phase != was.Phase && (l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking) {
 		l.Reserved, _ = reserve(p, *s, at.Node)
 		return

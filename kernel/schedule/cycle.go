@@ -24,8 +24,8 @@ func overLimit(p *plan.Plan, s state.State, n *plan.Node, route plan.Route, pass
 		return fmt.Sprintf("%s has been entered again %d times, the most that policy.cycles.max allows", route.Edge.To, limits.Max)
 	case s.Returns >= limits.Session:
 		return fmt.Sprintf("the run has gone back %d times, the most that policy.cycles.session allows", limits.Session)
-	case limits.Identical > 0 && c.Print == pass && c.Same+1 >= limits.Identical:
-		return fmt.Sprintf("%d passes in a row over %s put out the same", c.Same+1, route.Name)
+	case limits.Identical > 0 && c.PassHash == pass && c.IdenticalPasses+1 >= limits.Identical:
+		return fmt.Sprintf("%d passes in a row over %s put out the same", c.IdenticalPasses+1, route.Name)
 	default:
 		return ""
 	}
@@ -81,10 +81,10 @@ func countReturn(s *state.State, d event.NodeCompleteData) {
 		s.Cycles = map[string]state.Cycle{}
 	}
 	c := s.Cycles[d.Edge]
-	if c.Print != d.Print {
-		c.Print, c.Same = d.Print, 0
+	if c.PassHash != d.Print {
+		c.PassHash, c.IdenticalPasses = d.Print, 0
 	}
-	c.Same++
+	c.IdenticalPasses++
 	c.Count, c.Limit = d.Cycle, d.Limit
 	c.Reasons = append(c.Reasons, d.Reason)
 	c.Reasons = c.Reasons[max(0, len(c.Reasons)-state.MaxReasons):]

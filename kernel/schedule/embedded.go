@@ -19,7 +19,7 @@ func decideEmbedded(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []
 	}
 	if handsOut(n, ns) {
 		at := placeOfNode(n.Path, ns)
-		return []Command{{Kind: Settle, Key: handKey(n.Path, ns), Place: at}}
+		return []Command{{Kind: Settle, Key: handKey(n.Path, ns), Location: at}}
 	}
 	return leaveNode(p, s, n, ns)
 }

@@ -77,7 +77,7 @@ func failUnanswered(p *plan.Plan, s state.State, n *plan.Node, q state.Question)
 		Message: nobodyAnswered + ": " + q.Text, Remedy: orElse(q.Remedy, "resume asks again"), ResumeCommand: "agent-pipelines resume " + s.Session,
 	}
 	last := event.New(event.NodeComplete, placeOf(s.At, ns).Cursor(), "", event.NodeCompleteData{
-		Name: NameOf(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
+		Name: NodeName(p, s, node), Status: string(state.NodeFailed), Outcome: string(plan.OutcomeEscalate), Reason: f.Message, To: plan.ToFailed, Failure: f,
 	})
 	if n.Path != s.At || len(ns.Order) > 0 { // what else runs in the node ends first
 		return record(last)

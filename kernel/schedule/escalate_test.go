@@ -187,7 +187,7 @@ func TestEscalationNames(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	var names []string
 	ask := func(n int, at time.Time) {
-		place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: n}
+		place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: n}
 		key := place.Key(event.KeyAttempt, 1)
 		e := event.New(event.QuestionAsked, place.Cursor(), key, event.QuestionAskedData{ID: event.QuestionID(key), Kind: event.QuestionEscalation, Digest: "d"})
 		e.Time = at
@@ -226,7 +226,7 @@ func TestEscalationShowsWhatWasMade(t *testing.T) {
 		for w.state.Questions == nil {
 			c := schedule.Decide(w.plan, w.state)[0]
 			if c.Kind == schedule.Settle {
-				w.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Settlement: of}))
+				w.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Settlement: of}))
 				continue
 			}
 			w.perform(c)
@@ -283,7 +283,7 @@ func TestAnswerIsForOneProvider(t *testing.T) {
 	p := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}, {Name: "m2"}},
 	}}}
-	key := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
+	key := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "m1", Iteration: 1}.Key(event.KeyAttempt, 1)
 	q := state.Question{Kind: event.QuestionEscalation, Key: key, Digest: "d", Options: []string{event.AnswerApprove, event.AnswerReject}}
 	ended := state.Branch{Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Reason: "it said no", Iteration: 1, Attempt: 1}}
 	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Questions: map[string]state.Question{"q-1": q}, Nodes: map[string]state.Node{"0": {

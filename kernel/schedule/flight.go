@@ -11,7 +11,7 @@ import (
 // flight is an effect that is under way as far as the state shows it: that of a strategy it does not show.
 type flight struct {
 	key event.Key
-	at  event.Place
+	at  event.Location
 }
 
 // inFlight are the cancel commands for what is under way, in the order of node paths and branches.
@@ -19,10 +19,10 @@ func inFlight(s state.State) []Command {
 	var cmds []Command
 	add := func(flights ...flight) {
 		for _, f := range flights {
-			cmds = append(cmds, Command{Kind: Cancel, Key: f.key, Place: f.at})
+			cmds = append(cmds, Command{Kind: Cancel, Key: f.key, Location: f.at})
 		}
 	}
-	add(firing(event.Place{}, s.Gate)...)
+	add(firing(event.Location{}, s.Gate)...)
 	for _, path := range slices.Sorted(maps.Keys(s.Nodes)) {
 		if n := s.Nodes[path]; n.Status == state.NodeRunning {
 			add(flightsOf(path, n)...)
@@ -50,7 +50,7 @@ func flightsOf(path string, n state.Node) []flight {
 }
 
 // firing is the hook that is being called at a gate, if one is.
-func firing(at event.Place, g state.Gate) []flight {
+func firing(at event.Location, g state.HookCursor) []flight {
 	if g.Firing == 0 {
 		return nil
 	}

@@ -85,7 +85,7 @@ func sameAgain(t *testing.T, p *plan.Plan, s state.State) {
 	if diff := cmp.Diff(asJSON(schedule.Decide(p, s)), asJSON(schedule.Decide(p, back))); diff != "" {
 		t.Fatalf("the state from its JSON leads to other commands:\n%s", diff)
 	}
-	if _, err := schedule.Apply(p, s, event.Event{Type: "of_another_version", Must: true}); err == nil {
+	if _, err := schedule.Apply(p, s, event.Event{Type: "of_another_version", Critical: true}); err == nil {
 		t.Fatal("an unknown event that must be understood is taken")
 	}
 }

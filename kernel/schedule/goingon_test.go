@@ -23,7 +23,7 @@ func stepsPlan(edges map[string]map[plan.Outcome]plan.Edge) *plan.Plan {
 
 func stepOf(id, outcome string) func(schedule.Command, string) string {
 	return func(c schedule.Command, _ string) string {
-		if c.Place.Step == id {
+		if c.Location.Step == id {
 			return outcome
 		}
 		return ""
@@ -157,7 +157,7 @@ func TestADearerCall(t *testing.T) {
 	w.usage, w.steps = costs(1), []event.StepData{{ID: "s1"}, {ID: "s2"}, {ID: "s3"}}
 	for i := 0; ; {
 		cmds := schedule.Decide(p, w.state)
-		attempts := slices.DeleteFunc(slices.Clone(cmds), func(c schedule.Command) bool { return c.Kind != schedule.Attempt || c.Place.Step == "" })
+		attempts := slices.DeleteFunc(slices.Clone(cmds), func(c schedule.Command) bool { return c.Kind != schedule.Attempt || c.Location.Step == "" })
 		switch {
 		case len(attempts) > 0:
 			w.add(*attempts[0].Event)
@@ -212,16 +212,16 @@ func TestStepKnowsItsFeedback(t *testing.T) {
 			break
 		}
 		c := cmds[0]
-		if c.Kind != schedule.Attempt || c.Place.Step == "" {
+		if c.Kind != schedule.Attempt || c.Location.Step == "" {
 			w.perform(c)
 			continue
 		}
 		w.add(*c.Event)
-		if ref := w.state.LoopAt(c.Place).Feedback; ref != nil {
-			known[c.Place.Step] = ref.Path
+		if ref := w.state.LoopAt(c.Location).Feedback; ref != nil {
+			known[c.Location.Step] = ref.Path
 		}
-		w.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
-			Settlement: event.Settlement{Outcome: "fail", Feedback: &event.Ref{Path: c.Place.Step + ".md"}},
+		w.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{
+			Settlement: event.Settlement{Outcome: "fail", Feedback: &event.Ref{Path: c.Location.Step + ".md"}},
 		}))
 	}
 	w.rests(state.Paused, state.PauseEscalation)
@@ -267,14 +267,14 @@ func TestGoingOnAfterABudgetStop(t *testing.T) {
 					c := schedule.Decide(p, w.state)[0]
 					if c.Kind == schedule.Strategy { // five iterations
 						d := event.DecisionData{Action: "continue"}
-						if w.state.LoopAt(c.Place).Completed >= n.Termination.Max() {
+						if w.state.LoopAt(c.Location).Completed >= n.Termination.Max() {
 							d.Action = "stop"
 						}
-						w.add(event.New(event.Decision, c.Place.Cursor(), c.Key, d))
+						w.add(event.New(event.Decision, c.Location.Cursor(), c.Key, d))
 						continue
 					}
 					if c.Kind == schedule.WriteManifest {
-						w.add(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+						w.add(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 						continue
 					}
 					w.perform(c)
@@ -305,10 +305,10 @@ func TestQuestionThatWasNotAskedIsFree(t *testing.T) {
 		switch c := schedule.Decide(p, w.state)[0]; {
 		case c.Kind == schedule.Strategy && !asked:
 			asked = true
-			w.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "claude"}}))
+			w.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Action: "ask", Question: &event.QuestionData{Provider: "claude"}}))
 		case c.Kind == schedule.Question:
 			w.add(*c.Event)
-			w.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "no claude in PATH", ErrorType: "provider_missing"}))
+			w.add(event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, event.StrategyAnswerData{Error: "no claude in PATH", ErrorType: "provider_missing"}))
 		default:
 			w.perform(c)
 		}

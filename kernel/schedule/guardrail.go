@@ -16,32 +16,32 @@ import (
 // the session: a pause or a crash moves it on. A timer that has run out stays in the state, marked, until
 // what it bounds is over.
 type guardrail struct {
-	at     event.Place // what it bounds: see [event.Place.Holds]
-	number int         // of its timer at that place: 1, of an embedded pipeline's runs 2
+	at     event.Location // what it bounds: see [event.Place.Holds]
+	number int            // of its timer at that place: 1, of an embedded pipeline's runs 2
 	limit  *plan.Guardrails
 }
 
 func (g guardrail) key() event.Key { return g.at.Key(event.KeyTimer, g.number) }
 
 // ofRun reports whether the guardrail bounds the whole run.
-func (g guardrail) ofRun() bool { return g.at == event.Place{} }
+func (g guardrail) ofRun() bool { return g.at == event.Location{} }
 
 // guardrails are those that hold where the run is, the widest first.
 func guardrails(p *plan.Plan, s state.State) []guardrail {
 	var all []guardrail
-	add := func(at event.Place, number int, limit *plan.Guardrails) {
+	add := func(at event.Location, number int, limit *plan.Guardrails) {
 		if limit != nil {
 			all = append(all, guardrail{at, number, limit})
 		}
 	}
-	add(event.Place{}, 1, p.Pipeline.Guardrails)
+	add(event.Location{}, 1, p.Pipeline.Guardrails)
 	for i, c := range s.At + "." {
 		path := s.At[:i]
 		n, ns := p.Find(path), s.Nodes[path]
 		if c != '.' || n == nil || ns.Status != state.NodeRunning {
 			continue
 		}
-		at := event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}
+		at := event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}
 		visit := at
 		if n.Kind == plan.KindPipeline && p.Embedder(path) == "" {
 			visit.Run = s.Run // its own runs count up within a visit
@@ -112,7 +112,7 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 			continue
 		}
 		if key, busy := underWay(seat); busy {
-			cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
+			cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
 		}
 		cmds = append(cmds, cancelChecks(due, seat, d)...)
 		if seat.loop.Phase != state.PhaseDecide {
@@ -120,7 +120,7 @@ func heeding(p *plan.Plan, s state.State, due []Command) []Command {
 		}
 		key := seat.at.Key(event.KeyDecide, seat.loop.Round+1)
 		due = slices.DeleteFunc(due, func(c Command) bool { return c.Key == key })
-		cmds = append(cmds, Command{Kind: Cancel, Key: key, Place: seat.at, Cause: d})
+		cmds = append(cmds, Command{Kind: Cancel, Key: key, Location: seat.at, Cause: d})
 		cmds = append(cmds, record(event.New(event.Decision, seat.at.Cursor(), key, event.DecisionData{Action: "error", Reason: d.Message, Failure: d}))...)
 	}
 	return append(cmds, due...)
@@ -133,15 +133,15 @@ func cancelChecks(due []Command, of seat, cause *event.FailureData) []Command {
 	}
 	var cmds []Command
 	for _, c := range due {
-		if c.Kind == Check && c.Place.Node == of.at.Node && c.Place.Branch == of.at.Branch {
-			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Place: of.at, Cause: cause})
+		if c.Kind == Check && c.Location.Node == of.at.Node && c.Location.Branch == of.at.Branch {
+			cmds = append(cmds, Command{Kind: Cancel, Key: c.Key, Location: of.at, Cause: cause})
 		}
 	}
 	return cmds
 }
 
 // reachedAt is the widest guardrail that has been reached and bounds the place.
-func reachedAt(p *plan.Plan, s state.State, at event.Place) (guardrail, bool) {
+func reachedAt(p *plan.Plan, s state.State, at event.Location) (guardrail, bool) {
 	for _, g := range guardrails(p, s) {
 		if s.Timers[g.key()].Reached != nil && g.at.Holds(at) {
 			return g, true
@@ -151,7 +151,7 @@ func reachedAt(p *plan.Plan, s state.State, at event.Place) (guardrail, bool) {
 }
 
 // failure says which limit was reached, where it was set, how long the work took, and how to go on.
-func (g guardrail) failure(p *plan.Plan, s state.State, at event.Place) *event.FailureData {
+func (g guardrail) failure(p *plan.Plan, s state.State, at event.Location) *event.FailureData {
 	ran := g.limit.Limit()
 	if t := s.Timers[g.key()]; t.Reached != nil {
 		ran += max(0, t.Reached.Sub(t.Due))
@@ -238,7 +238,7 @@ func heedGuardrails(p *plan.Plan, before state.State, s *state.State, e event.Ev
 		return nil
 	}
 	if n, ok := s.Nodes[s.At]; ok && n.Status == state.NodeRunning && n.Gate.Firing == 0 {
-		eachLoop(s.At, &n, func(at event.Place, l state.Loop) state.Loop {
+		eachLoop(s.At, &n, func(at event.Location, l state.Loop) state.Loop {
 			if l.Gate.Firing > 0 || n.Branches[at.Branch].Gate.Firing > 0 { // a hook has its own time (REQUIREMENTS U249)
 				return l
 			}
@@ -279,7 +279,7 @@ func wake(before state.Status, s *state.State, e event.Event) error {
 
 // overrun settles a loop beyond a guardrail, once nothing of it is under way and nobody has to be asked. An
 // attempt or a decision that ends badly after the guardrail was reached was cancelled for it.
-func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Place, l state.Loop) state.Loop {
+func overrun(p *plan.Plan, before, s state.State, e event.Event, at event.Location, l state.Loop) state.Loop {
 	g, reached := reachedAt(p, s, at)
 	was := before.LoopAt(at)
 	attempt := e.Type == event.Error && was.Phase == state.PhaseAttempt

@@ -58,9 +58,9 @@ func (h *history) finish(stop func(schedule.Command) bool) {
 		case schedule.Attempt:
 			h.complete(c, "")
 		case schedule.Strategy:
-			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: "stop", Reason: "stop"}))
+			h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: "stop", Reason: "stop"}))
 		case schedule.WriteManifest:
-			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
 	h.t.Fatalf("no end: %s", asJSON(h.state))
@@ -137,11 +137,11 @@ func (h *history) cancelled() (cancelled []schedule.Command) {
 			h.add(*cmds[1].Event)
 		case c.Kind == schedule.Cancel && c.Key.Kind() == event.KeyQuestion:
 			cancelled = append(cancelled, c)
-			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "iteration_timeout"}))
+			h.add(event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, event.StrategyAnswerData{Error: "iteration_timeout"}))
 		case c.Kind == schedule.Cancel:
 			cancelled = append(cancelled, c)
 			_, _, attempt, _ := c.Key.Parse()
-			e := event.New(event.Error, c.Place.Cursor(), c.Key, c.Cause)
+			e := event.New(event.Error, c.Location.Cursor(), c.Key, c.Cause)
 			e.Attempt = attempt
 			h.add(e)
 		case c.Kind == schedule.Record:
@@ -197,7 +197,7 @@ func TestRunLimitFailsTheRun(t *testing.T) {
 	if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 {
 		t.Fatalf("renewed: %s", asJSON(c))
 	}
-	if left, bounded := h.state.Remaining(event.Place{Node: "0"}, h.state.AliveAt); !bounded || left < 58*time.Second {
+	if left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt); !bounded || left < 58*time.Second {
 		t.Errorf("left after it was renewed: %s", left)
 	}
 }
@@ -232,7 +232,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			h.iterate("")
 			h.ask()
 			q := h.commit()
-			h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{}))
+			h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{}))
 			h.ask()
 		}, "", "decide:0/v1/r1/-/-/i1#1"},
 		{"the pause between iterations", func(h *history) {
@@ -264,7 +264,7 @@ func TestNodeLimitInEveryPhase(t *testing.T) {
 			if l := h.loop(); l.Round != 0 || l.Question != nil || l.Answer != nil {
 				t.Errorf("a decision begins with an old question: %s", asJSON(l))
 			}
-			if left, bounded := h.state.Remaining(event.Place{Node: "0"}, h.state.AliveAt); !bounded || left < 85*time.Second {
+			if left, bounded := h.state.Remaining(event.Location{Node: "0"}, h.state.AliveAt); !bounded || left < 85*time.Second {
 				t.Errorf("left after the resume: %s", left)
 			}
 		})
@@ -327,12 +327,12 @@ func TestRestsDoNotCount(t *testing.T) {
 			h := newHistory(t, p)
 			c := h.commit()
 			h.spent += 20 * time.Second
-			h.add(event.New(event.Checkpoint, c.Place.Cursor(), c.Key, event.CheckpointData{Turn: 1}))
+			h.add(event.New(event.Checkpoint, c.Location.Cursor(), c.Key, event.CheckpointData{Turn: 1}))
 			tt.rest(h, c)
 			if c := h.commit(); c.Kind != schedule.Attempt {
 				t.Fatalf("due: %s", asJSON(c))
 			}
-			at := event.Place{Node: "0"}
+			at := event.Location{Node: "0"}
 			left, _ := h.state.Remaining(at, h.state.AliveAt)
 			if left < 15*time.Second || left > 30*time.Second {
 				t.Errorf("the node has %s left, want somewhat less than 30s", left)
@@ -348,18 +348,18 @@ func TestRestsDoNotCount(t *testing.T) {
 // The guardrail of a block's stage ends the work of one provider; the others go on, and the block fails.
 func TestLimitOfOneProvider(t *testing.T) {
 	h := newHistory(t, nestedPlan())
-	h.finish(func(c schedule.Command) bool { return c.Place.Branch != "" })
+	h.finish(func(c schedule.Command) bool { return c.Location.Branch != "" })
 	attempts := map[string]schedule.Command{}
 	for len(attempts) < 2 {
 		c := schedule.Decide(h.plan, h.state)[0]
 		h.add(*c.Event)
 		if c.Kind == schedule.Attempt {
-			attempts[c.Place.Branch] = c
+			attempts[c.Location.Branch] = c
 		}
 	}
 	h.reach("timer:1.0/v1/r1/a/-/i0#1", 0)
 	cancelled := h.cancelled()
-	if len(cancelled) != 1 || cancelled[0].Place.Branch != "a" || h.state.Status != state.Running {
+	if len(cancelled) != 1 || cancelled[0].Location.Branch != "a" || h.state.Status != state.Running {
 		t.Fatalf("cancelled %s, %s", asJSON(cancelled), h.state.Status)
 	}
 	h.complete(attempts["b"], "")

@@ -27,14 +27,14 @@ func healing(t *testing.T, n plan.Node, bad int) (made []string, s state.State) 
 		}
 		c := cmds[0]
 		if c.Kind == schedule.Attempt {
-			say := fmt.Sprintf("i%d first", c.Place.Iteration)
+			say := fmt.Sprintf("i%d first", c.Location.Iteration)
 			if d, _ := event.Decode[event.RetryData](*c.Event); c.Event.Type == event.Retry {
-				say = fmt.Sprintf("i%d %s %d/%d", c.Place.Iteration, d.Rung, d.N, d.Max)
+				say = fmt.Sprintf("i%d %s %d/%d", c.Location.Iteration, d.Rung, d.N, d.Max)
 			}
 			made = append(made, say)
 		}
 		if c.Kind == schedule.Settle && c.Attempt <= bad {
-			w.add(event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
+			w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
 				ErrorType: "result_invalid", Message: "no goal", Retryable: true, Faults: []event.Fault{{Path: "$.goal", Code: "VAL-001"}},
 			}))
 			continue
@@ -112,7 +112,7 @@ func TestHealUsesUpNoTry(t *testing.T) {
 			}
 		case cmds[0].Kind == schedule.Settle && settled == 0:
 			settled++
-			w.add(event.New(event.Error, cmds[0].Place.Cursor(), cmds[0].Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
+			w.add(event.New(event.Error, cmds[0].Location.Cursor(), cmds[0].Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
 		default:
 			if cmds[0].Kind == schedule.Settle {
 				settled++
@@ -188,7 +188,7 @@ func TestHealCutOff(t *testing.T) {
 						w.add(*c.Event)
 						if how == "pause" {
 							w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c", Action: "pause"}))
-							w.add(event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}))
+							w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "signal_interrupt", Message: "stopped"}))
 							w.add(*schedule.Decide(w.plan, w.state)[0].Event)
 						}
 						w.resume(event.SessionResumedData{})
@@ -197,7 +197,7 @@ func TestHealCutOff(t *testing.T) {
 					w.perform(c)
 				case c.Kind == schedule.Settle && settled == 0:
 					settled++
-					w.add(event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
+					w.add(event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "result_invalid", Faults: []event.Fault{{Path: "$"}}}))
 				default:
 					w.perform(c)
 				}

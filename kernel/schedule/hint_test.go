@@ -29,7 +29,7 @@ func TestWhatTheStrategyHears(t *testing.T) {
 				h.decide("continue")
 			}
 			c := h.commit()
-			h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Decision: tt.decision, Ask: "stop"}))
+			h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Decision: tt.decision, Ask: "stop"}))
 			if got := h.state.Nodes["0"].Loop.Hint; got != tt.want {
 				t.Errorf("it hears %q, want %q", got, tt.want)
 			}

@@ -25,18 +25,18 @@ func CallbackNumber(i int) int { return plan.MaxHooks + 1 + i }
 type crossing struct {
 	point plan.HookPoint
 	node  *plan.Node // the stage, block or pipeline; nil at the session's points
-	at    event.Place
-	gate  state.Gate // how far the calling of the point's hooks has come
+	at    event.Location
+	gate  state.HookCursor // how far the calling of the point's hooks has come
 }
 
-func newCrossing(point plan.HookPoint, n *plan.Node, at event.Place, gate state.Gate) crossing {
+func newCrossing(point plan.HookPoint, n *plan.Node, at event.Location, gate state.HookCursor) crossing {
 	return crossing{point, n, at, entered(gate, point, at.Iteration)}
 }
 
 // entered is the gate, or a new one if it belongs to another point, of the same round.
-func entered(g state.Gate, point plan.HookPoint, iteration int) state.Gate {
+func entered(g state.HookCursor, point plan.HookPoint, iteration int) state.HookCursor {
 	if g.Point != string(point) || g.Iteration != iteration {
-		return state.Gate{Point: string(point), Iteration: iteration, Round: g.Round}
+		return state.HookCursor{Point: string(point), Iteration: iteration, Round: g.Round}
 	}
 	return g
 }
@@ -53,10 +53,10 @@ func (c crossing) due(p *plan.Plan, s state.State) (cmds []Command, passed bool)
 	if q, asked := s.Questions[id]; asked && q.Answer == nil {
 		return awaitAnswer(s, c.at.Cursor(), id, q), false
 	}
-	return []Command{{Kind: Hook, Key: key, Place: c.at, Hook: number, Point: c.point}}, false
+	return []Command{{Kind: Hook, Key: key, Location: c.at, Hook: number, Point: c.point}}, false
 }
 
-func hookKey(at event.Place, g state.Gate, number int) event.Key {
+func hookKey(at event.Location, g state.HookCursor, number int) event.Key {
 	return at.Key(event.KeyHook, g.Round*roundStep+number)
 }
 
@@ -108,7 +108,7 @@ func (c crossing) ofProvider() bool {
 }
 
 // FindHook is the hook with the number that is called at a place, nil for a callback or where there is none.
-func FindHook(p *plan.Plan, at event.Place, number int) *plan.Hook {
+func FindHook(p *plan.Plan, at event.Location, number int) *plan.Hook {
 	holder := p
 	if at.Node != "" {
 		holder, _ = p.Holder(at.Outer())
@@ -122,7 +122,7 @@ func FindHook(p *plan.Plan, at event.Place, number int) *plan.Hook {
 
 // NodeOf is the node that a hook at the point in the place is about: inside a parallel block the stage as its
 // provider runs it, at the provider's own points the block; nil at the session's points.
-func NodeOf(p *plan.Plan, s state.State, at event.Place, point plan.HookPoint) *plan.Node {
+func NodeAt(p *plan.Plan, s state.State, at event.Location, point plan.HookPoint) *plan.Node {
 	switch point {
 	case plan.PointSessionStart, plan.PointSessionEnd:
 		return nil
@@ -140,12 +140,12 @@ func beforeSession(p *plan.Plan, s state.State) (cmds []Command, passed bool) {
 	if len(s.Nodes) > 0 || s.Run > 1 || s.Gate.Point == string(plan.PointSessionEnd) {
 		return nil, true
 	}
-	return newCrossing(plan.PointSessionStart, nil, event.Place{}, s.Gate).due(p, s)
+	return newCrossing(plan.PointSessionStart, nil, event.Location{}, s.Gate).due(p, s)
 }
 
 // leaveSession commits the run's last event, once the hooks of its end have been called.
 func leaveSession(p *plan.Plan, s state.State, last event.Event) []Command {
-	if cmds, passed := newCrossing(plan.PointSessionEnd, nil, event.Place{}, s.Gate).due(p, s); !passed {
+	if cmds, passed := newCrossing(plan.PointSessionEnd, nil, event.Location{}, s.Gate).due(p, s); !passed {
 		return cmds
 	}
 	return record(last)
@@ -170,7 +170,7 @@ func fresh(l state.Loop) bool {
 }
 
 // beforeIteration are the hooks before a new iteration; a retry is none.
-func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) (cmds []Command, passed bool) {
+func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Attempt > 0 {
 		return nil, true
 	}
@@ -179,7 +179,7 @@ func beforeIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, 
 }
 
 // afterIteration are the hooks after an iteration, before the strategy is asked about it.
-func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) (cmds []Command, passed bool) {
+func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) (cmds []Command, passed bool) {
 	if l.Completed == 0 || l.Round > 0 || l.Check == state.CheckDue {
 		return nil, true
 	}
@@ -189,7 +189,7 @@ func afterIteration(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l
 
 // atEnd reports whether the hooks of an end have begun to answer or to ask: what has ended then stays so, and the run
 // goes on with the next of them.
-func atEnd(s state.State, at event.Place, g state.Gate) bool {
+func atEnd(s state.State, at event.Location, g state.HookCursor) bool {
 	if !strings.HasSuffix(g.Point, "_end") || g.Point == string(plan.PointIterationEnd) {
 		return false
 	}
@@ -203,7 +203,7 @@ func atEnd(s state.State, at event.Place, g state.Gate) bool {
 }
 
 // ofProvider are the hooks before or after the work of a provider in a block.
-func ofProvider(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, at event.Place, b state.Branch) (cmds []Command, passed bool) {
+func ofProvider(p *plan.Plan, s state.State, point plan.HookPoint, n *plan.Node, at event.Location, b state.Branch) (cmds []Command, passed bool) {
 	if point == plan.PointParallelProviderStart {
 		if b.Stage > 0 || !fresh(b.Loop) {
 			return nil, true

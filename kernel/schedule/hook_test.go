@@ -31,7 +31,7 @@ func (h *history) call() schedule.Command {
 	if c.Kind != schedule.Hook {
 		h.t.Fatalf("want a hook, have %s", asJSON(c))
 	}
-	h.add(event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)}))
+	h.add(event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)}))
 	return c
 }
 
@@ -43,7 +43,7 @@ func (h *history) answer(answer, text string) schedule.Command {
 	if text != "" {
 		d.Context = &event.Ref{Path: text}
 	}
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, d))
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, d))
 	return c
 }
 
@@ -55,7 +55,7 @@ func (h *history) put(kind string, feedback bool) event.QuestionAskedData {
 		ID: event.QuestionID(c.Key), Hook: c.Hook, Point: string(c.Point), Kind: kind, Digest: fmt.Sprint("digest ", h.state.Seq),
 		Text: "Go on?", Options: []string{event.AnswerApprove, event.AnswerReject}, AcceptFeedback: feedback,
 	}
-	h.add(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, d))
+	h.add(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, d))
 	return d
 }
 
@@ -63,7 +63,7 @@ func reply(q event.QuestionAskedData, answer, text string) event.Event {
 	return event.New(event.QuestionAnswered, nil, "", event.QuestionAnsweredData{ID: q.ID, Digest: q.Digest, Answer: answer, Text: text, By: "ada"})
 }
 
-func texts(s state.State, at event.Place) string {
+func texts(s state.State, at event.Location) string {
 	var all []string
 	for _, ref := range schedule.Injected(s, at) {
 		all = append(all, ref.Path)
@@ -83,13 +83,13 @@ func TestHookPoints(t *testing.T) {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Place.Node, c.Place.Iteration))
+			way = append(way, fmt.Sprintf("%s %s i%d", c.Point, c.Location.Node, c.Location.Iteration))
 			h.answer("continue", "")
 		case schedule.Attempt:
-			way = append(way, "attempt "+c.Place.Node)
+			way = append(way, "attempt "+c.Location.Node)
 			h.complete(c, "")
 		case schedule.Strategy:
-			way = append(way, "strategy "+c.Place.Node)
+			way = append(way, "strategy "+c.Location.Node)
 			h.decide("stop")
 		}
 	}
@@ -118,13 +118,13 @@ func TestWhereTextsGo(t *testing.T) {
 		c := h.commit()
 		switch c.Kind {
 		case schedule.Hook:
-			h.answer("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Place.Node, c.Place.Iteration))
+			h.answer("modify_context", fmt.Sprintf("%s%s.%d", c.Point, c.Location.Node, c.Location.Iteration))
 		case schedule.Attempt:
-			heard = append(heard, texts(h.state, c.Place))
+			heard = append(heard, texts(h.state, c.Location))
 			h.complete(c, "")
 		case schedule.Strategy:
 			action := "stop"
-			if c.Place.Node == "0" && c.Place.Iteration == 1 {
+			if c.Location.Node == "0" && c.Location.Iteration == 1 {
 				action = "continue"
 			}
 			h.decide(action)
@@ -161,9 +161,9 @@ func TestConfirm(t *testing.T) {
 	h.add(reply(q, event.AnswerApprove, "well done"))
 	h.resume()
 	c := h.commit()
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue", Question: q.ID}))
 	next := h.commit()
-	if next.Kind != schedule.Attempt || next.Place.Node != "1" {
+	if next.Kind != schedule.Attempt || next.Location.Node != "1" {
 		t.Fatalf("due is %s", asJSON(next))
 	}
 	if diff := cmp.Diff([]string{"a"}, h.state.ApprovedStages); diff != "" || h.state.Context != "well done" || len(h.state.Questions) > 0 {
@@ -190,7 +190,7 @@ func TestAnswersThatDoNotCount(t *testing.T) {
 		"feedback":         reply(q, event.AnswerReject, "better"),
 	} {
 		e.Seq = h.state.Seq + 1
-		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+		if _, err := schedule.Apply(p, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -216,12 +216,12 @@ func TestReject(t *testing.T) {
 	h.add(reply(q, event.AnswerReject, "shorter"))
 	h.resume()
 	c := h.commit()
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "restart_stage", Question: q.ID, Context: &event.Ref{Path: "feedback"},
 	}))
 	again := h.commit()
-	if again.Kind != schedule.Attempt || again.Place.Node != "0" || again.Place.Visit != 2 || again.Place.Iteration != 1 || texts(h.state, again.Place) != "feedback" {
-		t.Errorf("due is %s, with %q", asJSON(again), texts(h.state, again.Place))
+	if again.Kind != schedule.Attempt || again.Location.Node != "0" || again.Location.Visit != 2 || again.Location.Iteration != 1 || texts(h.state, again.Location) != "feedback" {
+		t.Errorf("due is %s, with %q", asJSON(again), texts(h.state, again.Location))
 	}
 }
 
@@ -237,8 +237,8 @@ func TestTextsOfANodeThatBeginsAnew(t *testing.T) {
 	h.decide("stop")
 	h.answer("restart_stage", "again")
 	h.answer("modify_context", "start2")
-	if c := h.commit(); texts(h.state, c.Place) != "entry again start2" {
-		t.Errorf("visit %d has %q", c.Place.Visit, texts(h.state, c.Place))
+	if c := h.commit(); texts(h.state, c.Location) != "entry again start2" {
+		t.Errorf("visit %d has %q", c.Location.Visit, texts(h.state, c.Location))
 	}
 }
 
@@ -272,7 +272,7 @@ func TestRestartLimit(t *testing.T) {
 			t.Fatalf("the session is %s (%s)", h.state.Status, h.state.PauseKind)
 		}
 		h.resume()
-		if c := h.commit(); c.Kind != schedule.Attempt || c.Place.Visit != tt.want+2 {
+		if c := h.commit(); c.Kind != schedule.Attempt || c.Location.Visit != tt.want+2 {
 			t.Errorf("after a person allowed it, due is %s", asJSON(c))
 		}
 	}
@@ -340,7 +340,7 @@ func TestGuardrailWaitsForAHook(t *testing.T) {
 	if h.loop().Phase != state.PhaseDecide || !schedule.Firing(h.state) {
 		t.Fatalf("the loop is in phase %s", h.loop().Phase)
 	}
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"}))
 	for _, c := range schedule.Decide(p, h.state) { // the decision is made for the strategy, which has not been asked
 		if c.Kind == schedule.Record {
 			h.add(*c.Event)
@@ -357,7 +357,7 @@ func TestCheckAtTheEnd(t *testing.T) {
 	h.iterate("")
 	h.decide("stop")
 	c := h.call()
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 		Hook: c.Hook, Point: string(c.Point), Answer: "continue", Outcome: "fail", Failure: &event.FailureData{ErrorType: "check_failed", Message: "2 tests fail"},
 	}))
 	if h.commit(); h.state.Status != state.Failed || h.state.Nodes["0"].Outcome != string(plan.OutcomeFail) {

@@ -16,7 +16,7 @@ import (
 func (h *history) end(c schedule.Command, d event.HookCompleteData) {
 	h.t.Helper()
 	d.Hook, d.Point, d.Action = c.Hook, string(c.Point), "drawn"
-	h.add(event.New(event.HookComplete, c.Place.Cursor(), c.Key, d))
+	h.add(event.New(event.HookComplete, c.Location.Cursor(), c.Key, d))
 }
 
 // U241: what is said where a nested pipeline begins is for all that runs in it, and for nothing after it.
@@ -30,14 +30,14 @@ func TestTextOfANestedPipeline(t *testing.T) {
 		case schedule.Hook:
 			h.answer("modify_context", "inner")
 		case schedule.Attempt:
-			if c.Place.Branch == "" {
-				heard = append(heard, strings.TrimSpace(c.Place.Node+" "+texts(h.state, c.Place)))
+			if c.Location.Branch == "" {
+				heard = append(heard, strings.TrimSpace(c.Location.Node+" "+texts(h.state, c.Location)))
 			}
 			h.complete(c, "")
 		case schedule.Strategy:
-			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "stop"}))
+			h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Action: "stop"}))
 		case schedule.WriteManifest:
-			h.add(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+			h.add(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
 	if got, want := strings.Join(heard, ", "), "0, 2.0 inner, 2.0 inner, 3"; got != want || h.state.Status != state.Completed {
@@ -54,7 +54,7 @@ func TestSecondAnswer(t *testing.T) {
 	h.commit()
 	h.add(reply(q, event.AnswerApprove, ""))
 	for _, e := range []event.Event{reply(q, event.AnswerReject, ""), reply(q, event.AnswerReject, "better"), reply(q, event.AnswerApprove, "more")} {
-		if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+		if _, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
 			t.Errorf("%s is taken: %v", e.Data, err)
 		}
 	}
@@ -219,9 +219,9 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 	p := hooked(&plan.Plan{Version: plan.Version, Nodes: []plan.Node{{
 		Path: "0", ID: "b", Kind: plan.KindParallel, Stages: []plan.Node{once("0.0", "work")}, Providers: []plan.BlockProvider{{Name: "m1"}},
 	}}}, plan.Hook{Point: plan.PointStageEnd}, plan.Hook{Point: plan.PointStageEnd})
-	at := event.Place{Node: "0", Visit: 1, Run: 1}
+	at := event.Location{Node: "0", Visit: 1, Run: 1}
 	s := state.State{RunID: "r", Session: "s", Status: state.Running, At: "0", Nodes: map[string]state.Node{"0": {
-		Visit: 1, Run: 1, Status: state.NodeRunning, Gate: state.Gate{Point: string(plan.PointStageEnd), Done: 1},
+		Visit: 1, Run: 1, Status: state.NodeRunning, Gate: state.HookCursor{Point: string(plan.PointStageEnd), Done: 1},
 		Branches: map[string]state.Branch{"m1": {Status: state.NodeFailed, Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "fail", Iteration: 1, Attempt: 1}}},
 	}}}
 	again := event.New(event.Retry, at.Cursor(), at.Key(event.KeyRestart, 2), event.RetryData{N: 2, Rung: event.RungStage})
@@ -230,7 +230,7 @@ func TestHookOfAnEarlierRound(t *testing.T) {
 		t.Fatal(err)
 	}
 	begins := event.New(event.HookStart, at.Cursor(), at.Key(event.KeyHook, 2), event.HookStartData{Hook: 2, Point: string(plan.PointStageEnd)})
-	if _, err := schedule.Apply(p, s, begins); !errors.Is(err, schedule.ErrMisfit) {
+	if _, err := schedule.Apply(p, s, begins); !errors.Is(err, schedule.ErrInvalidTransition) {
 		t.Errorf("it is taken: %v\n%s", err, asJSON(s))
 	}
 }

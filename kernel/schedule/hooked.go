@@ -12,14 +12,14 @@ import (
 
 // gateSlot is a gate in the state, with the way back into it.
 type gateSlot struct {
-	gate state.Gate
-	put  func(state.Gate)
+	gate state.HookCursor
+	put  func(state.HookCursor)
 }
 
 // gateAt is where the gate of a point is kept, if the run is there.
-func gateAt(s *state.State, point plan.HookPoint, at event.Place) (gateSlot, bool) {
+func gateAt(s *state.State, point plan.HookPoint, at event.Location) (gateSlot, bool) {
 	if point == plan.PointSessionStart || point == plan.PointSessionEnd {
-		return gateSlot{entered(s.Gate, point, 0), func(g state.Gate) { s.Gate = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
+		return gateSlot{entered(s.Gate, point, 0), func(g state.HookCursor) { s.Gate = g }}, point == plan.PointSessionEnd || len(s.Nodes) == 0
 	}
 	n, ok := s.Nodes[s.At]
 	if !ok || at.Outer() != s.At || n.Status != state.NodeRunning || at.Visit != n.Visit {
@@ -31,7 +31,7 @@ func gateAt(s *state.State, point plan.HookPoint, at event.Place) (gateSlot, boo
 		if point == plan.PointStageEnd {
 			there = isBlock(n) || n.Loop.Phase == state.PhaseSettled
 		}
-		return gateSlot{entered(n.Gate, point, at.Iteration), func(g state.Gate) {
+		return gateSlot{entered(n.Gate, point, at.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
 			n.Gate = g
 			s.Nodes[s.At] = n
@@ -42,7 +42,7 @@ func gateAt(s *state.State, point plan.HookPoint, at event.Place) (gateSlot, boo
 		if point == plan.PointParallelProviderEnd {
 			there = b.Loop.Phase == state.PhaseSettled
 		}
-		return gateSlot{entered(b.Gate, point, at.Iteration), func(g state.Gate) {
+		return gateSlot{entered(b.Gate, point, at.Iteration), func(g state.HookCursor) {
 			b := s.Nodes[s.At].Branches[at.Branch]
 			b.Gate = g
 			s.Nodes[s.At].Branches[at.Branch] = b
@@ -54,7 +54,7 @@ func gateAt(s *state.State, point plan.HookPoint, at event.Place) (gateSlot, boo
 		if point == plan.PointIterationEnd {
 			there = l.Phase == state.PhaseDecide && at.Iteration == l.Completed
 		}
-		return gateSlot{entered(found.loop.Gate, point, at.Iteration), func(g state.Gate) {
+		return gateSlot{entered(found.loop.Gate, point, at.Iteration), func(g state.HookCursor) {
 			n := s.Nodes[s.At]
 			found, _ := loopAt(n, at)
 			found.loop.Gate = g
@@ -65,7 +65,7 @@ func gateAt(s *state.State, point plan.HookPoint, at event.Place) (gateSlot, boo
 }
 
 // waitingGate is the gate at which the event's hook is called, which has not answered yet.
-func waitingGate(s *state.State, e event.Event, point string, number int) (gateSlot, event.Place, error) {
+func waitingGate(s *state.State, e event.Event, point string, number int) (gateSlot, event.Location, error) {
 	kind, at, n, ok := e.Key.Parse()
 	if !ok || kind != event.KeyHook || n%roundStep != number {
 		return gateSlot{}, at, misfit(e, fmt.Sprintf("its key %q is not that of hook %d", e.Key, number))
@@ -84,7 +84,7 @@ func waitingGate(s *state.State, e event.Event, point string, number int) (gateS
 }
 
 // atGate changes the gate at which the event's hook is called.
-func atGate(s *state.State, e event.Event, point string, number int, change func(*state.Gate)) error {
+func atGate(s *state.State, e event.Event, point string, number int, change func(*state.HookCursor)) error {
 	slot, _, err := waitingGate(s, e, point, number)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func applyHookStart(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Firing = d.Hook })
+	return atGate(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Firing = d.Hook })
 }
 
 func applyHookSkipped(s *state.State, e event.Event) error {
@@ -107,12 +107,12 @@ func applyHookSkipped(s *state.State, e event.Event) error {
 	if err != nil {
 		return err
 	}
-	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Done, g.Firing = d.Hook, 0 })
+	return atGate(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Done, g.Firing = d.Hook, 0 })
 }
 
 // applyAsking serves the question that a confirm asks: its action is over until somebody answers.
 func applyAsking(s *state.State, e event.Event, d event.QuestionAskedData) error {
-	return atGate(s, e, d.Point, d.Hook, func(g *state.Gate) { g.Firing = 0 })
+	return atGate(s, e, d.Point, d.Hook, func(g *state.HookCursor) { g.Firing = 0 })
 }
 
 // applyHookEnd is the end of a hook: its text goes where it is for, and the run goes on as it answered. A hook that
@@ -145,7 +145,7 @@ func applyHookEnd(p *plan.Plan, s *state.State, e event.Event) error {
 }
 
 // takeAnswer keeps what a person said beside the answer, and whose stage was approved.
-func takeAnswer(p *plan.Plan, s *state.State, at event.Place, q state.Question) {
+func takeAnswer(p *plan.Plan, s *state.State, at event.Location, q state.Question) {
 	if q.Answer == nil || q.Answer.Word != event.AnswerApprove {
 		return
 	}
@@ -156,7 +156,7 @@ func takeAnswer(p *plan.Plan, s *state.State, at event.Place, q state.Question) 
 }
 
 // follows is what a hook's answer means for the run.
-func follows(s *state.State, at event.Place, d event.HookCompleteData) {
+func follows(s *state.State, at event.Location, d event.HookCompleteData) {
 	by := fmt.Sprintf("hook %s at %s", d.Action, d.Point)
 	n, entered := s.Nodes[s.At]
 	entered = entered && at.Node != ""
@@ -183,7 +183,7 @@ func follows(s *state.State, at event.Place, d event.HookCompleteData) {
 
 // inject puts a hook's text where it is for: what a start opens, or what comes after an end. The text of a stage that
 // begins anew is for its next visit.
-func inject(s *state.State, point plan.HookPoint, at event.Place, text event.Ref, restart bool) {
+func inject(s *state.State, point plan.HookPoint, at event.Location, text event.Ref, restart bool) {
 	n := s.Nodes[s.At]
 	switch {
 	case point == plan.PointSessionStart:
@@ -211,7 +211,7 @@ func inject(s *state.State, point plan.HookPoint, at event.Place, text event.Ref
 
 // Injected are the texts that hooks gave for the prompts of an iteration at the place, in the order of their scope: of
 // the session, of the nodes around the place, of the place.
-func Injected(s state.State, at event.Place) []event.Ref {
+func Injected(s state.State, at event.Location) []event.Ref {
 	n := s.Nodes[at.Outer()]
 	texts := append([]event.Ref{}, s.Injected...)
 	for i, c := range at.Outer() + "." {
@@ -242,9 +242,9 @@ func unfire(s *state.State) {
 }
 
 // reopened is the gate of an end that failed and may come again.
-func reopened(g state.Gate, point plan.HookPoint) state.Gate {
+func reopened(g state.HookCursor, point plan.HookPoint) state.HookCursor {
 	if g.Point != string(point) {
 		return g
 	}
-	return state.Gate{Point: g.Point, Iteration: g.Iteration, Round: g.Round + 1}
+	return state.HookCursor{Point: g.Point, Iteration: g.Iteration, Round: g.Round + 1}
 }

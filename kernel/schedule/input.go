@@ -11,7 +11,7 @@ import (
 // inspect has the input artifact looked at.
 func inspect(n *plan.Node, ns state.Node) []Command {
 	at := placeOfNode(n.Path, ns)
-	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Place: at}}
+	return []Command{{Kind: Inspect, Key: inputKey(n.Path, ns), Location: at}}
 }
 
 func inputKey(path string, ns state.Node) event.Key {
@@ -22,7 +22,7 @@ func inputKey(path string, ns state.Node) event.Key {
 // run.
 func passOver(p *plan.Plan, s state.State, n *plan.Node, at *event.Cursor, reason string) []Command {
 	d := event.NodeCompleteData{
-		Name: NameOf(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
+		Name: NodeName(p, s, n), Status: string(state.NodeSkipped), Reason: reason,
 		Outcome: string(plan.OutcomeSkip), To: p.RouteOf(n, plan.OutcomeSkip).To,
 	}
 	if d.To != plan.ToFailed {
@@ -38,7 +38,7 @@ func inspectAgain(n *plan.Node, ns *state.Node) {
 		ns.Restart = &state.Restart{Reason: ns.Unfit.Message, Granted: true}
 		return
 	}
-	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.Gate{Round: ns.Gate.Round + 1}
+	ns.Inspect, ns.Unfit, ns.Gate = true, nil, state.HookCursor{Round: ns.Gate.Round + 1}
 	if n != nil && n.Kind == plan.KindStage {
 		ns.Loop = firstLoop(n)
 	}

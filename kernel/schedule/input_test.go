@@ -136,14 +136,14 @@ func TestInputCheckedOnce(t *testing.T) {
 	if again := w.due(); again.Kind != schedule.Inspect || again.Key != c.Key || c.Key != "input:1/v1/r1/-/-/i0#1" {
 		t.Fatalf("%+v, before %+v", again, c)
 	}
-	checked := event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{})
+	checked := event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{})
 	late := checked
 	late.Key = "input:1/v2/r1/-/-/i0#1"
-	if _, err := schedule.Apply(w.plan, w.state, late); !errors.Is(err, schedule.ErrMisfit) {
+	if _, err := schedule.Apply(w.plan, w.state, late); !errors.Is(err, schedule.ErrInvalidTransition) {
 		t.Errorf("that of another visit: %v", err)
 	}
 	w.add(checked)
-	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrMisfit) {
+	if _, err := schedule.Apply(w.plan, w.state, checked); !errors.Is(err, schedule.ErrInvalidTransition) {
 		t.Errorf("once more: %v", err)
 	}
 	w.run()
@@ -160,7 +160,7 @@ func TestInputAfterAStop(t *testing.T) {
 	}
 	c := w.due()
 	w.add(event.New(event.Control, nil, "", event.ControlData{ID: "c1", Action: "pause"}))
-	w.add(event.New(event.InputChecked, c.Place.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
+	w.add(event.New(event.InputChecked, c.Location.Cursor(), c.Key, event.InputCheckedData{Failure: &event.FailureData{ErrorType: "signal_interrupt"}}))
 	w.run()
 	if w.state.Status == state.Paused {
 		w.resume(event.SessionResumedData{}).run()
@@ -186,7 +186,7 @@ func TestFrom(t *testing.T) {
 			return "fail"
 		}
 		if c.Kind == schedule.Attempt {
-			from = append(from, n+"<-"+w.state.Nodes[c.Place.Node].From)
+			from = append(from, n+"<-"+w.state.Nodes[c.Location.Node].From)
 		}
 		return ""
 	}

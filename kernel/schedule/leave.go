@@ -54,7 +54,7 @@ func leaveNode(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Comma
 		return cmds
 	}
 	d := event.NodeCompleteData{
-		Name: NameOf(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
+		Name: NodeName(p, s, n), Status: string(state.NodeComplete), Reason: end.reason,
 		Outcome: string(end.outcome), To: route.To, Failure: end.failure,
 	}
 	if route.Name != "" {
@@ -236,7 +236,7 @@ func applyStageRetry(p *plan.Plan, s *state.State, e event.Event) error {
 // beginAgain is a node before its next stage retry, or a resumed one whose steps failed: what was done well stays
 // done, unless it was all done and the node failed nevertheless; and no number of an iteration is used again.
 func beginAgain(n *plan.Node, ns *state.Node) {
-	ns.Gate, ns.Failure = state.Gate{Round: ns.Gate.Round + 1}, nil
+	ns.Gate, ns.Failure = state.HookCursor{Round: ns.Gate.Round + 1}, nil
 	if n.Kind == plan.KindParallel {
 		for id, b := range ns.Branches {
 			if b.Status == state.NodeFailed {

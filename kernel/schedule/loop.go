@@ -31,7 +31,7 @@ var ladderBackoff = []float64{1, 2, 4}
 const purposeBackoff = "backoff"
 
 // decideLoop is one iteration loop: attempt, decide, delay, and again.
-func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
+func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) []Command {
 	switch l.Phase {
 	case state.PhaseEnter:
 		return measure(s, n, plan.AtEnter, at, l)
@@ -42,11 +42,11 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 		if cmds, affordable := afford(p, s, n, at, l); !affordable {
 			return cmds
 		}
-		return startAttempt(n, NameOf(p, s, n), attempts(p, s, n, at), at, l)
+		return startAttempt(n, NodeName(p, s, n), attempts(p, s, n, at), at, l)
 	case state.PhaseMeasure:
 		return measure(s, n, plan.AtExit, at, l)
 	case state.PhaseSettle:
-		return []Command{{Kind: Settle, Key: settleKey(at, l), Place: at, Attempt: l.Attempt}}
+		return []Command{{Kind: Settle, Key: settleKey(at, l), Location: at, Attempt: l.Attempt}}
 	case state.PhaseBackoff:
 		return setTimer(s, at, purposeBackoff, l.Attempt+1, backoff(p, n, l)) // before that attempt
 	case state.PhaseDelay:
@@ -55,7 +55,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 		if cmds, passed := afterIteration(p, s, n, at, l); !passed {
 			return cmds
 		}
-		return []Command{{Kind: Strategy, Key: at.Key(event.KeyDecide, l.Round+1), Place: at, Round: l.Round}}
+		return []Command{{Kind: Strategy, Key: at.Key(event.KeyDecide, l.Round+1), Location: at, Round: l.Round}}
 	case state.PhaseQuestion:
 		if cmds, affordable := afford(p, s, n, at, l); !affordable {
 			return cmds
@@ -70,7 +70,7 @@ func decideLoop(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l sta
 
 // startAttempt begins the next iteration, or the next attempt of the unfinished one. An iteration that the
 // strategy is asked about first begins without an attempt.
-func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l state.Loop) []Command {
+func startAttempt(n *plan.Node, name string, allowed int, at event.Location, l state.Loop) []Command {
 	at.Iteration = l.Completed + 1
 	attempt := l.Attempt + 1
 	key := at.Key(event.KeyAttempt, attempt)
@@ -87,10 +87,10 @@ func startAttempt(n *plan.Node, name string, allowed int, at event.Place, l stat
 	if l.Check == state.CheckDue || passesSteps(n, at) {
 		return record(e)
 	}
-	return []Command{{Kind: Attempt, Key: key, Event: &e, Place: at, Attempt: attempt}}
+	return []Command{{Kind: Attempt, Key: key, Event: &e, Location: at, Attempt: attempt}}
 }
 
-func iterationStart(n *plan.Node, name string, at event.Place, key event.Key) event.Event {
+func iterationStart(n *plan.Node, name string, at event.Location, key event.Key) event.Event {
 	d := event.IterationStartData{Stage: name, Type: n.Ref}
 	if n.Provider != nil {
 		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
@@ -102,7 +102,7 @@ func iterationStart(n *plan.Node, name string, at event.Place, key event.Key) ev
 }
 
 // stageIndex is the position of the block's stage that the place is in.
-func stageIndex(at event.Place) *int {
+func stageIndex(at event.Location) *int {
 	i, err := strconv.Atoi(strings.TrimPrefix(at.Node, at.Outer()+"."))
 	if err != nil {
 		return nil
@@ -111,7 +111,7 @@ func stageIndex(at event.Place) *int {
 }
 
 // setTimer arms the loop's timer, once.
-func setTimer(s state.State, at event.Place, purpose string, i int, after time.Duration) []Command {
+func setTimer(s state.State, at event.Location, purpose string, i int, after time.Duration) []Command {
 	key := at.Key(event.KeyTimer, i)
 	if _, armed := s.Timers[key]; armed {
 		return nil
@@ -119,17 +119,17 @@ func setTimer(s state.State, at event.Place, purpose string, i int, after time.D
 	return record(event.New(event.TimerSet, at.Cursor(), key, event.TimerSetData{Purpose: purpose, After: after}))
 }
 
-func putQuestion(at event.Place, l state.Loop) []Command {
+func putQuestion(at event.Location, l state.Loop) []Command {
 	key := at.Key(event.KeyQuestion, l.Round+1)
 	e := event.New(event.StrategyQuestion, at.Cursor(), key,
 		event.StrategyQuestionData{Provider: l.Question.Provider, Model: l.Question.Model, Round: l.Round})
-	return []Command{{Kind: Question, Key: key, Event: &e, Place: at, Round: l.Round}}
+	return []Command{{Kind: Question, Key: key, Event: &e, Location: at, Round: l.Round}}
 }
 
 // askAboutCutOff serves recovery: ask, and attempts with an open call that must not be made twice. Resuming the
 // run that pauses for it says that the attempt may be made again, too. So it does of an attempt that asked a person
 // and got no answer.
-func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l state.Loop) []Command {
+func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, at event.Location, l state.Loop) []Command {
 	of := n.ID
 	if at.Step != "" {
 		of = fmt.Sprintf("step %s of %s", at.Step, n.ID)
@@ -144,7 +144,7 @@ func askAboutCutOff(p *plan.Plan, s state.State, n *plan.Node, at event.Place, l
 }
 
 // cutOffKey is the key of the attempt that was cut off.
-func cutOffKey(at event.Place, l state.Loop) event.Key { return at.Key(event.KeyAttempt, l.Attempt) }
+func cutOffKey(at event.Location, l state.Loop) event.Key { return at.Key(event.KeyAttempt, l.Attempt) }
 
 func delay(n *plan.Node) time.Duration {
 	if n.Delay == nil {
@@ -174,7 +174,7 @@ func backoff(p *plan.Plan, n *plan.Node, l state.Loop) time.Duration {
 }
 
 // attempts is how many attempts an iteration at the place has in all: of a step one more than its retries.
-func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
+func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Location) int {
 	var r plan.Retry
 	if said := p.PolicyOf(n).Retry; said != nil {
 		r = *said
@@ -194,15 +194,15 @@ func attempts(p *plan.Plan, s state.State, n *plan.Node, at event.Place) int {
 }
 
 // again is what a further attempt is: one because of a bad artifact, or one more try.
-func again(n *plan.Node, allowed int, at event.Place, l state.Loop) event.RetryData {
+func again(n *plan.Node, allowed int, at event.Location, l state.Loop) event.RetryData {
 	if healing(l) {
-		return event.RetryData{Rung: event.RungHeal, N: l.Heals, Max: n.Artifact.Heals()}
+		return event.RetryData{Rung: event.RungHeal, N: l.ArtifactRetries, Max: n.Artifact.Heals()}
 	}
-	return event.RetryData{Rung: rung(at), N: l.Attempt + 1 - l.Heals, Max: allowed}
+	return event.RetryData{Rung: rung(at), N: l.Attempt + 1 - l.ArtifactRetries, Max: allowed}
 }
 
 // rung is what a further attempt at the place is called.
-func rung(at event.Place) string {
+func rung(at event.Location) string {
 	if at.Step != "" {
 		return event.RungStep
 	}

@@ -52,7 +52,7 @@ func nodeStart(p *plan.Plan, s state.State, n *plan.Node) event.Event {
 	case plan.KindPipeline:
 		return embeddedStart(p, n)
 	}
-	d := event.NodeStartData{Name: NameOf(p, s, n), Type: n.Ref}
+	d := event.NodeStartData{Name: NodeName(p, s, n), Type: n.Ref}
 	if n.Provider != nil {
 		d.Provider, d.Model = n.Provider.Said(), n.Provider.Model
 	}
@@ -74,7 +74,7 @@ func endOf(s state.State, path string, ns state.Node) *event.Cursor {
 }
 
 // NameOf is what events call a node: its id, and in a loop the name that the stage gives itself.
-func NameOf(p *plan.Plan, s state.State, n *plan.Node) string {
+func NodeName(p *plan.Plan, s state.State, n *plan.Node) string {
 	if s.Mode == "loop" && p.Pipeline.Name != "" {
 		return p.Pipeline.Name
 	}

@@ -96,7 +96,7 @@ func TestNoIterationCompletesTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := start(t, drawPlan(t))
 		s.run(maxTransitions)
-		done := map[event.Place]bool{}
+		done := map[event.Location]bool{}
 		for _, e := range s.journal {
 			if e.Type != event.IterationComplete {
 				continue

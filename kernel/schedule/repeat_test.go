@@ -51,12 +51,12 @@ func drive(h *history, until int) []string {
 		}
 		switch c.Kind {
 		case schedule.Attempt:
-			way = append(way, fmt.Sprintf("%s r%d", c.Place.Node, c.Place.Run))
+			way = append(way, fmt.Sprintf("%s r%d", c.Location.Node, c.Location.Run))
 			h.complete(c, "")
 		case schedule.Strategy:
 			h.decide("stop")
 		case schedule.WriteManifest:
-			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+			h.add(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 		}
 	}
 	return way
@@ -108,7 +108,7 @@ func TestOtherRunsDoNotFit(t *testing.T) {
 	misfit := func(e event.Event) {
 		t.Helper()
 		e.Seq, e.Epoch = h.state.Seq+1, h.state.Epoch
-		if next, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrMisfit) {
+		if next, err := schedule.Apply(h.plan, h.state, e); !errors.Is(err, schedule.ErrInvalidTransition) {
 			t.Errorf("%s was applied: %s", e.Type, asJSON(next))
 		}
 	}

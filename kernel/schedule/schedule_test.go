@@ -103,15 +103,15 @@ func (h *history) iterate(ask string) {
 
 func (h *history) complete(c schedule.Command, ask string) {
 	h.t.Helper()
-	h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
-		Decision: "continue", Ask: ask, Summary: fmt.Sprint("iteration ", c.Place.Iteration),
+	h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{
+		Decision: "continue", Ask: ask, Summary: fmt.Sprint("iteration ", c.Location.Iteration),
 		Result: event.Ref{Path: "result.json", Size: 2},
 	}))
 }
 
 func (h *history) fail(c schedule.Command, d event.FailureData) {
 	h.t.Helper()
-	e := event.New(event.Error, c.Place.Cursor(), c.Key, d)
+	e := event.New(event.Error, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
 	h.add(e)
 }
@@ -122,7 +122,7 @@ func (h *history) decide(action string) {
 	if c.Kind != schedule.Strategy {
 		h.t.Fatalf("want the strategy, have %s", asJSON(c))
 	}
-	h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
+	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "drawn", Action: action, Reason: action}))
 }
 
 func (h *history) fire() {
@@ -270,7 +270,7 @@ func TestRecovery(t *testing.T) {
 			}
 			h.kernel()
 			h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{}))
-			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Place.Iteration != 1 {
+			if c := h.commit(); c.Kind != schedule.Attempt || c.Attempt != 1 || c.Location.Iteration != 1 {
 				t.Errorf("after the resume %s is due", asJSON(c))
 			}
 		})
@@ -282,10 +282,10 @@ func TestOutdatedEpochIsRefused(t *testing.T) {
 	h := newHistory(t, stages(plan.Node{}))
 	c := h.commit()
 	h.kernel()
-	late := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{})
+	late := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{})
 	late.Seq, late.Epoch = h.state.Seq+1, 1
 	after, err := schedule.Apply(h.plan, h.state, late)
-	if !errors.Is(err, schedule.ErrMisfit) {
+	if !errors.Is(err, schedule.ErrInvalidTransition) {
 		t.Errorf("error %v", err)
 	}
 	if diff := cmp.Diff(asJSON(h.state), asJSON(after)); diff != "" {
@@ -304,7 +304,7 @@ func TestWordOfAResumeWaitsForAnIteration(t *testing.T) {
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{Context: "mind the gap"}))
 	h.decide("stop")
 	c := h.commit()
-	if c.Place.Node != "1" || h.state.Context != "mind the gap" {
+	if c.Location.Node != "1" || h.state.Context != "mind the gap" {
 		t.Fatalf("context %q, due %s", h.state.Context, asJSON(c))
 	}
 	h.complete(c, "")
@@ -329,7 +329,7 @@ func TestResumeAfterFailure(t *testing.T) {
 	if h.state.Context != "use the other one" || h.state.Failure != nil {
 		t.Errorf("state %s", asJSON(h.state))
 	}
-	if c := h.commit(); c.Place.Iteration != 2 || c.Attempt != 1 {
+	if c := h.commit(); c.Location.Iteration != 2 || c.Attempt != 1 {
 		t.Errorf("due: %s", asJSON(c))
 	}
 }
@@ -350,14 +350,14 @@ func TestQuestionRounds(t *testing.T) {
 	rounds := 0
 	for h.state.Status == state.Running && h.loop().Phase != state.PhaseSettled {
 		c := h.due()
-		h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{
+		h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 			Strategy: "endless", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 		}))
 		if h.loop().Phase == state.PhaseSettled {
 			break
 		}
 		q := h.commit()
-		h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{}))
+		h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{}))
 		rounds++
 	}
 	if rounds != 4 || h.loop().Failure.ErrorType != "strategy_failed" {
@@ -372,7 +372,7 @@ func TestUnknownEvents(t *testing.T) {
 	if _, err := schedule.Apply(h.plan, h.state, unknown); err != nil {
 		t.Error(err)
 	}
-	unknown.Must = true
+	unknown.Critical = true
 	if _, err := schedule.Apply(h.plan, h.state, unknown); err == nil {
 		t.Error("an event that must be understood was skipped")
 	}
@@ -433,15 +433,15 @@ func writeGolden(t *testing.T, p *plan.Plan) {
 	h.add(event.New(event.SessionResumed, nil, "", event.SessionResumedData{By: "test"}))
 	h.complete(h.commit(), "")
 	d := h.due()
-	h.add(event.New(event.Decision, d.Place.Cursor(), d.Key, event.DecisionData{
+	h.add(event.New(event.Decision, d.Location.Cursor(), d.Key, event.DecisionData{
 		Strategy: "judgment", Action: "ask", State: json.RawMessage(`{"stops":0}`),
 		Question: &event.QuestionData{Prompt: event.Ref{Path: "question-1.md", Size: 3}, Provider: "claude", Model: "haiku"},
 	}))
 	q := h.commit()
-	h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
+	h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Answer: &event.Ref{Path: "answer-1.md", Size: 3}}))
 	h.decide("stop")
 	h.commit()
-	if h.state.Status != state.Completed || c.Place.Node != "1" {
+	if h.state.Status != state.Completed || c.Location.Node != "1" {
 		t.Fatalf("state %s", asJSON(h.state))
 	}
 	write(t, "journal-v1.jsonl", h.lines)

@@ -10,7 +10,7 @@ import (
 
 // seat is where an iteration loop is: in a stage node itself, in one of its steps, or in a branch of a parallel block.
 type seat struct {
-	at   event.Place // of the iteration that the loop is at
+	at   event.Location // of the iteration that the loop is at
 	loop state.Loop
 }
 
@@ -39,7 +39,7 @@ func seats(path string, n state.Node) []seat {
 }
 
 // eachLoop replaces every loop of the node in a stable order, also those of branches that failed.
-func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) state.Loop) {
+func eachLoop(path string, n *state.Node, change func(event.Location, state.Loop) state.Loop) {
 	if !isBlock(*n) {
 		n.Loop = change(placeOf(path, *n), n.Loop)
 		for _, id := range n.Order {
@@ -59,7 +59,7 @@ func eachLoop(path string, n *state.Node, change func(event.Place, state.Loop) s
 }
 
 // loopAt is the loop at a place of a node; false if nothing runs there.
-func loopAt(n state.Node, at event.Place) (seat, bool) {
+func loopAt(n state.Node, at event.Location) (seat, bool) {
 	for _, s := range seats(at.Outer(), n) {
 		if s.at.Node == at.Node && s.at.Branch == at.Branch && s.at.Step == at.Step && s.at.Visit == at.Visit && s.at.Run == at.Run {
 			return s, true
@@ -69,7 +69,7 @@ func loopAt(n state.Node, at event.Place) (seat, bool) {
 }
 
 // setLoop puts a loop back where it was found.
-func setLoop(n *state.Node, at event.Place, l state.Loop) {
+func setLoop(n *state.Node, at event.Location, l state.Loop) {
 	switch {
 	case at.Step != "":
 		st := n.Steps[at.Step]
@@ -86,18 +86,18 @@ func setLoop(n *state.Node, at event.Place, l state.Loop) {
 }
 
 // placeOf is the place of the iteration that a stage node is at.
-func placeOf(path string, n state.Node) event.Place {
-	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Iteration: iterationOf(n.Loop)}
+func placeOf(path string, n state.Node) event.Location {
+	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Iteration: iterationOf(n.Loop)}
 }
 
 // placeOfStep is the place of the iteration that a step is at.
-func placeOfStep(path string, n state.Node, id string) event.Place {
-	return event.Place{Node: path, Visit: n.Visit, Run: n.Run, Step: id, Iteration: iterationOf(n.Steps[id].Loop)}
+func placeOfStep(path string, n state.Node, id string) event.Location {
+	return event.Location{Node: path, Visit: n.Visit, Run: n.Run, Step: id, Iteration: iterationOf(n.Steps[id].Loop)}
 }
 
 // placeOfNode is a node as a whole.
-func placeOfNode(path string, n state.Node) event.Place {
-	return event.Place{Node: path, Visit: n.Visit, Run: n.Run}
+func placeOfNode(path string, n state.Node) event.Location {
+	return event.Location{Node: path, Visit: n.Visit, Run: n.Run}
 }
 
 // iterationOf is the iteration that a loop is at: while its strategy is asked, the one that was completed,

@@ -169,7 +169,7 @@ func applyKernelStart(p *plan.Plan, s *state.State, e event.Event) error {
 		if n.Status != state.NodeRunning {
 			continue
 		}
-		eachLoop(path, &n, func(at event.Place, l state.Loop) state.Loop {
+		eachLoop(path, &n, func(at event.Location, l state.Loop) state.Loop {
 			l.Gate.Firing = 0
 			if l.Phase == state.PhaseAttempt || l.Phase == state.PhaseAsking {
 				chargeCutOff(p, s, at.Node, &l)
@@ -232,7 +232,7 @@ func CanEnterAgain(p *plan.Plan, s state.State, path string) error {
 	case s.Status == state.Running || s.Status == state.Aborted:
 		return fmt.Errorf("the session is %s", s.Status)
 	case s.At != path:
-		return fmt.Errorf("the run is at %s", NameOf(p, s, p.Find(s.At)))
+		return fmt.Errorf("the run is at %s", NodeName(p, s, p.Find(s.At)))
 	case len(flightsOf(path, n)) > 0:
 		return fmt.Errorf("an attempt of %s was cut off", found.ID)
 	}
@@ -262,7 +262,7 @@ func resumeNode(p *plan.Plan, s *state.State, n state.Node, d event.SessionResum
 		dropQuestions(s, ofNode(s.At))
 	}
 	if s.Status != state.Running {
-		if !without && !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Place{}, s.Gate) {
+		if !without && !atEnd(*s, placeOf(s.At, n), n.Gate) && !atEnd(*s, event.Location{}, s.Gate) {
 			tryAgain(p, *s, &n)
 		}
 		if _, asked := s.Questions[event.QuestionID(restartKey(s.At, n))]; asked && n.Restart != nil {
@@ -291,7 +291,7 @@ func tryAgain(p *plan.Plan, s state.State, n *state.Node) {
 		}
 		return
 	}
-	eachLoop(s.At, n, func(at event.Place, l state.Loop) state.Loop {
+	eachLoop(s.At, n, func(at event.Location, l state.Loop) state.Loop {
 		if b := n.Branches[at.Branch]; b.Status == state.NodeRunning && atEnd(s, at, b.Gate) {
 			return l
 		}

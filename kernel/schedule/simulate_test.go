@@ -117,13 +117,13 @@ func (s *simulation) perform(c schedule.Command) {
 			if s.overtaken(was) {
 				return
 			}
-			s.append(event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{
+			s.append(event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{
 				Hook: was.Hook, Point: string(was.Point), Answer: "pause", Failure: &event.FailureData{ErrorType: "aborted"},
 			}))
 			return
 		}
 		if was.Kind == schedule.Check {
-			s.append(event.New(event.CheckResult, c.Place.Cursor(), c.Key, event.CheckResultData{ID: was.Check, Failure: c.Cause}))
+			s.append(event.New(event.CheckResult, c.Location.Cursor(), c.Key, event.CheckResultData{ID: was.Check, Failure: c.Cause}))
 			return
 		}
 		s.append(stopped(c))
@@ -132,12 +132,12 @@ func (s *simulation) perform(c schedule.Command) {
 
 func stopped(c schedule.Command) event.Event {
 	if c.Key.Kind() == event.KeyQuestion {
-		return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: "aborted"})
+		return event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, event.StrategyAnswerData{Error: "aborted"})
 	}
 	if c.Key.Kind() == event.KeyDecide {
-		return event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: "error", Failure: c.Cause})
+		return event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Action: "error", Failure: c.Cause})
 	}
-	return event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
+	return event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{ErrorType: "aborted", Message: "stopped"})
 }
 
 // drawKey draws one of several.
@@ -155,7 +155,7 @@ func (s *simulation) finish() {
 		return
 	}
 	delete(s.under, key)
-	if n := s.state.Nodes[c.Place.Outer()]; n.Visit != c.Place.Visit { // of a stage that began anew: a late delivery
+	if n := s.state.Nodes[c.Location.Outer()]; n.Visit != c.Location.Visit { // of a stage that began anew: a late delivery
 		return
 	}
 	if s.finishContract(c) {
@@ -166,11 +166,11 @@ func (s *simulation) finish() {
 		s.askAboutTool(c)
 		s.finishAttempt(c)
 	case schedule.Strategy:
-		s.append(event.New(event.Decision, c.Place.Cursor(), key, s.drawDecision(c)))
+		s.append(event.New(event.Decision, c.Location.Cursor(), key, s.drawDecision(c)))
 	case schedule.Question:
-		s.append(event.New(event.StrategyAnswer, c.Place.Cursor(), key, event.StrategyAnswerData{Error: drawErrorType(s.t)}))
+		s.append(event.New(event.StrategyAnswer, c.Location.Cursor(), key, event.StrategyAnswerData{Error: drawErrorType(s.t)}))
 	case schedule.WriteManifest:
-		s.append(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, key, event.ArtifactWrittenData{Name: event.Manifest}))
+		s.append(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, key, event.ArtifactWrittenData{Name: event.Manifest}))
 	}
 }
 
@@ -181,12 +181,12 @@ func drawErrorType(t *rapid.T) string {
 
 func (s *simulation) finishAttempt(c schedule.Command) {
 	ask := rapid.SampledFrom([]string{"continue", "continue", "continue", "stop", "error"}).Draw(s.t, "hint")
-	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Ask: ask, Usage: drawUsage(s.t)})
 	if s.contractOf(c) != nil {
-		e = event.New(event.AttemptComplete, c.Place.Cursor(), c.Key, event.AttemptCompleteData{Ask: ask, Usage: drawUsage(s.t)})
+		e = event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, event.AttemptCompleteData{Ask: ask, Usage: drawUsage(s.t)})
 	}
 	if rapid.IntRange(0, 3).Draw(s.t, "fails") == 0 {
-		e = event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
+		e = event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
 			ErrorType: drawErrorType(s.t), Message: "crashed", Retryable: rapid.Bool().Draw(s.t, "retryable"),
 			Collateral: rapid.IntRange(0, 4).Draw(s.t, "collateral") == 0, Escalate: rapid.IntRange(0, 4).Draw(s.t, "escalate") == 0,
 		})
@@ -198,8 +198,8 @@ func (s *simulation) finishAttempt(c schedule.Command) {
 // askAboutTool lets the attempt put questions to a person. Whichever is open when the attempt ends must not be left.
 func (s *simulation) askAboutTool(c schedule.Command) {
 	for i := range rapid.IntRange(0, 3).Draw(s.t, "tool questions") / 2 {
-		s.append(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, event.QuestionAskedData{
-			ID: event.ToolQuestionID(c.Place, fmt.Sprint(i)), Kind: event.QuestionTool, Digest: "d", Text: "Run it?",
+		s.append(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
+			ID: event.ToolQuestionID(c.Location, fmt.Sprint(i)), Kind: event.QuestionTool, Digest: "d", Text: "Run it?",
 			Options: []string{"approve", "reject"}, AcceptFeedback: true,
 		}))
 		if rapid.Bool().Draw(s.t, "answered at once") {
@@ -391,4 +391,4 @@ func asJSON(v any) string {
 	return string(b)
 }
 
-func isMisfit(err error) bool { return errors.Is(err, schedule.ErrMisfit) }
+func isMisfit(err error) bool { return errors.Is(err, schedule.ErrInvalidTransition) }

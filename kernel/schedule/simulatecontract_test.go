@@ -73,17 +73,17 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 		if rapid.IntRange(0, 5).Draw(s.t, "measurable") == 0 {
 			d.Failure = &event.FailureData{ErrorType: rapid.SampledFrom([]string{"hook_failed", "hook_timeout"}).Draw(s.t, "why")}
 		}
-		s.append(event.New(event.CheckResult, c.Place.Cursor(), c.Key, d))
+		s.append(event.New(event.CheckResult, c.Location.Cursor(), c.Key, d))
 	case schedule.Settle:
-		if n := schedule.StageAt(s.plan, s.state, c.Place); n.Kind == plan.KindPipeline {
+		if n := schedule.StageAt(s.plan, s.state, c.Location); n.Kind == plan.KindPipeline {
 			s.append(s.drawHanded(c))
 			return true
 		}
 		s.append(s.drawSettled(c))
 	case schedule.Inspect:
-		s.append(event.New(event.InputChecked, c.Place.Cursor(), c.Key, drawInspected(s.t)))
+		s.append(event.New(event.InputChecked, c.Location.Cursor(), c.Key, drawInspected(s.t)))
 	case schedule.PlanSteps:
-		s.append(event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, drawSteps(s.t)))
+		s.append(event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, drawSteps(s.t)))
 	default:
 		return false
 	}
@@ -92,9 +92,9 @@ func (s *simulation) finishContract(c schedule.Command) bool {
 
 func (s *simulation) drawSettled(c schedule.Command) event.Event {
 	if rapid.IntRange(0, 5).Draw(s.t, "bad artifact") == 0 {
-		return event.New(event.Error, c.Place.Cursor(), c.Key, drawBadArtifact(s.t))
+		return event.New(event.Error, c.Location.Cursor(), c.Key, drawBadArtifact(s.t))
 	}
-	return event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{
+	return event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{
 		Ask: rapid.SampledFrom([]string{"", "", "error"}).Draw(s.t, "settled ask"), Usage: drawUsage(s.t),
 		Settlement: event.Settlement{
 			Artifact: drawArtifact(s.t),
@@ -128,8 +128,8 @@ func drawSteps(t *rapid.T) event.StepsPlannedData {
 
 // contractOf is the node that an attempt is made for, if its outcome is settled afterwards.
 func (s *simulation) contractOf(c schedule.Command) *plan.Node {
-	n := schedule.StageAt(s.plan, s.state, c.Place)
-	if n == nil || !n.HasContract() || c.Place.Step != "" {
+	n := schedule.StageAt(s.plan, s.state, c.Location)
+	if n == nil || !n.HasContract() || c.Location.Step != "" {
 		return nil
 	}
 	return n
@@ -140,9 +140,9 @@ func (s *simulation) checkCeilings() {
 	for path := range s.state.Nodes {
 		for _, c := range s.plan.Ceilings(path) {
 			charge := s.state.Charges[c.Scope]
-			held, counted := 0.0, map[event.Place]bool{}
+			held, counted := 0.0, map[event.Location]bool{}
 			for _, at := range slices.Sorted(maps.Keys(s.under)) {
-				loop := s.under[at].Place
+				loop := s.under[at].Location
 				if loop.Iteration, loop.Visit = 0, 0; counted[loop] { // a hook goes on beside the attempt, one of an earlier visit, too, and holds nothing
 					continue
 				}

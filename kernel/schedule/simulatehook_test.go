@@ -49,7 +49,7 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 	id := event.QuestionID(c.Key)
 	answered := s.state.Questions[id].Answer != nil
 	if rapid.IntRange(0, 3).Draw(s.t, "asks") == 0 && (!answered || rapid.IntRange(0, 3).Draw(s.t, "changed") == 0) {
-		s.append(event.New(event.QuestionAsked, c.Place.Cursor(), c.Key, event.QuestionAskedData{
+		s.append(event.New(event.QuestionAsked, c.Location.Cursor(), c.Key, event.QuestionAskedData{
 			ID: id, Hook: c.Hook, Point: string(c.Point), Kind: event.QuestionConfirm, Digest: fmt.Sprint(s.state.Seq), Text: "Go on?",
 			Options: []string{"approve", "reject"}, AcceptFeedback: rapid.Bool().Draw(s.t, "feedback"),
 		}))
@@ -69,7 +69,7 @@ func (s *simulation) finishHook(c schedule.Command, begun bool) {
 		d.Failure = &event.FailureData{ErrorType: drawErrorType(s.t), Message: "no"}
 		d.Outcome = rapid.SampledFrom([]string{"", "fail"}).Draw(s.t, "outcome")
 	}
-	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Place.Cursor(), c.Key, d))
+	s.append(event.New(rapid.SampledFrom([]event.Type{event.HookComplete, event.HookTimeout}).Draw(s.t, "end"), c.Location.Cursor(), c.Key, d))
 }
 
 // overtaken says whether a person let the run go on while the hook was at work: an escalation that was open before a kernel with
@@ -79,7 +79,7 @@ func (s *simulation) overtaken(c schedule.Command) bool {
 		return false
 	}
 	delete(s.wentOn, c.Key)
-	probe := event.New(event.HookComplete, c.Place.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
+	probe := event.New(event.HookComplete, c.Location.Cursor(), c.Key, event.HookCompleteData{Hook: c.Hook, Point: string(c.Point), Answer: "continue"})
 	_, err := schedule.Apply(s.plan, s.state, probe)
 	return isMisfit(err)
 }
@@ -87,20 +87,20 @@ func (s *simulation) overtaken(c schedule.Command) bool {
 // beginHook begins a hook whose condition is asked, or skips it. The run may have gone on without it meanwhile: a
 // guardrail does not wait for a condition. A runtime then records a late delivery.
 func (s *simulation) beginHook(c schedule.Command) {
-	probe := event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
+	probe := event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point)})
 	if _, err := schedule.Apply(s.plan, s.state, probe); isMisfit(err) {
 		delete(s.under, c.Key)
 		return
 	}
 	if rapid.IntRange(0, 2).Draw(s.t, "skipped") == 0 {
 		delete(s.under, c.Key)
-		e := event.New(event.HookSkipped, c.Place.Cursor(), c.Key, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "drawn"})
+		e := event.New(event.HookSkipped, c.Location.Cursor(), c.Key, event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "drawn"})
 		e.Volatile = true
 		s.append(e)
 		return
 	}
 	s.begun[c.Key] = true
-	s.append(event.New(event.HookStart, c.Place.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point), Action: "drawn"}))
+	s.append(event.New(event.HookStart, c.Location.Cursor(), c.Key, event.HookStartData{Hook: c.Hook, Point: string(c.Point), Action: "drawn"}))
 }
 
 // answerPerson lets a person answer a question that is open, and reports whether there was one.

@@ -49,9 +49,9 @@ func drawArtifact(t *rapid.T) *event.Ref {
 // drawHanded is what a node that wraps a pipeline comes to.
 func (s *simulation) drawHanded(c schedule.Command) event.Event {
 	if rapid.IntRange(0, 3).Draw(s.t, "bad outputs") == 0 {
-		return event.New(event.Error, c.Place.Cursor(), c.Key, drawBadArtifact(s.t))
+		return event.New(event.Error, c.Location.Cursor(), c.Key, drawBadArtifact(s.t))
 	}
-	return event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: event.Ref{Path: "handed", SHA256: "y"}})
+	return event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact, Ref: event.Ref{Path: "handed", SHA256: "y"}})
 }
 
 // U027: a pipeline node that ends well has the artifact of what its pipeline came to; one that wraps it its own, which

@@ -18,14 +18,14 @@ const codeStepTimeout = "ACODE-EXEC-006"
 
 // passesSteps reports whether an iteration at the place is a pass over the steps of its node, which no agent makes
 // itself.
-func passesSteps(n *plan.Node, at event.Place) bool { return n.Steps != nil && at.Step == "" }
+func passesSteps(n *plan.Node, at event.Location) bool { return n.Steps != nil && at.Step == "" }
 
 // decideSteps serves a pass over the steps of a node: each step is begun when all that it depends on is done, in the
 // order of the plan. A step that waits for a person pauses the run when nothing else of the pass can go on.
 func decideSteps(p *plan.Plan, s state.State, n *plan.Node, ns state.Node) []Command {
 	if ns.Order == nil {
 		at := placeOf(n.Path, ns)
-		return []Command{{Kind: PlanSteps, Key: at.Key(event.KeyPlan, 1), Place: at}}
+		return []Command{{Kind: PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}}
 	}
 	var cmds, waits []Command
 	running := 0

@@ -39,7 +39,7 @@ func TestNobodyStoppedIt(t *testing.T) {
 			h.iterate("")
 			h.ask()
 			q := h.commit()
-			h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
+			h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Error: kind}))
 			if c := h.due(); c.Kind != schedule.Strategy || c.Round != 1 {
 				t.Errorf("due after the answer: %s", asJSON(c))
 			}
@@ -51,7 +51,7 @@ func TestNobodyStoppedIt(t *testing.T) {
 func (h *history) ask() {
 	h.t.Helper()
 	c := h.due()
-	h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{
+	h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{
 		Strategy: "asking", Action: "ask", Question: &event.QuestionData{Provider: "mock"},
 	}))
 }
@@ -81,14 +81,14 @@ func stopCutsOff(t *testing.T, stopped event.FailureData) {
 			h.iterate("")
 			c := h.due()
 			h.pause()
-			h.add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Strategy: "slow", Action: "error", Failure: &stopped}))
+			h.add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Strategy: "slow", Action: "error", Failure: &stopped}))
 		}, schedule.Strategy},
 		{"a question", func(h *history) {
 			h.iterate("")
 			h.ask()
 			c := h.commit()
 			h.pause()
-			h.add(event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, event.StrategyAnswerData{Error: stopped.ErrorType, System: stopped.System}))
+			h.add(event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, event.StrategyAnswerData{Error: stopped.ErrorType, System: stopped.System}))
 		}, schedule.Question},
 	}
 	for _, tt := range tests {
@@ -124,7 +124,7 @@ func TestOpenCallIsAskedAbout(t *testing.T) {
 			h := newHistory(t, stages(plan.Node{}))
 			c := h.commit()
 			call := event.ToolCallData{CallID: "1", Tool: "pay", Effect: "once", Verdict: "run"}
-			h.add(event.New(event.ToolCall, c.Place.Cursor(), c.Key, call))
+			h.add(event.New(event.ToolCall, c.Location.Cursor(), c.Key, call))
 			if tt.stop {
 				h.pause()
 			}
@@ -155,10 +155,10 @@ func TestUsageOfEverything(t *testing.T) {
 	h.fail(h.commit(), event.FailureData{ErrorType: "provider_crashed", Retryable: true, Usage: tokens(1)})
 	h.fire()
 	c := h.commit()
-	h.add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Usage: tokens(10)}))
+	h.add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Usage: tokens(10)}))
 	h.ask()
 	q := h.commit()
-	h.add(event.New(event.StrategyAnswer, q.Place.Cursor(), q.Key, event.StrategyAnswerData{Usage: tokens(100)}))
+	h.add(event.New(event.StrategyAnswer, q.Location.Cursor(), q.Key, event.StrategyAnswerData{Usage: tokens(100)}))
 	if diff := cmp.Diff(*tokens(111), h.state.Usage); diff != "" {
 		t.Error(diff)
 	}

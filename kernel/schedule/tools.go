@@ -10,7 +10,7 @@ import (
 
 // toolsMoved keeps the gated calls of the attempt under way. Observed calls only inform. A checkpoint has in it what
 // became of the calls that are over: those with a result, and those that were not to be made.
-func toolsMoved(l state.Loop, now event.Place, e event.Event) (state.Loop, error) {
+func toolsMoved(l state.Loop, now event.Location, e event.Event) (state.Loop, error) {
 	call, err := event.Decode[event.ToolCallData](e)
 	if err != nil {
 		return l, err
@@ -61,7 +61,7 @@ func unsettled(calls []state.Call) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return event.Brief(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUnsettled)
+	return event.Truncate(": nobody knows whether this was done: "+strings.Join(names, ", "), maxUnsettled)
 }
 
 // maxUnsettled is how many bytes of a question's text name calls.

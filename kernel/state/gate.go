@@ -2,7 +2,7 @@ package state
 
 // Gate is a hook point: how far the calling of its hooks has come. The hooks that apply are called one after
 // the other, in the order of their numbers.
-type Gate struct {
+type HookCursor struct {
 	Point     string `json:"point,omitempty"`
 	Iteration int    `json:"iteration,omitempty"` // at the points of iterations
 	// Round counts how often the node, or the provider, began again in the same place: after a failure, or what it was given.

@@ -55,9 +55,9 @@ type Loop struct {
 	Attempt int `json:"attempt"` // the attempt in work or last made; 0 before the first and after a crash
 	// Spared counts the attempts of this iteration that fell with another call's process and used up
 	// no try.
-	Spared int `json:"spared,omitempty"`
+	Uncharged int `json:"spared,omitempty"`
 	// Heals counts the attempts of this iteration that were made because of a bad artifact: they use up no try.
-	Heals int `json:"heals,omitempty"`
+	ArtifactRetries int `json:"heals,omitempty"`
 	// Faults are what was wrong with the last artifact, nil once an iteration is complete: the agent is told, whatever
 	// cut off the attempts since.
 	Faults []event.Fault `json:"faults,omitempty"`
@@ -65,7 +65,7 @@ type Loop struct {
 	IterationStartedAt *time.Time `json:"iteration_started_at,omitempty"`
 	// Gate is the iteration's hook point that the loop is at or passed last. Injected are texts of hooks for
 	// the prompts of the iteration in work, or of the next one.
-	Gate     Gate        `json:"gate,omitzero"`
+	Gate     HookCursor  `json:"gate,omitzero"`
 	Injected []event.Ref `json:"injected,omitempty"`
 	// Heard is how many bytes of the run's [State.Context] the attempt in work, or last made, was given.
 	Heard int `json:"heard,omitempty"`

@@ -26,7 +26,7 @@ type Node struct {
 	// Order are the ids of the steps in the order in which they are made; nil before they are known.
 	Order []string `json:"order,omitempty"`
 	// Gate is the node's own hook point, stage_start or stage_end, that the run is at or passed last.
-	Gate Gate `json:"gate,omitzero"`
+	Gate HookCursor `json:"gate,omitzero"`
 	// Failure is why a check at its end has failed the node; nil otherwise.
 	Failure *event.FailureData `json:"failure,omitempty"`
 	// Restart is set while the node is to be entered anew, as soon as nothing of it is under way.
@@ -80,7 +80,7 @@ type Branch struct {
 	StartedAt time.Time  `json:"started_at"`
 	Loop      Loop       `json:"loop"`
 	// Gate is the provider's own hook point, Injected are texts of hooks for its prompts in the block.
-	Gate     Gate        `json:"gate,omitzero"`
+	Gate     HookCursor  `json:"gate,omitzero"`
 	Injected []event.Ref `json:"injected,omitempty"`
 	// Done are the stages that ended well, in order.
 	Done []BranchStage `json:"done,omitempty"`

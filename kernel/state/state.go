@@ -119,7 +119,7 @@ type State struct {
 	// Callbacks are the points at which the program that holds the session is called, in order.
 	Callbacks []string `json:"callbacks,omitempty"`
 	// Gate is the session's hook point that the run is at or passed last.
-	Gate Gate `json:"gate,omitzero"`
+	Gate HookCursor `json:"gate,omitzero"`
 	// Injected are texts of hooks for all prompts of the session; NextInjected are for the stage or block that
 	// is entered next.
 	Injected     []event.Ref `json:"injected,omitempty"`
@@ -146,8 +146,8 @@ type Cycle struct {
 	Limit   int      `json:"limit"`
 	Reasons []string `json:"reasons,omitempty"` // of the last [MaxReasons] returns, oldest first
 	// Print is the digest of the last pass over the cycle, and Same how many passes in a row had it.
-	Print string `json:"print,omitempty"`
-	Same  int    `json:"same,omitempty"`
+	PassHash        string `json:"print,omitempty"`
+	IdenticalPasses int    `json:"same,omitempty"`
 }
 
 // MaxReasons is how many reasons a cycle keeps.
@@ -194,7 +194,7 @@ func cloneMap[K comparable, V any](m map[K]V, clone func(V) V) map[K]V {
 
 // LoopAt is the iteration loop at a place: of the node, of one of its steps, or of a provider in a parallel block,
 // which has one loop at a time. The zero loop if nothing has begun there.
-func (s State) LoopAt(at event.Place) Loop {
+func (s State) LoopAt(at event.Location) Loop {
 	n := s.Nodes[at.Outer()]
 	switch {
 	case at.Branch != "":

@@ -64,12 +64,12 @@ func TestLoopAt(t *testing.T) {
 		"0": {Loop: Loop{Iteration: 1}},
 		"1": {Branches: map[string]Branch{"a": {Loop: Loop{Iteration: 2}}, "b": {Loop: Loop{Iteration: 3}}}},
 	}}
-	for want, at := range []event.Place{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
+	for want, at := range []event.Location{1: {Node: "0"}, 2: {Node: "1.0", Branch: "a"}, 3: {Node: "1.4", Branch: "b"}} {
 		if got := s.LoopAt(at).Iteration; got != want {
 			t.Errorf("loop at %+v is in iteration %d, want %d", at, got, want)
 		}
 	}
-	if l := s.LoopAt(event.Place{Node: "1.0", Branch: "c"}); l.Phase != "" || l.Iteration != 0 {
+	if l := s.LoopAt(event.Location{Node: "1.0", Branch: "c"}); l.Phase != "" || l.Iteration != 0 {
 		t.Errorf("a provider that did not begin is at %+v", l)
 	}
 }

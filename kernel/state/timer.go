@@ -34,7 +34,7 @@ func (s State) Guarded() bool {
 
 // Remaining is the time that the guardrails leave for the work at a place that runs at now, not less than
 // none; false if there are no guardrails.
-func (s State) Remaining(at event.Place, now time.Time) (least time.Duration, bounded bool) {
+func (s State) Remaining(at event.Location, now time.Time) (least time.Duration, bounded bool) {
 	for key, t := range s.Timers {
 		_, of, _, ok := key.Parse()
 		if t.Purpose != PurposeGuardrail || !ok || !of.Holds(at) {

@@ -16,7 +16,7 @@ import (
 //
 // From the second run of an embedded pipeline, or of the whole, on a file says the run as well: .r<run>.v<visit>; in a
 // parallel block the provider comes before the id. An error means that the plan has no such node.
-func Artifact(p *plan.Plan, at event.Place) (visit, newest string, err error) {
+func Artifact(p *plan.Plan, at event.Location) (visit, newest string, err error) {
 	name, err := artifactName(p, at)
 	return name + visitOf(at), name + ".yaml", err
 }
@@ -27,19 +27,19 @@ const StartArtifact = ArtifactsDir + "/input.yaml"
 // GivenArtifact is the file of an artifact that the run was given in the place of the node's at path, as if it were from
 // a visit before the first: artifacts/NN-<id>.v0.yaml; and newest, as in [Artifact].
 func GivenArtifact(p *plan.Plan, path string) (given, newest string, err error) {
-	name, err := artifactName(p, event.Place{Node: path})
+	name, err := artifactName(p, event.Location{Node: path})
 	return name + ".v0.yaml", name + ".yaml", err
 }
 
 // EmbeddedInput is the file of the artifact that a pipeline begins with which the node at the place embeds:
 // artifacts/NN-[NN-…]<id>.input.v<visit>.yaml.
-func EmbeddedInput(p *plan.Plan, at event.Place) (string, error) {
+func EmbeddedInput(p *plan.Plan, at event.Location) (string, error) {
 	name, err := artifactName(p, at)
 	return name + ".input" + visitOf(at), err
 }
 
 // artifactName is what the names of the files of a node's artifacts begin with.
-func artifactName(p *plan.Plan, at event.Place) (string, error) {
+func artifactName(p *plan.Plan, at event.Location) (string, error) {
 	n := p.Find(at.Node)
 	if n == nil {
 		return "", fmt.Errorf("the plan has no node %q", at.Node)
@@ -52,7 +52,7 @@ func artifactName(p *plan.Plan, at event.Place) (string, error) {
 }
 
 // visitOf is what they end with.
-func visitOf(at event.Place) string {
+func visitOf(at event.Location) string {
 	run := ""
 	if at.Run > 1 {
 		run = fmt.Sprintf(".r%d", at.Run)

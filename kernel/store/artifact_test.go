@@ -10,16 +10,16 @@ import (
 // DIALECT B3: artifacts lie side by side, told apart by position, visit and, where there is one, run and provider.
 func TestArtifact(t *testing.T) {
 	for name, tt := range map[string]struct {
-		at            event.Place
+		at            event.Location
 		visit, newest string
 	}{
-		"a stage":                {event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 3}, "00-plan.v1", "00-plan"},
-		"a visit more":           {event.Place{Node: "0", Visit: 12, Run: 1}, "00-plan.v12", "00-plan"},
-		"a run more":             {event.Place{Node: "0", Visit: 1, Run: 2}, "00-plan.r2.v1", "00-plan"},
-		"in an embedded one":     {event.Place{Node: "2.0", Visit: 1, Run: 1}, "02-00-a.v1", "02-00-a"},
-		"its next run":           {event.Place{Node: "2.0", Visit: 1, Run: 3}, "02-00-a.r3.v1", "02-00-a"},
-		"a stage of a block":     {event.Place{Node: "1.1", Visit: 2, Run: 1, Branch: "codex"}, "01-01-codex-review.v2", "01-01-codex-review"},
-		"an id no file can have": {event.Place{Node: "3", Visit: 1, Run: 1}, "03-a_b-c14cddc0.v1", "03-a_b-c14cddc0"},
+		"a stage":                {event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 3}, "00-plan.v1", "00-plan"},
+		"a visit more":           {event.Location{Node: "0", Visit: 12, Run: 1}, "00-plan.v12", "00-plan"},
+		"a run more":             {event.Location{Node: "0", Visit: 1, Run: 2}, "00-plan.r2.v1", "00-plan"},
+		"in an embedded one":     {event.Location{Node: "2.0", Visit: 1, Run: 1}, "02-00-a.v1", "02-00-a"},
+		"its next run":           {event.Location{Node: "2.0", Visit: 1, Run: 3}, "02-00-a.r3.v1", "02-00-a"},
+		"a stage of a block":     {event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex"}, "01-01-codex-review.v2", "01-01-codex-review"},
+		"an id no file can have": {event.Location{Node: "3", Visit: 1, Run: 1}, "03-a_b-c14cddc0.v1", "03-a_b-c14cddc0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			visit, newest, err := store.Artifact(house(), tt.at)
@@ -28,7 +28,7 @@ func TestArtifact(t *testing.T) {
 			}
 		})
 	}
-	if _, _, err := store.Artifact(house(), event.Place{Node: "9"}); err == nil {
+	if _, _, err := store.Artifact(house(), event.Location{Node: "9"}); err == nil {
 		t.Error("a node that is not there has an artifact")
 	}
 }
@@ -39,7 +39,7 @@ func TestGivenArtifacts(t *testing.T) {
 	if err != nil || given != "artifacts/00-plan.v0.yaml" || newest != "artifacts/00-plan.yaml" {
 		t.Errorf("%q, %q, %v", given, newest, err)
 	}
-	for want, at := range map[string]event.Place{
+	for want, at := range map[string]event.Location{
 		"artifacts/02-inner.input.v1.yaml":    {Node: "2", Visit: 1, Run: 1},
 		"artifacts/02-inner.input.r3.v2.yaml": {Node: "2", Visit: 2, Run: 3},
 	} {
@@ -48,7 +48,7 @@ func TestGivenArtifacts(t *testing.T) {
 		}
 	}
 	_, _, err = store.GivenArtifact(house(), "9")
-	if _, errInput := store.EmbeddedInput(house(), event.Place{Node: "9"}); err == nil || errInput == nil {
+	if _, errInput := store.EmbeddedInput(house(), event.Location{Node: "9"}); err == nil || errInput == nil {
 		t.Error("a node that is not there has files")
 	}
 }

@@ -28,7 +28,7 @@ type Node string
 // knows only those; a nested pipeline always shows its run, and its runs count on over its visits.
 // A place with a branch and the block's own path is the branch's directory. An error means that the
 // plan has no such node.
-func At(p *plan.Plan, at event.Place) (Node, error) {
+func At(p *plan.Plan, at event.Location) (Node, error) {
 	w := walk{at: at, path: at.Node}
 	if err := w.down(p.Nodes); err != nil {
 		return "", err
@@ -40,13 +40,13 @@ func At(p *plan.Plan, at event.Place) (Node, error) {
 }
 
 // Provider is the directory of the provider that the place is at in a parallel block.
-func Provider(p *plan.Plan, at event.Place) (Node, error) {
-	return At(p, event.Place{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
+func Provider(p *plan.Plan, at event.Location) (Node, error) {
+	return At(p, event.Location{Node: at.Outer(), Visit: at.Visit, Run: at.Run, Branch: at.Branch})
 }
 
 // walk goes from the session down to a node.
 type walk struct {
-	at       event.Place
+	at       event.Location
 	path     string // of the node in the plan that the walk is in
 	elements []string
 	nested   bool // inside a pipeline node, which used up the run

@@ -29,25 +29,25 @@ func house() *plan.Plan {
 
 func TestAt(t *testing.T) {
 	tests := map[string]struct {
-		at   event.Place
+		at   event.Location
 		want store.Node
 	}{
-		"stage":                     {event.Place{Node: "0", Visit: 1, Run: 1}, "stage-00-plan"},
-		"place without counters":    {event.Place{Node: "0"}, "stage-00-plan"},
-		"second visit":              {event.Place{Node: "0", Visit: 2, Run: 1}, "stage-00-plan/visit-002"},
-		"second run":                {event.Place{Node: "0", Visit: 1, Run: 2}, "stage-00-plan/run-002"},
-		"visit and run":             {event.Place{Node: "0", Visit: 12, Run: 3}, "stage-00-plan/visit-012/run-003"},
-		"step":                      {event.Place{Node: "0", Visit: 2, Run: 1, Step: "s1"}, "stage-00-plan/visit-002/steps/s1"},
-		"block":                     {event.Place{Node: "1", Visit: 1, Run: 1}, "parallel-01-both"},
-		"provider of a block":       {event.Place{Node: "1", Branch: "claude"}, "parallel-01-both/providers/claude"},
-		"stage of a block":          {event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"}, "parallel-01-both/providers/codex/stage-01-review"},
-		"second visit of a block":   {event.Place{Node: "1.0", Visit: 2, Run: 1, Branch: "codex"}, "parallel-01-both/visit-002/providers/codex/stage-00-draft"},
-		"provider with a slash":     {event.Place{Node: "1", Branch: "../x"}, "parallel-01-both/providers/.._x-d6b96a97"},
-		"nested pipeline":           {event.Place{Node: "2"}, "pipeline-02-inner/run-001"},
-		"stage of a nested one":     {event.Place{Node: "2.0", Visit: 2, Run: 3}, "pipeline-02-inner/run-003/stage-00-a/visit-002"},
-		"block of a nested one":     {event.Place{Node: "2.1.0", Visit: 1, Run: 2, Branch: "x"}, "pipeline-02-inner/run-002/parallel-01-side/providers/x/stage-00-b"},
-		"id that no file can have":  {event.Place{Node: "3"}, "stage-03-a_b-c14cddc0"},
-		"step that leads elsewhere": {event.Place{Node: "0", Step: ".."}, "stage-00-plan/steps/___-5ec1f7e7"},
+		"stage":                     {event.Location{Node: "0", Visit: 1, Run: 1}, "stage-00-plan"},
+		"place without counters":    {event.Location{Node: "0"}, "stage-00-plan"},
+		"second visit":              {event.Location{Node: "0", Visit: 2, Run: 1}, "stage-00-plan/visit-002"},
+		"second run":                {event.Location{Node: "0", Visit: 1, Run: 2}, "stage-00-plan/run-002"},
+		"visit and run":             {event.Location{Node: "0", Visit: 12, Run: 3}, "stage-00-plan/visit-012/run-003"},
+		"step":                      {event.Location{Node: "0", Visit: 2, Run: 1, Step: "s1"}, "stage-00-plan/visit-002/steps/s1"},
+		"block":                     {event.Location{Node: "1", Visit: 1, Run: 1}, "parallel-01-both"},
+		"provider of a block":       {event.Location{Node: "1", Branch: "claude"}, "parallel-01-both/providers/claude"},
+		"stage of a block":          {event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"}, "parallel-01-both/providers/codex/stage-01-review"},
+		"second visit of a block":   {event.Location{Node: "1.0", Visit: 2, Run: 1, Branch: "codex"}, "parallel-01-both/visit-002/providers/codex/stage-00-draft"},
+		"provider with a slash":     {event.Location{Node: "1", Branch: "../x"}, "parallel-01-both/providers/.._x-d6b96a97"},
+		"nested pipeline":           {event.Location{Node: "2"}, "pipeline-02-inner/run-001"},
+		"stage of a nested one":     {event.Location{Node: "2.0", Visit: 2, Run: 3}, "pipeline-02-inner/run-003/stage-00-a/visit-002"},
+		"block of a nested one":     {event.Location{Node: "2.1.0", Visit: 1, Run: 2, Branch: "x"}, "pipeline-02-inner/run-002/parallel-01-side/providers/x/stage-00-b"},
+		"id that no file can have":  {event.Location{Node: "3"}, "stage-03-a_b-c14cddc0"},
+		"step that leads elsewhere": {event.Location{Node: "0", Step: ".."}, "stage-00-plan/steps/___-5ec1f7e7"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -61,14 +61,14 @@ func TestAt(t *testing.T) {
 		})
 	}
 	for _, missing := range []string{"", "9", "0.0", "1.7", "2.2"} {
-		if got, err := store.At(house(), event.Place{Node: missing}); err == nil {
+		if got, err := store.At(house(), event.Location{Node: missing}); err == nil {
 			t.Errorf("node %q is at %q, want an error", missing, got)
 		}
 	}
 }
 
 func TestProvider(t *testing.T) {
-	got, err := store.Provider(house(), event.Place{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
+	got, err := store.Provider(house(), event.Location{Node: "1.1", Visit: 2, Run: 1, Branch: "codex", Iteration: 3})
 	if err != nil || got != "parallel-01-both/visit-002/providers/codex" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -106,7 +106,7 @@ func FuzzStepDirectory(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, one, two string) {
 		at := func(step string) string {
-			n, err := store.At(house(), event.Place{Node: "0", Step: step})
+			n, err := store.At(house(), event.Location{Node: "0", Step: step})
 			if err != nil {
 				t.Fatal(err)
 			}

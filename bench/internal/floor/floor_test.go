@@ -44,7 +44,7 @@ func session(t *testing.T, iterations int) string {
 		t.Fatal(err)
 	}
 	e, err := engine.NewEngine(engine.WithWorkDir(root), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithStandIn("agent"), engine.WithProvider(agent{}))
+		engine.WithExecutable("-"), engine.WithProviderOverride("agent"), engine.WithProvider(agent{}))
 	if err != nil {
 		t.Fatal(err)
 	}

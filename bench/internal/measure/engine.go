@@ -80,7 +80,7 @@ func (b *bench) engine(p *ground.Project, agent sdk.Provider) (*engine.Engine, e
 		return nil, err
 	}
 	return engine.NewEngine(engine.WithWorkDir(p.Dir), engine.WithConfigDir(config), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithStandIn("inside"), engine.WithProvider(agent))
+		engine.WithExecutable("-"), engine.WithProviderOverride("inside"), engine.WithProvider(agent))
 }
 
 // runInside runs the project's pipeline to its end in a new engine of this process, with an agent that takes no time.

@@ -47,7 +47,7 @@ func run(t *testing.T, dir string, cut int, resume bool) *engine.Result {
 	t.Helper()
 	a := &agent{cut: cut, came: make(chan struct{})}
 	e, err := engine.NewEngine(engine.WithWorkDir(dir), engine.WithConfigDir(t.TempDir()), engine.WithCacheDir("-"),
-		engine.WithExecutable("-"), engine.WithStandIn("agent"), engine.WithProvider(a))
+		engine.WithExecutable("-"), engine.WithProviderOverride("agent"), engine.WithProvider(a))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -74,25 +74,25 @@ var Protected = []ProtectedPath{
 
 // guard rules on a path by what no policy can change; false where the policy decides. Where there is no policy, an
 // agent with tools of its own authority may work outside the project, as far as its sandbox lets it.
-func (s Scene) guard(p *plan.Approvals, category sdk.Category, name string) (Ruling, bool) {
+func (s Context) guard(p *plan.Approvals, category sdk.Category, name string) (Decision, bool) {
 	reads := category == sdk.CategoryFileRead
 	switch {
 	case category != sdk.CategoryFileDelete && s.among(s.Reports, name), reads && s.among(s.Given, name):
-		return Ruling{Approval: plan.ApprovalAuto, Rule: RuleReport}, true
+		return Decision{Approval: plan.ApprovalAuto, Rule: RuleReport}, true
 	case p != nil && leads(name):
-		reason := fmt.Sprintf("%s: %s is outside the workspace", failure.SandboxViolation.Code(), event.Brief(name, event.MaxName))
-		return Ruling{plan.ApprovalDeny, reason, RuleWorkspace}, true
+		reason := fmt.Sprintf("%s: %s is outside the workspace", failure.SandboxViolation.Code(), event.Truncate(name, event.MaxName))
+		return Decision{plan.ApprovalDeny, reason, RuleWorkspace}, true
 	}
 	why := protected(p, category, cleaned(name))
 	if why == "" {
-		return Ruling{}, false
+		return Decision{}, false
 	}
-	reason := fmt.Sprintf("%s is protected (%s): no policy and no person can allow it", event.Brief(name, event.MaxName), why)
-	return Ruling{plan.ApprovalDeny, reason, RuleProtected}, true
+	reason := fmt.Sprintf("%s is protected (%s): no policy and no person can allow it", event.Truncate(name, event.MaxName), why)
+	return Decision{plan.ApprovalDeny, reason, RuleProtected}, true
 }
 
 // among reports whether a path is one of several, or lies in one that is a directory.
-func (s Scene) among(known []string, name string) bool {
+func (s Context) among(known []string, name string) bool {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(s.Project, name)
 	}
@@ -131,7 +131,7 @@ func protected(p *plan.Approvals, category sdk.Category, name string) string {
 	}
 	for _, pattern := range p.Protected {
 		if found, err := doublestar.Match(strings.ToLower(pattern), folded); found || err != nil {
-			return "by policy.approvals.protected: " + event.Brief(pattern, event.MaxName)
+			return "by policy.approvals.protected: " + event.Truncate(pattern, event.MaxName)
 		}
 	}
 	return ""

@@ -29,7 +29,7 @@ func TestProtected(t *testing.T) {
 	onlyRead := []string{".git/config", ".git", "vendor/x/.git/hooks/pre-commit", ".GIT/hooks/x", ".claude/settings.json", ".claude", "go.mod", "GO.MOD", "a/gen/x", "."}
 	check := func(t *testing.T, p *plan.Approvals, c sdk.ToolCall, want plan.Approval, rule string) {
 		t.Helper()
-		r := approval.Of(p, c, approval.Scene{Project: "/p", Person: true})
+		r := approval.Decide(p, c, approval.Context{Project: "/p", Person: true})
 		if r.Approval != want || rule != "" && r.Rule != rule || want == "deny" && r.Reason == "" {
 			t.Errorf("%s %s %q: %+v", c.Category, c.Paths, c.Command, r)
 		}
@@ -75,12 +75,12 @@ func TestOutside(t *testing.T) {
 		"/etc/passwd", "../../../etc/passwd", `..\..\windows`, `C:\Windows\System32`, "c:x", "..", "a/../../x", "", "a\x00b", `\\host\share`, "/p/a.go", `a\..\..\b`,
 	}
 	for _, path := range out {
-		if r := approval.Of(nil, on("file_read", path), approval.Scene{Project: "/p"}); r.Approval != plan.ApprovalAuto {
+		if r := approval.Decide(nil, on("file_read", path), approval.Context{Project: "/p"}); r.Approval != plan.ApprovalAuto {
 			t.Errorf("%q without a policy: %+v", path, r)
 		}
 		for _, p := range []*plan.Approvals{{}, open} {
 			for _, c := range append(sdk.Categories(), "") {
-				r := approval.Of(p, on(c, "a.go", path), approval.Scene{Project: "/p", Person: true})
+				r := approval.Decide(p, on(c, "a.go", path), approval.Context{Project: "/p", Person: true})
 				if r.Approval != "deny" || r.Rule != "workspace" || !strings.Contains(r.Reason, "ACODE-EXEC-004") || !strings.Contains(r.Reason, "outside the workspace") {
 					t.Errorf("%s %q: %+v", c, path, r)
 				}
@@ -88,7 +88,7 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"./src/f", "subdir/../f", "..a", "a..b/c", `a\b`, "C/x", "."} {
-		if r := approval.Of(nil, on("file_read", path), approval.Scene{Project: "/p"}); r.Approval != "auto" {
+		if r := approval.Decide(nil, on("file_read", path), approval.Context{Project: "/p"}); r.Approval != "auto" {
 			t.Errorf("%q: %+v", path, r)
 		}
 	}
@@ -96,7 +96,7 @@ func TestOutside(t *testing.T) {
 
 // The files that an attempt was told to write are its own, wherever they lie and whatever the policy says; no others are.
 func TestReports(t *testing.T) {
-	scene := approval.Scene{
+	scene := approval.Context{
 		Project: "/srv/p", Person: true, Given: []string{"/srv/p/.claude/run/context.json"},
 		Reports: []string{"/srv/p/.claude/run/result.json", "", "/var/run/status.json", "/srv/p/.claude/run/attempts/01"},
 	}
@@ -120,7 +120,7 @@ func TestReports(t *testing.T) {
 		{on("file_write", ".claude/run/result.json", "a.go"), "default"},
 		{on("file_read", "."), "default"},
 	} {
-		r := approval.Of(strict, tt.call, scene)
+		r := approval.Decide(strict, tt.call, scene)
 		if r.Rule != tt.rule || (r.Approval == "auto") != (tt.rule == "report") {
 			t.Errorf("%s %q: %+v, want %s", tt.call.Category, tt.call.Paths, r, tt.rule)
 		}

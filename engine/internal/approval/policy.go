@@ -27,26 +27,26 @@ var unsaid = map[sdk.Category]plan.Approval{
 
 // byPolicy rules on a call and one of its paths, "" for the call as a whole: the first rule that matches, else the
 // category's word, else the default.
-func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Ruling {
+func byPolicy(p *plan.Approvals, c sdk.ToolCall, path string) Decision {
 	if p == nil {
-		return Ruling{Approval: plan.ApprovalAuto}
+		return Decision{Approval: plan.ApprovalAuto}
 	}
 	for i, rule := range p.Rules {
 		found, err := matches(rule, c, path)
 		switch {
 		case err != nil: // compile has refused it; a plan by other hands fails closed
-			return Ruling{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", nameOf(i, rule), err), nameOf(i, rule)}
+			return Decision{plan.ApprovalDeny, fmt.Sprintf("the pattern of %s cannot be read: %v", nameOf(i, rule), err), nameOf(i, rule)}
 		case found:
-			return Ruling{rule.Policy, why(rule.Policy, subject(c, path), nameOf(i, rule)), nameOf(i, rule)}
+			return Decision{rule.Policy, why(rule.Policy, subject(c, path), nameOf(i, rule)), nameOf(i, rule)}
 		}
 	}
 	if word, said := p.Categories[string(c.Category)]; said && c.Category != "" {
-		return Ruling{word, why(word, subject(c, path), "policy.approvals.categories."+string(c.Category)), string(c.Category)}
+		return Decision{word, why(word, subject(c, path), "policy.approvals.categories."+string(c.Category)), string(c.Category)}
 	}
 	if p.Default != "" {
-		return Ruling{p.Default, byDefault(p.Default), RuleDefault}
+		return Decision{p.Default, byDefault(p.Default), RuleDefault}
 	}
-	return Ruling{Approval: cmp.Or(unsaid[c.Category], plan.ApprovalPrompt), Rule: RuleDefault}
+	return Decision{Approval: cmp.Or(unsaid[c.Category], plan.ApprovalPrompt), Rule: RuleDefault}
 }
 
 // matches reports whether a rule speaks of a path of a call, or of the command.
@@ -71,18 +71,18 @@ func matches(r plan.ApprovalRule, c sdk.ToolCall, path string) (bool, error) {
 
 // nameOf is how the journal and people know a rule.
 func nameOf(i int, r plan.ApprovalRule) string {
-	return cmp.Or(event.Brief(r.Name, event.MaxName), "rule "+strconv.Itoa(i+1))
+	return cmp.Or(event.Truncate(r.Name, event.MaxName), "rule "+strconv.Itoa(i+1))
 }
 
 // subject is what a ruling is about.
 func subject(c sdk.ToolCall, path string) string {
 	switch {
 	case path != "":
-		return event.Brief(path, event.MaxName)
+		return event.Truncate(path, event.MaxName)
 	case c.Category == sdk.CategoryTerminal && c.Command != "":
-		return event.Brief(c.Command, event.MaxName)
+		return event.Truncate(c.Command, event.MaxName)
 	default:
-		return event.Brief(c.Tool, event.MaxName)
+		return event.Truncate(c.Tool, event.MaxName)
 	}
 }
 

@@ -41,40 +41,40 @@ func TestPolicy(t *testing.T) {
 		name   string
 		policy *plan.Approvals
 		call   sdk.ToolCall
-		want   approval.Ruling
+		want   approval.Decision
 	}{
-		{"a category", example, on("file_read", "a.go"), approval.Ruling{"auto", "", "file_read"}},
-		{"a category that denies", example, command("make x"), approval.Ruling{"deny", "make x is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
-		{"a category that skips", example, on("file_delete", "a.go"), approval.Ruling{"skip", "a.go is left out by policy.approvals.categories.file_delete", "file_delete"}},
-		{"the default", example, on("external_request"), approval.Ruling{"prompt", "", "default"}},
-		{"a rule", example, on("file_write", "src/a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
-		{"a rule, at the top", example, on("file_write", "a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
-		{"a path that is not clean", example, on("file_write", "./src/../docs/a.md"), approval.Ruling{"deny", "./src/../docs/a.md is denied by no-docs", "no-docs"}},
-		{"the first that matches", example, on("file_write", "docs/a_test.go"), approval.Ruling{"auto", "", "tests-are-cheap"}},
-		{"a rule of another operation", example, on("file_read", "docs/a.md"), approval.Ruling{"auto", "", "file_read"}},
-		{"negated, without a name", example, on("file_write", "lib/a.go"), approval.Ruling{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
-		{"negated, and it is that", example, on("file_write", "src/a.go"), approval.Ruling{"prompt", "", "file_write"}},
-		{"without an operation", example, on("file_delete", "scratch/a"), approval.Ruling{"auto", "", "anything-here"}},
-		{"a pattern of paths is none of commands", example, command("make scratch/a", "scratch/a"), approval.Ruling{"deny", "make scratch/a is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
-		{"a pattern, and no path", example, on("file_write"), approval.Ruling{"prompt", "", "file_write"}},
-		{"a command", example, command("git status"), approval.Ruling{"auto", "", "git"}},
-		{"another command", example, command("git statusx"), approval.Ruling{"prompt", "", "only-make"}},
-		{"no category", example, sdk.ToolCall{Tool: "x"}, approval.Ruling{"prompt", "", "default"}},
-		{"no category, with paths", example, on("", "scratch/a"), approval.Ruling{"auto", "", "anything-here"}},
-		{"a rule for all", all, sdk.ToolCall{Tool: "x"}, approval.Ruling{"deny", "x is denied by all", "all"}},
-		{"a rule for all, a path", all, on("file_read", "a"), approval.Ruling{"deny", "a is denied by all", "all"}},
-		{"the strictest path", example, on("file_write", "a_test.go", "lib/a.go", "docs/a.md", "src/a.go"), approval.Ruling{"deny", "docs/a.md is denied by no-docs", "no-docs"}},
-		{"prompt before skip", example, on("file_write", "lib/a.go", "src/a.go"), approval.Ruling{"prompt", "", "file_write"}},
-		{"skip before auto", example, on("file_write", "a_test.go", "lib/a.go"), approval.Ruling{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
-		{"a glob that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Pattern: "a[", Policy: "auto"}}}, on("file_read", "a"), approval.Ruling{
+		{"a category", example, on("file_read", "a.go"), approval.Decision{"auto", "", "file_read"}},
+		{"a category that denies", example, command("make x"), approval.Decision{"deny", "make x is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
+		{"a category that skips", example, on("file_delete", "a.go"), approval.Decision{"skip", "a.go is left out by policy.approvals.categories.file_delete", "file_delete"}},
+		{"the default", example, on("external_request"), approval.Decision{"prompt", "", "default"}},
+		{"a rule", example, on("file_write", "src/a_test.go"), approval.Decision{"auto", "", "tests-are-cheap"}},
+		{"a rule, at the top", example, on("file_write", "a_test.go"), approval.Decision{"auto", "", "tests-are-cheap"}},
+		{"a path that is not clean", example, on("file_write", "./src/../docs/a.md"), approval.Decision{"deny", "./src/../docs/a.md is denied by no-docs", "no-docs"}},
+		{"the first that matches", example, on("file_write", "docs/a_test.go"), approval.Decision{"auto", "", "tests-are-cheap"}},
+		{"a rule of another operation", example, on("file_read", "docs/a.md"), approval.Decision{"auto", "", "file_read"}},
+		{"negated, without a name", example, on("file_write", "lib/a.go"), approval.Decision{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
+		{"negated, and it is that", example, on("file_write", "src/a.go"), approval.Decision{"prompt", "", "file_write"}},
+		{"without an operation", example, on("file_delete", "scratch/a"), approval.Decision{"auto", "", "anything-here"}},
+		{"a pattern of paths is none of commands", example, command("make scratch/a", "scratch/a"), approval.Decision{"deny", "make scratch/a is denied by policy.approvals.categories.terminal_command", "terminal_command"}},
+		{"a pattern, and no path", example, on("file_write"), approval.Decision{"prompt", "", "file_write"}},
+		{"a command", example, command("git status"), approval.Decision{"auto", "", "git"}},
+		{"another command", example, command("git statusx"), approval.Decision{"prompt", "", "only-make"}},
+		{"no category", example, sdk.ToolCall{Tool: "x"}, approval.Decision{"prompt", "", "default"}},
+		{"no category, with paths", example, on("", "scratch/a"), approval.Decision{"auto", "", "anything-here"}},
+		{"a rule for all", all, sdk.ToolCall{Tool: "x"}, approval.Decision{"deny", "x is denied by all", "all"}},
+		{"a rule for all, a path", all, on("file_read", "a"), approval.Decision{"deny", "a is denied by all", "all"}},
+		{"the strictest path", example, on("file_write", "a_test.go", "lib/a.go", "docs/a.md", "src/a.go"), approval.Decision{"deny", "docs/a.md is denied by no-docs", "no-docs"}},
+		{"prompt before skip", example, on("file_write", "lib/a.go", "src/a.go"), approval.Decision{"prompt", "", "file_write"}},
+		{"skip before auto", example, on("file_write", "a_test.go", "lib/a.go"), approval.Decision{"skip", "lib/a.go is left out by rule 3", "rule 3"}},
+		{"a glob that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Pattern: "a[", Policy: "auto"}}}, on("file_read", "a"), approval.Decision{
 			"deny", "the pattern of rule 1 cannot be read: syntax error in pattern", "rule 1",
 		}},
-		{"an expression that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "x", Operation: "terminal_command", Pattern: "!(", Policy: "auto"}}}, command("a"), approval.Ruling{
+		{"an expression that is none", &plan.Approvals{Rules: []plan.ApprovalRule{{Name: "x", Operation: "terminal_command", Pattern: "!(", Policy: "auto"}}}, command("a"), approval.Decision{
 			"deny", "the pattern of x cannot be read: error parsing regexp: missing closing ): `(`", "x",
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, approval.Of(tt.policy, tt.call, approval.Scene{Project: "/p", Person: true})); diff != "" {
+			if diff := cmp.Diff(tt.want, approval.Decide(tt.policy, tt.call, approval.Context{Project: "/p", Person: true})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -89,7 +89,7 @@ func TestUnsaid(t *testing.T) {
 	}
 	for _, c := range append(sdk.Categories(), "") {
 		for policy, want := range map[*plan.Approvals]plan.Approval{{}: want[c], {Default: "deny"}: "deny", {Default: "auto"}: "auto"} {
-			r := approval.Of(policy, on(c, "a.go"), approval.Scene{Project: "/p", Person: true})
+			r := approval.Decide(policy, on(c, "a.go"), approval.Context{Project: "/p", Person: true})
 			if r.Approval != want || r.Rule != approval.RuleDefault {
 				t.Errorf("%q under default %q: %+v, want %s", c, policy.Default, r, want)
 			}
@@ -105,11 +105,11 @@ func TestNobodyThere(t *testing.T) {
 		}}
 	}
 	for _, word := range []plan.Approval{"auto", "skip", "fail", "deny"} {
-		if r := approval.Of(policy(word), on("file_write", "ask/a"), approval.Scene{}); r.Approval != word || r.Rule != "ask" || (r.Reason == "") != (word == "auto") {
+		if r := approval.Decide(policy(word), on("file_write", "ask/a"), approval.Context{}); r.Approval != word || r.Rule != "ask" || (r.Reason == "") != (word == "auto") {
 			t.Errorf("%s: %+v", word, r)
 		}
 		for _, path := range []string{"no/a", ".git/config", "../a"} {
-			if r := approval.Of(policy(word), on("file_write", "ask/a", path), approval.Scene{}); r.Approval != "deny" {
+			if r := approval.Decide(policy(word), on("file_write", "ask/a", path), approval.Context{}); r.Approval != "deny" {
 				t.Errorf("%s, %s: %+v", word, path, r)
 			}
 		}
@@ -129,10 +129,10 @@ func TestAsks(t *testing.T) {
 		{&plan.Approvals{Default: "auto", Categories: map[string]plan.Approval{"file_write": "prompt"}}, true},
 		{&plan.Approvals{Default: "auto", Rules: []plan.ApprovalRule{{Policy: "deny"}, {Policy: "prompt"}}}, true},
 	} {
-		if got := approval.Asks(tt.policy, true); got != tt.want {
+		if got := approval.MayAsk(tt.policy, true); got != tt.want {
 			t.Errorf("%+v: %v", tt.policy, got)
 		}
-		if approval.Asks(tt.policy, false) {
+		if approval.MayAsk(tt.policy, false) {
 			t.Errorf("%+v: asks nobody", tt.policy)
 		}
 	}

@@ -37,7 +37,7 @@ func Risk(c sdk.ToolCall) string {
 
 // Ask is the question whether a call may be made, in one line.
 func Ask(c sdk.ToolCall) string {
-	text := "the agent wants to run " + event.Brief(c.Tool, event.MaxName)
+	text := "the agent wants to run " + event.Truncate(c.Tool, event.MaxName)
 	about := c.Command
 	if about == "" {
 		about = strings.Join(c.Paths, ", ")
@@ -45,5 +45,5 @@ func Ask(c sdk.ToolCall) string {
 	if about = strings.Join(strings.Fields(about), " "); about == "" {
 		return text
 	}
-	return text + ": " + event.Brief(about, event.MaxName)
+	return text + ": " + event.Truncate(about, event.MaxName)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Ruling is what becomes of a call.
-type Ruling struct {
+type Decision struct {
 	// Approval is auto, deny or skip, which a provider is told; prompt, before a person has been asked; or what
 	// ends the attempt: escalate and fail.
 	Approval plan.Approval
@@ -31,7 +31,7 @@ const (
 )
 
 // Scene is where a call is made.
-type Scene struct {
+type Context struct {
 	// Project is the absolute path of the working directory, to which the paths of calls are relative.
 	Project string
 	// Reports are absolute paths of the files and directories that the attempt was given to write to, Given of those
@@ -45,7 +45,7 @@ type Scene struct {
 // denied whatever the policy says, also without one, and so is under a policy what leads out of the workspace; otherwise
 // a nil policy lets everything pass. A provider that
 // does not say what a call is about is ruled on by the policy's default.
-func Of(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
+func Decide(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
 	r := ruled(p, c, s)
 	if r.Approval != plan.ApprovalPrompt || s.Person {
 		return r
@@ -57,8 +57,8 @@ func Of(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
 	return r
 }
 
-func ruled(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
-	var found Ruling
+func ruled(p *plan.Approvals, c sdk.ToolCall, s Context) Decision {
+	var found Decision
 	terminal := c.Category == sdk.CategoryTerminal
 	if terminal || len(c.Paths) == 0 {
 		found = byPolicy(p, c, "")
@@ -77,7 +77,7 @@ func ruled(p *plan.Approvals, c sdk.ToolCall, s Scene) Ruling {
 var strictness = []plan.Approval{"", plan.ApprovalAuto, plan.ApprovalSkip, plan.ApprovalPrompt, plan.ApprovalFail, plan.ApprovalDeny}
 
 // stricter is the stricter of two rulings, the first of equal ones.
-func stricter(a, b Ruling) Ruling {
+func stricter(a, b Decision) Decision {
 	if slices.Index(strictness, b.Approval) > slices.Index(strictness, a.Approval) {
 		return b
 	}
@@ -85,7 +85,7 @@ func stricter(a, b Ruling) Ruling {
 }
 
 // Asks reports whether there may be calls that a person is asked about.
-func Asks(p *plan.Approvals, person bool) bool {
+func MayAsk(p *plan.Approvals, person bool) bool {
 	if p == nil || !person {
 		return false
 	}
@@ -101,22 +101,22 @@ func Asks(p *plan.Approvals, person bool) bool {
 }
 
 // Answered rules by the answer to the question, also by that there was none in time. rule is what of the policy asked.
-func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Ruling {
+func Answered(p *plan.Approvals, d event.QuestionAnsweredData, rule string) Decision {
 	switch {
 	case d.Expired:
 		late := cmp.Or(p.OnTimeout, plan.ApprovalDeny)
-		return Ruling{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late), rule}
+		return Decision{late, "nobody answered in time, and policy.approvals.on_timeout is " + string(late), rule}
 	case d.Answer == event.AnswerApprove:
-		return Ruling{plan.ApprovalAuto, d.Text, rule}
+		return Decision{plan.ApprovalAuto, d.Text, rule}
 	case d.Answer == event.AnswerSkip:
-		return Ruling{plan.ApprovalSkip, cmp.Or(d.Text, "a person left it out"), rule}
+		return Decision{plan.ApprovalSkip, cmp.Or(d.Text, "a person left it out"), rule}
 	default:
-		return Ruling{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it"), rule}
+		return Decision{plan.ApprovalDeny, cmp.Or(d.Text, "a person refused it"), rule}
 	}
 }
 
 // Action is what the provider is told; false for what it is not told.
-func (r Ruling) Action() (sdk.VerdictAction, bool) {
+func (r Decision) Action() (sdk.VerdictAction, bool) {
 	switch r.Approval {
 	case plan.ApprovalAuto:
 		return sdk.VerdictRun, true

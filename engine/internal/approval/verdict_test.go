@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-func ruling(word plan.Approval, reason string) approval.Ruling {
-	return approval.Ruling{Approval: word, Reason: reason, Rule: approval.RuleDefault}
+func ruling(word plan.Approval, reason string) approval.Decision {
+	return approval.Decision{Approval: word, Reason: reason, Rule: approval.RuleDefault}
 }
 
 // U175, K25: the policy's word, and what stands for a person who is not there.
@@ -25,9 +25,9 @@ func TestOf(t *testing.T) {
 		name   string
 		policy *plan.Approvals
 		person bool
-		want   approval.Ruling
+		want   approval.Decision
 	}{
-		{"no policy", nil, false, approval.Ruling{Approval: plan.ApprovalAuto}},
+		{"no policy", nil, false, approval.Decision{Approval: plan.ApprovalAuto}},
 		{"auto", &plan.Approvals{Default: plan.ApprovalAuto, NonInteractive: plan.ApprovalFail}, false, ruling("auto", "")},
 		{"deny", &plan.Approvals{Default: plan.ApprovalDeny, NonInteractive: plan.ApprovalAuto}, true, ruling("deny", "tool calls are denied by policy.approvals.default")},
 		{"prompt", &plan.Approvals{Default: plan.ApprovalPrompt, NonInteractive: plan.ApprovalAuto}, true, ruling("prompt", "")},
@@ -38,10 +38,10 @@ func TestOf(t *testing.T) {
 		{"nobody: fail", &plan.Approvals{NonInteractive: plan.ApprovalFail}, false, ruling("fail", absent("fail"))},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, approval.Of(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Scene{Person: tt.person})); diff != "" {
+			if diff := cmp.Diff(tt.want, approval.Decide(tt.policy, sdk.ToolCall{Tool: "write"}, approval.Context{Person: tt.person})); diff != "" {
 				t.Error(diff)
 			}
-			if got := approval.Asks(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
+			if got := approval.MayAsk(tt.policy, tt.person); got != (tt.want.Approval == plan.ApprovalPrompt) {
 				t.Errorf("asks %v", got)
 			}
 		})
@@ -50,21 +50,21 @@ func TestOf(t *testing.T) {
 
 // U175: a person's answer, and none in time.
 func TestAnswered(t *testing.T) {
-	late := func(word plan.Approval) approval.Ruling {
-		return approval.Ruling{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
+	late := func(word plan.Approval) approval.Decision {
+		return approval.Decision{Approval: word, Reason: "nobody answered in time, and policy.approvals.on_timeout is " + string(word), Rule: "no-go"}
 	}
 	for _, tt := range []struct {
 		name   string
 		policy plan.Approvals
 		answer event.QuestionAnsweredData
-		want   approval.Ruling
+		want   approval.Decision
 	}{
-		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, approval.Ruling{Approval: plan.ApprovalAuto, Rule: "no-go"}},
-		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, approval.Ruling{Approval: plan.ApprovalAuto, Reason: "once", Rule: "no-go"}},
-		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, approval.Ruling{Approval: plan.ApprovalDeny, Reason: "a person refused it", Rule: "no-go"}},
-		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, approval.Ruling{Approval: plan.ApprovalDeny, Reason: "use git rm", Rule: "no-go"}},
-		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, approval.Ruling{Approval: plan.ApprovalSkip, Reason: "a person left it out", Rule: "no-go"}},
-		{"left out with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip", Text: "later"}, approval.Ruling{Approval: plan.ApprovalSkip, Reason: "later", Rule: "no-go"}},
+		{"approved", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve"}, approval.Decision{Approval: plan.ApprovalAuto, Rule: "no-go"}},
+		{"approved with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "approve", Text: "once"}, approval.Decision{Approval: plan.ApprovalAuto, Reason: "once", Rule: "no-go"}},
+		{"refused", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject"}, approval.Decision{Approval: plan.ApprovalDeny, Reason: "a person refused it", Rule: "no-go"}},
+		{"refused with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Text: "use git rm"}, approval.Decision{Approval: plan.ApprovalDeny, Reason: "use git rm", Rule: "no-go"}},
+		{"left out", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip"}, approval.Decision{Approval: plan.ApprovalSkip, Reason: "a person left it out", Rule: "no-go"}},
+		{"left out with a word", plan.Approvals{}, event.QuestionAnsweredData{Answer: "skip", Text: "later"}, approval.Decision{Approval: plan.ApprovalSkip, Reason: "later", Rule: "no-go"}},
 		{"late", plan.Approvals{}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalDeny)},
 		{"late: skip", plan.Approvals{OnTimeout: plan.ApprovalSkip}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalSkip)},
 		{"late: escalate", plan.Approvals{OnTimeout: plan.ApprovalEscalate}, event.QuestionAnsweredData{Answer: "reject", Expired: true}, late(plan.ApprovalEscalate)},
@@ -83,7 +83,7 @@ func TestAction(t *testing.T) {
 	for _, a := range []plan.Approval{
 		plan.ApprovalAuto, plan.ApprovalPrompt, plan.ApprovalDeny, plan.ApprovalSkip, plan.ApprovalEscalate, plan.ApprovalFail,
 	} {
-		if action, ok := (approval.Ruling{Approval: a}).Action(); ok {
+		if action, ok := (approval.Decision{Approval: a}).Action(); ok {
 			told[a] = action
 		}
 	}

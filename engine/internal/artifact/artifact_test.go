@@ -281,7 +281,7 @@ func TestKeep(t *testing.T) {
 		Meta: MetaOf(&p.Nodes[0], made), Data: map[string]any{"goal": "x: y\n\n z", "n": []any{1, nil, map[string]any{"yes": "no"}}, "Upper": 0.5},
 		Metadata: Metadata{PipelineID: "PL-1", Iteration: 2, TokensUsed: 7, DurationSeconds: 1.25},
 	}
-	ref, err := Write(d, p, event.Place{Node: "0", Visit: 3, Run: 1, Iteration: 2}, a)
+	ref, err := Write(d, p, event.Location{Node: "0", Visit: 3, Run: 1, Iteration: 2}, a)
 	if err != nil || ref.Path != "artifacts/00-plan.v3.yaml" {
 		t.Fatalf("%+v, %v", ref, err)
 	}
@@ -308,7 +308,7 @@ func TestKeep(t *testing.T) {
 	if _, err := Load(d, ref); failure.KindOf(err) != failure.StateCorrupt {
 		t.Errorf("a changed file: %v", err)
 	}
-	if _, err := Write(d, p, event.Place{Node: "9"}, a); err == nil {
+	if _, err := Write(d, p, event.Location{Node: "9"}, a); err == nil {
 		t.Error("a node that is not there has an artifact")
 	}
 }
@@ -360,13 +360,13 @@ func TestTold(t *testing.T) {
 	for i := range many {
 		many[i] = schema.Fault{Path: "$.a", Code: schema.CodeType, Message: "is wrong"}
 	}
-	if got := Told(many); len(got) != event.MaxFaults || got[9] != (event.Fault{Path: "$.a", Code: "VAL-002", Message: "is wrong"}) {
+	if got := FaultData(many); len(got) != event.MaxFaults || got[9] != (event.Fault{Path: "$.a", Code: "VAL-002", Message: "is wrong"}) {
 		t.Errorf("%d: %v", len(got), got)
 	}
 	for i := range many {
 		many[i].Path, many[i].Message = "$."+strings.Repeat("ä", 900), strings.Repeat("x", 9000)
 	}
-	got := Told(many)
+	got := FaultData(many)
 	size := 0
 	for _, f := range got {
 		size += len([]rune(f.Path + f.Code + f.Message))
@@ -389,7 +389,7 @@ func TestKeepLarge(t *testing.T) {
 	}
 	odd := "<a> \x7f \u0085 \ufeff \u2028 \uffff \t \" \\ 😀"
 	a := Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list, "odd": odd, "k: y": nil}, Metadata: Metadata{PipelineID: "PL-1"}}
-	ref, err := Write(d, p, event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
+	ref, err := Write(d, p, event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, a)
 	if err != nil || ref.Size < large {
 		t.Fatalf("%+v, %v", ref, err)
 	}
@@ -414,7 +414,7 @@ func TestKeepMany(t *testing.T) {
 	for i := range list {
 		list[i] = i % 10
 	}
-	ref, err := Write(d, p, event.Place{Node: "0"}, Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
+	ref, err := Write(d, p, event.Location{Node: "0"}, Artifact{Meta: MetaOf(&p.Nodes[0], time.Unix(0, 0)), Data: map[string]any{"list": list}})
 	if err != nil || ref.Size > large {
 		t.Fatalf("%+v, %v", ref, err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // Asked is the schema of what the agent itself is to make, nil without a schema: that of the contract, which demands
 // nothing of the fields that are measured, and takes anything there, and not those that are carried over.
-func Asked(contract *plan.Artifact) json.RawMessage {
+func RequestedSchema(contract *plan.Artifact) json.RawMessage {
 	if len(contract.Schema) == 0 || len(contract.KernelFields)+len(contract.Carry) == 0 {
 		return contract.Schema
 	}

@@ -36,7 +36,7 @@ func TestAsked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := Asked(&plan.Artifact{Schema: json.RawMessage(tt.schema), KernelFields: tt.fields, Carry: tt.carry})
+			got := RequestedSchema(&plan.Artifact{Schema: json.RawMessage(tt.schema), KernelFields: tt.fields, Carry: tt.carry})
 			if string(got) != tt.want {
 				t.Errorf("got %s, want %s", got, tt.want)
 			}

@@ -72,11 +72,11 @@ const (
 )
 
 // Told are the faults that events carry and agents are told: at most [event.MaxFaults], within 2000 characters.
-func Told(faults []schema.Fault) []event.Fault {
+func FaultData(faults []schema.Fault) []event.Fault {
 	var told []event.Fault
 	room := maxTold
 	for _, f := range faults[:min(len(faults), event.MaxFaults)] {
-		t := event.Fault{Path: event.Brief(f.Path, maxFault), Code: string(f.Code), Message: event.Brief(f.Message, maxFault)}
+		t := event.Fault{Path: event.Truncate(f.Path, maxFault), Code: string(f.Code), Message: event.Truncate(f.Message, maxFault)}
 		if room -= utf8.RuneCountInString(t.Path + t.Code + t.Message); room < 0 && len(told) > 0 {
 			break
 		}

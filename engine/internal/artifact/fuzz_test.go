@@ -23,7 +23,7 @@ func FuzzParse(f *testing.F) {
 	contract := &plan.Artifact{Type: "specification", Version: "1.0", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`)}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		a, err := Parse(text)
-		given, faults, contractErr := Given(text, nil)
+		given, faults, contractErr := Validate(text, nil)
 		if contractErr != nil {
 			t.Fatal(contractErr)
 		}
@@ -54,7 +54,7 @@ func FuzzParse(f *testing.F) {
 		if diff := cmp.Diff(a.Meta, again.Meta); diff != "" {
 			t.Fatalf("the envelope changed:\n%s\n%s", diff, kept)
 		}
-		data, faults, err := Given(text, contract)
+		data, faults, err := Validate(text, contract)
 		if err != nil {
 			t.Fatal(err)
 		}

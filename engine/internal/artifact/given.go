@@ -13,7 +13,7 @@ import (
 
 // Given reads an artifact that a person hands to a run: YAML or JSON, with its envelope or without. The faults say what
 // is wrong with it: that it is no object, or not what the contract says, nil for none; the error is about the contract.
-func Given(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
+func Validate(text []byte, contract *plan.Artifact) (map[string]any, []schema.Fault, error) {
 	v, faults := value(text)
 	if len(faults) > 0 {
 		return nil, faults, nil
@@ -62,7 +62,7 @@ func WriteGiven(d *store.Dir, p *plan.Plan, path string, a Artifact) (event.Ref,
 }
 
 // WriteEmbedded keeps what the pipeline begins with that the node at the place embeds.
-func WriteEmbedded(d *store.Dir, p *plan.Plan, at event.Place, a Artifact) (event.Ref, error) {
+func WriteEmbedded(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	name, err := store.EmbeddedInput(p, at)
 	if err != nil {
 		return event.Ref{}, err

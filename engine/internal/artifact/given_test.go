@@ -22,7 +22,7 @@ func TestGivenOfAnotherKind(t *testing.T) {
 		{"a field of the start", "_artifact_meta: {artifact_type: analysis_result}\na: 1", nil, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			data, faults, err := Given([]byte(tt.text), tt.contract)
+			data, faults, err := Validate([]byte(tt.text), tt.contract)
 			if err != nil {
 				t.Fatal(err)
 			}

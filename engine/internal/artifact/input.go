@@ -23,7 +23,7 @@ type Input struct {
 // InputOf is the input artifact of the node at a place: that of the node which inputs.from names; else of the one that
 // the run came from; else of the nearest one before it in its list; else what its pipeline began with. The first of
 // them that has one counts; false where none has.
-func InputOf(p *plan.Plan, st state.State, n *plan.Node, at event.Place) (Input, bool) {
+func InputOf(p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Input, bool) {
 	siblings, position := p.Siblings(at.Outer())
 	of := func(i int) (Input, bool) {
 		if i < 0 {
@@ -78,7 +78,7 @@ type Effective struct {
 }
 
 // EffectiveInput reads the effective input of the node at a place. The error is about an artifact that cannot be read.
-func EffectiveInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Place) (Effective, error) {
+func EffectiveInput(d *store.Dir, p *plan.Plan, st state.State, n *plan.Node, at event.Location) (Effective, error) {
 	e := Effective{Data: map[string]any{}}
 	in, has := InputOf(p, st, n, at)
 	if !has {

@@ -77,7 +77,7 @@ func TestInputOf(t *testing.T) {
 			if tt.inputs != "" {
 				n.Inputs = plan.Inputs{"from": json.RawMessage(`"` + tt.inputs + `"`)}
 			}
-			in, has := InputOf(p, tt.state, n, event.Place{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
+			in, has := InputOf(p, tt.state, n, event.Location{Node: tt.node, Visit: 1, Run: 1, Iteration: 1})
 			if has != (tt.from != "") || has && (in.From != tt.from || in.Ref.Path != tt.path) {
 				t.Errorf("%+v, %v", in, has)
 			}
@@ -91,7 +91,7 @@ func TestEffectiveInput(t *testing.T) {
 	write := func(visit int, version string, data map[string]any) event.Ref {
 		t.Helper()
 		a := Artifact{Meta: Meta{StageName: "plan", Version: version, CreatedAt: time.Unix(0, 0)}, Data: data}
-		ref, err := Write(d, p, event.Place{Node: "0", Visit: visit, Run: 1}, a)
+		ref, err := Write(d, p, event.Location{Node: "0", Visit: visit, Run: 1}, a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestEffectiveInput(t *testing.T) {
 		{name: "that was changed", state: state.State{Nodes: by(event.Ref{Path: fits.Path, Size: fits.Size, SHA256: other.SHA256})}, fault: "is not the file that was recorded"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := EffectiveInput(d, p, tt.state, &p.Nodes[1], event.Place{Node: "1", Visit: 1, Run: 1})
+			got, err := EffectiveInput(d, p, tt.state, &p.Nodes[1], event.Location{Node: "1", Visit: 1, Run: 1})
 			if tt.fault != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.fault) {
 					t.Errorf("%v", err)

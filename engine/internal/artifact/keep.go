@@ -56,7 +56,7 @@ func MetaOf(n *plan.Node, created time.Time) Meta {
 
 // Write keeps an artifact that the node at the place made: as that of the visit, which the reference names, and as the
 // newest of the node, for people.
-func Write(d *store.Dir, p *plan.Plan, at event.Place, a Artifact) (event.Ref, error) {
+func Write(d *store.Dir, p *plan.Plan, at event.Location, a Artifact) (event.Ref, error) {
 	visit, newest, err := store.Artifact(p, at)
 	if err != nil {
 		return event.Ref{}, err

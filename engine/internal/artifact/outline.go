@@ -40,7 +40,7 @@ func Outline(d *store.Dir, ref event.Ref, data map[string]any) string {
 			fmt.Fprintf(&b, "- and %d smaller ones\n", len(names)-i)
 			break
 		}
-		fmt.Fprintf(&b, "- %s: %s, %d bytes\n", event.Brief(name, maxField), holds(data[name]), sizes[name])
+		fmt.Fprintf(&b, "- %s: %s, %d bytes\n", event.Truncate(name, maxField), holds(data[name]), sizes[name])
 	}
 	return b.String()
 }

@@ -61,7 +61,7 @@ func Outputs(w *plan.Wraps, given, outputs map[string]any) map[string]any {
 }
 
 // Unfit is the error about what a node wraps, which nobody can be asked for again, and that has faults; what names it.
-func Unfit(what string, faults []schema.Fault) error {
+func InvalidError(what string, faults []schema.Fault) error {
 	all := lines(faults)
 	e := failure.New(failure.ResultInvalid, "%s is not what the contract says: %s", what, strings.ReplaceAll(strings.TrimRight(all, "\n"), "\n", "; "))
 	return &Bad{faults, e.WithDetail(all).WithHint("artifact.schema of the node says what is expected, wraps.output_mapping what becomes of each output")}

@@ -16,7 +16,7 @@ const maxAccepted = 64
 
 // Accepted are the files of iterations that succeeded after an attempt of theirs was given up: its agent knew the same
 // paths and may still write there. The zero value is ready. It is safe for concurrent use.
-type Accepted struct {
+type PublishedFiles struct {
 	mu    sync.Mutex // guards:
 	files []accepted
 }
@@ -30,7 +30,7 @@ type accepted struct {
 }
 
 // add begins to see to a file that the attempt wrote, if it is there.
-func (f *Accepted) add(a *attempt, name, own string) {
+func (f *PublishedFiles) add(a *attempt, name, own string) {
 	info, err := a.Dir.Stat(name)
 	if f == nil || err != nil {
 		return
@@ -38,7 +38,7 @@ func (f *Accepted) add(a *attempt, name, own string) {
 	if _, err := a.Dir.Stat(own); err != nil {
 		return
 	}
-	by := event.Event{Key: a.command.Key, Cursor: a.command.Place.Cursor(), Attempt: a.command.Attempt}
+	by := event.Event{Key: a.command.Key, Cursor: a.command.Location.Cursor(), Attempt: a.command.Attempt}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.files = slices.DeleteFunc(f.files, func(known accepted) bool { return known.name == name })
@@ -47,7 +47,7 @@ func (f *Accepted) add(a *attempt, name, own string) {
 }
 
 // forget no longer sees to the files of an iteration, which is made once more.
-func (f *Accepted) forget(it store.Iteration) {
+func (f *PublishedFiles) forget(it store.Iteration) {
 	if f == nil {
 		return
 	}
@@ -58,7 +58,7 @@ func (f *Accepted) forget(it store.Iteration) {
 
 // Mend gives accepted files back what they held, where an agent that was given up has written over them, puts what that
 // wrote aside, and records it. It costs nothing in a run in which no attempt was given up.
-func (m *Maker) Mend(ctx context.Context, record func(context.Context, event.Event) error) {
+func (m *Runner) Restore(ctx context.Context, record func(context.Context, event.Event) error) {
 	f := m.Accepted
 	if f == nil {
 		return
@@ -76,7 +76,7 @@ func (m *Maker) Mend(ctx context.Context, record func(context.Context, event.Eve
 	}
 }
 
-func (m *Maker) mend(ctx context.Context, file *accepted, record func(context.Context, event.Event) error) error {
+func (m *Runner) mend(ctx context.Context, file *accepted, record func(context.Context, event.Event) error) error {
 	d := event.LateDeliveryData{What: event.LateFile, Path: file.name}
 	aside := string(file.at) + "/late-" + path.Base(file.name)
 	if m.Dir.Rename(file.name, aside) == nil { // else it was removed

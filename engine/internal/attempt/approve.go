@@ -38,7 +38,7 @@ func (x *exchange) rule(ctx context.Context, c sdk.ToolCall, intent *event.ToolC
 		return nil
 	}
 	policy := x.attempt.Plan.PolicyOf(x.attempt.node).Approvals
-	r := approval.Of(policy, c, x.scene)
+	r := approval.Decide(policy, c, x.scene)
 	if r.Approval == plan.ApprovalPrompt {
 		answer, err := x.askPerson(ctx, c, *intent, r.Rule)
 		if err != nil {
@@ -87,11 +87,11 @@ func compact(raw json.RawMessage) []byte {
 // askPerson asks whether the call may be made, because of a rule. The attempt's time stands still meanwhile.
 func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.ToolCallData, rule string) (event.QuestionAnsweredData, error) {
 	d := event.QuestionAskedData{
-		ID: event.ToolQuestionID(x.attempt.command.Place, c.CallID), Kind: event.QuestionTool, Text: approval.Ask(c),
+		ID: event.ToolQuestionID(x.attempt.command.Location, c.CallID), Kind: event.QuestionTool, Text: approval.Ask(c),
 		Options: []string{event.AnswerApprove, event.AnswerReject, event.AnswerSkip}, AcceptFeedback: true,
 		Call: &event.AskedCall{
 			Tool: intent.Tool, Operation: intent.Category, Paths: intent.Paths, Command: intent.Command,
-			Reason: event.Brief(c.Reason, event.MaxReason), Risk: approval.Risk(c), Rule: rule,
+			Reason: event.Truncate(c.Reason, event.MaxReason), Risk: approval.Risk(c), Rule: rule,
 		},
 	}
 	d.Digest = event.Digest(fmt.Sprintf("%q\n%s\n%q %q %q\n%q %q", c.Tool, c.Args, c.Category, c.Paths, c.Command, c.Reason, c.Preview))
@@ -111,13 +111,13 @@ func (x *exchange) askPerson(ctx context.Context, c sdk.ToolCall, intent event.T
 func (x *exchange) show(c sdk.ToolCall, d *event.QuestionAskedData) error {
 	args, preview := legible(x.attempt.Redactor.JSON(c.Args)), x.attempt.Redactor.Text(c.Preview)
 	if preview == "" {
-		if d.Preview = event.Brief(args, maxPreview); d.Preview == args {
+		if d.Preview = event.Truncate(args, maxPreview); d.Preview == args {
 			return nil
 		}
 		return x.keepShown(d, "args", args)
 	}
 	lines := strings.SplitAfterN(strings.TrimRight(preview, "\n"), "\n", maxPreviewLines+1)
-	d.Preview = event.Brief(strings.Join(lines[:min(len(lines), maxPreviewLines)], ""), event.MaxText)
+	d.Preview = event.Truncate(strings.Join(lines[:min(len(lines), maxPreviewLines)], ""), event.MaxText)
 	if len(lines) > maxPreviewLines {
 		d.Preview += "…"
 	}
@@ -162,7 +162,7 @@ func indented(raw json.RawMessage) string {
 }
 
 // giveUp ends the attempt, whatever the provider makes of the error.
-func (x *exchange) giveUp(c sdk.ToolCall, r approval.Ruling) error {
+func (x *exchange) giveUp(c sdk.ToolCall, r approval.Decision) error {
 	asked, session := approval.Ask(c), x.attempt.state.Session
 	err := failure.New(failure.ApprovalRequired, "%s: %s", asked, r.Reason).
 		WithHint("`agent-pipelines resume %s --wait` asks a person; policy.approvals.non_interactive: auto, skip or deny asks nobody", session)
@@ -185,5 +185,5 @@ func (x *exchange) remembered(id string) (event.ToolCallData, bool) {
 // mayAsk reports whether a person may be asked about calls of the provider.
 func (a *attempt) mayAsk(p sdk.Provider) bool {
 	traits := p.Describe().Provider
-	return traits != nil && traits.GatedTools && approval.Asks(a.Plan.PolicyOf(a.node).Approvals, a.state.Waits)
+	return traits != nil && traits.GatedTools && approval.MayAsk(a.Plan.PolicyOf(a.node).Approvals, a.state.Waits)
 }

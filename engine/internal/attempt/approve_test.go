@@ -99,7 +99,7 @@ func (b *bench) intents() []event.ToolCallData {
 // U175, K25: what the provider is told, what is journaled before, and whether a person was asked.
 func TestVerdicts(t *testing.T) {
 	call := sdk.ToolCall{CallID: "c1", Tool: "write", Args: json.RawMessage(`{"path":"a.go"}`), Effect: sdk.EffectOnce}
-	id := event.ToolQuestionID(event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
+	id := event.ToolQuestionID(event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, "c1")
 	for _, tt := range []struct {
 		name   string
 		policy *plan.Approvals

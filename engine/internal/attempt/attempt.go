@@ -40,7 +40,7 @@ type Job struct {
 }
 
 // Maker makes the attempts of one run. All fields but those with a default, Live, Ready, Spared, Began and Contested are needed. It is safe for concurrent use.
-type Maker struct {
+type Runner struct {
 	Plan      *plan.Plan
 	Project   *store.Project
 	Dir       *store.Dir
@@ -51,15 +51,15 @@ type Maker struct {
 	// for agents. Default: one that knows no values.
 	Redactor *redact.Redactor
 	// Spared reports whether an error means that the attempt fell with another call's process.
-	Spared func(error) bool
+	Uncharged func(error) bool
 	// Live is called with what the agent reports, for views; it has to return soon.
 	Live func(Report)
 	// Ready is called before an agent is, and returns when what it may look at is there.
 	Ready func()
 	// Finds are the secrets that were told of in the run. Default: each attempt tells of all that it finds.
-	Finds *Finds
+	Finds *SecretDedup
 	// Accepted sees to what attempts that followed one that was given up came to. Default: nobody does.
-	Accepted *Accepted
+	Accepted *PublishedFiles
 	// Began is when the session was taken: what attempts of earlier kernels wrote after it is late.
 	Began time.Time
 	// Contested: an older kernel may still be at work on the session, so that even first attempts get paths of their own.
@@ -68,9 +68,9 @@ type Maker struct {
 
 // Report is what an agent reported last, for live views.
 type Report struct {
-	Node      string      // the node's id
-	At        event.Place // where in the run, with the node's path and the step
-	Branch    string      // the provider of a parallel block, "" outside
+	Node      string         // the node's id
+	At        event.Location // where in the run, with the node's path and the step
+	Branch    string         // the provider of a parallel block, "" outside
 	Iteration int
 	Attempt   int
 	Progress  sdk.Progress
@@ -81,9 +81,9 @@ type Report struct {
 // Make makes the attempt that the job's command asks for and returns the event that ends it, with the command's key:
 // iteration_complete, attempt_complete where the node has a contract by which the outcome is still to be settled, or
 // error.
-func (m *Maker) Make(ctx context.Context, j Job) event.Event {
-	a := &attempt{Maker: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
-	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Place.Iteration, "attempt", j.Command.Attempt)
+func (m *Runner) Run(ctx context.Context, j Job) event.Event {
+	a := &attempt{Runner: m, command: j.Command, node: j.Node, state: j.State, record: j.Record, ask: j.Ask, started: time.Now()}
+	a.log = m.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", j.Command.Location.Iteration, "attempt", j.Command.Attempt)
 	done, err := a.make(ctx)
 	a.keeping.Wait()
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Maker) Make(ctx context.Context, j Job) event.Event {
 }
 
 type attempt struct {
-	*Maker
+	*Runner
 	command schedule.Command
 	node    *plan.Node
 	state   state.State

@@ -54,7 +54,7 @@ func (r *records) record(_ context.Context, e event.Event) error {
 type bench struct {
 	t       *testing.T
 	root    string
-	maker   *Maker
+	maker   *Runner
 	records *records
 	person  *person
 	state   state.State
@@ -78,7 +78,7 @@ func newBench(t *testing.T, a agent) *bench {
 		Context: "be brief", Termination: plan.Termination{"type": "fixed", "max": 2}, Provider: &plan.Provider{Type: "agent", Model: "m1"},
 	}}}
 	b := &bench{t: t, root: root, records: &records{}, person: &person{}, node: &p.Nodes[0]}
-	b.maker = &Maker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
+	b.maker = &Runner{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Providers: a, Log: hclog.NewNullLogger()}
 	b.state = state.State{
 		Session: "demo", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "0",
 		Nodes: map[string]state.Node{"0": {Visit: 1, Run: 1, Status: state.NodeRunning}},
@@ -87,9 +87,9 @@ func newBench(t *testing.T, a agent) *bench {
 }
 
 func (b *bench) make(ctx context.Context, iteration, attempt int) event.Event {
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
-	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Place: at, Attempt: attempt}
-	return b.maker.Make(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
+	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, attempt), Location: at, Attempt: attempt}
+	return b.maker.Run(ctx, Job{Command: c, Node: b.node, State: b.state, Record: b.records.record, Ask: b.person.ask})
 }
 
 func (b *bench) read(name string) string {

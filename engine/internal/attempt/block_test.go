@@ -36,9 +36,9 @@ func TestAttemptInABlock(t *testing.T) {
 	b.state.Nodes["0"] = state.Node{Visit: 1, Run: 1, Status: state.NodeRunning, Branches: map[string]state.Branch{
 		"calm": {Status: state.NodeRunning, Loop: state.Loop{Phase: state.PhaseAttempt, Checkpoint: &event.CheckpointData{Turn: 3, Blob: blob}}},
 	}}
-	at := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
-	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Place: at, Attempt: 1}
-	e := b.maker.Make(t.Context(), Job{Command: c, Node: schedule.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
+	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "calm", Iteration: 1}
+	c := schedule.Command{Kind: schedule.Attempt, Key: at.Key(event.KeyAttempt, 1), Location: at, Attempt: 1}
+	e := b.maker.Run(t.Context(), Job{Command: c, Node: schedule.StageAt(b.maker.Plan, b.state, at), State: b.state, Record: b.records.record})
 	if e.Type != event.IterationComplete {
 		t.Fatalf("%s %s", e.Type, e.Data)
 	}

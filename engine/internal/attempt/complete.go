@@ -28,14 +28,14 @@ func Completed(name string, made event.AttemptCompleteData, r result.Reading) ev
 }
 
 // brief is a text as events carry it; the files hold it whole.
-func brief(s string) string { return event.Brief(s, event.MaxText) }
+func brief(s string) string { return event.Truncate(s, event.MaxText) }
 
 // shortList is the beginning of a list: maxList elements, and as much text as one text may have.
 func shortList(list []string) []string {
 	out := make([]string, 0, min(len(list), maxList))
 	room := event.MaxText
 	for _, s := range list[:min(len(list), maxList)] {
-		s = event.Brief(s, maxElement)
+		s = event.Truncate(s, maxElement)
 		b, _ := json.Marshal(s) // strings always marshal
 		if room -= len(b) + len(","); room < 0 {
 			break

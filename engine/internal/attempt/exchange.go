@@ -32,7 +32,7 @@ type exchange struct {
 	text    output.Buffer
 	raw     spool
 	stderr  spool
-	scene   approval.Scene
+	scene   approval.Context
 	pause   func() (resume func()) // the attempt's time
 	cancel  func(error)            // the attempt, which then fails for that reason
 
@@ -55,7 +55,7 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.
 		raw:    spool{store: a.Dir, name: a.private() + "/stream.jsonl", clean: a.Redactor.Agent().Stream()},
 		stderr: spool{store: a.Dir, name: a.private() + "/stderr.txt", clean: a.Redactor.Agent().Stream()},
 		shown:  a.Redactor.Agent().Stream(),
-		scene: approval.Scene{
+		scene: approval.Context{
 			Project: a.Project.Path(), Person: a.state.Waits, Given: []string{given.Context, given.InputArtifact},
 			Reports: []string{given.Result, given.Status, given.Progress, given.Output, given.Artifact, given.Attempt},
 		},
@@ -66,7 +66,7 @@ func newExchange(ctx context.Context, cancel func(error), a *attempt, given sdk.
 	for _, c := range a.loop().Calls {
 		x.known[c.Call.CallID] = c
 	}
-	if a.command.Place.Step == "" {
+	if a.command.Location.Step == "" {
 		x.handed.tool = a.node.Artifact.Tool()
 		a.recalled(&x.handed)
 	}
@@ -234,7 +234,7 @@ func (x *exchange) report(e event.Event, err error) {
 // intent is a call as the journal has it.
 func (x *exchange) intent(c sdk.ToolCall) (event.ToolCallData, error) {
 	d := event.ToolCallData{
-		CallID: c.CallID, Tool: event.Brief(c.Tool, event.MaxName), Effect: string(c.Effect), Turn: c.Turn,
+		CallID: c.CallID, Tool: event.Truncate(c.Tool, event.MaxName), Effect: string(c.Effect), Turn: c.Turn,
 		Category: string(c.Category), Paths: x.pathList(c.Paths), Command: brief(x.attempt.Redactor.Text(c.Command)),
 	}
 	var err error
@@ -284,7 +284,7 @@ func (a *attempt) keepBlob(what string, data []byte) (event.Ref, error) {
 }
 
 func (x *exchange) event(t event.Type, data any) event.Event {
-	e := event.New(t, x.attempt.command.Place.Cursor(), x.attempt.command.Key, data)
+	e := event.New(t, x.attempt.command.Location.Cursor(), x.attempt.command.Key, data)
 	e.Attempt = x.attempt.command.Attempt
 	return e
 }
@@ -300,8 +300,8 @@ func (x *exchange) live(change func(*Report)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c := x.attempt.command
-	x.last.At = c.Place
-	x.last.Node, x.last.Branch, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Place.Branch, c.Place.Iteration, c.Attempt, ""
+	x.last.At = c.Location
+	x.last.Node, x.last.Branch, x.last.Iteration, x.last.Attempt, x.last.Text = x.attempt.node.ID, c.Location.Branch, c.Location.Iteration, c.Attempt, ""
 	change(&x.last)
 	if x.attempt.Live != nil {
 		x.attempt.Live(x.last)

@@ -53,7 +53,7 @@ func (c *closing) count(what string, bytes int, tool string) event.LateDeliveryD
 	d := &c.late[i]
 	d.Count++
 	d.Bytes += int64(bytes)
-	if tool = event.Brief(tool, event.MaxName); tool != "" && len(d.Tools) < maxLateTools && !slices.Contains(d.Tools, tool) {
+	if tool = event.Truncate(tool, event.MaxName); tool != "" && len(d.Tools) < maxLateTools && !slices.Contains(d.Tools, tool) {
 		d.Tools = append(d.Tools, tool)
 	}
 	return *d

@@ -104,7 +104,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		}
 		return sdk.ExecuteResult{}, writeAll(map[string]string{first: `{"summary":"late"}`, req.Paths.Result: `{"summary":"mine"}`})
 	})
-	b.maker.Accepted = &Accepted{}
+	b.maker.Accepted = &PublishedFiles{}
 	b.failure(b.make(t.Context(), 1, 1))
 	e := b.make(t.Context(), 1, 2)
 	d, err := event.Decode[event.IterationCompleteData](e)
@@ -119,7 +119,7 @@ func TestFilesOfAnAttemptThatWasGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second time there is nothing to be done
-		b.maker.Mend(t.Context(), b.records.record)
+		b.maker.Restore(t.Context(), b.records.record)
 	}
 	if got := b.read("iterations/001/result.json"); got != accepted {
 		t.Errorf("the result is %q, was %q", got, accepted)

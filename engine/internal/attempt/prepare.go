@@ -23,12 +23,12 @@ import (
 // the same iteration left as its result or its output is moved aside, and what it changed is told of.
 func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 	var err error
-	if a.dir, err = store.At(a.Plan, a.command.Place); err != nil {
+	if a.dir, err = store.At(a.Plan, a.command.Location); err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	a.iteration = a.dir.Iteration(a.command.Place.Iteration)
+	a.iteration = a.dir.Iteration(a.command.Location.Iteration)
 	a.reports = a.place()
-	a.Mend(ctx, a.record)
+	a.Restore(ctx, a.record)
 	a.Accepted.forget(a.iteration)
 	fresh, err := a.Dir.MkdirNew(string(a.iteration)) // nothing can lie in it then
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 		return sdk.ExecuteRequest{}, err
 	}
 	a.progress = progress
-	c, err := a.Inputs.Build(a.state, a.node, a.command.Place, progress)
+	c, err := a.Inputs.Build(a.state, a.node, a.command.Location, progress)
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
@@ -82,7 +82,7 @@ func (a *attempt) prepare(ctx context.Context) (sdk.ExecuteRequest, error) {
 // left are the files that hold what an attempt came to, where that of a first one would be.
 func (a *attempt) left() []string {
 	files := []string{a.iteration.Result(), a.iteration.Status(), a.iteration.Output()}
-	if a.node.Artifact != nil && a.command.Place.Step == "" {
+	if a.node.Artifact != nil && a.command.Location.Step == "" {
 		files = append(files, a.iteration.Artifact(), a.iteration.ArtifactJSON(), a.iteration.ArtifactCall())
 	}
 	return files
@@ -98,10 +98,10 @@ func (a *attempt) addTo(c *inputs.Context, t told) {
 		c.Artifact = &t.artifact
 	}
 	c.InputArtifact, c.Step, c.Feedback, c.Resolution = t.input, t.step, t.feedback, a.state.Context
-	if visit := a.command.Place.Visit; visit > 1 {
+	if visit := a.command.Location.Visit; visit > 1 {
 		c.Visit = visit
 	}
-	c.Cycle = inputs.Returns(a.Plan, a.state, a.command.Place)
+	c.Cycle = inputs.Returns(a.Plan, a.state, a.command.Location)
 }
 
 // previous are the paths of what the visit before left, nil of nothing.
@@ -131,7 +131,7 @@ func (a *attempt) superseded(name string) string {
 }
 
 func (a *attempt) ensureProgress() (string, error) {
-	switch at := a.command.Place; {
+	switch at := a.command.Location; {
 	case at.Branch != "":
 		scope, err := store.Provider(a.Plan, at)
 		if err != nil {
@@ -148,10 +148,10 @@ func (a *attempt) ensureProgress() (string, error) {
 // mirrored is where the stage has a copy of the iteration's output, "" for none: only the stages of a
 // pipeline do, those in parallel blocks not.
 func (a *attempt) mirrored() string {
-	if a.state.Mode == "loop" || a.command.Place.Branch != "" {
+	if a.state.Mode == "loop" || a.command.Location.Branch != "" {
 		return ""
 	}
-	return a.dir.Output(a.command.Place.Iteration, a.node.Termination.Max())
+	return a.dir.Output(a.command.Location.Iteration, a.node.Termination.Max())
 }
 
 func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error) {
@@ -163,7 +163,7 @@ func (a *attempt) request(paths inputs.Paths, t told) (sdk.ExecuteRequest, error
 	if err != nil {
 		return sdk.ExecuteRequest{}, err
 	}
-	at, policy := a.command.Place, a.Plan.PolicyOf(a.node)
+	at, policy := a.command.Location, a.Plan.PolicyOf(a.node)
 	req := sdk.ExecuteRequest{
 		Resume: resume, Budget: a.budget(),
 		Key: string(a.command.Key), Epoch: a.state.Epoch,
@@ -198,13 +198,13 @@ func toolLimits(p plan.Policy) sdk.ToolLimits {
 // addContract says in the request what the prompt says of the node's contract, for providers that read no prose. The
 // artifact of a node with steps is made by all of them together, and so by none on its own.
 func (a *attempt) addContract(req *sdk.ExecuteRequest, t told) {
-	req.StepID, req.Step, req.Contract = a.command.Place.Step, t.step, a.node.HasContract()
+	req.StepID, req.Step, req.Contract = a.command.Location.Step, t.step, a.node.HasContract()
 	req.Paths.Artifact, req.Paths.InputArtifact = t.artifact.Path, t.input
 	if a.node.Steps != nil && req.StepID != "" {
 		req.MaxTurns = a.node.Steps.MaxTurns
 	}
 	if a.node.Artifact != nil && req.StepID == "" {
-		req.ArtifactSchema, req.ArtifactTool = artifact.Asked(a.node.Artifact), a.node.Artifact.Tool()
+		req.ArtifactSchema, req.ArtifactTool = artifact.RequestedSchema(a.node.Artifact), a.node.Artifact.Tool()
 	}
 }
 
@@ -227,7 +227,7 @@ func (a *attempt) declaredOutput() (string, error) {
 
 // outputName is the node's output_path in the project, "" without one.
 func (a *attempt) outputName() string {
-	return store.DeclaredOutput(a.Plan, a.node, a.state.Session, a.command.Place)
+	return store.DeclaredOutput(a.Plan, a.node, a.state.Session, a.command.Location)
 }
 
 // environment is what the Bash engine gave its agents (BASH-BEHAVIOUR 6).
@@ -241,8 +241,8 @@ func (a *attempt) environment(paths inputs.Paths) map[string]string {
 		"CODEX_STATUS_FILE":     paths.Status,
 		"MOCK_STATUS_FILE":      paths.Status,
 		"MOCK_RESULT_FILE":      paths.Result,
-		"MOCK_PROVIDER":         cmp.Or(a.command.Place.Branch, a.node.Provider.Type),
-		"MOCK_ITERATION":        strconv.Itoa(a.command.Place.Iteration),
+		"MOCK_PROVIDER":         cmp.Or(a.command.Location.Branch, a.node.Provider.Type),
+		"MOCK_ITERATION":        strconv.Itoa(a.command.Location.Iteration),
 	}
 	if a.state.Mode == "loop" {
 		env["CLAUDE_PIPELINE_SESSION"], env["CLAUDE_PIPELINE_TYPE"] = a.state.Session, a.node.Ref

@@ -27,7 +27,7 @@ type record struct {
 func (a *attempt) recordStart() error {
 	r := record{Status: "running"}
 	if faults := a.loop().Faults; len(faults) > 0 && a.command.Attempt > 1 {
-		r.Heal, r.Faults = a.loop().Heals, faults
+		r.Heal, r.Faults = a.loop().ArtifactRetries, faults
 	}
 	return a.note(r)
 }

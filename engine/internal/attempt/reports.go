@@ -25,7 +25,7 @@ import (
 func (a *attempt) place() store.Iteration {
 	n := a.command.Attempt
 	if l := a.loop(); len(l.Faults) > 0 {
-		n = max(1, n-l.Heals)
+		n = max(1, n-l.ArtifactRetries)
 	}
 	if c := a.loop().Checkpoint; c != nil {
 		if saved, err := strconv.Atoi(path.Base(path.Dir(c.Blob.Path))); err == nil {
@@ -158,7 +158,7 @@ func (a *attempt) tellWhere() error {
 		return nil
 	}
 	a.context.Paths.Status, a.context.Paths.Result = a.Dir.Abs(a.iteration.Status()), a.Dir.Abs(a.iteration.Result())
-	if c := a.context.Artifact; c != nil && a.command.Place.Step == "" {
+	if c := a.context.Artifact; c != nil && a.command.Location.Step == "" {
 		c.Path = a.Dir.Abs(a.iteration.Artifact())
 	}
 	_, err := inputs.Write(a.Dir, a.iteration, a.context)

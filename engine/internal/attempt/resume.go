@@ -9,7 +9,7 @@ import (
 )
 
 func (a *attempt) loop() state.Loop {
-	l := a.state.LoopAt(a.command.Place)
+	l := a.state.LoopAt(a.command.Location)
 	if failpoint.Defect(failpoint.SkipDedupe) {
 		l.Calls, l.Checkpoint = nil, nil
 	}

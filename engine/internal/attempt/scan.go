@@ -23,13 +23,13 @@ const (
 
 // Finds are the secrets that were told of in a run, so that a file that one iteration after the other touches is told
 // of once. The zero value is ready. It is safe for concurrent use.
-type Finds struct {
+type SecretDedup struct {
 	mu   sync.Mutex // guards:
 	told map[event.SecretFoundData]bool
 }
 
 // first reports whether the find is told of for the first time.
-func (f *Finds) first(d event.SecretFoundData) bool {
+func (f *SecretDedup) first(d event.SecretFoundData) bool {
 	if f == nil {
 		return true
 	}

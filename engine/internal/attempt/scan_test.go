@@ -42,7 +42,7 @@ func TestFilesThatAgentsWroteAreScanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := newBench(t, nil)
-	b.maker.Redactor, b.maker.Finds = redact.New([]string{"A_SECRET=xyzzy plugh"}), &Finds{}
+	b.maker.Redactor, b.maker.Finds = redact.New([]string{"A_SECRET=xyzzy plugh"}), &SecretDedup{}
 	files := map[string]string{
 		"a.go": "x\n" + token + " xyzzy plugh\n", "b.go": "password = hunter2hunter2", "named.md": token + "\n" + token, "read.md": token,
 		"big": strings.Repeat("x", maxScannedSize) + token,
@@ -136,7 +136,7 @@ func TestAVerdictStandsForRedactedArguments(t *testing.T) {
 				t.Errorf("the file has the secret: %v", err)
 			}
 		}
-		x := newExchange(t.Context(), nil, &attempt{Maker: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"}, sdk.Paths{})
+		x := newExchange(t.Context(), nil, &attempt{Runner: b.maker, node: b.node, state: b.state, iteration: "stage-00-build/iterations/001"}, sdk.Paths{})
 		x.known["1"] = state.Call{Call: intent}
 		again, err := x.intent(call)
 		if err != nil || !stands(intent, again) {

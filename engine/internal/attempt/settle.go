@@ -123,7 +123,7 @@ func (a *attempt) settle(ctx context.Context, out *event.Ref) (event.Event, erro
 // keepArtifact makes the file durable in which the agent left its artifact, before the journal says that the attempt is over: from
 // then on nobody asks the agent again, and what it left is read by whoever settles the iteration.
 func (a *attempt) keepArtifact() error {
-	if a.node.Artifact == nil || a.command.Place.Step != "" {
+	if a.node.Artifact == nil || a.command.Location.Step != "" {
 		return nil
 	}
 	return a.Dir.Sync(string(a.iteration), path.Base(a.iteration.Artifact()), path.Base(a.iteration.ArtifactJSON()))
@@ -133,12 +133,12 @@ func (a *attempt) keepArtifact() error {
 func (a *attempt) completed(r result.Reading, ref event.Ref, out *event.Ref) (event.Event, error) {
 	made := event.AttemptCompleteData{
 		Decision: r.Decision, Ask: r.Ask, Result: ref, Output: out, Usage: a.usage(),
-		Model: event.Brief(a.result.Model, event.MaxName), AgentVersion: event.Brief(a.result.AgentVersion, event.MaxName),
+		Model: event.Truncate(a.result.Model, event.MaxName), AgentVersion: event.Truncate(a.result.AgentVersion, event.MaxName),
 		DurationMS: time.Since(a.started).Milliseconds(),
 	}
-	at := a.command.Place
+	at := a.command.Location
 	e := event.New(event.AttemptComplete, at.Cursor(), a.command.Key, made)
-	switch name := schedule.NameOf(a.Plan, a.state, a.node); {
+	switch name := schedule.NodeName(a.Plan, a.state, a.node); {
 	case !a.node.HasContract():
 		e = event.New(event.IterationComplete, at.Cursor(), a.command.Key, Completed(name, made, r))
 	case at.Step != "": // its node has the contract: what the agent says is all there is
@@ -167,7 +167,7 @@ func (a *attempt) claimed(r result.Reading) (event.Settlement, error) {
 	if words == "" {
 		return s, nil
 	}
-	text := event.Brief(fmt.Sprintf("Step %s: %s", a.command.Place.Step, words), maxFeedback)
+	text := event.Truncate(fmt.Sprintf("Step %s: %s", a.command.Location.Step, words), maxFeedback)
 	ref, err := a.Dir.Write(a.iteration.Feedback(), []byte(text+"\n"))
 	s.Feedback = &ref
 	return s, err
@@ -175,10 +175,10 @@ func (a *attempt) claimed(r result.Reading) (event.Settlement, error) {
 
 // tellBlock tells readers of the Bash engine's events that an agent of a parallel block is done.
 func (a *attempt) tellBlock(ctx context.Context, result event.Ref) {
-	if a.command.Place.Branch == "" {
+	if a.command.Location.Branch == "" {
 		return
 	}
-	e := event.New(event.WorkerComplete, a.command.Place.Cursor(), a.command.Key, event.WorkerCompleteData{ExitCode: a.result.ExitCode, Result: result})
+	e := event.New(event.WorkerComplete, a.command.Location.Cursor(), a.command.Key, event.WorkerCompleteData{ExitCode: a.result.ExitCode, Result: result})
 	e.Attempt, e.Volatile = a.command.Attempt, true
 	if err := a.record(ctx, e); err != nil {
 		a.log.Debug("event not recorded", "type", e.Type, "error", err)
@@ -236,15 +236,15 @@ func (a *attempt) explain(err error) error {
 	case a.result.Outcome == sdk.OutcomeEmpty && a.result.Error != nil:
 		f = failure.New(failure.ResultMissing, "%s: %s", f.Message, a.result.Error.Message).WithHint("%s", a.result.Error.Hint)
 	}
-	return f.WithDetail(event.BriefEnd(a.Redactor.Tail(a.exchange.stderr.end(stderrKept), stderrKept), stderrKept))
+	return f.WithDetail(event.TruncateFront(a.Redactor.Tail(a.exchange.stderr.end(stderrKept), stderrKept), stderrKept))
 }
 
 // failed records the failure beside the iteration and makes the error event.
 func (a *attempt) failed(ctx context.Context, err error) event.Event {
 	d := event.FailureOf(err)
-	d.Node, d.Stage, d.Iteration, d.Attempt = a.node.ID, a.node.ID, a.command.Place.Iteration, a.command.Attempt
+	d.Node, d.Stage, d.Iteration, d.Attempt = a.node.ID, a.node.ID, a.command.Location.Iteration, a.command.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + a.state.Session
-	d.Collateral, d.Escalate, d.Usage = a.Spared != nil && a.Spared(err), errors.Is(err, errUnanswered), a.usage()
+	d.Collateral, d.Escalate, d.Usage = a.Uncharged != nil && a.Uncharged(err), errors.Is(err, errUnanswered), a.usage()
 	if over := (*schedule.Overrun)(nil); errors.As(err, &over) {
 		d.ResumeCommand = over.Failure.ResumeCommand
 	}
@@ -258,7 +258,7 @@ func (a *attempt) failed(ctx context.Context, err error) event.Event {
 		}
 	}
 	a.log.Debug("attempt failed", "error_type", d.ErrorType, "message", d.Message, "cancelled", ctx.Err() != nil)
-	e := event.New(event.Error, a.command.Place.Cursor(), a.command.Key, d)
+	e := event.New(event.Error, a.command.Location.Cursor(), a.command.Key, d)
 	e.Attempt = a.command.Attempt
 	return e
 }

@@ -104,7 +104,7 @@ func (a *attempt) tellSuperseded(ctx context.Context) {
 	}
 	changes, partial := workspace.Since(ctx, a.Project, s.began)
 	d := event.AttemptSupersededData{
-		Of: s.Attempt, Epoch: s.Epoch, GivenUp: s.givenUpFor(), Partial: partial, Shared: a.command.Place.Branch != "",
+		Of: s.Attempt, Epoch: s.Epoch, GivenUp: s.givenUpFor(), Partial: partial, Shared: a.command.Location.Branch != "",
 		Head: workspace.HeadSince(a.Project.Path(), s.began),
 	}
 	d.Changed, d.More = listed(changes)

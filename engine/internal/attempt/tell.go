@@ -49,13 +49,13 @@ func (a *attempt) tell(ctx context.Context, paths inputs.Paths) (told, error) {
 	if err != nil {
 		return told{}, err
 	}
-	said, err := hook.Context(a.Dir, a.state, a.command.Place)
+	said, err := hook.Context(a.Dir, a.state, a.command.Location)
 	if err != nil {
 		return told{}, err
 	}
 	t, err := a.contract()
 	if err == nil {
-		t.earlier, err = briefing.Earlier(a.Dir, a.Plan, a.state, a.command.Place)
+		t.earlier, err = briefing.Earlier(a.Dir, a.Plan, a.state, a.command.Location)
 	}
 	if err != nil {
 		return t, err
@@ -104,7 +104,7 @@ func (a *attempt) template() (string, error) {
 }
 
 func (a *attempt) vars(paths inputs.Paths, said string) prompt.Vars {
-	at := a.command.Place
+	at := a.command.Location
 	v := prompt.Vars{
 		Context: a.Dir.Abs(a.iteration.Context()), Status: paths.Status, Result: paths.Result,
 		Session: a.state.Session, Iteration: strconv.Itoa(at.Iteration), Index: strconv.Itoa(at.Iteration - 1),
@@ -139,7 +139,7 @@ func nonEmpty(texts ...string) []string {
 func (a *attempt) contract() (told, error) {
 	var t told
 	var err error
-	at := a.command.Place
+	at := a.command.Location
 	ns := a.state.Nodes[at.Outer()]
 	if t.feedback, err = a.feedback(ns); err != nil || !a.node.HasContract() {
 		return t, err
@@ -163,7 +163,7 @@ func (a *attempt) contract() (told, error) {
 
 // artifactFile is where the artifact goes: the steps of a node make one together.
 func (a *attempt) artifactFile(ns state.Node) (string, error) {
-	at := a.command.Place
+	at := a.command.Location
 	if at.Step == "" {
 		return a.reports.Artifact(), nil
 	}
@@ -199,7 +199,7 @@ func (a *attempt) feedback(ns state.Node) (string, error) {
 		}
 		text, err := a.Dir.ReadRef(*ref)
 		said := strings.TrimRight(string(text), "\n")
-		if step := a.command.Place.Step; step != "" && ref != a.loop().Feedback && a.Plan.PolicyOf(a.node).Context == briefing.Focused {
+		if step := a.command.Location.Step; step != "" && ref != a.loop().Feedback && a.Plan.PolicyOf(a.node).Context == briefing.Focused {
 			said = briefing.Naming(said, step, ns.Order)
 		}
 		return said, err
@@ -216,7 +216,7 @@ func (a *attempt) homeless(template string, t told, paths inputs.Paths) []string
 		}
 	}
 	add("${ARTIFACT}", "artifact", a.artifactWanted(t.artifact, paths))
-	add("${STEP}", "step "+a.command.Place.Step, string(t.step))
+	add("${STEP}", "step "+a.command.Location.Step, string(t.step))
 	add("${FEEDBACK}", "feedback", t.feedback)
 	return sections
 }
@@ -225,7 +225,7 @@ func (a *attempt) homeless(template string, t told, paths inputs.Paths) []string
 // together: then the prompt has to say which one writes it.
 func (a *attempt) artifactWanted(to inputs.Artifact, paths inputs.Paths) string {
 	c := a.node.Artifact
-	if c == nil || a.command.Place.Step != "" {
+	if c == nil || a.command.Location.Step != "" {
 		return ""
 	}
 	var b strings.Builder
@@ -275,7 +275,7 @@ func (a *attempt) addBrief(ctx context.Context, t told) (told, error) {
 	}
 	source := briefing.Source{
 		Plan: a.Plan, Project: a.Project, Dir: a.Dir, Inputs: a.Inputs, Redactor: a.Redactor,
-		State: a.state, Node: a.node, Place: a.command.Place, Prompt: t.prompt,
+		State: a.state, Node: a.node, Location: a.command.Location, Prompt: t.prompt,
 	}
 	earlier, err := source.EarlierSections(t.earlier)
 	if err != nil {
@@ -320,7 +320,7 @@ func (a *attempt) share(ctx context.Context, b *plan.Budget) (limit int, limited
 func (a *attempt) recordBudget(ctx context.Context, t told) {
 	for _, c := range t.cuts {
 		a.inform(ctx, event.ContextTrimmed, event.ContextTrimmedData{
-			Kind: string(c.Kind), Name: event.Brief(c.Name, event.MaxName),
+			Kind: string(c.Kind), Name: event.Truncate(c.Name, event.MaxName),
 			OriginalTokens: c.OriginalTokens, OriginalBytes: c.OriginalBytes, KeptTokens: c.KeptTokens, KeptBytes: c.KeptBytes,
 		})
 	}
@@ -331,7 +331,7 @@ func (a *attempt) recordBudget(ctx context.Context, t told) {
 
 // inform records an event that no fold reads.
 func (a *attempt) inform(ctx context.Context, t event.Type, data any) {
-	e := event.New(t, a.command.Place.Cursor(), a.command.Key, data)
+	e := event.New(t, a.command.Location.Cursor(), a.command.Key, data)
 	e.Attempt = a.command.Attempt
 	if err := a.record(ctx, e); err != nil {
 		a.log.Debug("event not recorded", "type", e.Type, "error", err)

@@ -147,8 +147,8 @@ func TestAStepIsAppended(t *testing.T) {
 // prompt is what the agent of a step would be told.
 func (b *bench) prompt(step string) told {
 	b.t.Helper()
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
-	a := &attempt{Maker: b.maker, node: b.node, state: b.state, command: schedule.Command{Place: at, Attempt: 1}}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
+	a := &attempt{Runner: b.maker, node: b.node, state: b.state, command: schedule.Command{Location: at, Attempt: 1}}
 	dir, err := store.At(b.maker.Plan, at)
 	if err != nil {
 		b.t.Fatal(err)

@@ -97,10 +97,10 @@ func TestJournalThatRefuses(t *testing.T) {
 		x.ObserveResult(sdk.ToolResult{CallID: "2", Status: sdk.ToolSuccess})
 		return works(ctx, req, x)
 	})
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	job := Job{Node: b.node, State: b.state, Record: func(context.Context, event.Event) error { return full }}
-	job.Command.Place, job.Command.Key, job.Command.Attempt = at, at.Key(event.KeyAttempt, 1), 1
-	if e := b.maker.Make(t.Context(), job); e.Type != event.IterationComplete {
+	job.Command.Location, job.Command.Key, job.Command.Attempt = at, at.Key(event.KeyAttempt, 1), 1
+	if e := b.maker.Run(t.Context(), job); e.Type != event.IterationComplete {
 		t.Errorf("%s %s", e.Type, e.Data)
 	}
 }

@@ -22,7 +22,7 @@ func (a *attempt) addWrapped(req *sdk.ExecuteRequest) error {
 	if dir := a.Project.StageDir(a.node); dir != "" {
 		req.Environment[stageDirVariable] = dir
 	}
-	ref := a.state.Nodes[a.command.Place.Outer()].Input
+	ref := a.state.Nodes[a.command.Location.Outer()].Input
 	if ref == nil {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s Source) data(ref event.Ref) (any, error) {
 
 // given is the data of the artifact that the node works from, and whose it is; nil if there is none.
 func (s Source) given() (v any, from string, err error) {
-	in, has := artifact.InputOf(s.Plan, s.State, s.Node, s.Place)
+	in, has := artifact.InputOf(s.Plan, s.State, s.Node, s.Location)
 	if !has {
 		return nil, "", nil
 	}
@@ -89,8 +89,8 @@ func drawn(name, text string) Section {
 
 // item is the step that the iteration is for, nil outside steps.
 func (s Source) item() (any, error) {
-	step, ok := s.State.Nodes[s.Place.Outer()].Steps[s.Place.Step]
-	if s.Place.Step == "" || !ok {
+	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
+	if s.Location.Step == "" || !ok {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	data, err := s.Dir.ReadRef(step.Item)
@@ -102,12 +102,12 @@ func (s Source) item() (any, error) {
 
 // step is the step that the iteration is for.
 func (s Source) step() ([]Section, error) {
-	step, ok := s.State.Nodes[s.Place.Outer()].Steps[s.Place.Step]
-	if s.Place.Step == "" || !ok {
+	step, ok := s.State.Nodes[s.Location.Outer()].Steps[s.Location.Step]
+	if s.Location.Step == "" || !ok {
 		return nil, nil
 	}
 	data, err := s.Dir.ReadRef(step.Item)
-	return []Section{{Kind: Fact, Name: "step " + s.Place.Step, Text: s.unsaid(string(data))}}, err
+	return []Section{{Kind: Fact, Name: "step " + s.Location.Step, Text: s.unsaid(string(data))}}, err
 }
 
 // stepCriteria is what the step and what it belongs to have to come to; outside steps what the artifact that the node
@@ -140,7 +140,7 @@ func object(v any) map[string]any {
 
 // sibling is the node with the id in the list of this one, nil if there is none.
 func (s Source) sibling(id string) *plan.Node {
-	nodes, _ := s.Plan.Siblings(s.Place.Outer())
+	nodes, _ := s.Plan.Siblings(s.Location.Outer())
 	i := slices.IndexFunc(nodes, func(n plan.Node) bool { return n.ID == id })
 	if i < 0 {
 		return nil
@@ -184,7 +184,7 @@ func members(v any) []any {
 // criteria is what the artifacts of all nodes before demand.
 func (s Source) criteria() ([]Section, error) {
 	var sections []Section
-	nodes, position := s.Plan.Siblings(s.Place.Outer())
+	nodes, position := s.Plan.Siblings(s.Location.Outer())
 	for i := range nodes[:max(0, position)] {
 		of, err := s.criteriaOf(&nodes[i])
 		if err != nil {
@@ -246,7 +246,7 @@ func titleOf(m map[string]any) string {
 // titles are those of the plans that the steps of the pipeline come from; without steps, of the artifact that the node
 // works from.
 func (s Source) titles() ([]Section, error) {
-	nodes, _ := s.Plan.Siblings(s.Place.Outer())
+	nodes, _ := s.Plan.Siblings(s.Location.Outer())
 	var sources []*plan.Node
 	for i := range nodes {
 		if steps := nodes[i].Steps; steps != nil {

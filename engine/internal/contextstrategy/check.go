@@ -18,7 +18,7 @@ const maxFacts = 1 << 20
 func (s Source) checkResults() ([]Section, error) {
 	var b strings.Builder
 	nodes := []*plan.Node{s.Node}
-	if n := s.previous(); n != nil && n.Path != s.Place.Outer() {
+	if n := s.previous(); n != nil && n.Path != s.Location.Outer() {
 		nodes = []*plan.Node{n, s.Node}
 	}
 	for _, n := range nodes {
@@ -32,7 +32,7 @@ func (s Source) checkResults() ([]Section, error) {
 
 func (s Source) measured(n *plan.Node) []state.Measurement {
 	if n == s.Node {
-		return s.State.LoopAt(s.Place).Measured
+		return s.State.LoopAt(s.Location).Measured
 	}
 	return s.State.Nodes[n.Path].Loop.Measured
 }

@@ -63,7 +63,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 			h := newHouse(t)
 			tt.damage(h)
 			h.src.State, h.src.Node = h.state, h.plan.Find(tt.path)
-			h.src.Place = event.Place{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
+			h.src.Location = event.Location{Node: tt.path, Visit: 1, Run: 1, Step: tt.step, Iteration: 1}
 			sections, err := h.src.Sections(tt.strategy)
 			if err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("error %v, want one that names %s; it would be told %q", err, tt.says, names(sections))
@@ -75,7 +75,7 @@ func TestFilesOfTheSessionThatAreLost(t *testing.T) {
 // A large part of a tool's call or result lies in a file. Where that is gone, its size and name are told.
 func TestToolResultsInFiles(t *testing.T) {
 	h := newHouse(t)
-	at := event.Place{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
+	at := event.Location{Node: "1", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 	kept, gone := h.file("calls/args.json", `{"path": "hello.go"}`), h.file("calls/result.json", `"long"`)
 	h.lose("calls/result.json")
 	for _, e := range []event.Event{

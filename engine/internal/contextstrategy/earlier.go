@@ -18,7 +18,7 @@ type Attempted struct{ Output, Artifact *event.Ref }
 
 // Earlier is what the last visit of the node at a place left, where the node is entered again because of what somebody
 // said of that: a person, a check, the agent of a node behind it. Empty otherwise, and for a step.
-func Earlier(d *store.Dir, p *plan.Plan, st state.State, at event.Place) (Attempted, error) {
+func Earlier(d *store.Dir, p *plan.Plan, st state.State, at event.Location) (Attempted, error) {
 	var left Attempted
 	ns := st.Nodes[at.Outer()]
 	if at.Visit < 2 || at.Step != "" || ns.Feedback == nil && ns.Cause == "" && !ns.Rejected {

@@ -19,20 +19,20 @@ func TestEarlier(t *testing.T) {
 	h.file("stage-00-plan/iterations/003/result.json", "{}")
 	kept := h.file("artifacts/00-plan.v1.yaml", planArtifact)
 	feedback := h.file("stage-02-verify/iterations/001/feedback.md", "wrong")
-	second := event.Place{Node: "0", Visit: 2, Run: 1, Iteration: 1}
+	second := event.Location{Node: "0", Visit: 2, Run: 1, Iteration: 1}
 	for name, tt := range map[string]struct {
-		at       event.Place
+		at       event.Location
 		feedback *event.Ref
 		cause    string
 		rejected bool
 		told     bool
 	}{
-		"the first visit":      {event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}, &feedback, "", false, false},
+		"the first visit":      {event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}, &feedback, "", false, false},
 		"after a success":      {second, nil, "", false, false},
 		"because of feedback":  {second, &feedback, "", false, true},
 		"because of a failure": {second, nil, "it failed", false, true},
 		"a person says so":     {second, nil, "", true, true},
-		"a step":               {event.Place{Node: "0", Visit: 2, Run: 1, Iteration: 1, Step: "s1"}, &feedback, "", false, false},
+		"a step":               {event.Location{Node: "0", Visit: 2, Run: 1, Iteration: 1, Step: "s1"}, &feedback, "", false, false},
 	} {
 		ns := h.state.Nodes["0"]
 		ns.Feedback, ns.Cause, ns.Rejected = tt.feedback, tt.cause, tt.rejected

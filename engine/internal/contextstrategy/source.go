@@ -27,7 +27,7 @@ type Source struct {
 	Redactor *redact.Redactor // takes the secrets out of files
 	State    state.State
 	Node     *plan.Node
-	Place    event.Place
+	Location event.Location
 	// Prompt is what the agent is told anyway; a brief does not say it again.
 	Prompt string
 }
@@ -81,7 +81,7 @@ func (s Source) unsaid(text string) string {
 // request is what the run was started with: the words and files of whoever started it.
 func (s Source) request() ([]Section, error) {
 	sections := []Section{{Kind: Fact, Name: "request", Text: s.unsaid(s.Plan.ContextOf(s.Node))}}
-	files, err := s.Inputs.Initial(s.State, s.Place.Outer())
+	files, err := s.Inputs.Initial(s.State, s.Location.Outer())
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s Source) entered() []*plan.Node {
 // previous is the node whose work this one goes on with: that of inputs.from, else the last one before it in its
 // list that was entered; nil if there is none.
 func (s Source) previous() *plan.Node {
-	nodes, position := s.Plan.Siblings(s.Place.Outer())
+	nodes, position := s.Plan.Siblings(s.Location.Outer())
 	from := s.Node.Inputs.From()
 	for i := range nodes {
 		if from != "" && nodes[i].ID == from {
@@ -124,9 +124,9 @@ func (s Source) previous() *plan.Node {
 }
 
 // place is where the newest visit of a node works, or one of its steps.
-func (s Source) place(path, step string) event.Place {
+func (s Source) place(path, step string) event.Location {
 	ns := s.State.Nodes[path]
-	return event.Place{Node: path, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1), Step: step}
+	return event.Location{Node: path, Visit: max(ns.Visit, 1), Run: max(ns.Run, 1), Step: step}
 }
 
 // works are the places of a node at which agents have worked in its newest visit. A step that was done in an earlier
@@ -152,7 +152,7 @@ func dirOf(file string) string { return file[:max(0, strings.LastIndexByte(file,
 
 // work is a place with the number of its last iteration, or the one iteration of an earlier visit.
 type work struct {
-	at     event.Place
+	at     event.Location
 	last   int
 	before store.Iteration
 }
@@ -205,7 +205,7 @@ func (s Source) saidAt(n *plan.Node) ([]Section, error) {
 	ns := s.State.Nodes[n.Path]
 	var sections []Section
 	for visit := s.State.PriorVisits[n.Path] + 1; visit < ns.Visit; visit++ {
-		at := event.Place{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
+		at := event.Location{Node: n.Path, Visit: visit, Run: max(ns.Run, 1)}
 		dir, err := store.At(s.Plan, at)
 		if err != nil {
 			return nil, err
@@ -281,7 +281,7 @@ func (s Source) spoken(name string, files []string) []Section {
 // history is why the run has come back from this node before.
 func (s Source) history() ([]Section, error) {
 	prefix := s.Node.ID + ":"
-	if embedder := s.Plan.Embedder(s.Place.Outer()); embedder != "" {
+	if embedder := s.Plan.Embedder(s.Location.Outer()); embedder != "" {
 		prefix = embedder + "/" + prefix
 	}
 	var b strings.Builder

@@ -142,7 +142,7 @@ func (h *house) iteration(node string, i int, output, result string) {
 func (h *house) tell(strategy string, path, step string) []contextstrategy.Section {
 	h.t.Helper()
 	h.src.State, h.src.Node = h.state, h.plan.Find(path)
-	h.src.Place = event.Place{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
+	h.src.Location = event.Location{Node: path, Visit: max(1, h.state.Nodes[path].Visit), Run: 1, Step: step, Iteration: 1}
 	sections, err := h.src.Sections(strategy)
 	if err != nil {
 		h.t.Fatal(err)
@@ -249,13 +249,13 @@ func (h *house) journal() {
 		}
 	}
 	call := func(node, step, id, arg string) {
-		at := event.Place{Node: node, Visit: 1, Run: 1, Step: step, Iteration: 1}
+		at := event.Location{Node: node, Visit: 1, Run: 1, Step: step, Iteration: 1}
 		key := at.Key(event.KeyAttempt, 1)
 		line(event.New(event.ToolCall, at.Cursor(), key, event.ToolCallData{CallID: id, Tool: "read", Args: json.RawMessage(`{"n":` + arg + `}`)}))
 		line(event.New(event.ToolResult, at.Cursor(), key, event.ToolResultData{CallID: id, Status: "success", Result: json.RawMessage(`"result ` + arg + `"`)}))
 	}
 	call("1", "s1", "old", "99")
-	line(event.New(event.NodeStart, event.Place{Node: "1", Visit: 1, Run: 1}.Cursor(), "", event.NodeStartData{Name: "execute"}))
+	line(event.New(event.NodeStart, event.Location{Node: "1", Visit: 1, Run: 1}.Cursor(), "", event.NodeStartData{Name: "execute"}))
 	for i := 1; i <= 12; i++ {
 		call("1", "s1", fmt.Sprint("c", i), fmt.Sprint(i))
 		call("2", "", fmt.Sprint("c", i), fmt.Sprint(100+i))

@@ -102,7 +102,7 @@ func (s Source) backwards() iter.Seq2[event.Event, error] {
 			case err != nil:
 				yield(event.Event{}, err)
 				return
-			case e.Type == event.NodeStart && e.Cursor.NodePath == s.Place.Outer():
+			case e.Type == event.NodeStart && e.Cursor.NodePath == s.Location.Outer():
 				return
 			case e.Type != event.NodeStart && s.concerns(e) && !yield(e, nil):
 				return
@@ -128,7 +128,7 @@ func toolEvent(text []byte) event.Event {
 func (s Source) concerns(e event.Event) bool {
 	_, at, _, ok := e.Key.Parse()
 	parallel := s.Node.Steps != nil && s.Node.Steps.Parallel
-	return ok && at.Node == s.Place.Node && at.Branch == s.Place.Branch && (!parallel || at.Step == s.Place.Step)
+	return ok && at.Node == s.Location.Node && at.Branch == s.Location.Branch && (!parallel || at.Step == s.Location.Step)
 }
 
 // journal yields the lines of the journal, the last first; none if there is no journal yet.

@@ -15,7 +15,7 @@ import (
 
 // check answers a check: those at the exit of a node that is assumed to fail do not pass.
 func (w *walker) check(c schedule.Command) event.Event {
-	n := w.stage(c.Place)
+	n := w.stage(c.Location)
 	d := event.CheckResultData{ID: c.Check, Passed: true}
 	for _, check := range n.Checks {
 		if check.ID != c.Check {
@@ -29,22 +29,22 @@ func (w *walker) check(c schedule.Command) event.Event {
 		d.LeftOut, d.Reason = check.LeftOut != "", check.LeftOut
 	}
 	if d.LeftOut {
-		return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
+		return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
 	}
-	if d.At == plan.AtExit && w.outcome(c.Place) == Fail {
+	if d.At == plan.AtExit && w.outcome(c.Location) == Fail {
 		d.Passed, d.Reason = false, "assumed to fail"
 	}
-	return event.New(event.CheckResult, c.Place.Cursor(), c.Key, d)
+	return event.New(event.CheckResult, c.Location.Cursor(), c.Key, d)
 }
 
 // inspect answers what a node is handed. What an artifact will say nobody knows: the way is that of a run in which it fits,
 // and in which nothing is skipped unless that is assumed.
 func (w *walker) inspect(c schedule.Command) event.Event {
 	d := event.InputCheckedData{}
-	if n := w.plan.Find(c.Place.Node); n != nil && w.assumed[n.ID] == Skip {
+	if n := w.plan.Find(c.Location.Node); n != nil && w.assumed[n.ID] == Skip {
 		d.Skip, d.Reason = true, "assumed to be skipped"
 	}
-	return event.New(event.InputChecked, c.Place.Cursor(), c.Key, d)
+	return event.New(event.InputChecked, c.Location.Cursor(), c.Key, d)
 }
 
 func orExit(at string) string {
@@ -57,18 +57,18 @@ func orExit(at string) string {
 // attempted ends an attempt whose outcome is settled afterwards.
 func (w *walker) attempted(c schedule.Command) event.Event {
 	d := event.AttemptCompleteData{Decision: "continue"}
-	if w.outcome(c.Place) == Stop {
+	if w.outcome(c.Location) == Stop {
 		d.Decision, d.Ask = string(Stop), string(Stop)
 	}
-	e := event.New(event.AttemptComplete, c.Place.Cursor(), c.Key, d)
+	e := event.New(event.AttemptComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
 	return e
 }
 
 // settle ends an iteration with what is assumed of its node.
 func (w *walker) settle(c schedule.Command) event.Event {
-	o := w.outcome(c.Place)
-	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Place).ID}
+	o := w.outcome(c.Location)
+	d := event.IterationCompleteData{Decision: "continue", Stage: w.stage(c.Location).ID}
 	d.Outcome = string(plan.OutcomeSuccess)
 	switch o {
 	case Fail, Reject, Escalate:
@@ -76,14 +76,14 @@ func (w *walker) settle(c schedule.Command) event.Event {
 	case Stop:
 		d.Decision, d.Ask, d.Reason = string(Stop), string(Stop), "assumed to say stop"
 	}
-	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, d)
+	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
 	return e
 }
 
 // planned are the steps of a node: one, since how many there will be is not known.
 func planned(c schedule.Command) event.Event {
-	return event.New(event.StepsPlanned, c.Place.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
+	return event.New(event.StepsPlanned, c.Location.Cursor(), c.Key, event.StepsPlannedData{Steps: []event.StepData{{ID: "step"}}})
 }
 
 // measured is what a strategy is told of the checks of an iteration.

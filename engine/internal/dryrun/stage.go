@@ -99,18 +99,18 @@ type shown struct {
 
 // node shows the stages of a node; full is its path from the outermost plan.
 func (s shown) node(n *plan.Node, full string) ([]Stage, error) {
-	var places []event.Place
+	var places []event.Location
 	switch n.Kind {
 	case plan.KindPipeline:
 		return s.embedded(n, full)
 	case plan.KindParallel:
 		for i := range n.Providers {
 			for j := range n.Stages {
-				places = append(places, event.Place{Node: fmt.Sprintf("%s.%d", full, j), Branch: n.Providers[i].ID()})
+				places = append(places, event.Location{Node: fmt.Sprintf("%s.%d", full, j), Branch: n.Providers[i].ID()})
 			}
 		}
 	default:
-		places = append(places, event.Place{Node: full})
+		places = append(places, event.Location{Node: full})
 	}
 	var all []Stage
 	for _, at := range places {
@@ -138,7 +138,7 @@ func (s shown) embedded(n *plan.Node, full string) ([]Stage, error) {
 }
 
 // stage shows the stage at a place.
-func (s shown) stage(at event.Place) (Stage, error) {
+func (s shown) stage(at event.Location) (Stage, error) {
 	n := schedule.StageAt(s.plan, s.end, at)
 	if n == nil {
 		return Stage{}, fmt.Errorf("preview: the plan has no stage at %s", at.Node)
@@ -174,7 +174,7 @@ func (s shown) stage(at event.Place) (Stage, error) {
 // session is the session's directory, relative to the project.
 func (s shown) session() string { return path.Join(store.RunsDir, s.plan.Session.Name) }
 
-func (s shown) files(n *plan.Node, at event.Place) (Files, error) {
+func (s shown) files(n *plan.Node, at event.Location) (Files, error) {
 	node, err := store.At(s.plan, at)
 	if err != nil {
 		return Files{}, err
@@ -202,7 +202,7 @@ func (s shown) files(n *plan.Node, at event.Place) (Files, error) {
 }
 
 // vars are what the prompt's variables stand for in the first iteration.
-func (s shown) vars(n *plan.Node, at event.Place, f Files) prompt.Vars {
+func (s shown) vars(n *plan.Node, at event.Location, f Files) prompt.Vars {
 	absolute := func(name string) string { return filepath.Join(s.src.Project, filepath.FromSlash(name)) }
 	v := prompt.Vars{
 		Context: absolute(f.Context), Result: absolute(f.Result), Status: absolute(path.Join(f.Dir, "status.json")),
@@ -220,7 +220,7 @@ func (s shown) vars(n *plan.Node, at event.Place, f Files) prompt.Vars {
 
 // contract are the variables of a node's contract as far as they are known: where the artifact goes. A step and the
 // artifact that the node works from stay variables, since only a run has them; what is said of earlier work is not there yet.
-func (s shown) contract(n *plan.Node, at event.Place) *prompt.Contract {
+func (s shown) contract(n *plan.Node, at event.Location) *prompt.Contract {
 	c := &prompt.Contract{InputArtifact: "${INPUT_ARTIFACT}"}
 	if n.Steps != nil {
 		c.Step = "${STEP}"
@@ -232,7 +232,7 @@ func (s shown) contract(n *plan.Node, at event.Place) *prompt.Contract {
 }
 
 // inputs are the initial inputs, and the outputs of the node that inputs.from names.
-func (s shown) inputs(n *plan.Node, at event.Place) (Inputs, error) {
+func (s shown) inputs(n *plan.Node, at event.Location) (Inputs, error) {
 	in := Inputs{
 		Initial: append([]string{}, s.plan.Session.Inputs...), Outputs: []string{},
 		From: n.Inputs.From(), Parallel: n.Inputs["from_parallel"],
@@ -243,7 +243,7 @@ func (s shown) inputs(n *plan.Node, at event.Place) (Inputs, error) {
 		return in, nil
 	}
 	from := nodes[i].Path
-	node, err := store.At(s.plan, event.Place{Node: from, Visit: 1, Run: at.Run})
+	node, err := store.At(s.plan, event.Location{Node: from, Visit: 1, Run: at.Run})
 	if err != nil {
 		return in, err
 	}

@@ -23,7 +23,7 @@ func look(t *testing.T, p *plan.Plan, mode, project string) []dryrun.Stage {
 	p.Session.Name = "s"
 	began := start
 	began.Mode = mode
-	way, err := dryrun.Walk(p, "s", began, nil)
+	way, err := dryrun.Simulate(p, "s", began, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestStageOfALoop(t *testing.T) {
 func TestEmbeddedStages(t *testing.T) {
 	inner := &plan.Plan{Session: plan.Session{Name: "inner"}, Nodes: []plan.Node{stage("0", "x", fixed(1)), block("1", "y")}}
 	p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 1, Plan: inner}}}
-	way, err := dryrun.Walk(&plan.Plan{}, "s", event.SessionStartData{Mode: "pipeline"}, nil)
+	way, err := dryrun.Simulate(&plan.Plan{}, "s", event.SessionStartData{Mode: "pipeline"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestMissingPrompt(t *testing.T) {
 		n := stage("0", "a", fixed(1))
 		n.Prompt, n.PromptPath = "", file
 		p := &plan.Plan{Session: plan.Session{Name: "s"}, Nodes: []plan.Node{n}}
-		way, err := dryrun.Walk(p, "s", start, nil)
+		way, err := dryrun.Simulate(p, "s", start, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

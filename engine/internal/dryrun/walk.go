@@ -76,7 +76,7 @@ type Step struct {
 }
 
 // Way is the way through a plan.
-type Way struct {
+type Path struct {
 	Steps  []Step       `json:"steps"`
 	Status state.Status `json:"status"` // how the run would stand at its end
 	Reason string       `json:"reason,omitempty"`
@@ -88,12 +88,12 @@ type Way struct {
 
 // Walk drives the scheduler through the plan, from the given start. assumed is by the ids of nodes; what it
 // does not name succeeds.
-func Walk(p *plan.Plan, session string, start event.SessionStartData, assumed map[string]Outcome) (Way, error) {
+func Simulate(p *plan.Plan, session string, start event.SessionStartData, assumed map[string]Outcome) (Path, error) {
 	w := walker{plan: p, session: session, assumed: assumed}
 	if err := w.walk(start); err != nil {
-		return Way{}, err
+		return Path{}, err
 	}
-	return Way{Steps: w.steps, Status: w.state.Status, Reason: cmp.Or(w.state.PauseReason, w.state.Reason), CutOff: w.cutOff, End: w.state}, nil
+	return Path{Steps: w.steps, Status: w.state.Status, Reason: cmp.Or(w.state.PauseReason, w.state.Reason), CutOff: w.cutOff, End: w.state}, nil
 }
 
 // walker is a runtime without a world: it answers the scheduler's commands with what is assumed.
@@ -157,17 +157,17 @@ func (w *walker) perform(c schedule.Command) error {
 		if err != nil {
 			return err
 		}
-		return w.commit(event.New(event.Decision, c.Place.Cursor(), c.Key, d))
+		return w.commit(event.New(event.Decision, c.Location.Cursor(), c.Key, d))
 	case schedule.WriteManifest:
-		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Place.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
+		return w.commit(event.New(event.ArtifactWritten, &event.Cursor{NodePath: c.Location.Node}, c.Key, event.ArtifactWrittenData{Name: event.Manifest}))
 	case schedule.Hook: // what it would say nobody knows: the way is that of a run that it lets go on
-		return w.commit(event.New(event.HookSkipped, c.Place.Cursor(), c.Key,
+		return w.commit(event.New(event.HookSkipped, c.Location.Cursor(), c.Key,
 			event.HookSkippedData{Hook: c.Hook, Point: string(c.Point), Reason: "previewed"}))
 	case schedule.Check:
 		return w.commit(w.check(c))
 	case schedule.Settle:
-		if n := w.stage(c.Place); n.Kind == plan.KindPipeline {
-			return w.commit(event.New(event.ArtifactWritten, c.Place.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
+		if n := w.stage(c.Location); n.Kind == plan.KindPipeline {
+			return w.commit(event.New(event.ArtifactWritten, c.Location.Cursor(), c.Key, event.ArtifactWrittenData{Name: event.Artifact}))
 		}
 		return w.commit(w.settle(c))
 	case schedule.Inspect:
@@ -182,7 +182,7 @@ func (w *walker) perform(c schedule.Command) error {
 }
 
 // stage is the node at a place; of a block's stage, as its provider runs it.
-func (w *walker) stage(at event.Place) *plan.Node {
+func (w *walker) stage(at event.Location) *plan.Node {
 	if n := schedule.StageAt(w.plan, w.state, at); n != nil {
 		return n
 	}
@@ -190,7 +190,7 @@ func (w *walker) stage(at event.Place) *plan.Node {
 }
 
 // outcome is what is assumed of a place: of its stage, or else of the block around it.
-func (w *walker) outcome(at event.Place) Outcome {
+func (w *walker) outcome(at event.Location) Outcome {
 	if o, said := w.assumed[w.stage(at).ID]; said {
 		return o
 	}
@@ -201,32 +201,32 @@ func (w *walker) outcome(at event.Place) Outcome {
 }
 
 func (w *walker) attempt(c schedule.Command) event.Event {
-	id := w.stage(c.Place).ID
-	o := w.outcome(c.Place)
-	contract := w.stage(c.Place).HasContract()
+	id := w.stage(c.Location).ID
+	o := w.outcome(c.Location)
+	contract := w.stage(c.Location).HasContract()
 	if o == Fail && !contract || o == Retry && c.Attempt == 1 {
-		e := event.New(event.Error, c.Place.Cursor(), c.Key, event.FailureData{
+		e := event.New(event.Error, c.Location.Cursor(), c.Key, event.FailureData{
 			Code: failure.ProviderCrashed.Code(), ErrorType: string(failure.ProviderCrashed), Message: "assumed to fail",
-			Node: id, Stage: id, Iteration: c.Place.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
+			Node: id, Stage: id, Iteration: c.Location.Iteration, Attempt: c.Attempt, Retryable: o == Retry,
 		})
 		e.Attempt = c.Attempt
 		return e
 	}
-	if contract && c.Place.Step == "" && o != Error {
+	if contract && c.Location.Step == "" && o != Error {
 		return w.attempted(c)
 	}
 	d := event.IterationCompleteData{Decision: "continue", Stage: id}
 	if o == Stop || o == Error {
 		d.Decision, d.Ask, d.Reason = string(o), string(o), "assumed to say "+string(o)
 	}
-	e := event.New(event.IterationComplete, c.Place.Cursor(), c.Key, d)
+	e := event.New(event.IterationComplete, c.Location.Cursor(), c.Key, d)
 	e.Attempt = c.Attempt
 	return e
 }
 
 // decision is that of the kernel's own strategies, fixed and checks; every other strategy says stop once it may.
 func (w *walker) decision(c schedule.Command) (event.DecisionData, error) {
-	n, loop := w.stage(c.Place), w.state.LoopAt(c.Place)
+	n, loop := w.stage(c.Location), w.state.LoopAt(c.Location)
 	d := event.DecisionData{Strategy: n.Termination.Type(), Action: string(sdk.DecisionContinue), Round: c.Round}
 	var own sdk.Termination
 	switch d.Strategy {

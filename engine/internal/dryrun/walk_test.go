@@ -97,7 +97,7 @@ func TestWalk(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Version: plan.Version, Nodes: tt.nodes}
-			way, err := dryrun.Walk(p, "s", start, tt.assumed)
+			way, err := dryrun.Simulate(p, "s", start, tt.assumed)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -115,7 +115,7 @@ func TestWalk(t *testing.T) {
 func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
 	inner := &plan.Plan{Version: plan.Version, Nodes: []plan.Node{stage("0", "x", fixed(2))}}
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "sub", Kind: plan.KindPipeline, Runs: 2, Plan: inner}, stage("1", "b", fixed(1))}}
-	way, err := dryrun.Walk(p, "s", start, nil)
+	way, err := dryrun.Simulate(p, "s", start, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestWalkIntoAnEmbeddedPipeline(t *testing.T) {
 // A plan may ask for more than anybody can wait for.
 func TestWalkIsCutOff(t *testing.T) {
 	endless := stage("0", "a", fixed(1_000_000_000))
-	way, err := dryrun.Walk(&plan.Plan{Nodes: []plan.Node{endless}}, "s", start, nil)
+	way, err := dryrun.Simulate(&plan.Plan{Nodes: []plan.Node{endless}}, "s", start, nil)
 	if err != nil || !way.CutOff || way.Status != state.Running || way.Steps[0].Outcome != "" || way.Steps[0].Iterations < 100 {
 		t.Errorf("%+v, %v", way, err)
 	}
@@ -200,7 +200,7 @@ func TestWalkContracts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &plan.Plan{Nodes: tt.nodes, Pipeline: plan.Pipeline{Overrides: tt.over}}
-			way, err := dryrun.Walk(p, "demo", start, tt.assumed)
+			way, err := dryrun.Simulate(p, "demo", start, tt.assumed)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -77,7 +77,7 @@ type call struct {
 	Job
 	hook    *plan.Hook // nil for a callback
 	point   plan.HookPoint
-	at      event.Place
+	at      event.Location
 	node    *plan.Node // nil at the session's points
 	log     hclog.Logger
 	started time.Time
@@ -87,8 +87,8 @@ type call struct {
 // hook_skipped, hook_complete, hook_timeout, or question_asked.
 func (c *Caller) Call(ctx context.Context, j Job) event.Event {
 	k := &call{
-		Caller: c, Job: j, hook: schedule.FindHook(c.Plan, j.Command.Place, j.Command.Hook), point: j.Command.Point,
-		at: j.Command.Place, node: schedule.NodeOf(c.Plan, j.State, j.Command.Place, j.Command.Point), started: time.Now(),
+		Caller: c, Job: j, hook: schedule.FindHook(c.Plan, j.Command.Location, j.Command.Hook), point: j.Command.Point,
+		at: j.Command.Location, node: schedule.NodeAt(c.Plan, j.State, j.Command.Location, j.Command.Point), started: time.Now(),
 	}
 	k.log = c.Log.With("session", j.State.Session, "hook", j.Command.Hook, "point", string(k.point), "action", k.action())
 	if q, asked := j.State.Questions[event.QuestionID(j.Command.Key)]; asked && q.Answer != nil {
@@ -98,7 +98,7 @@ func (c *Caller) Call(ctx context.Context, j Job) event.Event {
 		if warning {
 			k.log.Warn("hook skipped", "reason", why)
 		}
-		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Brief(why, event.MaxText), Warning: warning})
+		e := k.event(event.HookSkipped, event.HookSkippedData{Hook: j.Command.Hook, Point: string(k.point), Reason: event.Truncate(why, event.MaxText), Warning: warning})
 		e.Volatile = true
 		return e
 	}

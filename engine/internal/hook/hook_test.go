@@ -75,10 +75,10 @@ func newBench(t *testing.T, h plan.Hook, a action) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 2}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 2}
 	b := &bench{caller: &Caller{Plan: p, Project: project, Dir: dir, Actions: a, Log: hclog.NewNullLogger()}}
 	b.job = Job{
-		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Place: at, Hook: 1, Point: h.Point},
+		Command: schedule.Command{Kind: schedule.Hook, Key: at.Key(event.KeyHook, 1), Location: at, Hook: 1, Point: h.Point},
 		State: state.State{Session: "demo", At: "0", Status: state.Running, Context: "said", Nodes: map[string]state.Node{"0": {
 			Visit: 1, Run: 1, Status: state.NodeRunning, Output: &output,
 			Loop: state.Loop{Phase: state.PhaseSettled, Outcome: "success", Iteration: 2, Completed: 2, Result: &result},
@@ -224,13 +224,13 @@ func TestText(t *testing.T) {
 	}
 	st := b.job.State
 	st.Injected = []event.Ref{*d.Context}
-	if got, err := Context(b.caller.Dir, st, b.job.Command.Place); err != nil || got != "mind the gap\nsaid" {
+	if got, err := Context(b.caller.Dir, st, b.job.Command.Location); err != nil || got != "mind the gap\nsaid" {
 		t.Errorf("%q, %v", got, err)
 	}
 	if err := os.WriteFile(b.caller.Dir.Abs(d.Context.Path), []byte("something else"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Context(b.caller.Dir, st, b.job.Command.Place); err == nil {
+	if _, err := Context(b.caller.Dir, st, b.job.Command.Location); err == nil {
 		t.Error("a text that was changed is taken")
 	}
 }
@@ -303,7 +303,7 @@ func TestApprovalIsBound(t *testing.T) {
 func TestCallbacks(t *testing.T) {
 	b := newBench(t, plan.Hook{Action: "act"}, nil)
 	b.job.Command.Hook = schedule.CallbackNumber(0)
-	b.job.Command.Key = b.job.Command.Place.Key(event.KeyHook, b.job.Command.Hook)
+	b.job.Command.Key = b.job.Command.Location.Key(event.KeyHook, b.job.Command.Hook)
 	if d := b.end(t, event.HookComplete); d.Answer != "continue" || !strings.Contains(d.Failure.Message, "no callback 0") {
 		t.Errorf("%+v", d)
 	}
@@ -326,7 +326,7 @@ func TestRefusedStart(t *testing.T) {
 		t.Error("it was called")
 		return sdk.HookAnswer{}, nil
 	})
-	b.job.Record = func(context.Context, event.Event) error { return schedule.ErrMisfit }
+	b.job.Record = func(context.Context, event.Event) error { return schedule.ErrInvalidTransition }
 	if d := b.end(t, event.HookComplete); d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
 		t.Errorf("%+v", d)
 	}

@@ -148,7 +148,7 @@ func (k *call) loop() state.Loop {
 }
 
 // Context is what people and hooks have said for the prompts at the place.
-func Context(d *store.Dir, st state.State, at event.Place) (string, error) {
+func Context(d *store.Dir, st state.State, at event.Location) (string, error) {
 	texts := []string{}
 	for _, ref := range schedule.Injected(st, at) {
 		text, err := d.ReadRef(ref)

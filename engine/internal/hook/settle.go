@@ -69,9 +69,9 @@ func (k *call) telling(a sdk.HookAnswer) sdk.HookAnswer {
 func (k *call) legal(a sdk.HookAnswer) error {
 	switch {
 	case !slices.Contains(answers, a.Action):
-		return failure.New(failure.HookFailed, "it answered %q", event.Brief(string(a.Action), event.MaxName))
+		return failure.New(failure.HookFailed, "it answered %q", event.Truncate(string(a.Action), event.MaxName))
 	case a.Outcome != "" && a.Outcome != string(plan.OutcomeFail):
-		return failure.New(failure.HookFailed, "it answered the outcome %q, and can only say %s", event.Brief(a.Outcome, event.MaxName), plan.OutcomeFail)
+		return failure.New(failure.HookFailed, "it answered the outcome %q, and can only say %s", event.Truncate(a.Outcome, event.MaxName), plan.OutcomeFail)
 	case len(a.Context) > maxContext:
 		return failure.New(failure.HookFailed, "its text has %d bytes, at most %d are taken", len(a.Context), maxContext)
 	case len(a.Facts) > maxFacts:
@@ -111,7 +111,7 @@ func (k *call) name() string {
 func (k *call) data(answer, reason string) event.HookCompleteData {
 	return event.HookCompleteData{
 		Hook: k.Command.Hook, Point: string(k.point), Action: k.action(), Answer: answer,
-		Reason: event.Brief(reason, event.MaxReason), DurationMS: time.Since(k.started).Milliseconds(),
+		Reason: event.Truncate(reason, event.MaxReason), DurationMS: time.Since(k.started).Milliseconds(),
 	}
 }
 
@@ -126,7 +126,7 @@ func (k *call) failed(err error) event.Event {
 	case kind != failure.HookFailed:
 		kind = failure.HookFailed
 	}
-	message := event.Brief(f.Message, event.MaxText)
+	message := event.Truncate(f.Message, event.MaxText)
 	d := k.data(string(to), fmt.Sprintf("%s: %s", k.name(), message))
 	failed := event.FailureOf(&failure.Error{Kind: kind, Message: f.Message, Detail: f.Detail, Hint: f.Hint, Cause: err})
 	failed.Iteration = k.at.Iteration
@@ -161,7 +161,7 @@ func (k *call) notPassed(a sdk.HookAnswer) *event.FailureData {
 	}
 	d := &event.FailureData{
 		Code: failure.CheckFailed.Code(), ErrorType: string(failure.CheckFailed), Iteration: k.at.Iteration,
-		Message: event.Brief(cmp.Or(a.Reason, message), event.MaxText),
+		Message: event.Truncate(cmp.Or(a.Reason, message), event.MaxText),
 	}
 	if k.node != nil {
 		d.Node, d.Stage = k.node.ID, k.node.ID

@@ -14,7 +14,7 @@ import (
 
 // Build gathers the context of the iteration at the place. progress is the store's name of the
 // progress file. The error is one of reading the session's directory.
-func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress string) (Context, error) {
+func (r *Reader) Build(st state.State, n *plan.Node, at event.Location, progress string) (Context, error) {
 	p, dir := r.plan, r.dir
 	node, err := store.At(p, at)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *Reader) Build(st state.State, n *plan.Node, at event.Place, progress st
 }
 
 // remaining is the time that the guardrails leave for the work at a place, in whole seconds; -1 without any.
-func remaining(st state.State, at event.Place, now time.Time) int {
+func remaining(st state.State, at event.Location, now time.Time) int {
 	left, bounded := st.Remaining(at, now)
 	if !bounded {
 		return -1
@@ -53,7 +53,7 @@ func remaining(st state.State, at event.Place, now time.Time) int {
 	return int(left / time.Second)
 }
 
-func (r *Reader) gather(st state.State, n *plan.Node, at event.Place) (Inputs, error) {
+func (r *Reader) gather(st state.State, n *plan.Node, at event.Location) (Inputs, error) {
 	in := Inputs{FromStage: map[string]List{}, Artifacts: r.artifacts(st, at.Outer())}
 	var err error
 	if in.FromInitial, err = r.initial(st, at.Outer()); err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) artifacts(st state.State, path string) map[string]string {
 
 // fromStage are the outputs of an earlier stage, all of them or the latest. In a parallel block the
 // provider's own earlier stages come before the nodes of the pipeline.
-func (r *Reader) fromStage(st state.State, at event.Place, id, selected string) (List, error) {
+func (r *Reader) fromStage(st state.State, at event.Location, id, selected string) (List, error) {
 	if at.Branch != "" {
 		block, ns := r.plan.Find(at.Outer()), st.Nodes[at.Outer()]
 		for i, done := range ns.Branches[at.Branch].Done {
@@ -126,7 +126,7 @@ func (r *Reader) fromNode(st state.State, path, selected string) (List, error) {
 		return r.fromNode(st, path+"."+n.Plan.Nodes[len(n.Plan.Nodes)-1].Path, selected)
 	}
 	if n == nil || n.Kind != plan.KindParallel {
-		return r.outputsOf(event.Place{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
+		return r.outputsOf(event.Location{Node: path, Visit: ns.Visit, Run: ns.Run}, ns.Loop.Completed, selected)
 	}
 	var all List
 	last := len(n.Stages) - 1
@@ -159,7 +159,7 @@ func (r *Reader) ofSteps(ns state.Node) List {
 }
 
 // outputsOf are the outputs of a place's completed iterations, all of them or the latest.
-func (r *Reader) outputsOf(at event.Place, completed int, selected string) (List, error) {
+func (r *Reader) outputsOf(at event.Location, completed int, selected string) (List, error) {
 	all, err := r.list(at, completed)
 	if err != nil || selected == history || len(all.paths) == 0 {
 		return all, err
@@ -170,7 +170,7 @@ func (r *Reader) outputsOf(at event.Place, completed int, selected string) (List
 }
 
 // Returns are the returns to the node at a place, by the name of the edge; nil for none.
-func Returns(p *plan.Plan, st state.State, at event.Place) map[string]Cycle {
+func Returns(p *plan.Plan, st state.State, at event.Location) map[string]Cycle {
 	nodes, _ := p.Siblings(at.Outer())
 	var returns map[string]Cycle
 	for i := range nodes {

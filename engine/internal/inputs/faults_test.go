@@ -30,8 +30,8 @@ func obstruct(t *testing.T, dir *store.Dir, name string) {
 // there are none.
 func TestOutputsThatCannotBeRead(t *testing.T) {
 	const said = "parallel-00-first/providers/a/stage-01-two/iterations"
-	end := event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 1}
-	build := func(in plan.Inputs, at event.Place) func(*Reader, state.State) error {
+	end := event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}
+	build := func(in plan.Inputs, at event.Location) func(*Reader, state.State) error {
 		return func(r *Reader, st state.State) error {
 			n := *r.plan.Find("2")
 			n.Inputs = in
@@ -47,16 +47,16 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 		{"those of a block's stage", said, build(plan.Inputs{"from_parallel": json.RawMessage(`"two"`)}, end)},
 		{"all of a node", said, func(r *Reader, st state.State) error { _, err := r.OfNode(st, "0"); return err }},
 		{"what the manifest lists", said, func(r *Reader, st state.State) error {
-			_, err := r.WriteManifest(st, event.Place{Node: "0", Visit: 1, Run: 1}, time.Time{})
+			_, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Time{})
 			return err
 		}},
 		{
 			"its own earlier ones", "stage-02-end/iterations",
-			build(nil, event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 2}),
+			build(nil, event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 2}),
 		},
 		{"what a nested pipeline is given", said, func(r *Reader, st state.State) error {
 			r.plan.Nodes[2] = nest(plan.Inputs{"from": json.RawMessage(`"first"`)})
-			_, err := r.Build(st, r.plan.Find("2.0"), event.Place{Node: "2.0", Visit: 1, Run: 1, Iteration: 1}, "progress.md")
+			_, err := r.Build(st, r.plan.Find("2.0"), event.Location{Node: "2.0", Visit: 1, Run: 1, Iteration: 1}, "progress.md")
 			return err
 		}},
 		{"what a nested pipeline is given of a block", said, func(r *Reader, st state.State) error {
@@ -78,7 +78,7 @@ func TestOutputsThatCannotBeRead(t *testing.T) {
 // A place, a node or a source that the plan does not know is an error as well.
 func TestInputsOfNobody(t *testing.T) {
 	r, st := house(t)
-	nowhere := event.Place{Node: "7", Visit: 1, Run: 1, Iteration: 1}
+	nowhere := event.Location{Node: "7", Visit: 1, Run: 1, Iteration: 1}
 	if _, err := r.Build(st, &plan.Node{Path: "7"}, nowhere, "progress.md"); err == nil {
 		t.Error("there is a context for a node that is not in the plan")
 	}
@@ -86,7 +86,7 @@ func TestInputsOfNobody(t *testing.T) {
 		t.Errorf("a manifest of it: %v", err)
 	}
 	n := plan.Node{Path: "2", Inputs: plan.Inputs{"from_parallel": json.RawMessage(`7`)}}
-	if _, err := r.Build(st, &n, event.Place{Node: "2", Visit: 1, Run: 1, Iteration: 1}, "progress.md"); err == nil || !strings.Contains(err.Error(), "read inputs.from_parallel") {
+	if _, err := r.Build(st, &n, event.Location{Node: "2", Visit: 1, Run: 1, Iteration: 1}, "progress.md"); err == nil || !strings.Contains(err.Error(), "read inputs.from_parallel") {
 		t.Errorf("a source that is a number: %v", err)
 	}
 }

@@ -25,7 +25,7 @@ func (r *Reader) initial(st state.State, path string) ([]string, error) {
 		return all, nil
 	}
 	if from := n.Inputs.From(); from != "" {
-		outputs, err := r.fromStage(st, event.Place{Node: embedder}, from, n.Inputs.Select())
+		outputs, err := r.fromStage(st, event.Location{Node: embedder}, from, n.Inputs.Select())
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,7 @@ type Left struct {
 
 // WriteManifest writes the manifest of the block at the place, all of whose providers are complete, in
 // one step, and returns its reference.
-func (r *Reader) WriteManifest(st state.State, at event.Place, now time.Time) (event.Ref, error) {
+func (r *Reader) WriteManifest(st state.State, at event.Location, now time.Time) (event.Ref, error) {
 	m, err := r.manifest(st, at.Node)
 	if err != nil {
 		return event.Ref{}, err
@@ -103,6 +103,6 @@ func (r *Reader) left(st state.State, block *plan.Node, id string, stage int) (L
 }
 
 // stageOf is the place of a provider's stage in the newest visit of a block.
-func stageOf(path string, ns state.Node, id string, stage int) event.Place {
-	return event.Place{Node: fmt.Sprintf("%s.%d", path, stage), Visit: ns.Visit, Run: ns.Run, Branch: id}
+func stageOf(path string, ns state.Node, id string, stage int) event.Location {
+	return event.Location{Node: fmt.Sprintf("%s.%d", path, stage), Visit: ns.Visit, Run: ns.Run, Branch: id}
 }

@@ -105,7 +105,7 @@ func TestFromParallel(t *testing.T) {
 // U105: the manifest of a block, as the Bash engine writes it (4.10).
 func TestManifest(t *testing.T) {
 	r, st := house(t)
-	ref, err := r.WriteManifest(st, event.Place{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))
+	ref, err := r.WriteManifest(st, event.Location{Node: "0", Visit: 1, Run: 1}, time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 3600)))
 	if err != nil || ref.Path != "parallel-00-first/manifest.json" {
 		t.Fatalf("%+v, %v", ref, err)
 	}
@@ -142,14 +142,14 @@ func TestFromStageInABlock(t *testing.T) {
 	own := `["parallel-01-second/providers/a/stage-00-one/iterations/001/output.md"]`
 	block := `["P/b/stage-01-two/iterations/001/output.md","P/a/stage-01-two/iterations/001/output.md"]`
 	for _, tt := range []struct {
-		at   event.Place
+		at   event.Location
 		from string
 		want string
 	}{
-		{event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "one", own},
-		{event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "first", block},
-		{event.Place{Node: "2", Visit: 1, Run: 1}, "first", block},
-		{event.Place{Node: "2", Visit: 1, Run: 1}, "one", `[]`},
+		{event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "one", own},
+		{event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "a"}, "first", block},
+		{event.Location{Node: "2", Visit: 1, Run: 1}, "first", block},
+		{event.Location{Node: "2", Visit: 1, Run: 1}, "one", `[]`},
 	} {
 		got, err := r.fromStage(st, tt.at, tt.from, latest)
 		if err != nil {

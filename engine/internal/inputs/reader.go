@@ -34,7 +34,7 @@ func NewReader(dir *store.Dir, p *plan.Plan) *Reader {
 
 // Outputs are the absolute paths of the outputs of a place's iterations 1 to last, which are complete,
 // in order; never nil. The caller does not change them.
-func (r *Reader) Outputs(at event.Place, last int) ([]string, error) {
+func (r *Reader) Outputs(at event.Location, last int) ([]string, error) {
 	l, err := r.list(at, last)
 	if l.paths == nil {
 		l.paths = []string{}
@@ -44,7 +44,7 @@ func (r *Reader) Outputs(at event.Place, last int) ([]string, error) {
 
 // list is what Outputs says, with its text. It looks for the output of each iteration once, by name:
 // no directory is ever listed.
-func (r *Reader) list(at event.Place, last int) (List, error) {
+func (r *Reader) list(at event.Location, last int) (List, error) {
 	node, err := store.At(r.plan, at)
 	if err != nil {
 		return List{}, err

@@ -48,7 +48,7 @@ func TestOutputs(t *testing.T) {
 		for _, name := range tt.want {
 			want = append(want, dir.Abs(name))
 		}
-		got, err := r.Outputs(event.Place{Node: "0", Visit: tt.visit, Run: 1}, tt.last)
+		got, err := r.Outputs(event.Location{Node: "0", Visit: tt.visit, Run: 1}, tt.last)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestOutputs(t *testing.T) {
 			t.Errorf("iterations 1 to %d of visit %d (-want +got):\n%s", tt.last, tt.visit, diff)
 		}
 	}
-	if _, err := r.Outputs(event.Place{Node: "7"}, 1); err == nil {
+	if _, err := r.Outputs(event.Location{Node: "7"}, 1); err == nil {
 		t.Error("a node that the plan does not have gave no error")
 	}
 }

@@ -20,14 +20,14 @@ func TestRemaining(t *testing.T) {
 	}
 	const run, node, other, outer = "timer:/v0/r0/-/-/i0#1", "timer:1/v1/r1/-/-/i0#1", "timer:10/v1/r1/-/-/i0#1", "timer:1/v1/r1/-/-/i0#2"
 	const left, right = "timer:1.0/v1/r1/left/-/i0#1", "timer:1.0/v1/r1/right/-/i0#1"
-	plain := event.Place{Node: "1", Visit: 1, Run: 1, Iteration: 3}
-	branch := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}
+	plain := event.Location{Node: "1", Visit: 1, Run: 1, Iteration: 3}
+	branch := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}
 	delay := timers(nil)
 	delay.Timers["timer:1/v1/r1/-/-/i3#1"] = state.Timer{Purpose: "delay", Due: now.Add(time.Second)}
 	tests := []struct {
 		name string
 		st   state.State
-		at   event.Place
+		at   event.Location
 		want int
 	}{
 		{"no guardrail", state.State{}, plain, -1},
@@ -39,11 +39,11 @@ func TestRemaining(t *testing.T) {
 		{"the node's is less", timers(map[event.Key]time.Duration{run: time.Minute, node: 30 * time.Second}), plain, 30},
 		{"the run's is less", timers(map[event.Key]time.Duration{run: time.Minute, node: time.Hour}), plain, 60},
 		{"of another node", timers(map[event.Key]time.Duration{other: time.Minute}), plain, -1},
-		{"of the node around", timers(map[event.Key]time.Duration{outer: time.Minute}), event.Place{Node: "1.2.0", Visit: 1, Run: 1}, 60},
+		{"of the node around", timers(map[event.Key]time.Duration{outer: time.Minute}), event.Location{Node: "1.2.0", Visit: 1, Run: 1}, 60},
 		{"of the block", timers(map[event.Key]time.Duration{node: time.Minute}), branch, 60},
 		{"of the provider's stage", timers(map[event.Key]time.Duration{node: time.Minute, left: 5 * time.Second}), branch, 5},
 		{"of another provider's", timers(map[event.Key]time.Duration{node: time.Minute, right: 5 * time.Second}), branch, 60},
-		{"of a block within a pipeline", timers(map[event.Key]time.Duration{outer: 9 * time.Second}), event.Place{Node: "1.0.1", Branch: "left"}, 9},
+		{"of a block within a pipeline", timers(map[event.Key]time.Duration{outer: 9 * time.Second}), event.Location{Node: "1.0.1", Branch: "left"}, 9},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -88,7 +88,7 @@ type Check struct {
 }
 
 // Account holds the newest run of a session. It is used from one goroutine at a time.
-type Account struct {
+type Collector struct {
 	plan   *plan.Plan
 	visits []*Visit
 	last   map[string]*Visit // by path
@@ -98,7 +98,7 @@ type Account struct {
 	idle   time.Duration
 	epoch  int
 	cycles cycles
-	begun  map[event.Place]begun // by loop
+	begun  map[event.Location]begun // by loop
 }
 
 // begun are the attempts of the iteration that a loop is at which have begun.
@@ -108,7 +108,7 @@ type begun struct {
 }
 
 // begins takes up that an attempt has begun.
-func (a *Account) begins(key event.Key) {
+func (a *Collector) begins(key event.Key) {
 	_, at, _, _ := key.Parse()
 	loop := at
 	loop.Iteration = 0
@@ -121,27 +121,27 @@ func (a *Account) begins(key event.Key) {
 }
 
 // hasBegun reports whether an attempt of the iteration that its loop is at has begun.
-func (a *Account) hasBegun(key event.Key) bool {
+func (a *Collector) hasBegun(key event.Key) bool {
 	_, at, _, _ := key.Parse()
 	at.Iteration = 0
 	return a.begun[at].attempts[key]
 }
 
 // New returns the account of a session that follows a plan, before its first event.
-func New(p *plan.Plan) *Account {
-	a := &Account{plan: p}
+func New(p *plan.Plan) *Collector {
+	a := &Collector{plan: p}
 	a.reset()
 	return a
 }
 
 // Take takes the next event up. What cannot be read, and what an overtaken kernel wrote, does not count.
-func (a *Account) Take(e event.Event) {
+func (a *Collector) Apply(e event.Event) {
 	if e.Epoch != 0 && e.Epoch < a.epoch {
 		return
 	}
 	a.epoch = max(a.epoch, e.Epoch)
 	if e.Type == event.SessionStart {
-		*a = Account{plan: a.plan, begin: e.Time, epoch: e.Epoch}
+		*a = Collector{plan: a.plan, begin: e.Time, epoch: e.Epoch}
 		a.reset()
 	}
 	if e.Type == event.KernelStart && !a.seen.IsZero() {
@@ -151,12 +151,12 @@ func (a *Account) Take(e event.Event) {
 	a.seen = e.Time
 }
 
-func (a *Account) reset() {
-	a.last, a.count, a.cycles, a.begun = map[string]*Visit{}, map[string]int{}, cycles{}, map[event.Place]begun{}
+func (a *Collector) reset() {
+	a.last, a.count, a.cycles, a.begun = map[string]*Visit{}, map[string]int{}, cycles{}, map[event.Location]begun{}
 }
 
 // Visits are copies of all visits of all nodes, in the order in which they began.
-func (a *Account) Visits() []Visit {
+func (a *Collector) Visits() []Visit {
 	all := make([]Visit, 0, len(a.visits))
 	for _, v := range a.visits {
 		all = append(all, a.told(v))
@@ -165,7 +165,7 @@ func (a *Account) Visits() []Visit {
 }
 
 // Last is a copy of the newest visit of the node at a path.
-func (a *Account) Last(path string) (Visit, bool) {
+func (a *Collector) Last(path string) (Visit, bool) {
 	v, ok := a.last[path]
 	if !ok {
 		return Visit{}, false
@@ -174,7 +174,7 @@ func (a *Account) Last(path string) (Visit, bool) {
 }
 
 // told is a visit with what is worked out at the end.
-func (a *Account) told(v *Visit) Visit {
+func (a *Collector) told(v *Visit) Visit {
 	c := *v
 	end := a.seen
 	if c.EndedAt != nil {
@@ -185,7 +185,7 @@ func (a *Account) told(v *Visit) Visit {
 }
 
 // pause takes time in which nobody held the session off the visits under way.
-func (a *Account) pause(d time.Duration) {
+func (a *Collector) pause(d time.Duration) {
 	a.idle += max(d, 0)
 	for _, v := range a.visits {
 		if v.EndedAt == nil {

@@ -27,7 +27,7 @@ func (j *journal) add(t event.Type, node string, kind event.KeyKind, data any) {
 	}
 	var key event.Key
 	if kind != "" {
-		key = event.Place{Node: node, Visit: 1, Run: 1, Iteration: 1}.Key(kind, 1)
+		key = event.Location{Node: node, Visit: 1, Run: 1, Iteration: 1}.Key(kind, 1)
 	}
 	e := event.New(t, cursor, key, data)
 	e.Time, e.RunID, e.Epoch, e.Seq = j.now, "PL-1", j.epoch, int64(len(j.events)+1)
@@ -205,10 +205,10 @@ func TestNotBegun(t *testing.T) {
 }
 
 // accountOf is the account of a session with the events so far.
-func accountOf(p *plan.Plan, events []event.Event) *metrics.Account {
+func accountOf(p *plan.Plan, events []event.Event) *metrics.Collector {
 	a := metrics.New(p)
 	for _, e := range events {
-		a.Take(e)
+		a.Apply(e)
 	}
 	return a
 }

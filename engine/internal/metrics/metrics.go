@@ -54,7 +54,7 @@ func (c cycles) add(d event.NodeCompleteData) {
 }
 
 // Totals sums the visits up.
-func (a *Account) Totals() Totals {
+func (a *Collector) Totals() Totals {
 	t := Totals{DurationMS: max(0, (a.seen.Sub(a.begin) - a.idle).Milliseconds()), Cycles: []Cycle{}, Stages: []Stage{}}
 	for _, edge := range slices.Sorted(maps.Keys(a.cycles)) {
 		t.Cycles = append(t.Cycles, a.cycles[edge])

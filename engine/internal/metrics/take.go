@@ -9,7 +9,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
-func (a *Account) take(e event.Event) {
+func (a *Collector) take(e event.Event) {
 	if e.Type == event.RunStart { // the whole pipeline once more: its nodes are entered for the first time again
 		a.count = map[string]int{}
 	}
@@ -53,7 +53,7 @@ func (a *Account) take(e event.Event) {
 }
 
 // add begins a visit.
-func (a *Account) add(e event.Event, status string) *Visit {
+func (a *Collector) add(e event.Event, status string) *Visit {
 	path := e.Cursor.NodePath
 	a.count[path]++
 	v := &Visit{Stage: a.idOf(path), Path: path, Visit: a.count[path], Run: e.Cursor.Run, StartedAt: e.Time, Status: status}
@@ -66,14 +66,14 @@ func (a *Account) add(e event.Event, status string) *Visit {
 }
 
 // idOf is the id of the node at a path, or the word itself: done, failed and the like.
-func (a *Account) idOf(path string) string {
+func (a *Collector) idOf(path string) string {
 	if n := a.plan.Find(path); n != nil {
 		return n.ID
 	}
 	return path
 }
 
-func (a *Account) leave(e event.Event) {
+func (a *Collector) leave(e event.Event) {
 	d, err := event.Decode[event.NodeCompleteData](e)
 	if err != nil {
 		return
@@ -89,7 +89,7 @@ func (a *Account) leave(e event.Event) {
 
 // at is the visit that an event of some work belongs to, nil if there is none. One that had ended goes on: a resume
 // took a failed node up again.
-func (a *Account) at(e event.Event) *Visit {
+func (a *Collector) at(e event.Event) *Visit {
 	v := a.last[e.Cursor.NodePath]
 	if v == nil || v.EndedAt == nil {
 		return v
@@ -99,7 +99,7 @@ func (a *Account) at(e event.Event) *Visit {
 	return v
 }
 
-func (a *Account) retried(e event.Event) {
+func (a *Collector) retried(e event.Event) {
 	d, err := event.Decode[event.RetryData](e)
 	v := a.at(e)
 	switch {
@@ -114,7 +114,7 @@ func (a *Account) retried(e event.Event) {
 }
 
 // asked keeps why a person was needed: a visit that waits for one, or was entered anew after it, has no other reason.
-func (a *Account) asked(e event.Event) {
+func (a *Collector) asked(e event.Event) {
 	d, err := event.Decode[event.QuestionAskedData](e)
 	if v := a.last[e.Cursor.NodePath]; err == nil && v != nil && v.EndedAt == nil && d.Kind == event.QuestionEscalation {
 		v.Reason = d.Text
@@ -124,7 +124,7 @@ func (a *Account) asked(e event.Event) {
 // attempted counts an attempt, or a question of a strategy, that has ended, and what it used. The end of an iteration
 // under a contract is no attempt, and neither is a failure outside of one: their keys tell. One for which there was not
 // enough left fails without having begun.
-func (a *Account) attempted(e event.Event) {
+func (a *Collector) attempted(e event.Event) {
 	kind := e.Key.Kind()
 	asked := e.Type == event.StrategyAnswer
 	if v := a.last[e.Cursor.NodePath]; v == nil || !asked && kind != event.KeyAttempt && (kind != "" || e.RunID != "") {
@@ -148,7 +148,7 @@ func (a *Account) attempted(e event.Event) {
 }
 
 // around are the visit under way at a path and those of the pipelines that embed it.
-func (a *Account) around(path string) []*Visit {
+func (a *Collector) around(path string) []*Visit {
 	var all []*Visit
 	for path != "" {
 		if v := a.last[path]; v != nil {
@@ -173,7 +173,7 @@ func (w *Work) use(u *event.Usage) {
 	w.Usage = w.Usage.Plus(u)
 }
 
-func (a *Account) step(e event.Event) {
+func (a *Collector) step(e event.Event) {
 	v := a.at(e)
 	d, err := event.Decode[struct {
 		Step   string           `json:"step"`
@@ -209,7 +209,7 @@ func (a *Account) step(e event.Event) {
 	}
 }
 
-func (a *Account) check(e event.Event) {
+func (a *Collector) check(e event.Event) {
 	v := a.at(e)
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil || v == nil {

@@ -66,7 +66,7 @@ func (n *Notifier) Observe(p *plan.Plan, e event.Event, st state.State) {
 	if n == nil || len(n.tellers) == 0 {
 		return
 	}
-	moments, open := Told(p, e, st), unanswered(st)
+	moments, open := Moments(p, e, st), unanswered(st)
 	for _, t := range n.tellers {
 		t.observe(moments, open, st.Status == state.Running)
 	}

@@ -132,7 +132,7 @@ func (t *teller) tell(c call) {
 		DurationMS: time.Since(began).Milliseconds(),
 	}
 	if err != nil {
-		d.Error = event.Brief(failure.From(err).Message, event.MaxText)
+		d.Error = event.Truncate(failure.From(err).Message, event.MaxText)
 		t.log.Warn("nobody was told", "session", c.Session, "point", string(c.Point), "error", err)
 	}
 	t.Report(event.New(event.Notified, nil, "", d))

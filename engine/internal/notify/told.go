@@ -36,7 +36,7 @@ type Moment struct {
 
 // Told are the moments that an event brings, in order; st is the state after it. A question is told when it is asked,
 // and once more when a session is resumed that nobody has answered yet.
-func Told(p *plan.Plan, e event.Event, st state.State) []Moment {
+func Moments(p *plan.Plan, e event.Event, st state.State) []Moment {
 	switch e.Type {
 	case event.QuestionAsked:
 		d, err := event.Decode[event.QuestionAskedData](e)
@@ -149,7 +149,7 @@ func (m Moment) Line(again bool) string {
 	if m.Code != "" {
 		line += " [" + m.Code + "]"
 	}
-	if text := event.Brief(strings.Join(strings.Fields(m.Text), " "), maxText); text != "" {
+	if text := event.Truncate(strings.Join(strings.Fields(m.Text), " "), maxText); text != "" {
 		line += ": " + text
 	}
 	if m.Next != "" {

@@ -18,7 +18,7 @@ var two = &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "draft", Ref: "writer"},
 
 // endOf is a key of a hook at the end of a node.
 func endOf(path string) event.Key {
-	return event.Place{Node: path, Visit: 1, Run: 1}.Key(event.KeyHook, 1)
+	return event.Location{Node: path, Visit: 1, Run: 1}.Key(event.KeyHook, 1)
 }
 
 func question(path, text string) state.Question {
@@ -113,7 +113,7 @@ func TestTold(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.event.Seq, tt.state.Session, tt.state.RunID = 7, "auth", "PL-1"
 			var got []string
-			for _, m := range notify.Told(two, tt.event, tt.state) {
+			for _, m := range notify.Moments(two, tt.event, tt.state) {
 				got = append(got, strings.Join([]string{string(m.Point), string(m.Status), m.Node + "/" + m.Stage, m.Question + ": " + m.Line(false)}, " "))
 				if m.Seq != 7 || m.Session != "auth" || m.RunID != "PL-1" {
 					t.Errorf("the moment is of %s, %s, event %d", m.Session, m.RunID, m.Seq)

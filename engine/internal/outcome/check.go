@@ -32,7 +32,7 @@ const filesKey = "files"
 
 // Check makes the check that the job's command names and returns check_result, with the command's key. One that does
 // not end in its time did not pass; one that could not be made has a failure.
-func (s *Settler) Check(ctx context.Context, j Job) event.Event {
+func (s *Evaluator) Check(ctx context.Context, j Job) event.Event {
 	w, started := s.work(j), time.Now()
 	d := event.CheckResultData{ID: j.Command.Check, At: plan.AtExit}
 	err := w.check(ctx, &d)
@@ -42,7 +42,7 @@ func (s *Settler) Check(ctx context.Context, j Job) event.Event {
 	switch f := failure.From(err); {
 	case err == nil:
 	case f.Kind == failure.HookTimeout:
-		d.Passed, d.Reason, d.Facts = false, event.Brief(f.Message, event.MaxReason), nil
+		d.Passed, d.Reason, d.Facts = false, event.Truncate(f.Message, event.MaxReason), nil
 	default:
 		d.Passed, d.Failure = false, w.failureOf(err)
 		w.log.Info("a check could not be made", "check", d.ID, "error", err)
@@ -59,7 +59,7 @@ func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
 	c := w.Node.Checks[i]
 	d.At = cmp.Or(c.At, plan.AtExit)
 	if c.LeftOut != "" {
-		d.Type, d.Passed, d.LeftOut, d.Reason = typeOf(c.Config), true, true, event.Brief(c.LeftOut, event.MaxReason)
+		d.Type, d.Passed, d.LeftOut, d.Reason = typeOf(c.Config), true, true, event.Truncate(c.LeftOut, event.MaxReason)
 		return nil
 	}
 	config, wrong, err := w.configOf(c)
@@ -68,7 +68,7 @@ func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
 	}
 	d.Type = typeOf(config)
 	if wrong != "" {
-		d.Reason = event.Brief(wrong, event.MaxReason)
+		d.Reason = event.Truncate(wrong, event.MaxReason)
 		return nil
 	}
 	answer, err := w.measure(ctx, c, config)
@@ -81,13 +81,13 @@ func (w *work) check(ctx context.Context, d *event.CheckResultData) error {
 func typeOf(config json.RawMessage) string {
 	var of struct{ Type string }
 	_ = json.Unmarshal(config, &of) // the action says what is wrong with it
-	return event.Brief(of.Type, event.MaxName)
+	return event.Truncate(of.Type, event.MaxName)
 }
 
 // measure calls the action. A check that fell with another call's process is made once more.
 func (w *work) measure(ctx context.Context, c plan.Check, config json.RawMessage) (sdk.HookAnswer, error) {
 	answer, err := w.call(ctx, c, config)
-	if err != nil && w.Spared != nil && w.Spared(err) && ctx.Err() == nil {
+	if err != nil && w.Uncharged != nil && w.Uncharged(err) && ctx.Err() == nil {
 		answer, err = w.call(ctx, c, config)
 	}
 	return answer, err
@@ -152,7 +152,7 @@ func (w *work) take(answer sdk.HookAnswer, c plan.Check, d *event.CheckResultDat
 	d.Facts, d.ExitCode, d.Counts = &ref, facts.ExitCode, short(facts.Counts)
 	d.Passed = facts.Passed && answer.Outcome == ""
 	if !d.Passed {
-		d.Reason = event.Brief(cmp.Or(facts.Reason, answer.Reason, "it did not pass"), event.MaxReason)
+		d.Reason = event.Truncate(cmp.Or(facts.Reason, answer.Reason, "it did not pass"), event.MaxReason)
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func short(counts map[string]int) map[string]int {
 		if kept == nil {
 			kept = map[string]int{}
 		}
-		kept[event.Brief(key, event.MaxName)] = counts[key]
+		kept[event.Truncate(key, event.MaxName)] = counts[key]
 	}
 	return kept
 }

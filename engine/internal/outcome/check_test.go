@@ -148,7 +148,7 @@ func TestCheckThatIsStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(failure.New(failure.SignalInterrupt, "stopped"))
 	j := Job{Node: b.node, State: b.state}
-	j.Command.Place, j.Command.Check = b.at, "c"
+	j.Command.Location, j.Command.Check = b.at, "c"
 	d, err := event.Decode[event.CheckResultData](b.settler.Check(ctx, j))
 	if err != nil || d.Failure == nil || d.Failure.ErrorType != string(failure.SignalInterrupt) {
 		t.Errorf("%+v, %v", d, err)
@@ -165,7 +165,7 @@ func TestCheckThatIsSpared(t *testing.T) {
 		}
 		return sdk.HookAnswer{Facts: json.RawMessage(`{"passed":true}`)}, nil
 	})
-	b.settler.Spared = func(err error) bool { return errors.Is(err, fell) }
+	b.settler.Uncharged = func(err error) bool { return errors.Is(err, fell) }
 	if d := b.check("c"); !d.Passed || calls != 2 {
 		t.Errorf("%+v after %d calls", d, calls)
 	}
@@ -226,7 +226,7 @@ func TestFilesOfAnArtifact(t *testing.T) {
 				if err := json.Unmarshal([]byte(tt.input), &data); err != nil {
 					t.Fatal(err)
 				}
-				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Place{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
+				ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&b.settler.Plan.Nodes[0], time.Now()), Data: data})
 				if err != nil {
 					t.Fatal(err)
 				}

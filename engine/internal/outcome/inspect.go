@@ -13,7 +13,7 @@ import (
 
 // Inspect looks at the input artifact of the node that the job is about, and returns input_checked, with the command's
 // key: the node can begin with it, is skipped because of it, or cannot begin, and why.
-func (s *Settler) Inspect(j Job) event.Event {
+func (s *Evaluator) Inspect(j Job) event.Event {
 	in := &inspection{work: s.work(j)}
 	if err := in.inspect(); err != nil {
 		in.data.Failure = in.failureOf(err)
@@ -105,7 +105,7 @@ func (in *inspection) skip() error {
 		}
 		in.data.Artifact = &ref
 	}
-	in.data.Skip, in.data.Reason = true, event.Brief("skip_when holds: "+in.Node.SkipWhen, event.MaxReason)
+	in.data.Skip, in.data.Reason = true, event.Truncate("skip_when holds: "+in.Node.SkipWhen, event.MaxReason)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (in *inspection) told() []string {
 			all = append(all, fmt.Sprintf("and %d more", len(in.warnings)-i))
 			break
 		}
-		all = append(all, event.Brief(in.Redactor.Text(text), maxWarning))
+		all = append(all, event.Truncate(in.Redactor.Text(text), maxWarning))
 	}
 	return all
 }

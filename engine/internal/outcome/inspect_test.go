@@ -33,7 +33,7 @@ func entered(t *testing.T, began, made map[string]any) *bench {
 	}
 	if made != nil {
 		first := &b.settler.Plan.Nodes[0]
-		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Place{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(first, time.Now()), Data: made})
+		ref, err := artifact.Write(b.settler.Dir, b.settler.Plan, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(first, time.Now()), Data: made})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func entered(t *testing.T, began, made map[string]any) *bench {
 func (b *bench) inspected() event.InputCheckedData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyInput, 1)
-	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Place: b.at, Key: key}, Node: b.node, State: b.state})
+	e := b.settler.Inspect(Job{Command: schedule.Command{Kind: schedule.Inspect, Location: b.at, Key: key}, Node: b.node, State: b.state})
 	d, err := event.Decode[event.InputCheckedData](e)
 	if err != nil || e.Type != event.InputChecked || e.Key != key || len(e.Data) > 16<<10 {
 		b.t.Fatalf("%s %s (%d bytes) %v", e.Type, e.Key, len(e.Data), err)
@@ -244,7 +244,7 @@ func TestEmbeddedInput(t *testing.T) {
 	n := b.state.Nodes["1"]
 	n.Input = d.Input
 	b.state.Nodes["1"], b.state.Nodes["1.0"] = n, state.Node{}
-	e, err := artifact.EffectiveInput(b.settler.Dir, b.settler.Plan, b.state, b.settler.Plan.Find("1.0"), event.Place{Node: "1.0", Visit: 1, Run: 1})
+	e, err := artifact.EffectiveInput(b.settler.Dir, b.settler.Plan, b.state, b.settler.Plan.Find("1.0"), event.Location{Node: "1.0", Visit: 1, Run: 1})
 	if diff := cmp.Diff(artifact.Effective{From: "$input", Data: map[string]any{"request_id": "REQ-1", "goal": "ship"}}, e); diff != "" || err != nil {
 		t.Errorf("%v %s", err, diff)
 	}

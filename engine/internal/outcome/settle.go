@@ -34,7 +34,7 @@ type settling struct {
 // Settle settles the outcome of the iteration, keeps its artifact, and returns iteration_complete, with the command's
 // key; or error where the artifact is missing or not what the contract says, and nothing else settles the outcome. Of a
 // node that wraps a pipeline it makes the artifact, and returns artifact_written or error.
-func (s *Settler) Settle(j Job) event.Event {
+func (s *Evaluator) Evaluate(j Job) event.Event {
 	w := s.work(j)
 	if j.Node.Kind == plan.KindPipeline {
 		return w.handOut()
@@ -67,13 +67,13 @@ func (k *settling) settle() (event.IterationCompleteData, error) {
 	if err != nil {
 		return event.IterationCompleteData{}, err
 	}
-	d := attempt.Completed(schedule.NameOf(k.Plan, k.State, k.Node), k.made, k.reading)
-	d.Settlement = event.Settlement{Outcome: string(o), Message: event.Brief(message, event.MaxReason), FailedSteps: k.failedSteps()}
+	d := attempt.Completed(schedule.NodeName(k.Plan, k.State, k.Node), k.made, k.reading)
+	d.Settlement = event.Settlement{Outcome: string(o), Message: event.Truncate(message, event.MaxReason), FailedSteps: k.failedSteps()}
 	if d.Artifact, err = k.keepArtifact(); err != nil {
 		return d, err
 	}
 	if d.Artifact != nil {
-		d.Healed = k.loop.Heals
+		d.Healed = k.loop.ArtifactRetries
 	} else if o == plan.OutcomeEscalate {
 		d.Partial = k.partial()
 	}
@@ -184,7 +184,7 @@ func (k *settling) outcome() (plan.Outcome, string, error) {
 
 func (k *settling) badArtifact() error {
 	if k.Node.Wraps != nil && k.found.From != "" {
-		return artifact.Unfit("what the command handed out", k.faults)
+		return artifact.InvalidError("what the command handed out", k.faults)
 	}
 	if k.found.From == "" {
 		return k.left(k.it, k.reading).Missing(k.Node.Artifact)
@@ -277,10 +277,10 @@ func (k *settling) failedSteps() []string {
 		if id == "" || slices.Contains(kept, id) {
 			continue
 		}
-		if size += len(event.Brief(id, event.MaxName)) + len(`"",`); size > maxFailedSteps {
+		if size += len(event.Truncate(id, event.MaxName)) + len(`"",`); size > maxFailedSteps {
 			return nil
 		}
-		kept = append(kept, event.Brief(id, event.MaxName))
+		kept = append(kept, event.Truncate(id, event.MaxName))
 	}
 	return kept
 }

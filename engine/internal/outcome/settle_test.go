@@ -67,10 +67,10 @@ func (a agent) Execute(_ context.Context, req sdk.ExecuteRequest, _ sdk.Exchange
 // bench is a session whose second node has a contract.
 type bench struct {
 	t       *testing.T
-	settler *Settler
+	settler *Evaluator
 	node    *plan.Node
 	state   state.State
-	at      event.Place
+	at      event.Location
 }
 
 func newBench(t *testing.T, checks act) *bench {
@@ -89,8 +89,8 @@ func newBench(t *testing.T, checks act) *bench {
 		{Path: "1", ID: "verify", Kind: plan.KindStage, Ref: "verifier", Prompt: "look", Provider: &plan.Provider{Type: "agent"}, Termination: plan.Termination{"type": "fixed", "max": 2}},
 	}}
 	return &bench{
-		t: t, node: &p.Nodes[1], at: event.Place{Node: "1", Visit: 1, Run: 1, Iteration: 1},
-		settler: &Settler{Plan: p, Project: project, Dir: dir, Actions: checks, Log: hclog.NewNullLogger()},
+		t: t, node: &p.Nodes[1], at: event.Location{Node: "1", Visit: 1, Run: 1, Iteration: 1},
+		settler: &Evaluator{Plan: p, Project: project, Dir: dir, Actions: checks, Log: hclog.NewNullLogger()},
 		state: state.State{Session: "demo", RunID: "PL-1", Mode: "pipeline", Epoch: 1, Status: state.Running, At: "1", Nodes: map[string]state.Node{
 			"1": {Visit: 1, Run: 1, Status: state.NodeRunning, Loop: state.Loop{Iteration: 1, Attempt: 1}},
 		}},
@@ -107,9 +107,9 @@ func (b *bench) loop(change func(*state.Loop)) {
 func (b *bench) attempt(a agent) {
 	b.t.Helper()
 	s := b.settler
-	m := attempt.Maker{Plan: s.Plan, Project: s.Project, Dir: s.Dir, Inputs: inputs.NewReader(s.Dir, s.Plan), Providers: a, Log: s.Log}
-	e := m.Make(b.t.Context(), attempt.Job{
-		Command: schedule.Command{Place: b.at, Key: b.at.Key(event.KeyAttempt, 1), Attempt: 1}, Node: b.node, State: b.state,
+	m := attempt.Runner{Plan: s.Plan, Project: s.Project, Dir: s.Dir, Inputs: inputs.NewReader(s.Dir, s.Plan), Providers: a, Log: s.Log}
+	e := m.Run(b.t.Context(), attempt.Job{
+		Command: schedule.Command{Location: b.at, Key: b.at.Key(event.KeyAttempt, 1), Attempt: 1}, Node: b.node, State: b.state,
 		Record: func(context.Context, event.Event) error { return nil },
 	})
 	d, err := event.Decode[event.AttemptCompleteData](e)
@@ -122,7 +122,7 @@ func (b *bench) attempt(a agent) {
 func (b *bench) check(id string) event.CheckResultData {
 	b.t.Helper()
 	key := b.at.Key(event.KeyCheck, 1)
-	e := b.settler.Check(b.t.Context(), Job{Command: schedule.Command{Kind: schedule.Check, Key: key, Place: b.at, Check: id}, Node: b.node, State: b.state})
+	e := b.settler.Check(b.t.Context(), Job{Command: schedule.Command{Kind: schedule.Check, Key: key, Location: b.at, Check: id}, Node: b.node, State: b.state})
 	d, err := event.Decode[event.CheckResultData](e)
 	if err != nil || e.Type != event.CheckResult || e.Key != key {
 		b.t.Fatalf("%s %s %v", e.Type, e.Data, err)
@@ -136,7 +136,7 @@ func (b *bench) check(id string) event.CheckResultData {
 
 func (b *bench) settle() event.Event {
 	key := b.at.Key(event.KeySettle, 1)
-	e := b.settler.Settle(Job{Command: schedule.Command{Kind: schedule.Settle, Key: key, Place: b.at}, Node: b.node, State: b.state})
+	e := b.settler.Evaluate(Job{Command: schedule.Command{Kind: schedule.Settle, Key: key, Location: b.at}, Node: b.node, State: b.state})
 	if e.Key != key || e.Attempt != 1 {
 		b.t.Errorf("key %s, attempt %d", e.Key, e.Attempt)
 	}

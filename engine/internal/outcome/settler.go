@@ -20,7 +20,7 @@ import (
 
 // Settler makes the checks of one run and settles its iterations. All fields but those with a default are needed. It is
 // safe for concurrent use.
-type Settler struct {
+type Evaluator struct {
 	Plan    *plan.Plan
 	Project *store.Project
 	Dir     *store.Dir
@@ -29,7 +29,7 @@ type Settler struct {
 	// Redactor takes the secrets out of what checks say and out of artifacts. Default: one that knows no values.
 	Redactor *redact.Redactor
 	// Spared reports whether an error means that a check fell with another call's process. Default: never.
-	Spared func(error) bool
+	Uncharged func(error) bool
 }
 
 // Job is a check to be made, or an iteration to be settled.
@@ -41,17 +41,17 @@ type Job struct {
 
 // work is one job.
 type work struct {
-	*Settler
+	*Evaluator
 	Job
-	at   event.Place
+	at   event.Location
 	loop state.Loop
 	log  hclog.Logger
 }
 
-func (s *Settler) work(j Job) *work {
-	at := j.Command.Place
+func (s *Evaluator) work(j Job) *work {
+	at := j.Command.Location
 	return &work{
-		Settler: s, Job: j, at: at, loop: j.State.LoopAt(at),
+		Evaluator: s, Job: j, at: at, loop: j.State.LoopAt(at),
 		log: s.Log.With("session", j.State.Session, "stage", j.Node.ID, "iteration", at.Iteration),
 	}
 }
@@ -86,7 +86,7 @@ func (w *work) failureOf(err error) *event.FailureData {
 	d.Node, d.Stage, d.Iteration, d.Attempt = w.Node.ID, w.Node.ID, w.at.Iteration, w.loop.Attempt
 	d.ResumeCommand = "agent-pipelines resume " + w.State.Session
 	if bad := (*artifact.Bad)(nil); errors.As(err, &bad) {
-		d.Faults = artifact.Told(bad.Faults)
+		d.Faults = artifact.FaultData(bad.Faults)
 	}
 	d = redaction.Failure(w.Redactor, d)
 	return &d

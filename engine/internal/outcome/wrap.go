@@ -103,7 +103,7 @@ func (w *work) promised(data map[string]any) error {
 	}
 	faults, err := artifact.Faults(data, w.Node.Artifact)
 	if err == nil && len(faults) > 0 {
-		err = artifact.Unfit("what pipeline "+w.Node.Ref+" came to", faults)
+		err = artifact.InvalidError("what pipeline "+w.Node.Ref+" came to", faults)
 	}
 	return err
 }

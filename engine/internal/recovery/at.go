@@ -38,7 +38,7 @@ func ParsePoint(text string) (Point, error) {
 // Place makes the state of a run that goes on at a point: the nodes before it are complete, those behind
 // it were not entered. What st knows of them is kept. The error says that the plan has no such node, or
 // that it has no iterations.
-func (f *Found) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
+func (f *SessionFiles) Place(b Base, st state.State, at Point, now time.Time) (state.State, error) {
 	i := slices.IndexFunc(b.Plan.Nodes, func(n plan.Node) bool { return n.ID == at.Node })
 	if i < 0 {
 		i = b.Plan.Index(at.Node)

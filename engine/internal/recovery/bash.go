@@ -13,7 +13,7 @@ import (
 
 // ofBash makes the state of a session of the Bash engine: from its events, completed by state.json, which
 // it writes before the event of an iteration's end; from state.json alone where it kept no events.
-func (f *Found) ofBash(b Base) (Result, error) {
+func (f *SessionFiles) ofBash(b Base) (Result, error) {
 	res := Result{Reason: "written by the Bash engine"}
 	events, doubt := f.bashEvents(b, &res)
 	if f.DocumentFault != "" {
@@ -38,7 +38,7 @@ func (f *Found) ofBash(b Base) (Result, error) {
 }
 
 // bashEvents are the readable lines. doubt is why they may not be all.
-func (f *Found) bashEvents(b Base, res *Result) (events []event.Event, doubt string) {
+func (f *SessionFiles) bashEvents(b Base, res *Result) (events []event.Event, doubt string) {
 	if b.Legacy {
 		return nil, ""
 	}
@@ -57,7 +57,7 @@ func (f *Found) bashEvents(b Base, res *Result) (events []event.Event, doubt str
 }
 
 // documented is the outline that state.json gives.
-func (f *Found) documented(p *plan.Plan) *outline {
+func (f *SessionFiles) documented(p *plan.Plan) *outline {
 	d := &f.Document
 	o := &outline{mode: f.mode(), started: parseTime(d.StartedAt), nodes: map[string]*work{}}
 	o.last = o.started
@@ -96,10 +96,10 @@ func (f *Found) documented(p *plan.Plan) *outline {
 }
 
 // documentedProviders takes what the views of a block's providers say.
-func (f *Found) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
+func (f *SessionFiles) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
-		v := f.providerView(p, event.Place{Node: n.Path + ".0", Visit: 1, Run: 1, Branch: id})
+		v := f.providerView(p, event.Location{Node: n.Path + ".0", Visit: 1, Run: 1, Branch: id})
 		if v.Session != f.Dir.Session() || v.Status == "pending" {
 			continue
 		}
@@ -118,7 +118,7 @@ func (f *Found) documentedProviders(p *plan.Plan, n *plan.Node, w *work) {
 }
 
 // correct completes the events by state.json, where that is of the same pass through the pipeline.
-func (f *Found) correct(p *plan.Plan, o *outline) {
+func (f *SessionFiles) correct(p *plan.Plan, o *outline) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		done := f.passOf(n, o.started)
@@ -150,7 +150,7 @@ func (f *Found) correct(p *plan.Plan, o *outline) {
 }
 
 // end takes over how the session ended, if nothing happened after that.
-func (f *Found) end(o *outline) {
+func (f *SessionFiles) end(o *outline) {
 	d := &f.Document
 	over := func(at string) bool { return !parseTime(at).Before(o.last.Truncate(time.Second)) }
 	switch {
@@ -175,7 +175,7 @@ func (f *Found) end(o *outline) {
 
 // passOf is how many iterations of a stage the history has in its last pass since a time. The history of
 // a session that ran twice in one directory has both.
-func (f *Found) passOf(n *plan.Node, since time.Time) int {
+func (f *SessionFiles) passOf(n *plan.Node, since time.Time) int {
 	last := 0
 	for _, it := range f.Document.History {
 		if (it.Stage == n.ID || f.Document.Type == "loop") && !parseTime(it.Timestamp).Before(since.Truncate(time.Second)) {
@@ -186,7 +186,7 @@ func (f *Found) passOf(n *plan.Node, since time.Time) int {
 }
 
 // complete adds the history, and checks the state that was made.
-func (f *Found) complete(res *Result, b Base, events []event.Event) error {
+func (f *SessionFiles) complete(res *Result, b Base, events []event.Event) error {
 	f.remember(res, b, events)
 	if !fits(b.Plan, res.State) {
 		return errors.New("what the session's files tell does not go together with plan.json")
@@ -195,7 +195,7 @@ func (f *Found) complete(res *Result, b Base, events []event.Event) error {
 }
 
 // remember adds the history.
-func (f *Found) remember(res *Result, b Base, events []event.Event) {
+func (f *SessionFiles) remember(res *Result, b Base, events []event.Event) {
 	told, err := statefile.HistoryOf(f.Dir, b.Plan, events)
 	if err != nil {
 		res.Lost = append(res.Lost, "the history of an earlier import cannot be read")
@@ -204,7 +204,7 @@ func (f *Found) remember(res *Result, b Base, events []event.Event) {
 }
 
 // historyWith is the history of state.json, if it is of the same run, and what events tell beside it.
-func (f *Found) historyWith(told []statefile.Iteration, runID string) []statefile.Iteration {
+func (f *SessionFiles) historyWith(told []statefile.Iteration, runID string) []statefile.Iteration {
 	if run := f.Document.RunID; run != "" && run != runID {
 		return told
 	}

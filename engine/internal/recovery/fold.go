@@ -35,7 +35,7 @@ type Fold struct {
 func NewFold(dir *store.Dir, p *plan.Plan) *Fold { return &Fold{dir: dir, plan: p} }
 
 // Take applies the next event. One that does not fit is left out, as in [schedule.Fold].
-func (f *Fold) Take(e event.Event) {
+func (f *Fold) Apply(e event.Event) {
 	other := f.state.RunID != "" && e.RunID != "" && e.RunID != f.state.RunID && e.Type != event.SessionStart && e.Type != event.SessionImported
 	f.doubtful = (f.doubtful || other || e.Type == event.NodeComplete && !decided(f.plan, f.state, e)) && !begins(e)
 	f.foreign = f.foreign || e.Session != "" && e.Session != f.dir.Session()
@@ -43,7 +43,7 @@ func (f *Fold) Take(e event.Event) {
 	switch {
 	case err == nil:
 		f.state = next
-	case !errors.Is(err, schedule.ErrMisfit):
+	case !errors.Is(err, schedule.ErrInvalidTransition):
 		if f.unread == nil {
 			f.unread = err
 		}

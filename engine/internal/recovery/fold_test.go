@@ -43,13 +43,13 @@ func ofOurs(t *testing.T) (lines []string, states []state.State) {
 			}
 			switch c.Kind {
 			case schedule.Attempt:
-				add(event.New(event.IterationComplete, c.Place.Cursor(), c.Key, event.IterationCompleteData{Decision: "continue"}))
+				add(event.New(event.IterationComplete, c.Location.Cursor(), c.Key, event.IterationCompleteData{Decision: "continue"}))
 			case schedule.Strategy:
 				action := "continue"
-				if c.Place.Iteration == 2 {
+				if c.Location.Iteration == 2 {
 					action = "stop"
 				}
-				add(event.New(event.Decision, c.Place.Cursor(), c.Key, event.DecisionData{Action: action}))
+				add(event.New(event.Decision, c.Location.Cursor(), c.Key, event.DecisionData{Action: action}))
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func TestFoldKnowsWhatIsWhole(t *testing.T) {
 			dir := session(t, files)
 			f := recovery.NewFold(dir, twoStages)
 			log, err := journal.Read(dir, func(e event.Event) error {
-				f.Take(e)
+				f.Apply(e)
 				return nil
 			})
 			if err != nil {

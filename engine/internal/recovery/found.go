@@ -28,7 +28,7 @@ const (
 )
 
 // Found is what lies in a session's directory.
-type Found struct {
+type SessionFiles struct {
 	Dir *store.Dir
 	// Lines are those of the journal, readable or not.
 	Lines []journal.Line
@@ -74,8 +74,8 @@ type Result struct {
 
 // Read reads a session's journal and state.json. The error is the disk's, or says that a newer version
 // wrote the journal.
-func Read(dir *store.Dir) (*Found, error) {
-	f := &Found{Dir: dir}
+func Read(dir *store.Dir) (*SessionFiles, error) {
+	f := &SessionFiles{Dir: dir}
 	var err error
 	if f.Lines, err = journal.Lines(dir); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func Read(dir *store.Dir) (*Found, error) {
 
 // readDocument reads state.json twice: leniently for what the Bash engine wrote, strictly for the
 // scheduler's state, of which half would be worse than nothing.
-func (f *Found) readDocument() error {
+func (f *SessionFiles) readDocument() error {
 	text, err := f.Dir.Read(store.StateFile, maxState)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (f *Found) readDocument() error {
 }
 
 // Origin is who wrote the session last. An engine that took over another's session wrote the last lines.
-func (f *Found) Origin() Origin {
+func (f *SessionFiles) Origin() Origin {
 	origin := Nobody
 	for i := range f.Lines {
 		switch l := &f.Lines[i]; {
@@ -145,12 +145,12 @@ func (f *Found) Origin() Origin {
 	}
 }
 
-func (f *Found) readable(l *journal.Line) bool {
+func (f *SessionFiles) readable(l *journal.Line) bool {
 	return l.Fault == "" && (l.Event.Session == "" || l.Event.Session == f.Dir.Session())
 }
 
 // Restore makes the state. The error says why nothing can be made of what is there.
-func (f *Found) Restore(b Base) (Result, error) {
+func (f *SessionFiles) Restore(b Base) (Result, error) {
 	switch f.Origin() {
 	case Ours:
 		return f.own(b)

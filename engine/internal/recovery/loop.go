@@ -21,7 +21,7 @@ type Loop struct {
 }
 
 // Loop reads what the session's loop was started with.
-func (f *Found) Loop() Loop {
+func (f *SessionFiles) Loop() Loop {
 	var l Loop
 	for i := range f.Lines {
 		if !f.readable(&f.Lines[i]) {
@@ -67,7 +67,7 @@ func (l Loop) Plan() *plan.Plan {
 const loopPrefix = "stage-00-"
 
 // loopDir is the directory of the loop's stage, "" if there is none.
-func (f *Found) loopDir() string {
+func (f *SessionFiles) loopDir() string {
 	entries, err := f.Dir.Entries(".")
 	if err != nil {
 		return ""
@@ -81,7 +81,7 @@ func (f *Found) loopDir() string {
 }
 
 // lastMax is the limit that the newest iteration's agent was told.
-func (f *Found) lastMax(dir string) int {
+func (f *SessionFiles) lastMax(dir string) int {
 	if dir == "" {
 		return 0
 	}
@@ -107,7 +107,7 @@ func (f *Found) lastMax(dir string) int {
 }
 
 // inputs are the initial inputs, all that the Bash engine's plan.json of a loop has.
-func (f *Found) inputs() []string {
+func (f *SessionFiles) inputs() []string {
 	text, err := f.Dir.Read(store.PlanFile, 16<<20)
 	if err != nil {
 		return nil
@@ -124,7 +124,7 @@ func (f *Found) inputs() []string {
 }
 
 // IsLoop reports whether the session is a loop.
-func (f *Found) IsLoop() bool {
+func (f *SessionFiles) IsLoop() bool {
 	for i := range f.Lines {
 		if l := &f.Lines[i]; f.readable(l) && l.Event.Type == event.SessionStart {
 			if mode := read(l.Event.Data).Mode; mode != "" {

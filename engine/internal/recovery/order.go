@@ -23,7 +23,7 @@ type step struct {
 // stand elsewhere than their number says, that are there twice, or that an outdated kernel wrote. tail
 // says what cannot be read at the end, where no number tells whether it was an event; unread counts those
 // lines.
-func (f *Found) order() (steps []step, tail string, unread int) {
+func (f *SessionFiles) order() (steps []step, tail string, unread int) {
 	var last int64
 	epoch := 0
 	all := f.good()
@@ -63,7 +63,7 @@ func (f *Found) order() (steps []step, tail string, unread int) {
 }
 
 // good are the readable lines that have a number.
-func (f *Found) good() []step {
+func (f *SessionFiles) good() []step {
 	var good []step
 	for i := range f.Lines {
 		if l := &f.Lines[i]; f.readable(l) && l.Event.Seq > 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // own makes the state of a session of this engine.
-func (f *Found) own(b Base) (Result, error) {
+func (f *SessionFiles) own(b Base) (Result, error) {
 	steps, tail, unread := f.order()
 	var end int64
 	if len(steps) > 0 {
@@ -80,7 +80,7 @@ func orProviders(known, other map[string]event.Provider) map[string]event.Provid
 
 // later is the state in state.json, and what was journaled after it, if that is sure and further than the
 // journal up to its first fault.
-func (f *Found) later(b Base, r replay, steps []step) (state.State, bool) {
+func (f *SessionFiles) later(b Base, r replay, steps []step) (state.State, bool) {
 	st := f.scheduler
 	if st == nil || !fits(b.Plan, *st) || b.PlanSHA256 != "" && st.PlanSHA256 != b.PlanSHA256 {
 		return state.State{}, false
@@ -117,7 +117,7 @@ func (f *Found) later(b Base, r replay, steps []step) (state.State, bool) {
 }
 
 // Last is the last number and epoch that the readable lines and state.json have.
-func (f *Found) Last() (seq int64, epoch int) {
+func (f *SessionFiles) Last() (seq int64, epoch int) {
 	steps, _, _ := f.order()
 	for _, s := range steps {
 		seq, epoch = s.event.Seq, max(epoch, s.event.Epoch)

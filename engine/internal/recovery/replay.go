@@ -65,7 +65,7 @@ func (r *replay) take(s step) {
 			r.close()
 		}
 	case e.Type.Informative() || e.Type == event.Control || e.Epoch < r.state.Epoch:
-	case errors.Is(err, schedule.ErrMisfit) && r.reach(e):
+	case errors.Is(err, schedule.ErrInvalidTransition) && r.reach(e):
 		if r.open() == "" {
 			r.found(fmt.Sprintf("what came before line %d (%s) is missing", s.line, e.Type), e.Seq-1)
 		}

@@ -345,7 +345,7 @@ func FuzzRestore(f *testing.F) {
 		r, err := found.Restore(b)
 		fold := recovery.NewFold(dir, twoStages)
 		log, unread := events.Read(dir, func(e event.Event) error {
-			fold.Take(e)
+			fold.Apply(e)
 			return nil
 		})
 		if unread == nil && fold.Whole(log) && (err != nil || !r.Whole) {

@@ -16,7 +16,7 @@ import (
 
 // outlined makes a state from what the events say by the keys that both engines write. runID is for
 // events without one.
-func (f *Found) outlined(b Base, events []event.Event, runID string) (state.State, error) {
+func (f *SessionFiles) outlined(b Base, events []event.Event, runID string) (state.State, error) {
 	o := newOutline(events)
 	for _, e := range events {
 		if e.RunID != "" {
@@ -28,7 +28,7 @@ func (f *Found) outlined(b Base, events []event.Event, runID string) (state.Stat
 
 // build makes the state that an outline describes. What lies in the list behind the node named last is of
 // an earlier pass and left out.
-func (f *Found) build(b Base, o *outline, runID string) (state.State, error) {
+func (f *SessionFiles) build(b Base, o *outline, runID string) (state.State, error) {
 	st := state.State{
 		Session: f.Dir.Session(), RunID: runID, Mode: orElse(o.mode, f.mode()), Pipeline: o.pipeline,
 		SchedulerVersion: b.SchedulerVersion, PlanSHA256: b.PlanSHA256, SkipDelays: b.SkipDelays, Providers: b.Providers,
@@ -60,7 +60,7 @@ func (f *Found) build(b Base, o *outline, runID string) (state.State, error) {
 }
 
 // enter makes the nodes up to the one that the run is at.
-func (f *Found) enter(b Base, o *outline, st *state.State) error {
+func (f *SessionFiles) enter(b Base, o *outline, st *state.State) error {
 	top, _, nested := strings.Cut(o.at, ".")
 	at := b.Plan.Index(top)
 	if at < 0 || nested {
@@ -99,7 +99,7 @@ func (f *Found) enter(b Base, o *outline, st *state.State) error {
 
 // countNested finds out how many runs the nested pipelines have made so far, in a session whose whole pipeline
 // runs several times: theirs are counted on.
-func (f *Found) countNested(p *plan.Plan, st *state.State) {
+func (f *SessionFiles) countNested(p *plan.Plan, st *state.State) {
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		if n.Kind != plan.KindPipeline || st.Run < 2 {
@@ -113,9 +113,9 @@ func (f *Found) countNested(p *plan.Plan, st *state.State) {
 }
 
 // runsMade is how many runs of a nested pipeline have a folder.
-func (f *Found) runsMade(p *plan.Plan, n *plan.Node) int {
+func (f *SessionFiles) runsMade(p *plan.Plan, n *plan.Node) int {
 	for made := 0; ; made++ {
-		node, err := store.At(p, event.Place{Node: n.Path, Run: made + 1})
+		node, err := store.At(p, event.Location{Node: n.Path, Run: made + 1})
 		if err != nil {
 			return made
 		}
@@ -126,7 +126,7 @@ func (f *Found) runsMade(p *plan.Plan, n *plan.Node) int {
 }
 
 // mode is loop or pipeline, where no event says it.
-func (f *Found) mode() string {
+func (f *SessionFiles) mode() string {
 	if mode := f.Document.Type; mode == "loop" || mode == "pipeline" {
 		return mode
 	}
@@ -137,7 +137,7 @@ func (f *Found) mode() string {
 }
 
 // node makes the state of a node that was entered.
-func (f *Found) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
+func (f *SessionFiles) node(b Base, n *plan.Node, w *work, run int) (state.Node, error) {
 	ns := state.Node{Visit: w.visit, Run: run, Status: state.NodeRunning, StartedAt: w.started}
 	ended := w.ended
 	if ended.IsZero() {
@@ -155,7 +155,7 @@ func (f *Found) node(b Base, n *plan.Node, w *work, run int) (state.Node, error)
 		return ns, err
 	}
 	ns.Loop = loopOf(w, n.Termination)
-	err = f.refs(b.Plan, event.Place{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
+	err = f.refs(b.Plan, event.Location{Node: n.Path, Visit: ns.Visit, Run: run}, &ns.Loop, &ns.Output)
 	return ns, err
 }
 
@@ -192,7 +192,7 @@ func readyAfter(completed int, t plan.Termination) state.Loop {
 }
 
 // branches makes the providers of a parallel block that were begun.
-func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
+func (f *SessionFiles) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
 	for i := range n.Providers {
 		id := n.Providers[i].ID()
 		p, begun := w.providers[id]
@@ -211,7 +211,7 @@ func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
 		}
 		ns.Branches[id] = s
 	}
-	at := event.Place{Node: n.Path, Visit: ns.Visit, Run: ns.Run}
+	at := event.Location{Node: n.Path, Visit: ns.Visit, Run: ns.Run}
 	node, err := store.At(b.Plan, at)
 	if err != nil || !w.done || n.Kind != plan.KindParallel {
 		return err
@@ -224,14 +224,14 @@ func (f *Found) branches(b Base, n *plan.Node, w *work, ns *state.Node) error {
 }
 
 // branch makes one provider of a block; done says that all of its stages are.
-func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
+func (f *SessionFiles) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns state.Node) (state.Branch, error) {
 	s := state.Branch{Status: state.NodeRunning, StartedAt: p.started, Stage: min(p.stage, len(n.Stages)-1)}
 	done = done || p.done
 	if done {
 		s.Status, s.Stage = state.NodeComplete, len(n.Stages)-1
 	}
 	for i := range s.Stage + 1 {
-		at := event.Place{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: ns.Visit, Run: ns.Run, Branch: id}
+		at := event.Location{Node: fmt.Sprintf("%s.%d", n.Path, i), Visit: ns.Visit, Run: ns.Run, Branch: id}
 		w := p.stages[i]
 		if w == nil {
 			w = &work{completed: f.iterationsAt(b.Plan, at)}
@@ -259,7 +259,7 @@ func (f *Found) branch(b Base, n *plan.Node, id string, p *branch, done bool, ns
 
 // endedBy is why a provider's stage ended, by the view of its state that both engines keep: only that it
 // reached its maximum makes a difference later.
-func (f *Found) endedBy(p *plan.Plan, at event.Place, stage string) string {
+func (f *SessionFiles) endedBy(p *plan.Plan, at event.Location, stage string) string {
 	for _, s := range f.providerView(p, at).Stages {
 		if s.Name == stage && s.Reason == "max_iterations" {
 			return s.Reason
@@ -269,7 +269,7 @@ func (f *Found) endedBy(p *plan.Plan, at event.Place, stage string) string {
 }
 
 // providerView is what state.json of a provider says, as far as it can be read.
-func (f *Found) providerView(p *plan.Plan, at event.Place) statefile.Provider {
+func (f *SessionFiles) providerView(p *plan.Plan, at event.Location) statefile.Provider {
 	var v statefile.Provider
 	node, err := store.Provider(p, at)
 	if err != nil {
@@ -283,7 +283,7 @@ func (f *Found) providerView(p *plan.Plan, at event.Place) statefile.Provider {
 }
 
 // refs fills in the files of the last completed iteration, where they are still there.
-func (f *Found) refs(p *plan.Plan, at event.Place, l *state.Loop, output **event.Ref) error {
+func (f *SessionFiles) refs(p *plan.Plan, at event.Location, l *state.Loop, output **event.Ref) error {
 	if l.Completed == 0 {
 		return nil
 	}
@@ -307,7 +307,7 @@ func (f *Found) refs(p *plan.Plan, at event.Place, l *state.Loop, output **event
 }
 
 // askedToStop reports whether the agent of an iteration said in so many words that it wants to stop.
-func (f *Found) askedToStop(it store.Iteration) bool {
+func (f *SessionFiles) askedToStop(it store.Iteration) bool {
 	text, err := f.Dir.Read(it.Status(), 1<<20)
 	if err != nil {
 		return false
@@ -319,7 +319,7 @@ func (f *Found) askedToStop(it store.Iteration) bool {
 }
 
 // ref refers to a file, nil if there is none.
-func (f *Found) ref(name string) (*event.Ref, error) {
+func (f *SessionFiles) ref(name string) (*event.Ref, error) {
 	ref, err := f.Dir.Ref(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil //nolint:nilnil // no file
@@ -328,14 +328,14 @@ func (f *Found) ref(name string) (*event.Ref, error) {
 }
 
 // iterationsOf counts the iterations that have left a result in a node's directory.
-func (f *Found) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
+func (f *SessionFiles) iterationsOf(p *plan.Plan, n *plan.Node, run int) int {
 	if n.Kind != plan.KindStage {
 		return 0
 	}
-	return f.iterationsAt(p, event.Place{Node: n.Path, Visit: 1, Run: run})
+	return f.iterationsAt(p, event.Location{Node: n.Path, Visit: 1, Run: run})
 }
 
-func (f *Found) iterationsAt(p *plan.Plan, at event.Place) int {
+func (f *SessionFiles) iterationsAt(p *plan.Plan, at event.Location) int {
 	node, err := store.At(p, at)
 	if err != nil {
 		return 0

@@ -104,7 +104,7 @@ func library() fstest.MapFS {
 
 // file is one of the files of the dialect, and how it is read.
 type file struct {
-	of    *dialect.Map
+	of    *dialect.Object
 	read  func(dir, text string) diagnostic.List
 	seeds []string
 }
@@ -356,7 +356,7 @@ func put(v any, at []any, with func(any) (any, bool)) any {
 }
 
 // corpus are the documents of the repository that are such files, in one line each.
-func corpus(t *testing.T, of *dialect.Map) []string {
+func corpus(t *testing.T, of *dialect.Object) []string {
 	t.Helper()
 	var found []string
 	add := func(name string, data []byte) {

@@ -48,7 +48,7 @@ type keys map[string]func(yamldoc.Entry)
 
 // members reads a map of known keys; no value is a map without members. Keys that begin with x- are the
 // user's own.
-func (r reader) members(n *yamldoc.Node, what string, of *dialect.Map, known keys) {
+func (r reader) members(n *yamldoc.Node, what string, of *dialect.Object, known keys) {
 	for _, e := range r.entries(n, what) {
 		read, ok := known[e.Key]
 		switch {

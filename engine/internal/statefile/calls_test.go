@@ -21,7 +21,7 @@ func TestCallsOfSteps(t *testing.T) {
 	_, dir := openDir(t, "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
 	call := func(step, id string) event.Event {
-		at := event.Place{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
+		at := event.Location{Node: "0", Visit: 1, Run: 1, Step: step, Iteration: 1}
 		return event.New(event.ToolCall, at.Cursor(), at.Key(event.KeyAttempt, 1), event.ToolCallData{CallID: id, Tool: "write"})
 	}
 	past := []event.Event{call("s1", "c1"), call("s2", "c2"), call("", "no step's")}
@@ -53,7 +53,7 @@ func TestCallsOfSteps(t *testing.T) {
 func TestRecordsOfCalls(t *testing.T) {
 	_, dir := openDir(t, "s")
 	p := &plan.Plan{Nodes: []plan.Node{{Path: "0", ID: "work", Kind: plan.KindStage, Steps: &plan.Steps{From: "plan"}}}}
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Step: "s1", Iteration: 1}
 	told := func(kind event.Type, data any) event.Event {
 		e := event.New(kind, at.Cursor(), at.Key(event.KeyAttempt, 1), data)
 		e.Session = "s"

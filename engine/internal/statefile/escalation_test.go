@@ -14,7 +14,7 @@ func TestEscalations(t *testing.T) {
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
-	place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id string, n int) string {
 		s.tell(event.QuestionAsked, place, place.Key(event.KeyCheck, n), event.QuestionAskedData{
 			ID: id, Kind: event.QuestionEscalation, Digest: "d", Text: "which login?", Options: []string{event.AnswerApprove, event.AnswerReject},
@@ -61,7 +61,7 @@ func TestEscalations(t *testing.T) {
 		}
 	}
 	s.writer = continued(d, s.plan, s.events)
-	s.tell(event.SessionAborted, event.Place{}, "", event.SessionAbortedData{Reason: "enough"})
+	s.tell(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
 	check(first, "status: resolved", "  context: use Google")
 	check(second, "status: rejected", "  abort: true")
 	check(third, "status: expired")

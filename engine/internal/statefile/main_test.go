@@ -43,7 +43,7 @@ func newStory(t testing.TB, d *store.Dir, p *plan.Plan) *story {
 }
 
 // tell appends an event, a second after the one before.
-func (s *story) tell(kind event.Type, place event.Place, key event.Key, data any) {
+func (s *story) tell(kind event.Type, place event.Location, key event.Key, data any) {
 	s.t.Helper()
 	var cursor *event.Cursor
 	if place.Node != "" {
@@ -66,25 +66,25 @@ func (s *story) tell(kind event.Type, place event.Place, key event.Key, data any
 
 func (s *story) begin(mode string) {
 	s.t.Helper()
-	s.tell(event.SessionStart, event.Place{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: schedule.Version})
-	s.tell(event.KernelStart, event.Place{}, "", event.KernelStartData{PID: 1})
+	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: mode, Pipeline: s.plan.Pipeline.Name, SchedulerVersion: schedule.Version})
+	s.tell(event.KernelStart, event.Location{}, "", event.KernelStartData{PID: 1})
 }
 
 func (s *story) enter(node string) {
 	s.t.Helper()
-	s.tell(event.NodeStart, event.Place{Node: node}, "", event.NodeStartData{Name: s.plan.Find(node).ID})
+	s.tell(event.NodeStart, event.Location{Node: node}, "", event.NodeStartData{Name: s.plan.Find(node).ID})
 }
 
 func (s *story) startIteration(node string, i int) {
 	s.t.Helper()
-	place := event.Place{Node: node, Visit: 1, Run: 1, Iteration: i}
+	place := event.Location{Node: node, Visit: 1, Run: 1, Iteration: i}
 	s.tell(event.IterationStart, place, place.Key(event.KeyAttempt, 1), event.IterationStartData{Stage: s.plan.Find(node).ID})
 }
 
 func (s *story) iterate(node string, i int) {
 	s.t.Helper()
 	s.startIteration(node, i)
-	place := event.Place{Node: node, Visit: 1, Run: 1, Iteration: i}
+	place := event.Location{Node: node, Visit: 1, Run: 1, Iteration: i}
 	in, out := int64(100), int64(10)
 	s.tell(event.IterationComplete, place, place.Key(event.KeyAttempt, 1), event.IterationCompleteData{
 		Stage: s.plan.Find(node).ID, Decision: "continue", Summary: fmt.Sprintf("step %d of <%s> & more", i, node) + s.padding,
@@ -100,7 +100,7 @@ func (s *story) iterate(node string, i int) {
 
 func (s *story) leave(node, to string) {
 	s.t.Helper()
-	s.tell(event.NodeComplete, event.Place{Node: node}, "", event.NodeCompleteData{Name: s.plan.Find(node).ID, Status: "complete", Outcome: "success", To: to})
+	s.tell(event.NodeComplete, event.Location{Node: node}, "", event.NodeCompleteData{Name: s.plan.Find(node).ID, Status: "complete", Outcome: "success", To: to})
 }
 
 func twoStages() *plan.Plan {

@@ -27,7 +27,7 @@ func block() *plan.Plan {
 // inBlock tells of the iteration of a provider in a stage of the block.
 func (s *story) inBlock(provider, stage string, code int) {
 	s.t.Helper()
-	place := event.Place{Node: stage, Visit: 1, Run: 1, Branch: provider, Iteration: 1}
+	place := event.Location{Node: stage, Visit: 1, Run: 1, Branch: provider, Iteration: 1}
 	key := place.Key(event.KeyAttempt, 1)
 	s.tell(event.IterationStart, place, key, event.IterationStartData{})
 	if code != 0 {
@@ -67,8 +67,8 @@ func TestProviderState(t *testing.T) {
 	if _, err := d.Stat("parallel-01-both/manifest.json"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the manifest of an earlier run is still there: %v", err)
 	}
-	at := func(provider string) event.Place {
-		return event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
+	at := func(provider string) event.Location {
+		return event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
 	}
 	file := func(provider string) map[string]any {
 		t.Helper()
@@ -108,13 +108,13 @@ func TestProviderState(t *testing.T) {
 	}
 
 	// Going on makes the files anew, whoever is done already.
-	s.tell(event.NodeComplete, event.Place{Node: "1"}, "", event.NodeCompleteData{Name: "both", Status: "failed", Outcome: "error", To: plan.ToFailed})
+	s.tell(event.NodeComplete, event.Location{Node: "1"}, "", event.NodeCompleteData{Name: "both", Status: "failed", Outcome: "error", To: plan.ToFailed})
 	for _, provider := range []string{"a", "b"} {
 		if err := d.Remove("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.tell(event.SessionResumed, event.Place{}, "", event.SessionResumedData{})
+	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	if a, b := file("a"), file("b"); a["status"] != "complete" || b["status"] != "running" || b["error"] != nil {
 		t.Errorf("after a resume: %v, %v", a, b)
 	}
@@ -134,7 +134,7 @@ func TestProviderStateBehindTheBlock(t *testing.T) {
 	s.leave("0", "1")
 	s.enter("1")
 	for _, provider := range []string{"a", "b"} {
-		at := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
+		at := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: provider}
 		s.tell(event.ParallelProviderStart, at, "", struct{}{})
 		s.inBlock(provider, "1.0", 0)
 		s.inBlock(provider, "1.1", 0)
@@ -142,13 +142,13 @@ func TestProviderStateBehindTheBlock(t *testing.T) {
 	}
 	s.leave("1", "2")
 	s.enter("2")
-	s.tell(event.SessionPaused, event.Place{}, "", event.SessionPausedData{Kind: "user"})
+	s.tell(event.SessionPaused, event.Location{}, "", event.SessionPausedData{Kind: "user"})
 	for _, provider := range []string{"a", "b"} {
 		if err := d.Replace("parallel-01-both/providers/" + provider + "/state.json"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.tell(event.SessionResumed, event.Place{}, "", event.SessionResumedData{})
+	s.tell(event.SessionResumed, event.Location{}, "", event.SessionResumedData{})
 	for _, provider := range []string{"a", "b"} {
 		if got := readMap(t, d, "parallel-01-both/providers/"+provider+"/state.json"); got["provider"] != provider || got["status"] != "complete" {
 			t.Errorf("provider %s after a resume: %v", provider, got)

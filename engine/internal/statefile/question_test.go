@@ -17,7 +17,7 @@ func TestQuestions(t *testing.T) {
 	s := newStory(t, d, twoStages())
 	s.begin("pipeline")
 	s.enter("0")
-	place := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	place := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	ask := func(id, kind, digest string) {
 		s.tell(event.QuestionAsked, place, place.Key(event.KeyCheck, len(s.events)), event.QuestionAskedData{
 			ID: id, Kind: kind, Digest: digest, Text: "Good?", Options: []string{event.AnswerApprove, event.AnswerReject},
@@ -64,7 +64,7 @@ func TestQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.writer = continued(d, s.plan, s.events)
-	s.tell(event.SessionAborted, event.Place{}, "", event.SessionAbortedData{Reason: "enough"})
+	s.tell(event.SessionAborted, event.Location{}, "", event.SessionAbortedData{Reason: "enough"})
 	open.Status = statefile.QuestionClosed
 	check("dropped", open)
 	if got := readQuestion(t, d, "q-2"); got.Status != statefile.QuestionClosed || got.Answer != "" {

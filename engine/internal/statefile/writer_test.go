@@ -51,7 +51,7 @@ func TestStateFile(t *testing.T) {
 			s.enter("1")
 			s.iterate("1", 1)
 			s.leave("1", "done")
-			s.tell(event.SessionComplete, event.Place{Node: "1"}, "", event.SessionCompleteData{Reason: "all_loops_complete"})
+			s.tell(event.SessionComplete, event.Location{Node: "1"}, "", event.SessionCompleteData{Reason: "all_loops_complete"})
 		},
 		"iterating": func(s *story) {
 			s.iterate("0", 1)
@@ -59,22 +59,22 @@ func TestStateFile(t *testing.T) {
 		},
 		"paused": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "user", Reason: "lunch"})
+			s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user", Reason: "lunch"})
 		},
 		"aborted": func(s *story) {
-			s.tell(event.SessionAborted, event.Place{Node: "0"}, "", event.SessionAbortedData{Reason: "User requested", By: "alice"})
+			s.tell(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{Reason: "User requested", By: "alice"})
 		},
 		"failed": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.NodeComplete, event.Place{Node: "0"}, "", event.NodeCompleteData{
+			s.tell(event.NodeComplete, event.Location{Node: "0"}, "", event.NodeCompleteData{
 				Name: "plan", Status: "failed", Outcome: "error", To: "failed",
 				Failure: &event.FailureData{ErrorType: "provider_failed", Message: "no more credit"},
 			})
 		},
 		"resumed": func(s *story) {
 			s.iterate("0", 1)
-			s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "signal"})
-			s.tell(event.SessionResumed, event.Place{Node: "0"}, "", event.SessionResumedData{})
+			s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "signal"})
+			s.tell(event.SessionResumed, event.Location{Node: "0"}, "", event.SessionResumedData{})
 		},
 	}
 	for name, tell := range tests {
@@ -159,8 +159,8 @@ func TestHistoryOfANewRunBeginsAnew(t *testing.T) {
 	s.begin("pipeline")
 	s.enter("0")
 	s.iterate("0", 1)
-	s.tell(event.SessionAborted, event.Place{Node: "0"}, "", event.SessionAbortedData{})
-	s.tell(event.SessionStart, event.Place{Node: "0"}, "", event.SessionStartData{Mode: "pipeline"})
+	s.tell(event.SessionAborted, event.Location{Node: "0"}, "", event.SessionAbortedData{})
+	s.tell(event.SessionStart, event.Location{Node: "0"}, "", event.SessionStartData{Mode: "pipeline"})
 	if got, err := statefile.Read(d); err != nil || len(got.History) != 0 || got.Status != "running" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -183,13 +183,13 @@ func TestHistoryOfBashEvents(t *testing.T) {
 	result := func(i string) string {
 		return `{"result_file":"` + d.Abs("stage-00-plan/iterations/"+i+"/result.json") + `","decision":"stop","reason":"n"}`
 	}
-	at := func(i int) *event.Cursor { return event.Place{Node: "0", Iteration: i}.Cursor() }
+	at := func(i int) *event.Cursor { return event.Location{Node: "0", Iteration: i}.Cursor() }
 	add(event.SessionStart, at(0), `{"mode":"pipeline"}`)
 	add(event.IterationComplete, at(1), result("001"))
 	add(event.IterationComplete, at(2), result("002"))
 	add(event.IterationComplete, at(3), result("003"))
 	add(event.IterationComplete, at(4), `{"result_file":"/etc/passwd","decision":"stop","reason":""}`)
-	add(event.IterationComplete, event.Place{Node: "0", Branch: "claude", Iteration: 1}.Cursor(), `{}`)
+	add(event.IterationComplete, event.Location{Node: "0", Branch: "claude", Iteration: 1}.Cursor(), `{}`)
 	add(event.IterationComplete, nil, `{}`)
 	add(event.IterationComplete, at(5), `[]`)
 
@@ -261,7 +261,7 @@ func TestWhenTheFileIsWritten(t *testing.T) {
 			t.Errorf("a second later: event %d seen, want %d", got, s.st.Seq)
 		}
 		s.startIteration("0", i+2)
-		s.tell(event.SessionPaused, event.Place{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
+		s.tell(event.SessionPaused, event.Location{Node: "0"}, "", event.SessionPausedData{Kind: "user"})
 		if got := seen(t, d); got != s.st.Seq {
 			t.Errorf("at the stop: event %d seen, want %d", got, s.st.Seq)
 		}
@@ -332,7 +332,7 @@ func TestLongHistory(t *testing.T) {
 	summary := strings.Repeat("did it ", 150)
 	w := statefile.New(d, s.plan)
 	for i := range iterations {
-		w.Past(event.New(event.IterationComplete, event.Place{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
+		w.Past(event.New(event.IterationComplete, event.Location{Node: "0", Iteration: i + 1}.Cursor(), "", event.IterationCompleteData{Summary: summary}))
 	}
 	if err := w.Flush(s.st); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (p *Planner) Steps(j Job) event.Event {
 	if err != nil {
 		d = event.StepsPlannedData{Failure: failureOf(j, err)}
 	}
-	return event.New(event.StepsPlanned, j.Command.Place.Cursor(), j.Command.Key, d)
+	return event.New(event.StepsPlanned, j.Command.Location.Cursor(), j.Command.Key, d)
 }
 
 // find reads the steps out of the newest artifact of the node that they come from.
@@ -79,7 +79,7 @@ func (p *Planner) find(j Job) ([]Step, error) {
 
 // keep writes the steps. The digest of a step's file, which is the same for the same item, tells whether it has changed.
 func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
-	dir, err := store.At(p.Plan, j.Command.Place)
+	dir, err := store.At(p.Plan, j.Command.Location)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (p *Planner) keep(j Job, steps []Step) ([]event.StepData, error) {
 		if err != nil {
 			return nil, err
 		}
-		list[i] = event.StepData{ID: s.ID, Title: event.Brief(s.Title, maxTitle), Action: event.Brief(s.Action, maxAction), DependsOn: s.DependsOn, Item: ref}
+		list[i] = event.StepData{ID: s.ID, Title: event.Truncate(s.Title, maxTitle), Action: event.Truncate(s.Action, maxAction), DependsOn: s.DependsOn, Item: ref}
 	}
 	return fitting(list)
 }
@@ -124,7 +124,7 @@ func sizeOf(list []event.StepData) int {
 
 func failureOf(j Job, err error) *event.FailureData {
 	d := event.FailureOf(err)
-	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Place.Iteration
+	d.Node, d.Stage, d.Iteration = j.Node.ID, j.Node.ID, j.Command.Location.Iteration
 	d.ResumeCommand = "agent-pipelines resume " + j.State.Session
 	return &d
 }

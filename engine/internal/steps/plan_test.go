@@ -36,14 +36,14 @@ func planned(t *testing.T, visit int, made map[string]any) (event.StepsPlannedDa
 	}}
 	st := state.State{Session: "demo", Nodes: map[string]state.Node{"1": {Visit: visit, Run: 1}}}
 	if made != nil {
-		ref, err := artifact.Write(dir, p, event.Place{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&p.Nodes[0], time.Now()), Data: made})
+		ref, err := artifact.Write(dir, p, event.Location{Node: "0", Visit: 1, Run: 1}, artifact.Artifact{Meta: artifact.MetaOf(&p.Nodes[0], time.Now()), Data: made})
 		if err != nil {
 			t.Fatal(err)
 		}
 		st.Nodes["0"] = state.Node{Artifacts: map[string]event.Ref{event.Artifact: ref}}
 	}
-	at := event.Place{Node: "1", Visit: visit, Run: 1, Iteration: 1}
-	j := Job{Command: schedule.Command{Kind: schedule.PlanSteps, Key: at.Key(event.KeyPlan, 1), Place: at}, Node: &p.Nodes[1], State: st}
+	at := event.Location{Node: "1", Visit: visit, Run: 1, Iteration: 1}
+	j := Job{Command: schedule.Command{Kind: schedule.PlanSteps, Key: at.Key(event.KeyPlan, 1), Location: at}, Node: &p.Nodes[1], State: st}
 	e := (&Planner{Plan: p, Dir: dir}).Steps(j)
 	d, err := event.Decode[event.StepsPlannedData](e)
 	if err != nil || e.Type != event.StepsPlanned || e.Key != j.Command.Key {

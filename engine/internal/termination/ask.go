@@ -71,11 +71,11 @@ func (a *Asker) Ask(ctx context.Context, j Job) event.Event {
 		failed := event.FailureOf(&failure.Error{
 			Kind: kind, Message: fmt.Sprintf("termination strategy %s: %s", d.Strategy, f.Message), Detail: f.Detail, Hint: f.Hint, Cause: err,
 		})
-		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Place.Iteration
+		failed.Node, failed.Stage, failed.Iteration = n.ID, n.ID, c.Location.Iteration
 		failed.ResumeCommand = "agent-pipelines resume " + st.Session
 		d.Failure = &failed
 	}
-	return event.New(event.Decision, c.Place.Cursor(), c.Key, d)
+	return event.New(event.Decision, c.Location.Cursor(), c.Key, d)
 }
 
 func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error {
@@ -101,23 +101,23 @@ func (a *Asker) decide(ctx context.Context, j Job, d *event.DecisionData) error 
 		return failure.New(failure.StrategyFailed, "its state has %d bytes, at most %d are kept", len(answer.State), maxState).
 			WithHint("what is large belongs into a file that the state names")
 	}
-	node, err := store.At(a.Plan, c.Place)
+	node, err := store.At(a.Plan, c.Location)
 	if err != nil {
 		return err
 	}
-	it := node.Iteration(c.Place.Iteration)
+	it := node.Iteration(c.Location.Iteration)
 	if len(answer.Record) > 0 {
 		if err := a.Dir.Replace(it.Judge(), append(a.Redactor.Agent().JSON(answer.Record), '\n')); err != nil {
 			return err
 		}
 	}
-	d.Action, d.Reason = event.Brief(string(answer.Action), event.MaxName), event.Brief(answer.Reason, event.MaxReason)
+	d.Action, d.Reason = event.Truncate(string(answer.Action), event.MaxName), event.Truncate(answer.Reason, event.MaxReason)
 	d.Confidence, d.State = answer.Confidence, answer.State
 	if answer.Action == sdk.DecisionAsk {
 		return a.question(it, n, answer, c.Round, d)
 	}
 	if c.Round > 0 {
-		a.tell(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Place), answer))
+		a.tell(ctx, j, event.JudgeComplete, judged(j.State.LoopAt(c.Location), answer))
 	}
 	return nil
 }
@@ -137,9 +137,9 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 		return event.JudgeCompleteData{Status: "failed", Reason: "invoke_failed"}
 	}
 	if len(d.Record) == 0 && d.Action == sdk.DecisionContinue { // it made nothing of the answer
-		return event.JudgeCompleteData{Status: "failed", Reason: event.Brief(d.Reason, event.MaxReason)}
+		return event.JudgeCompleteData{Status: "failed", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	}
-	told := event.JudgeCompleteData{Status: "success", Reason: event.Brief(d.Reason, event.MaxReason)}
+	told := event.JudgeCompleteData{Status: "success", Reason: event.Truncate(d.Reason, event.MaxReason)}
 	if len(d.Record) <= event.MaxText { // judge.json has all of it
 		told.Result = d.Record
 	}
@@ -148,7 +148,7 @@ func judged(l state.Loop, d sdk.Decision) event.JudgeCompleteData {
 
 // tell records an event that only informs.
 func (a *Asker) tell(ctx context.Context, j Job, t event.Type, data any) {
-	if err := j.Record(ctx, event.New(t, j.Command.Place.Cursor(), "", data)); err != nil {
+	if err := j.Record(ctx, event.New(t, j.Command.Location.Cursor(), "", data)); err != nil {
 		a.Log.Warn("event not recorded", "type", t, "error", err)
 	}
 }
@@ -163,7 +163,7 @@ func (a *Asker) question(it store.Iteration, n *plan.Node, answer sdk.Decision, 
 	if err != nil {
 		return err
 	}
-	d.Question = &event.QuestionData{Prompt: ref, Provider: event.Brief(q.Provider, event.MaxName), Model: event.Brief(q.Model, event.MaxName)}
+	d.Question = &event.QuestionData{Prompt: ref, Provider: event.Truncate(q.Provider, event.MaxName), Model: event.Truncate(q.Model, event.MaxName)}
 	if q.Provider == "" && n.Provider != nil {
 		d.Question.Provider, d.Question.Model = n.Provider.Type, n.Provider.Model
 	}
@@ -171,7 +171,7 @@ func (a *Asker) question(it store.Iteration, n *plan.Node, answer sdk.Decision, 
 }
 
 func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.DecideRequest, error) {
-	l := st.LoopAt(c.Place)
+	l := st.LoopAt(c.Location)
 	config, err := json.Marshal(n.Termination)
 	if err != nil {
 		return sdk.DecideRequest{}, fmt.Errorf("render the termination's config: %w", err)
@@ -189,13 +189,13 @@ func (a *Asker) request(c schedule.Command, n *plan.Node, st state.State) (sdk.D
 	if req.Answer, err = a.answer(l.Answer); err != nil {
 		return req, err
 	}
-	if req.Progress, err = a.progress(c.Place, st); err != nil {
+	if req.Progress, err = a.progress(c.Location, st); err != nil {
 		return req, err
 	}
 	if req.Checks, err = a.measured(l.Measured); err != nil {
 		return req, err
 	}
-	req.Outputs, err = a.outputs(c.Place, l)
+	req.Outputs, err = a.outputs(c.Location, l)
 	return req, err
 }
 
@@ -235,7 +235,7 @@ func (a *Asker) measured(checks []state.Measurement) ([]json.RawMessage, error) 
 }
 
 // outputs are those of the iterations that count.
-func (a *Asker) outputs(at event.Place, l state.Loop) ([]sdk.FileRef, error) {
+func (a *Asker) outputs(at event.Location, l state.Loop) ([]sdk.FileRef, error) {
 	before, err := a.Inputs.Outputs(at, l.Before)
 	if err != nil {
 		return nil, err
@@ -249,7 +249,7 @@ func (a *Asker) outputs(at event.Place, l state.Loop) ([]sdk.FileRef, error) {
 	return refs, err
 }
 
-func (a *Asker) progress(at event.Place, st state.State) (sdk.FileRef, error) {
+func (a *Asker) progress(at event.Location, st state.State) (sdk.FileRef, error) {
 	find := store.At
 	switch {
 	case at.Branch != "":

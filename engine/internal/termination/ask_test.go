@@ -85,11 +85,11 @@ func newBench(t *testing.T, d decide) *bench {
 	if _, err := dir.Write("stage-00-polish/iterations/001/output.md", []byte("said\n")); err != nil {
 		t.Fatal(err)
 	}
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}
 	b := &bench{it: filepath.Join(dir.Path(), "stage-00-polish/iterations/001")}
 	b.asker = &Asker{Plan: p, Project: project, Dir: dir, Inputs: inputs.NewReader(dir, p), Strategies: d, Log: hclog.NewNullLogger()}
 	b.job = Job{
-		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Place: at},
+		Node: &p.Nodes[0], Command: schedule.Command{Kind: schedule.Strategy, Key: at.Key(event.KeyDecide, 1), Location: at},
 		Record: func(_ context.Context, e event.Event) error { b.events = append(b.events, e); return nil },
 		State: state.State{Session: "demo", Mode: "pipeline", Epoch: 1, Nodes: map[string]state.Node{"0": {
 			Visit: 1, Run: 1,

@@ -27,8 +27,8 @@ func TestAskInABlock(t *testing.T) {
 	b.job.State.Nodes["0"] = state.Node{Visit: 1, Run: 1, Branches: map[string]state.Branch{
 		"claude": {Loop: mine}, "codex": {Loop: state.Loop{Completed: 4, Hint: "stop"}},
 	}}
-	at := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: "claude", Iteration: 1}
-	b.job.Node, b.job.Command.Place, b.job.Command.Key = &stage, at, at.Key(event.KeyDecide, 1)
+	at := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: "claude", Iteration: 1}
+	b.job.Node, b.job.Command.Location, b.job.Command.Key = &stage, at, at.Key(event.KeyDecide, 1)
 	d := b.ask(t)
 	scope := filepath.Join(b.asker.Dir.Path(), "parallel-00-both/providers/claude")
 	if got.Iteration != 1 || got.Hint != "continue" || got.Progress.Path != filepath.Join(scope, "progress.md") {

@@ -28,7 +28,7 @@ type Providers interface {
 // Put puts the strategy's open question to its provider and returns the strategy_answer event, with
 // the command's key. A provider that fails gives an answer too: the strategy is told and decides.
 func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event {
-	c, q := j.Command, j.State.LoopAt(j.Command.Place).Question
+	c, q := j.Command, j.State.LoopAt(j.Command.Location).Question
 	if c.Round == 0 && q != nil {
 		a.tell(ctx, j, event.JudgeStart, event.JudgeStartData{Provider: q.Provider, Model: q.Model})
 	}
@@ -41,19 +41,19 @@ func (a *Asker) Put(ctx context.Context, j Job, providers Providers) event.Event
 		a.Log.Warn("what the judge said was not kept", "session", j.State.Session, "error", kept)
 	}
 	if err != nil {
-		d.Error, d.ErrorType = event.Brief(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
+		d.Error, d.ErrorType = event.Truncate(failure.From(err).Message, event.MaxText), string(failure.KindOf(err))
 		_, d.System = failure.OfSystem(err)
 		if cause := context.Cause(ctx); cause != nil {
 			d.Error = string(failure.KindOf(cause)) // the scheduler asks again after a stop
 		}
 		a.Log.Warn("the strategy's question was not answered", "session", j.State.Session, "error", err)
 	}
-	return event.New(event.StrategyAnswer, c.Place.Cursor(), c.Key, d)
+	return event.New(event.StrategyAnswer, c.Location.Cursor(), c.Key, d)
 }
 
 func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *event.Usage, error) {
 	c, st := j.Command, j.State
-	l := st.LoopAt(c.Place)
+	l := st.LoopAt(c.Location)
 	if l.Question == nil {
 		return "", nil, failure.New(failure.Internal, "there is no question to put")
 	}
@@ -70,7 +70,7 @@ func (a *Asker) put(ctx context.Context, j Job, providers Providers) (string, *e
 	x := &listener{}
 	r, err := provider.Execute(ctx, sdk.ExecuteRequest{
 		Key: string(c.Key), Epoch: st.Epoch, Session: st.Session, Node: j.Node.ID,
-		Iteration: c.Place.Iteration, Attempt: 1, Visit: c.Place.Visit, Purpose: sdk.PurposeQuestion,
+		Iteration: c.Location.Iteration, Attempt: 1, Visit: c.Location.Visit, Purpose: sdk.PurposeQuestion,
 		Prompt: string(prompt), Model: l.Question.Model, WorkDir: a.Project.Path(), Timeout: AnswerLimit, Budget: budget(l),
 		Mode: sdk.Mode(a.Plan.PolicyOf(j.Node).Mode),
 	}, x)
@@ -92,11 +92,11 @@ func budget(l state.Loop) *sdk.Budget {
 // keepLog writes judge.log alone, of an answer that counts for nothing: what there is of it, or why there is
 // none.
 func (a *Asker) keepLog(c schedule.Command, text string) error {
-	node, err := store.At(a.Plan, c.Place)
+	node, err := store.At(a.Plan, c.Location)
 	if err != nil {
 		return err
 	}
-	return a.Dir.Replace(node.Iteration(c.Place.Iteration).JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
+	return a.Dir.Replace(node.Iteration(c.Location.Iteration).JudgeLog(), []byte(text[:min(len(text), maxAnswer)]))
 }
 
 // keepAnswer writes the answer for the strategy, and as judge.log, where the Bash engine's users
@@ -105,11 +105,11 @@ func (a *Asker) keepAnswer(c schedule.Command, text string) (*event.Ref, error) 
 	if len(text) > maxAnswer {
 		text = strings.ToValidUTF8(text[:maxAnswer], "")
 	}
-	node, err := store.At(a.Plan, c.Place)
+	node, err := store.At(a.Plan, c.Location)
 	if err != nil {
 		return nil, err
 	}
-	it := node.Iteration(c.Place.Iteration)
+	it := node.Iteration(c.Location.Iteration)
 	if err := a.Dir.Replace(it.JudgeLog(), []byte(text)); err != nil {
 		return nil, err
 	}

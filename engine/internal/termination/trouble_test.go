@@ -58,7 +58,7 @@ func TestNoDecision(t *testing.T) {
 			}
 		}, failure.StateCorrupt, "judge.json: is a directory"},
 		{"it asks nothing", ask(nil), func(*testing.T, *bench) {}, failure.StrategyFailed, "it asks without a question"},
-		{"the plan has no such node", stop, func(_ *testing.T, b *bench) { b.job.Command.Place.Node = "9" }, failure.StrategyFailed, "9"},
+		{"the plan has no such node", stop, func(_ *testing.T, b *bench) { b.job.Command.Location.Node = "9" }, failure.StrategyFailed, "9"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBench(t, tt.decide)

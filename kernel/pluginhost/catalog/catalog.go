@@ -16,7 +16,7 @@ import (
 // Config is what a Catalog needs.
 type Config struct {
 	// Finding is what discovery found.
-	Finding discovery.Finding
+	Finding discovery.Result
 	// Verifier checks binaries before they are described.
 	Verifier *trust.Verifier
 	// Cache remembers descriptions.
@@ -24,7 +24,7 @@ type Config struct {
 	// Describe starts a plugin, asks it and ends it.
 	Describe func(ctx context.Context, b *trust.Binary) (sdk.Description, error)
 	// DescribeRunning asks a plugin whose process runs already.
-	DescribeRunning func(ctx context.Context, c discovery.Candidate) (sdk.Description, error)
+	DescribeRunning func(ctx context.Context, c discovery.Plugin) (sdk.Description, error)
 	// Shared is a catalog whose registered components are this one's too, nil for none.
 	Shared *Catalog
 }
@@ -45,14 +45,14 @@ type Entry struct {
 	// Component describes it.
 	Component sdk.Component
 	// Plugin is where it lies; the zero value for a component inside this process.
-	Plugin discovery.Candidate
+	Plugin discovery.Plugin
 	// Target is the component inside this process, nil for a plugin's.
 	Target any
 }
 
 // Plugin is a discovered binary and what became of it.
 type Plugin struct {
-	discovery.Candidate
+	discovery.Plugin
 	// SHA256 is the binary's digest, "" if it could not be taken.
 	SHA256 string `json:"sha256,omitempty"`
 	// Standing is how it stands to the locks.
@@ -135,8 +135,8 @@ func (c *Catalog) known() []Plugin {
 	return c.plugins
 }
 
-func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Plugin {
-	p := Plugin{Candidate: candidate}
+func (c *Catalog) examine(ctx context.Context, candidate discovery.Plugin) Plugin {
+	p := Plugin{Plugin: candidate}
 	if candidate.Running != nil {
 		var err error
 		p.Description, err = c.cfg.DescribeRunning(ctx, candidate)
@@ -161,7 +161,7 @@ func (c *Catalog) examine(ctx context.Context, candidate discovery.Candidate) Pl
 
 // Describe is the description of a plugin whose program was verified: from memory where it is known,
 // and without starting anything where the running program knows itself.
-func (c *Catalog) Describe(ctx context.Context, candidate discovery.Candidate, b *trust.Binary) (sdk.Description, error) {
+func (c *Catalog) Describe(ctx context.Context, candidate discovery.Plugin, b *trust.Binary) (sdk.Description, error) {
 	if candidate.Describe != nil {
 		return describeHere(candidate)
 	}
@@ -183,7 +183,7 @@ func (c *Catalog) Describe(ctx context.Context, candidate discovery.Candidate, b
 }
 
 // describeHere describes a bundled plugin in this process.
-func describeHere(candidate discovery.Candidate) (sdk.Description, error) {
+func describeHere(candidate discovery.Plugin) (sdk.Description, error) {
 	d, err := candidate.Describe()
 	if err == nil {
 		err = client.CheckDescription(d)

@@ -21,20 +21,20 @@ import (
 type shelf struct {
 	mu    sync.Mutex
 	asked map[string]int
-	find  discovery.Finding
+	find  discovery.Result
 }
 
 func newShelf(t *testing.T, names ...string) *shelf {
 	t.Helper()
 	dir := t.TempDir()
 	s := &shelf{asked: map[string]int{}}
-	s.find.Searched = []discovery.Place{{Dir: dir, Source: discovery.FromFlag}}
+	s.find.Searched = []discovery.SearchDir{{Dir: dir, Source: discovery.FromFlag}}
 	for _, n := range names {
 		path := filepath.Join(dir, discovery.Prefix+n)
 		if err := os.WriteFile(path, []byte(n), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		s.find.Plugins = append(s.find.Plugins, discovery.Candidate{Name: n, Path: path})
+		s.find.Plugins = append(s.find.Plugins, discovery.Plugin{Name: n, Path: path})
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func (c *Catalog) Entries(ctx context.Context) ([]Entry, []Conflict, error) {
 	}
 	for _, p := range plugins {
 		for _, component := range p.Description.Components {
-			add(Entry{Component: component, Plugin: p.Candidate})
+			add(Entry{Component: component, Plugin: p.Plugin})
 		}
 	}
 	return used, conflicts, nil
@@ -84,7 +84,7 @@ func (c *Catalog) Find(ctx context.Context, kind sdk.Kind, name string) (Entry, 
 	for _, p := range plugins {
 		for _, component := range p.Description.Components {
 			if same(component, kind, name) { // the first one is the one that is used
-				return Entry{Component: component, Plugin: p.Candidate}, nil
+				return Entry{Component: component, Plugin: p.Plugin}, nil
 			}
 		}
 	}

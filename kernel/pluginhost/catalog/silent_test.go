@@ -34,7 +34,7 @@ func TestSilentPluginIsNotWaitedForAgain(t *testing.T) {
 					asked++
 					return sdk.Description{}, failure.New(kind, "plugin %s says nothing", file)
 				},
-				Finding: discovery.Finding{Plugins: []discovery.Candidate{{Name: "mute", Path: file}}},
+				Finding: discovery.Result{Plugins: []discovery.Plugin{{Name: "mute", Path: file}}},
 			})
 			plugins, err := c.Plugins(t.Context())
 			if err != nil {

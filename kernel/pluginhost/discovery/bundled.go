@@ -38,10 +38,10 @@ func Check(bundled []Bundled) error {
 }
 
 // bundle adds the program's own plugins, whose names nothing found before has.
-func (s Search) bundle(f *Finding, first map[string]string) {
+func (s Search) bundle(f *Result, first map[string]string) {
 	f.OffBy = s.BundledOff
 	for _, b := range s.Bundled {
-		c := Candidate{Name: b.Name, Path: s.Program, Args: b.Args, Source: FromBundle}
+		c := Plugin{Name: b.Name, Path: s.Program, Args: b.Args, Source: FromBundle}
 		if b.Describe != nil {
 			c.Describe = sync.OnceValues(b.Describe)
 		}
@@ -59,10 +59,10 @@ func (s Search) bundle(f *Finding, first map[string]string) {
 }
 
 // Command is how the plugin is started, for messages; "" for no plugin.
-func (c Candidate) Command() string { return trust.Command(c.Path, c.Args) }
+func (c Plugin) Command() string { return trust.Command(c.Path, c.Args) }
 
 // Open opens and checks the plugin's program, see [trust.Verifier.Open]. The caller closes it.
-func (c Candidate) Open(v *trust.Verifier) (*trust.Binary, error) {
+func (c Plugin) Open(v *trust.Verifier) (*trust.Binary, error) {
 	if c.Source == FromBundle {
 		return v.OpenSelf(Prefix+c.Name, c.Args)
 	}
@@ -70,7 +70,7 @@ func (c Candidate) Open(v *trust.Verifier) (*trust.Binary, error) {
 }
 
 // Read opens the plugin's program as Open does, whatever the locks say of its digest.
-func (c Candidate) Read(v *trust.Verifier) (*trust.Binary, error) {
+func (c Plugin) Read(v *trust.Verifier) (*trust.Binary, error) {
 	if c.Source == FromBundle {
 		return v.ReadSelf(Prefix+c.Name, c.Args)
 	}

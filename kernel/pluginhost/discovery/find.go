@@ -19,7 +19,7 @@ const Prefix = trust.Prefix
 // Search is what Find needs to know. It only reads; nothing is executed.
 type Search struct {
 	// Places are searched in order.
-	Places []Place
+	Places []SearchDir
 	// Project is the directory that the run works on. Directories inside it are refused unless a flag
 	// named them or the user trusts them: a repository must not bring its own plugins. "" for none.
 	Project string
@@ -37,7 +37,7 @@ type Search struct {
 }
 
 // Candidate is a binary that may be checked and started.
-type Candidate struct {
+type Plugin struct {
 	// Name is what follows the prefix: "claude" for agent-plugin-claude.
 	Name string `json:"name"`
 	// Path is where it was found; it may be a symbolic link. Of a bundled plugin, the running program.
@@ -61,21 +61,21 @@ type Ignored struct {
 }
 
 // Finding is what a search yields.
-type Finding struct {
+type Result struct {
 	// Plugins are ordered by place, then by name.
-	Plugins []Candidate `json:"plugins"`
+	Plugins []Plugin `json:"plugins"`
 	// Ignored are in the order of the search.
 	Ignored []Ignored `json:"ignored"`
 	// Off are the bundled plugins that are turned off, OffBy says by what.
-	Off   []Candidate `json:"-"`
-	OffBy string      `json:"-"`
+	Off   []Plugin `json:"-"`
+	OffBy string   `json:"-"`
 	// Searched are the places that were looked at, whether they exist or not.
-	Searched []Place `json:"searched"`
+	Searched []SearchDir `json:"searched"`
 }
 
 // Find looks through the places.
-func (s Search) Find() Finding {
-	f := Finding{Searched: s.Places}
+func (s Search) Find() Result {
+	f := Result{Searched: s.Places}
 	first := map[string]string{}
 	for _, place := range s.Places {
 		for _, path := range s.list(place, &f) {
@@ -88,19 +88,19 @@ func (s Search) Find() Finding {
 				continue
 			}
 			first[name] = path
-			f.Plugins = append(f.Plugins, Candidate{Name: name, Path: path, Source: place.Source})
+			f.Plugins = append(f.Plugins, Plugin{Name: name, Path: path, Source: place.Source})
 		}
 	}
 	s.bundle(&f, first)
 	return f
 }
 
-func (f *Finding) ignore(path, reason string) {
+func (f *Result) ignore(path, reason string) {
 	f.Ignored = append(f.Ignored, Ignored{Path: path, Reason: reason})
 }
 
 // list gives the files of a place by name, none for one that does not exist or is refused.
-func (s Search) list(place Place, f *Finding) []string {
+func (s Search) list(place SearchDir, f *Result) []string {
 	info, err := os.Stat(place.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -131,7 +131,7 @@ func (s Search) list(place Place, f *Finding) []string {
 }
 
 // refuse says why nothing of a directory may be used.
-func (s Search) refuse(place Place, info fs.FileInfo) string {
+func (s Search) refuse(place SearchDir, info fs.FileInfo) string {
 	if reason := Exposed(info); reason != "" {
 		return "a directory that is " + reason
 	}
@@ -144,7 +144,7 @@ func (s Search) refuse(place Place, info fs.FileInfo) string {
 
 // FromProject reports whether a place is the project's word and not the user's: it lies inside the
 // project, no flag named it, and the user does not trust it.
-func (s Search) FromProject(place Place) bool {
+func (s Search) FromProject(place SearchDir) bool {
 	// Whoever runs a program out of the project has trusted the project further than any plugin goes.
 	if s.Project == "" || place.Source == FromFlag || place.Source == FromExecutable {
 		return false

@@ -43,7 +43,7 @@ func root(t *testing.T) string {
 	return dir
 }
 
-func reasons(f Finding, base string) map[string]string {
+func reasons(f Result, base string) map[string]string {
 	m := map[string]string{}
 	for _, i := range f.Ignored {
 		rel, err := filepath.Rel(base, i.Path)
@@ -86,9 +86,9 @@ func TestFindListsEverythingWithItsReason(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var places []Place
+	var places []SearchDir
 	for _, d := range []string{"one", "two", "open", "missing", "file"} {
-		places = append(places, Place{Dir: filepath.Join(dir, d), Source: FromFlag})
+		places = append(places, SearchDir{Dir: filepath.Join(dir, d), Source: FromFlag})
 	}
 	f := Search{Places: places}.Find()
 
@@ -125,7 +125,7 @@ func TestFindRefusesOtherUsersFiles(t *testing.T) {
 	dir := root(t)
 	tree(t, dir, map[string]os.FileMode{"agent-plugin-x": 0o755})
 	err := os.Chown(filepath.Join(dir, "agent-plugin-x"), 54321, -1)
-	f := Search{Places: []Place{{Dir: dir, Source: FromFlag}}}.Find()
+	f := Search{Places: []SearchDir{{Dir: dir, Source: FromFlag}}}.Find()
 	want := map[string]string{"agent-plugin-x": "owned by user 54321"}
 	if err != nil { // only root can give files away; what is ours is found then
 		want = map[string]string{}
@@ -155,23 +155,23 @@ func TestFindInTheProject(t *testing.T) {
 	tests := []struct {
 		name   string
 		search Search
-		place  Place
+		place  SearchDir
 		found  bool
 	}{
-		{"by flag", Search{Project: project}, Place{inside, FromFlag}, true},
-		{"beside the program", Search{Project: project}, Place{inside, FromExecutable}, true},
-		{"by environment", Search{Project: project}, Place{inside, FromEnvironment}, false},
-		{"by environment through a link", Search{Project: project}, Place{link, FromEnvironment}, false},
-		{"by environment, trusted", Search{Project: project, Trusted: trust(inside)}, Place{inside, FromEnvironment}, true},
-		{"by environment, another trusted", Search{Project: project, Trusted: trust(base)}, Place{inside, FromEnvironment}, false},
-		{"by configuration", Search{Project: project}, Place{inside, FromConfig}, false},
-		{"in the home that is the project", Search{Project: project, Home: project}, Place{filepath.Join(project, ".config", "a"), FromConfig}, true},
-		{"in a directory with a longer name", Search{Project: project}, Place{project + "-more", FromEnvironment}, true},
-		{"without a project", Search{}, Place{inside, FromEnvironment}, true},
+		{"by flag", Search{Project: project}, SearchDir{inside, FromFlag}, true},
+		{"beside the program", Search{Project: project}, SearchDir{inside, FromExecutable}, true},
+		{"by environment", Search{Project: project}, SearchDir{inside, FromEnvironment}, false},
+		{"by environment through a link", Search{Project: project}, SearchDir{link, FromEnvironment}, false},
+		{"by environment, trusted", Search{Project: project, Trusted: trust(inside)}, SearchDir{inside, FromEnvironment}, true},
+		{"by environment, another trusted", Search{Project: project, Trusted: trust(base)}, SearchDir{inside, FromEnvironment}, false},
+		{"by configuration", Search{Project: project}, SearchDir{inside, FromConfig}, false},
+		{"in the home that is the project", Search{Project: project, Home: project}, SearchDir{filepath.Join(project, ".config", "a"), FromConfig}, true},
+		{"in a directory with a longer name", Search{Project: project}, SearchDir{project + "-more", FromEnvironment}, true},
+		{"without a project", Search{}, SearchDir{inside, FromEnvironment}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.search.Places = []Place{tt.place}
+			tt.search.Places = []SearchDir{tt.place}
 			f := tt.search.Find()
 			if got := len(f.Plugins) == 1; got != tt.found {
 				t.Errorf("found %v, want %v; ignored %+v", got, tt.found, f.Ignored)
@@ -194,7 +194,7 @@ func TestPlaces(t *testing.T) {
 		Flags: []string{"/flag/one", "/flag/two", ""}, List: "/env/one:/flag/one:/env/two:",
 		ConfigDir: "/config", Executable: exe,
 	})
-	want := []Place{
+	want := []SearchDir{
 		{"/flag/one", FromFlag},
 		{"/flag/two", FromFlag},
 		{"/env/one", FromEnvironment},

@@ -25,7 +25,7 @@ const (
 )
 
 // Place is a directory to search.
-type Place struct {
+type SearchDir struct {
 	// Dir is the directory, absolute unless the working directory is unknown.
 	Dir string `json:"dir"`
 	// Source says who named it.
@@ -45,8 +45,8 @@ type Origin struct {
 }
 
 // Places are the directories in the order of the search, without repetitions.
-func Places(o Origin) []Place {
-	var places []Place
+func Places(o Origin) []SearchDir {
+	var places []SearchDir
 	seen := map[string]bool{}
 	add := func(source Source, dirs ...string) {
 		for _, dir := range dirs {
@@ -58,7 +58,7 @@ func Places(o Origin) []Place {
 			}
 			if !seen[dir] {
 				seen[dir] = true
-				places = append(places, Place{Dir: dir, Source: source})
+				places = append(places, SearchDir{Dir: dir, Source: source})
 			}
 		}
 	}

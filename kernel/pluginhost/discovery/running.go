@@ -30,7 +30,7 @@ type Running struct {
 
 // ParseRunning reads the value of the variable, which is what `agent-plugin-x debug` prints: an object with one
 // member for each plugin. "" names none. The error is a failure of kind config_invalid.
-func ParseRunning(text string) ([]Candidate, error) {
+func ParseRunning(text string) ([]Plugin, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -44,13 +44,13 @@ func ParseRunning(text string) ([]Candidate, error) {
 	if err != nil {
 		return nil, reattachFault(err)
 	}
-	var found []Candidate
+	var found []Plugin
 	for _, name := range slices.Sorted(maps.Keys(running)) {
 		r := running[name]
 		if err := r.check(name); err != nil {
 			return nil, reattachFault(err)
 		}
-		found = append(found, Candidate{Name: name, Path: r.Address, Source: FromReattach, Running: &r})
+		found = append(found, Plugin{Name: name, Path: r.Address, Source: FromReattach, Running: &r})
 	}
 	return found, nil
 }

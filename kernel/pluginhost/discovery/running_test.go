@@ -15,7 +15,7 @@ func TestParseRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []discovery.Candidate{
+	want := []discovery.Plugin{
 		{Name: "a", Path: "/tmp/a", Source: discovery.FromReattach, Running: &discovery.Running{Protocol: "grpc", Version: 1, PID: 6, Address: "/tmp/a"}},
 		{Name: "b", Path: "/tmp/b", Source: discovery.FromReattach, Running: &discovery.Running{Protocol: "grpc", Version: 1, PID: 7, Address: "/tmp/b"}},
 	}

@@ -20,7 +20,7 @@ func Owned(configDir, project, home string) bool {
 		}
 		dir = filepath.Dir(dir)
 	}
-	return Search{Project: project, Home: home}.FromProject(Place{Dir: dir, Source: FromConfig})
+	return Search{Project: project, Home: home}.FromProject(SearchDir{Dir: dir, Source: FromConfig})
 }
 
 // Trusts answers whether the user trusts a directory. Where the file that says so lies inside the project

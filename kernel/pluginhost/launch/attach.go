@@ -36,7 +36,7 @@ type Attached struct {
 // Attach connects to a running plugin and returns when it answers. No handshake is made, so that go-plugin's
 // client, which would also end the process at its own end, has no part in it. A cancelled ctx ends the attempt, and
 // its cause is returned; all other errors are failures.
-func (l *Launcher) Attach(ctx context.Context, c discovery.Candidate) (*Attached, error) {
+func (l *Launcher) Attach(ctx context.Context, c discovery.Plugin) (*Attached, error) {
 	a := &Attached{name: discovery.Prefix + c.Name, running: *c.Running, done: make(chan struct{})}
 	conn, err := grpc.NewClient("passthrough:///"+c.Running.Address, append(client.DialOptions(),
 		grpc.WithContextDialer(a.dial), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithIdleTimeout(0))...)

@@ -40,7 +40,7 @@ type Instance struct {
 	holds    sandboxpolicy.Capabilities
 	redactor *redact.Redactor
 	logger   hclog.Logger
-	child    *process.Child
+	child    *process.Process
 	plugin   *goplugin.Client
 	client   *client.Client
 

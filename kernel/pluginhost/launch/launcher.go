@@ -179,7 +179,7 @@ func (l *Launcher) config(o Order, i *Instance) *goplugin.ClientConfig {
 		GRPCDialOptions:  append(client.DialOptions(), grpc.WithContextDialer(i.dial)),
 		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, socketDir string) (runner.Runner, error) {
 			i.child.Configure(cmd.Env, socketDir)
-			return &logged{Child: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
+			return &logged{Process: i.child, to: logline.New(log, l.cfg.Redactor), wait: &i.wait}, nil
 		},
 	}
 }

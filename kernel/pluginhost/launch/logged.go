@@ -13,18 +13,18 @@ import (
 // logged is a child whose stderr goes into the log by way of our own reader. go-plugin's own does not redact,
 // and takes every line whatever their number.
 type logged struct {
-	*process.Child
+	*process.Process
 	to   *logline.Writer
 	wait *sync.WaitGroup // of the instance: until the log has been read to its end
 }
 
 // Start implements runner.Runner.
 func (l *logged) Start(ctx context.Context) error {
-	if err := l.Child.Start(ctx); err != nil {
+	if err := l.Process.Start(ctx); err != nil {
 		return err
 	}
 	l.wait.Go(func() {
-		_, _ = io.Copy(l.to, l.Child.Stderr()) // neither end fails: the pipe just ends
+		_, _ = io.Copy(l.to, l.Process.Stderr()) // neither end fails: the pipe just ends
 		_ = l.to.Close()
 	})
 	return nil

@@ -202,7 +202,7 @@ func (l *Lease[I]) fate(ctx context.Context, err error) error {
 	case h.charged != l:
 		f := h.instance.Crash()
 		f.Message += ", during another call"
-		f.Cause = ErrCollateral
+		f.Cause = ErrCollateralFailure
 		return f
 	case h.hung:
 		return h.instance.Hung()

@@ -14,7 +14,7 @@ const DefaultIdle = time.Minute
 
 // ErrCollateral is in the chain of the failure of a call that fell with its process although another
 // call is charged with the fall. Making it again uses up no try.
-var ErrCollateral = errors.New("the process fell during another call")
+var ErrCollateralFailure = errors.New("the process fell during another call")
 
 // ErrClosed is in the chain of what a closed pool answers.
 var ErrClosed = errors.New("the plugin host is closed")

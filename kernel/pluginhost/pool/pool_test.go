@@ -177,7 +177,7 @@ func TestFallIsChargedToTheNewestCall(t *testing.T) {
 		var got []seen
 		for _, l := range []*Lease[*fake]{first, second, third} {
 			f := failure.From(l.End(t.Context(), lost))
-			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateral)})
+			got = append(got, seen{f.Message, f.Detail, errors.Is(f, ErrCollateralFailure)})
 			if f.Kind != failure.ProviderCrashed || !f.Retryable {
 				t.Errorf("failure %+v is not a retryable crash", f)
 			}
@@ -203,10 +203,10 @@ func TestHungProcessIsKilledAndCharged(t *testing.T) {
 		first, second := b.acquire(Key{}), b.acquire(Key{})
 		b.started[0].hung.Store(true)
 		err := first.End(t.Context(), failure.New(failure.ProviderTimeout, "no answer"))
-		if failure.From(err).Message != "hung 1" || errors.Is(err, ErrCollateral) {
+		if failure.From(err).Message != "hung 1" || errors.Is(err, ErrCollateralFailure) {
 			t.Errorf("the call that found the process hung: %v", err)
 		}
-		if err := second.End(t.Context(), lost); !errors.Is(err, ErrCollateral) {
+		if err := second.End(t.Context(), lost); !errors.Is(err, ErrCollateralFailure) {
 			t.Errorf("the other call: %v", err)
 		}
 	})
@@ -217,7 +217,7 @@ func TestErrorsOfASoundProcessStayAsTheyAre(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
 		for _, err := range []error{lost, errors.New("plain"), failure.New(failure.ProviderFailed, "no"), context.Canceled} {
-			if got := b.acquire(Key{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateral) || got.Error() != err.Error() {
+			if got := b.acquire(Key{}).End(t.Context(), err); !errors.Is(got, err) || errors.Is(got, ErrCollateralFailure) || got.Error() != err.Error() {
 				t.Errorf("error %v became %v", err, got)
 			}
 		}

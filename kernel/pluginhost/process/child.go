@@ -55,7 +55,7 @@ type Spec struct {
 
 // Child is one plugin process. It implements runner.Runner. All methods are safe for concurrent use;
 // those about a running process need a Start that succeeded.
-type Child struct {
+type Process struct {
 	spec      Spec
 	spawn     *Spawner
 	socketDir string
@@ -71,25 +71,25 @@ type Child struct {
 	exit    string // in words, once done is closed
 }
 
-var _ runner.Runner = (*Child)(nil)
+var _ runner.Runner = (*Process)(nil)
 
 // New prepares a child; nothing is started or opened yet.
-func New(spawner *Spawner, spec Spec) *Child {
+func New(spawner *Spawner, spec Spec) *Process {
 	if spec.Table == nil {
 		spec.Table = &Table{}
 	}
-	return &Child{spec: spec, spawn: spawner, done: make(chan struct{})}
+	return &Process{spec: spec, spawn: spawner, done: make(chan struct{})}
 }
 
 // Configure adds what go-plugin wants in the environment and says in which directory alone the plugin
 // may open its socket. It is called before Start.
-func (c *Child) Configure(env []string, socketDir string) {
+func (c *Process) Configure(env []string, socketDir string) {
 	c.spec.Env = append(slices.Clone(c.spec.Env), env...)
 	c.socketDir = socketDir
 }
 
 // Start starts the process. Cancelling ctx afterwards has no effect on it.
-func (c *Child) Start(ctx context.Context) error {
+func (c *Process) Start(ctx context.Context) error {
 	host, child, err := openStdio()
 	if err != nil {
 		return fmt.Errorf("open pipes for %s: %w", c.spec.Path, err)
@@ -112,7 +112,7 @@ func (c *Child) Start(ctx context.Context) error {
 	return nil
 }
 
-func (c *Child) exec(ctx context.Context, files []*os.File) (*os.Process, error) {
+func (c *Process) exec(ctx context.Context, files []*os.File) (*os.Process, error) {
 	cmd, err := c.command(ctx)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (c *Child) exec(ctx context.Context, files []*os.File) (*os.Process, error)
 }
 
 // command is what is started: the program, or what puts its box around it.
-func (c *Child) command(ctx context.Context) (*sandboxpolicy.Command, error) {
+func (c *Process) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	p := sandboxpolicy.Program{
 		Path: c.spec.Path, File: executable(c.spec), Args: c.spec.Args, Env: slices.Concat(c.spec.Env, c.markers()),
 	}
@@ -139,7 +139,7 @@ func (c *Child) command(ctx context.Context) (*sandboxpolicy.Command, error) {
 	return c.spec.Sandbox.Wrap(ctx, *c.spec.Box, p)
 }
 
-func (c *Child) startAs(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {
+func (c *Process) startAs(ctx context.Context, cmd *sandboxpolicy.Command, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.spec.Dir, Env: cmd.Env, Files: slices.Concat(files, cmd.Files), Sys: attributes()}
 	for try := 1; ; try++ {
 		p, err := c.spawn.start(cmd.Name, cmd.Args, attr)
@@ -157,7 +157,7 @@ func (c *Child) startAs(ctx context.Context, cmd *sandboxpolicy.Command, files [
 	}
 }
 
-func (c *Child) markers() []string {
+func (c *Process) markers() []string {
 	return []string{
 		MarkerVariable + "=" + c.spec.Marker.String(),
 		ProcessVariable + "=" + strconv.Itoa(c.spec.Number),
@@ -174,7 +174,7 @@ func rename(err error, path string) error {
 }
 
 // reap waits for the end of the process and then ends all that is left of it.
-func (c *Child) reap(p *os.Process) {
+func (c *Process) reap(p *os.Process) {
 	reap := awaitExit(p)
 	c.mu.Lock()
 	_ = killGroup(p.Pid)
@@ -198,17 +198,17 @@ func exitText(state *os.ProcessState, err error) string {
 }
 
 // Done is closed when the process, its group and its pipes are gone.
-func (c *Child) Done() <-chan struct{} { return c.done }
+func (c *Process) Done() <-chan struct{} { return c.done }
 
 // Exit says how the process ended ("exit status 1", "signal: killed"), "" while it runs.
-func (c *Child) Exit() string {
+func (c *Process) Exit() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.exit
 }
 
 // FirstLine is the first line of stdout so far, without white space around it.
-func (c *Child) FirstLine() string {
+func (c *Process) FirstLine() string {
 	if s := c.stdio(); s != nil {
 		return s.first.text()
 	}
@@ -216,21 +216,21 @@ func (c *Child) FirstLine() string {
 }
 
 // Tail is the end of stderr so far, or of a program in Go that crashed the beginning of its report: at most [StderrKept] bytes.
-func (c *Child) Tail() string {
+func (c *Process) Tail() string {
 	if s := c.stdio(); s != nil {
 		return s.tail.String()
 	}
 	return ""
 }
 
-func (c *Child) stdio() *stdio {
+func (c *Process) stdio() *stdio {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.io
 }
 
 // PID is the process id, 0 before Start.
-func (c *Child) PID() int {
+func (c *Process) PID() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.process == nil {
@@ -240,7 +240,7 @@ func (c *Child) PID() int {
 }
 
 // ID is the process id as text, "" before Start.
-func (c *Child) ID() string {
+func (c *Process) ID() string {
 	if pid := c.PID(); pid != 0 {
 		return strconv.Itoa(pid)
 	}
@@ -248,16 +248,16 @@ func (c *Child) ID() string {
 }
 
 // Name is the program's path.
-func (c *Child) Name() string { return c.spec.Path }
+func (c *Process) Name() string { return c.spec.Path }
 
 // Stdout yields the first line of the plugin's stdout and then ends; the rest is discarded.
-func (c *Child) Stdout() io.ReadCloser { return endOfFile{c.stdio().handshake} }
+func (c *Process) Stdout() io.ReadCloser { return endOfFile{c.stdio().handshake} }
 
 // Stderr yields all of the plugin's stderr.
-func (c *Child) Stderr() io.ReadCloser { return endOfFile{c.stdio().logs} }
+func (c *Process) Stderr() io.ReadCloser { return endOfFile{c.stdio().logs} }
 
 // Wait waits for the end of the process and its pipes. How it ended is not an error; see [Child.Exit].
-func (c *Child) Wait(ctx context.Context) error {
+func (c *Process) Wait(ctx context.Context) error {
 	select {
 	case <-c.done:
 		c.wait.Wait()
@@ -269,7 +269,7 @@ func (c *Child) Wait(ctx context.Context) error {
 
 // Kill ends the process group at once, or as soon as it is started. A group that is gone already is a
 // success.
-func (c *Child) Kill(context.Context) error {
+func (c *Process) Kill(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.killed = true
@@ -280,7 +280,7 @@ func (c *Child) Kill(context.Context) error {
 }
 
 // Diagnose gives a process that is ending a moment to say why, and returns the end of its stderr.
-func (c *Child) Diagnose(ctx context.Context) string {
+func (c *Process) Diagnose(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, diagnoseTime)
 	defer cancel()
 	_ = c.Wait(ctx)
@@ -288,6 +288,6 @@ func (c *Child) Diagnose(ctx context.Context) string {
 }
 
 // HostToPlugin is the identity: both sides see the same files.
-func (c *Child) HostToPlugin(network, address string) (hostNet, hostAddr string, err error) {
+func (c *Process) HostToPlugin(network, address string) (hostNet, hostAddr string, err error) {
 	return network, address, nil
 }

@@ -18,7 +18,7 @@ import (
 const limit = 20 * time.Second
 
 // start runs a shell script as a child and reads its two streams to their ends.
-func start(t *testing.T, body string, with ...func(*Spec)) *Child {
+func start(t *testing.T, body string, with ...func(*Spec)) *Process {
 	t.Helper()
 	spawner := NewSpawner()
 	t.Cleanup(spawner.Close)
@@ -58,7 +58,7 @@ func writeProgram(t *testing.T, path, content string) {
 	}
 }
 
-func await(t *testing.T, c *Child) {
+func await(t *testing.T, c *Process) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -210,7 +210,7 @@ func TestClosedSpawnerStartsNothing(t *testing.T) {
 }
 
 // firstWord waits for the first line of the child's stdout.
-func firstWord(t *testing.T, c *Child) string {
+func firstWord(t *testing.T, c *Process) string {
 	t.Helper()
 	deadline := time.Now().Add(limit)
 	for time.Now().Before(deadline) {
@@ -223,7 +223,7 @@ func firstWord(t *testing.T, c *Child) string {
 	return ""
 }
 
-func firstPID(t *testing.T, c *Child) int {
+func firstPID(t *testing.T, c *Process) int {
 	t.Helper()
 	pid, err := strconv.Atoi(firstWord(t, c))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // PluginToHost refuses every address but a socket in the plugin's own private directory.
-func (c *Child) PluginToHost(network, address string) (hostNet, hostAddr string, err error) {
+func (c *Process) PluginToHost(network, address string) (hostNet, hostAddr string, err error) {
 	if network != "unix" {
 		return "", "", fmt.Errorf("listens on %s %s; a plugin listens on a unix socket", network, address)
 	}

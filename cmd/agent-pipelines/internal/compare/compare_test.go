@@ -19,7 +19,7 @@ import (
 type session struct {
 	name    string
 	outputs []string
-	change  func(s *engine.Survey)
+	change  func(s *engine.Inspection)
 	given   map[string]any // the artifact that the run was started with
 	made    map[string]any // that of node work
 	model   string
@@ -53,7 +53,7 @@ func (s session) side() *compare.Side {
 	take := side.Begin(p)
 	take(event.New(event.SessionStart, nil, "", event.SessionStartData{}))
 	for i, text := range s.outputs {
-		at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: i + 1}
+		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: i + 1}
 		ref := event.Ref{Path: fmt.Sprintf("%03d", i+1), SHA256: event.Digest(text)}
 		if text != "" {
 			files[ref.Path] = text
@@ -61,10 +61,10 @@ func (s session) side() *compare.Side {
 		take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "mock", Model: s.model}))
 		take(event.New(event.IterationComplete, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationCompleteData{Output: &ref}))
 	}
-	at := event.Place{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
+	at := event.Location{Node: "1.0", Visit: 1, Run: 1, Branch: "codex", Iteration: 1}
 	take(event.New(event.IterationStart, at.Cursor(), at.Key(event.KeyAttempt, 1), event.IterationStartData{Provider: "codex"}))
 	work := engine.Work{Iterations: len(s.outputs), Attempts: len(s.name)}
-	side.Survey = &engine.Survey{
+	side.Survey = &engine.Inspection{
 		Plan: p,
 		Status: &engine.Status{
 			Session: s.name, RunID: "PL-" + s.name, Status: state.Completed, Dir: "/runs/" + s.name, Reason: "all of PL-" + s.name,
@@ -90,8 +90,8 @@ func (s session) side() *compare.Side {
 // What differs is told, in a sentence and by kind; names, times, and what work took are no difference.
 func TestOf(t *testing.T) {
 	three := []string{"one\n", "two\n", "three\n"}
-	status := func(change func(*engine.Status)) func(*engine.Survey) {
-		return func(s *engine.Survey) { change(s.Status) }
+	status := func(change func(*engine.Status)) func(*engine.Inspection) {
+		return func(s *engine.Inspection) { change(s.Status) }
 	}
 	for _, tt := range []struct {
 		name   string
@@ -107,12 +107,12 @@ func TestOf(t *testing.T) {
 			})}, "status", "did not do the same: 'a' is completed and 'other' failed at work",
 		},
 		{"crashed", session{change: status(func(s *engine.Status) { s.Crashed, s.Status = true, state.Running })}, "status", "did not do the same: 'a' is completed and 'other' is crashed"},
-		{"never began", session{change: func(s *engine.Survey) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
+		{"never began", session{change: func(s *engine.Inspection) { s.Status.Status, s.History, s.Metrics = "", nil, nil }}, "status way", "did not do the same: 'a' is completed and 'other' never began; they went different ways"},
 		{"another reason", session{change: status(func(s *engine.Status) { s.Reason = "no" })}, "status", "did not do the same: both are completed, for different reasons"},
-		{"another pipeline", session{change: func(s *engine.Survey) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
-		{"another plan", session{change: func(s *engine.Survey) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
+		{"another pipeline", session{change: func(s *engine.Inspection) { s.Metrics.Pipeline, s.Plan.Pipeline.Name = "prose", "prose" }}, "plan", "came to the same, though they ran different pipelines (poem and prose): both are completed, after 3 iterations"},
+		{"another plan", session{change: func(s *engine.Inspection) { s.Plan.Nodes[0].Termination["max"] = 4 }}, "plan", "came to the same, though their plans differ in 1 place: both are completed, after 3 iterations"},
 		{"other inputs", session{given: map[string]any{"original_request": "x", "request_id": "R-9"}}, "inputs", "came to the same, though they were given different inputs: both are completed, after 3 iterations"},
-		{"another way", session{change: func(s *engine.Survey) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
+		{"another way", session{change: func(s *engine.Inspection) { s.History.Visits[0].Visit = 2 }}, "way", "did not do the same: they went different ways"},
 		{"another verdict", session{change: status(func(s *engine.Status) { s.Stages[0].Reason = "plateau" })}, "nodes", "did not do the same: work came to something else"},
 		{"another model", session{model: "opus"}, "nodes", "did not do the same: work came to something else"},
 		{"another output", session{outputs: []string{"one\n", "zwei\n", "drei\n"}}, "texts", "did not do the same: 2 outputs differ"},
@@ -136,7 +136,7 @@ func TestOf(t *testing.T) {
 // Keys of plans are told node by node, nodes are found by their ids, and secrets and the sessions' own names are out.
 func TestKeys(t *testing.T) {
 	a := session{name: "a", given: map[string]any{"goal": "a secret house", "request_id": "R-1"}}
-	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *engine.Survey) {
+	b := session{name: "b", given: map[string]any{"goal": "a hut"}, change: func(s *engine.Inspection) {
 		n := s.Plan.Nodes
 		n[0].Termination, n[0].Context, n[0].Checks = plan.Termination{"type": "fixed"}, "a secret", []plan.Check{{ID: "tests"}}
 		s.Plan.Nodes = []plan.Node{{Path: "0", ID: "first", Kind: plan.KindStage}, n[1], n[0]}

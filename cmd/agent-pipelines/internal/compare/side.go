@@ -21,7 +21,7 @@ const (
 // Side is one of the two sessions. It is used from one goroutine.
 type Side struct {
 	// Survey is what the kernel knows of it.
-	Survey *engine.Survey
+	Survey *engine.Inspection
 	// Read reads at most so many bytes of a file of the session, and says whether that is all.
 	Read func(path string, most int64) (text string, whole bool, err error)
 	// Artifact reads an artifact of the survey.
@@ -94,7 +94,7 @@ func labelsOf(p *plan.Plan) map[string]string {
 	return labels
 }
 
-func (s *Side) label(at event.Place) string {
+func (s *Side) label(at event.Location) string {
 	return cmp.Or(s.labels[at.Node], s.locate.Name(at.Node))
 }
 
@@ -126,7 +126,7 @@ func (s *Side) worked(e event.Event, provider, model string) {
 }
 
 // said takes up an output.
-func (s *Side) said(at event.Place, ref event.Ref) {
+func (s *Side) said(at event.Location, ref event.Ref) {
 	l := lane{s.label(at), at.Visit, at.Run, at.Branch, at.Step}
 	o := s.lanes[l]
 	if o == nil {

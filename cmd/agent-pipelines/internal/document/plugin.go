@@ -10,7 +10,7 @@ type Plugins struct {
 	Plugins   []Plugin                `json:"plugins"`
 	Ignored   []engine.IgnoredPlugin  `json:"ignored"`
 	Conflicts []engine.PluginConflict `json:"conflicts"`
-	Searched  []engine.PluginPlace    `json:"searched"`
+	Searched  []engine.PluginDir      `json:"searched"`
 }
 
 // Plugin is a plugin as it is shown.

@@ -67,15 +67,15 @@ func (l *Locator) enter(e event.Event) {
 
 // Place is where an event happened that was taken last. Visit and Run are 1 where nothing is said of them; the zero Place is
 // that of the session as a whole.
-func (l *Locator) Place(e event.Event) event.Place {
+func (l *Locator) Place(e event.Event) event.Location {
 	if _, at, _, ok := e.Key.Parse(); ok {
 		return at
 	}
 	c := e.Cursor
 	if c == nil {
-		return event.Place{}
+		return event.Location{}
 	}
-	return event.Place{
+	return event.Location{
 		Node: c.NodePath, Visit: max(c.Visit, l.visits[c.NodePath], 1), Run: max(c.Run, 1), Branch: c.Provider, Step: c.Step, Iteration: c.Iteration,
 	}
 }

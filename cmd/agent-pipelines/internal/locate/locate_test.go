@@ -20,7 +20,7 @@ func TestLocator(t *testing.T) {
 	at := func(path string) event.Event {
 		return event.New(event.ParallelProviderComplete, &event.Cursor{NodePath: path, Provider: "codex"}, "", nil)
 	}
-	where := func(e event.Event, name string, want event.Place) {
+	where := func(e event.Event, name string, want event.Location) {
 		t.Helper()
 		got := l.Place(e)
 		if diff := cmp.Diff(want, got); diff != "" || l.Name(got.Node) != name {
@@ -28,22 +28,22 @@ func TestLocator(t *testing.T) {
 		}
 	}
 	take(1, event.New(event.SessionStart, nil, "", nil))
-	where(event.New(event.SessionPaused, nil, "", nil), "", event.Place{})
-	where(at("0"), "plan", event.Place{Node: "0", Visit: 1, Run: 1, Branch: "codex"})
-	where(at("7"), "node 7", event.Place{Node: "7", Visit: 1, Run: 1, Branch: "codex"})
+	where(event.New(event.SessionPaused, nil, "", nil), "", event.Location{})
+	where(at("0"), "plan", event.Location{Node: "0", Visit: 1, Run: 1, Branch: "codex"})
+	where(at("7"), "node 7", event.Location{Node: "7", Visit: 1, Run: 1, Branch: "codex"})
 	take(1, enter("1", event.BlockStartData{Stages: []string{"think", "write"}}))
 	take(2, enter("1", event.NodeStartData{Name: "ideas"}))
-	where(at("1"), "ideas", event.Place{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
-	where(at("1.1"), "write", event.Place{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"})
+	where(at("1"), "ideas", event.Location{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
+	where(at("1.1"), "write", event.Location{Node: "1.1", Visit: 1, Run: 1, Branch: "codex"})
 	if take(1, enter("1", event.NodeStartData{Name: "late"})) {
 		t.Error("an event of an overtaken kernel counts")
 	}
-	where(at("1"), "ideas", event.Place{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
-	place := event.Place{Node: "1", Visit: 9, Run: 2, Iteration: 3}
+	where(at("1"), "ideas", event.Location{Node: "1", Visit: 2, Run: 1, Branch: "codex"})
+	place := event.Location{Node: "1", Visit: 9, Run: 2, Iteration: 3}
 	where(event.New(event.IterationComplete, nil, place.Key(event.KeyAttempt, 1), nil), "ideas", place)
 	take(2, event.New(event.RunStart, nil, "", nil))
-	where(at("1"), "ideas", event.Place{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
-	inside := event.Place{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
+	where(at("1"), "ideas", event.Location{Node: "1", Visit: 1, Run: 1, Branch: "codex"})
+	inside := event.Location{Node: "2.0.1", Visit: 2, Run: 1, Branch: "codex"}
 	anew := func(path string) event.Event {
 		return event.New(event.NodeRunStart, &event.Cursor{NodePath: path}, "", nil)
 	}

@@ -147,7 +147,7 @@ func read[T any](e event.Event, do func(T)) {
 
 // place is where an event happened, and what that is called.
 type place struct {
-	event.Place
+	event.Location
 	name string
 }
 
@@ -205,12 +205,12 @@ func (c *Collector) ends(e event.Event, d event.IterationCompleteData) {
 		c.at[at.id()] = row
 		c.rows.add(row)
 	}
-	row.End, row.Outcome, row.Summary = e.Time, "success", event.Brief(d.Summary, 1<<10)
+	row.End, row.Outcome, row.Summary = e.Time, "success", event.Truncate(d.Summary, 1<<10)
 	if d.Outcome != "" {
 		row.Outcome = d.Outcome
 	}
 	if d.Message != "" {
-		row.Summary = strings.TrimPrefix(row.Summary+" — "+event.Brief(d.Message, 1<<10), " — ")
+		row.Summary = strings.TrimPrefix(row.Summary+" — "+event.Truncate(d.Message, 1<<10), " — ")
 	}
 	if d.Model != "" {
 		row.Model = d.Model
@@ -284,7 +284,7 @@ func (c *Collector) fails(e event.Event, d event.FailureData) {
 	c.lanes.end(e.Time, at, true)
 	c.failures.add(&Failure{
 		At: e.Time, Where: at.words(), Iteration: at.Iteration, Attempt: max(d.Attempt, e.Attempt), Code: d.Code, Type: d.ErrorType,
-		Message: event.Brief(d.Message, 2<<10), Remedy: event.Brief(d.Remedy, 1<<10),
+		Message: event.Truncate(d.Message, 2<<10), Remedy: event.Truncate(d.Remedy, 1<<10),
 	})
 }
 
@@ -293,7 +293,7 @@ func (c *Collector) decides(e event.Event, d event.DecisionData) {
 		return
 	}
 	at := c.place(e)
-	reason := event.Brief(d.Reason, 1<<10)
+	reason := event.Truncate(d.Reason, 1<<10)
 	if row := c.at[at.id()]; row != nil && row.Number == at.Iteration {
 		if d.Strategy == "fixed" && strings.HasPrefix(reason, "Completed ") { // the numbers tell
 			reason = ""
@@ -304,14 +304,14 @@ func (c *Collector) decides(e event.Event, d event.DecisionData) {
 		return
 	}
 	if d.Failure != nil && reason == "" {
-		reason = event.Brief(d.Failure.Message, 1<<10)
+		reason = event.Truncate(d.Failure.Message, 1<<10)
 	}
 	c.decisions.add(&Decision{At: e.Time, Where: at.words(), Iteration: at.Iteration, Strategy: d.Strategy, Action: d.Action, Reason: reason, Confidence: d.Confidence})
 }
 
 func (c *Collector) asks(e event.Event, d event.QuestionAskedData) {
 	at := c.place(e)
-	q := &Question{At: e.Time, ID: d.ID, Kind: d.Kind, Where: at.words(), Text: event.Brief(d.Text, 2<<10), Code: d.Code}
+	q := &Question{At: e.Time, ID: d.ID, Kind: d.Kind, Where: at.words(), Text: event.Truncate(d.Text, 2<<10), Code: d.Code}
 	c.asked[d.ID] = q
 	c.questions.add(q)
 	if len(c.asked) > 4*maxRows { // answers come soon after, or never
@@ -325,5 +325,5 @@ func (c *Collector) answers(e event.Event, d event.QuestionAnsweredData) {
 	if q == nil {
 		return
 	}
-	q.AnsweredAt, q.Answer, q.By, q.Expired, q.Feedback = e.Time, d.Answer, d.By, d.Expired, event.Brief(d.Text, 2<<10)
+	q.AnsweredAt, q.Answer, q.By, q.Expired, q.Feedback = e.Time, d.Answer, d.By, d.Expired, event.Truncate(d.Text, 2<<10)
 }

@@ -21,7 +21,7 @@ func feed(c *report.Collector, iterations int) {
 	add := func(t event.Type, iteration int, data any) {
 		now = now.Add(time.Second)
 		seq++
-		at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
+		at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 		e := event.New(t, at.Cursor(), at.Key(event.KeyAttempt, 1), data)
 		e.Time, e.RunID, e.Epoch, e.Seq = now, "PL-1", 1, int64(seq)
 		c.Take(e)

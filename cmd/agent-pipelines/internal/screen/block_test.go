@@ -28,7 +28,7 @@ func blockStory() story {
 
 // at is an update for an event of a provider's iteration, of no iteration for 0.
 func (s story) at(t event.Type, branch string, iteration int, data any) engine.Update {
-	place := event.Place{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: iteration}
+	place := event.Location{Node: "0.0", Visit: 1, Run: 1, Branch: branch, Iteration: iteration}
 	e := event.New(t, place.Cursor(), place.Key(event.KeyAttempt, 1), data)
 	return engine.Update{Session: "demo", Event: &e, State: s.state, Plan: s.plan, Dir: "/runs/demo"}
 }

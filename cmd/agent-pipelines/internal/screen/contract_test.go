@@ -70,7 +70,7 @@ func TestContract(t *testing.T) {
 	step := func(u engine.Update, id string) engine.Update { u.Event.Cursor.Step = id; return u }
 	of := func(u engine.Update, provider string) engine.Update {
 		u.Event.Cursor.Provider = provider
-		u.Event.Key = event.Place{Node: "2.0", Visit: 1, Run: 1, Branch: provider, Iteration: 1}.Key(event.KeyCheck, 1)
+		u.Event.Key = event.Location{Node: "2.0", Visit: 1, Run: 1, Branch: provider, Iteration: 1}.Key(event.KeyCheck, 1)
 		return u
 	}
 	two := 2

@@ -52,5 +52,5 @@ func toolEnded(e event.Event) []string {
 }
 
 func oneLine(text string) string {
-	return event.Brief(strings.Join(strings.Fields(text), " "), maxTool)
+	return event.Truncate(strings.Join(strings.Fields(text), " "), maxTool)
 }

@@ -36,7 +36,7 @@ func TestNarratorResumesAWait(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.Local)
 	update.Event.Time = now
 	timer := func(branch string) event.Key {
-		return event.Place{Node: "0", Visit: 1, Run: 1, Branch: branch, Iteration: 3}.Key(event.KeyTimer, 1)
+		return event.Location{Node: "0", Visit: 1, Run: 1, Branch: branch, Iteration: 3}.Key(event.KeyTimer, 1)
 	}
 	update.State.Timers = map[event.Key]state.Timer{
 		timer("codex"):  {Purpose: "backoff", Due: now.Add(2 * time.Hour)},

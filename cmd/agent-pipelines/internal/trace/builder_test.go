@@ -38,7 +38,7 @@ func newStory() *story {
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 func (s *story) add(t event.Type, kind event.KeyKind, iteration, n int, data any) {
-	at := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
+	at := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: iteration}
 	var key event.Key
 	if kind != "" {
 		key = at.Key(kind, n)
@@ -115,7 +115,7 @@ run house [1-12]
 	for _, made := range s.ended {
 		ids[made.Name] = made.ID
 	}
-	key := event.Place{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(event.KeyAttempt, 2)
+	key := event.Location{Node: "0", Visit: 1, Run: 1, Iteration: 1}.Key(event.KeyAttempt, 2)
 	if ids["attempt"] != event.SpanOf("PL-1", key, 1) || ids["iteration"] != event.SpanOf("PL-1", key.Around(), 0) || ids["run house"] != event.SpanOf("PL-1", "", 0) {
 		t.Errorf("ids %v", ids)
 	}

@@ -34,8 +34,8 @@ func (b *Builder) nearest(key event.Key) *open {
 }
 
 // node is the span of a visit of a node.
-func (b *Builder) node(place event.Place, at time.Time) *open {
-	place = event.Place{Node: place.Outer(), Visit: place.Visit, Run: place.Run}
+func (b *Builder) node(place event.Location, at time.Time) *open {
+	place = event.Location{Node: place.Outer(), Visit: place.Visit, Run: place.Run}
 	key := place.Key(event.KeyNode, 1)
 	if o := b.spans[key]; o != nil {
 		return o
@@ -69,7 +69,7 @@ func (b *Builder) embedder(path string) *open {
 }
 
 // part is the span of what has iterations of its own: a provider of a parallel block, a step, or else a node.
-func (b *Builder) part(place event.Place, at time.Time) *open {
+func (b *Builder) part(place event.Location, at time.Time) *open {
 	node := b.node(place, at)
 	place.Iteration = 0
 	if place.Branch != "" {
@@ -86,7 +86,7 @@ func (b *Builder) part(place event.Place, at time.Time) *open {
 }
 
 // iteration is the span of an iteration. The one before it has no more to come.
-func (b *Builder) iteration(place event.Place, at time.Time) *open {
+func (b *Builder) iteration(place event.Location, at time.Time) *open {
 	key := place.Key(event.KeyIteration, 1)
 	if o := b.spans[key]; o != nil {
 		return o
@@ -108,11 +108,11 @@ func (b *Builder) iteration(place event.Place, at time.Time) *open {
 }
 
 // entered is the place of a node whose visit an event of no key is about.
-func (b *Builder) entered(e event.Event) (event.Place, bool) {
+func (b *Builder) entered(e event.Event) (event.Location, bool) {
 	if e.Cursor == nil || b.state == nil {
-		return event.Place{}, false
+		return event.Location{}, false
 	}
-	place := event.Place{Node: e.Cursor.NodePath, Visit: max(e.Cursor.Visit, 1), Run: 1}
+	place := event.Location{Node: e.Cursor.NodePath, Visit: max(e.Cursor.Visit, 1), Run: 1}
 	if n, ok := b.state.Nodes[place.Node]; ok {
 		place.Visit, place.Run = cmp.Or(n.Visit, place.Visit), cmp.Or(n.Run, 1)
 	}
@@ -121,7 +121,7 @@ func (b *Builder) entered(e event.Event) (event.Place, bool) {
 
 // attempting says whether an attempt is under way at a place by the state: an iteration that is checked before it, or
 // that passes over the steps of its node, begins without one.
-func (b *Builder) attempting(at event.Place) bool {
+func (b *Builder) attempting(at event.Location) bool {
 	n := b.state.Nodes[at.Outer()]
 	loop := n.Loop
 	switch {

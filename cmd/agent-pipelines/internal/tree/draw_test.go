@@ -68,7 +68,7 @@ func (r recorded) feed(m *tree.Model, until event.Type, n int) {
 	}
 }
 
-func report(at event.Place, tool, message string, in int64) engine.Update {
+func report(at event.Location, tool, message string, in int64) engine.Update {
 	return engine.Update{Session: "demo", Report: &engine.Report{
 		At: at, Branch: at.Branch, Progress: sdk.Progress{Tool: tool, Message: message}, Usage: &sdk.Usage{InputTokens: &in},
 	}}
@@ -85,10 +85,10 @@ func TestDraw(t *testing.T) {
 	}{
 		{"begun", event.SessionStart, 1, nil},
 		{"steps", event.StepStart, 2, func(m *tree.Model) {
-			m.Take(report(event.Place{Node: "1", Visit: 1, Run: 1, Step: "b", Iteration: 2}, "Edit", "editing\x1b[2J main.go", 400))
+			m.Take(report(event.Location{Node: "1", Visit: 1, Run: 1, Step: "b", Iteration: 2}, "Edit", "editing\x1b[2J main.go", 400))
 		}},
 		{"block", event.IterationStart, 6, func(m *tree.Model) {
-			m.Take(report(event.Place{Node: "2.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}, "", "thinking of 地基 and of much else that does not fit into any line", 30))
+			m.Take(report(event.Location{Node: "2.0", Visit: 1, Run: 1, Branch: "left", Iteration: 1}, "", "thinking of 地基 and of much else that does not fit into any line", 30))
 		}},
 		{"failing", event.TimerSet, 1, nil},
 		{"retried", event.Retry, 1, nil},

@@ -183,7 +183,7 @@ func (c *Chain) close() { clear(c.open) }
 
 // lane is where work goes on by itself.
 type lane struct {
-	event.Place
+	event.Location
 	name string
 }
 

@@ -219,7 +219,7 @@ func (c *Chain) enters(e event.Event) {
 	path := e.Cursor.NodePath
 	c.close()
 	for id := range c.visits {
-		if id == (lane{Place: event.Place{Node: path}}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
+		if id == (lane{Location: event.Location{Node: path}}).id() || strings.HasPrefix(id, path+".") || strings.HasPrefix(id, path+"\x00") {
 			delete(c.visits, id)
 		}
 	}

@@ -24,12 +24,12 @@ type journal struct {
 
 func begin(names map[string]string) *journal {
 	j := &journal{chain: why.New(names), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), epoch: 1}
-	j.add(event.SessionStart, event.Place{}, event.SessionStartData{Mode: "pipeline", Pipeline: "ship"})
-	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 7})
+	j.add(event.SessionStart, event.Location{}, event.SessionStartData{Mode: "pipeline", Pipeline: "ship"})
+	j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: 7})
 	return j
 }
 
-func (j *journal) add(t event.Type, at event.Place, data any) {
+func (j *journal) add(t event.Type, at event.Location, data any) {
 	j.now = j.now.Add(time.Second)
 	var cursor *event.Cursor
 	var key event.Key
@@ -55,7 +55,7 @@ func (j *journal) texts() []string {
 // What repeats is one link: iterations by the strategy that let them go on, failures by their kind, checks by their id.
 func TestFolds(t *testing.T) {
 	j := begin(map[string]string{"0": "build"})
-	at := event.Place{Node: "0"}
+	at := event.Location{Node: "0"}
 	j.add(event.NodeStart, at, event.NodeStartData{Name: "build"})
 	for i := 1; i <= 97; i++ {
 		at.Iteration = i
@@ -85,14 +85,14 @@ func TestFolds(t *testing.T) {
 // An answer to a session that rests is recorded by a process of its own, which leaves nothing undone; one that is resumed does.
 func TestAnsweredAtRest(t *testing.T) {
 	j := begin(nil)
-	j.add(event.SessionPaused, event.Place{}, event.SessionPausedData{Kind: "user"})
+	j.add(event.SessionPaused, event.Location{}, event.SessionPausedData{Kind: "user"})
 	for pid := 8; pid <= 9; pid++ {
 		j.epoch++
-		j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: pid})
+		j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: pid})
 	}
-	j.add(event.SessionResumed, event.Place{}, event.SessionResumedData{By: "ann"})
+	j.add(event.SessionResumed, event.Location{}, event.SessionResumedData{By: "ann"})
 	j.epoch++
-	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 10})
+	j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: 10})
 	cut := 0
 	for _, text := range j.texts() {
 		if strings.HasPrefix(text, "cut_off: ") {
@@ -110,20 +110,20 @@ func TestAnsweredAtRest(t *testing.T) {
 // In a parallel block everyone has a lane. A crash, an overtaken kernel and a new run are told apart.
 func TestLanes(t *testing.T) {
 	j := begin(nil)
-	j.add(event.NodeStart, event.Place{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
+	j.add(event.NodeStart, event.Location{Node: "0"}, event.BlockStartData{Name: "ideas", Kind: "parallel", Stages: []string{"think"}})
 	for i := 1; i <= 3; i++ {
 		for _, who := range []string{"left", "right"} {
-			j.add(event.Decision, event.Place{Node: "0.0", Branch: who, Iteration: i}, event.DecisionData{Strategy: "fixed", Action: "continue"})
+			j.add(event.Decision, event.Location{Node: "0.0", Branch: who, Iteration: i}, event.DecisionData{Strategy: "fixed", Action: "continue"})
 		}
 	}
 	j.epoch = 2
-	j.add(event.KernelStart, event.Place{}, event.KernelStartData{PID: 8})
+	j.add(event.KernelStart, event.Location{}, event.KernelStartData{PID: 8})
 	j.epoch = 1
-	j.add(event.SessionPaused, event.Place{}, event.SessionPausedData{Kind: "user"})
+	j.add(event.SessionPaused, event.Location{}, event.SessionPausedData{Kind: "user"})
 	j.epoch = 2
-	j.add(event.ParallelProviderFailed, event.Place{Node: "0", Branch: "left"}, event.ProviderCompleteData{Provider: "left", Failure: &event.FailureData{ErrorType: "agent_error", Message: "no"}})
-	j.add(event.NodeComplete, event.Place{Node: "0"}, event.NodeCompleteData{Outcome: "error", Reason: "left failed", To: plan.ToFailed})
-	j.add(event.Error, event.Place{Node: "0"}, event.FailureData{ErrorType: "agent_error", Message: "left failed"}) // repeats it
+	j.add(event.ParallelProviderFailed, event.Location{Node: "0", Branch: "left"}, event.ProviderCompleteData{Provider: "left", Failure: &event.FailureData{ErrorType: "agent_error", Message: "no"}})
+	j.add(event.NodeComplete, event.Location{Node: "0"}, event.NodeCompleteData{Outcome: "error", Reason: "left failed", To: plan.ToFailed})
+	j.add(event.Error, event.Location{Node: "0"}, event.FailureData{ErrorType: "agent_error", Message: "left failed"}) // repeats it
 	want := []string{
 		"ended: ideas ended as error: left failed; that failed the run",
 		"ended: left failed in ideas: agent_error: no",
@@ -136,7 +136,7 @@ func TestLanes(t *testing.T) {
 	if diff := cmp.Diff(want, j.texts()); diff != "" {
 		t.Error(diff)
 	}
-	j.add(event.SessionStart, event.Place{}, event.SessionStartData{Mode: "loop", Stage: "build"})
+	j.add(event.SessionStart, event.Location{}, event.SessionStartData{Mode: "loop", Stage: "build"})
 	if diff := cmp.Diff([]string{"began: the run began: stage build as a loop"}, j.texts()); diff != "" {
 		t.Error(diff)
 	}
@@ -147,8 +147,8 @@ func TestBounded(t *testing.T) {
 	j := begin(map[string]string{"0": "a"})
 	const visits = 5000
 	for i := range visits {
-		j.add(event.NodeStart, event.Place{Node: "0", Visit: i + 1}, event.NodeStartData{Name: "a"})
-		j.add(event.NodeComplete, event.Place{Node: "0", Visit: i + 1}, event.NodeCompleteData{Outcome: "fail", To: "0", Edge: "a:fail->a", Cycle: i + 1, Limit: visits, Reason: "red"})
+		j.add(event.NodeStart, event.Location{Node: "0", Visit: i + 1}, event.NodeStartData{Name: "a"})
+		j.add(event.NodeComplete, event.Location{Node: "0", Visit: i + 1}, event.NodeCompleteData{Outcome: "fail", To: "0", Edge: "a:fail->a", Cycle: i + 1, Limit: visits, Reason: "red"})
 	}
 	links, left := j.chain.Links()
 	if len(links) > 2001 || len(links)+left != visits+2 {

@@ -17,7 +17,7 @@ func quote(text string) string {
 }
 
 func brief(text string) string {
-	return event.Brief(strings.Join(strings.Fields(text), " "), maxQuote)
+	return event.Truncate(strings.Join(strings.Fields(text), " "), maxQuote)
 }
 
 // because puts a reason behind a sentence.
