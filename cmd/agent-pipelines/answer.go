@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,12 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
-
-// questionArgs name a question.
-type questionArgs struct {
-	Session  string `arg:"" help:"The session that asks."`
-	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
-}
 
 // goOnFlags let a session go on with the answer.
 type goOnFlags struct {
@@ -99,9 +92,6 @@ func (v *answerVerb) run(ctx context.Context, a *app) error {
 
 // questionID is what no answer looks like.
 var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
-
-// deny is what seed 002 calls the rejection of a tool call.
-const deny = "deny"
 
 // takesSkip reports whether a question is one about a tool call. To any other deny and skip are feedback as good as any.
 func (a *app) takesSkip(ctx context.Context, session, question string) bool {
@@ -221,11 +211,4 @@ func outcome(q engine.Question, o engine.AnswerOptions, s *engine.Status) string
 		line += "; the session has ended"
 	}
 	return line + "."
-}
-
-// writeResume says how to go on, if there is something to go on with.
-func writeResume(to io.Writer, command string) {
-	if command != "" {
-		fmt.Fprintln(to, "To resume: "+command)
-	}
 }

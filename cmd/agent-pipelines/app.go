@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/telemetry"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
 	"github.com/dodo-digital/agent-pipelines/engine"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/client"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/serve"
 )
 
 // console is the world of the process as the command sees it.
@@ -27,131 +30,26 @@ type console struct {
 	getenv         func(string) string
 }
 
+// bundledPlugin is a plugin that the command carries.
+type bundledPlugin struct {
+	name   string
+	plugin func(version string) sdk.Plugin
+}
+
 // app is one invocation of the command. It is used from one goroutine.
 type app struct {
 	console
 	settings
 	parser *kong.Kong
-	code   exit // of a run that ended without an error
+	// bundled are the plugins that the command carries.
+	bundled []bundledPlugin
+	code    exit // of a run that ended without an error
 	// ofSession: code tells how a session stands, which holds whether or not somebody read it.
 	ofSession bool
 	// unattended: nobody watches the terminal that a session runs in.
 	unattended bool
 	// sent is what follows the session that runs, nil where nothing is sent. It is set before the run begins.
 	sent *telemetry.Session
-}
-
-// run does what the line says and returns the code to exit with.
-func run(ctx context.Context, args []string, c console) exit {
-	var l line
-	out := &output{Writer: c.stdout}
-	c.stdout = out
-	a := &app{console: c, parser: newParser(&l, c)}
-	err := a.dispatch(ctx, &l, args)
-	if err != nil && !errors.Is(out.fault(), err) {
-		a.printError(err)
-		if a.JSON && out.fault() != nil { // so that it was said to nobody
-			a.JSON = false
-			a.printError(err)
-		}
-		return exitOf(err)
-	}
-	lost := out.fault()
-	if lost == nil {
-		return a.code
-	}
-	faultOf(lost).print(a.stderr) // there is room for JSON no more
-	if a.ofSession || a.code != exitDone {
-		return a.code
-	}
-	return exitOf(lost)
-}
-
-func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
-	arranged := arrange(a.parser.Model, args)
-	a.settings = early(args)
-	if arranged.help {
-		return a.help(deepen(a.parser.Model.Node, arranged))
-	}
-	if arranged.verb == "" && len(args) == 0 {
-		a.code = exitUsage
-		return a.usage(a.stderr, "")
-	}
-	if err := a.ambiguous(arranged.verb); err != nil {
-		return err
-	}
-	parsed, err := a.parser.Parse(arranged.args)
-	if err != nil {
-		return a.explain(arranged, err)
-	}
-	a.settings = l.settings
-	v, ok := parsed.Selected().Target.Addr().Interface().(verb)
-	if !ok {
-		return errors.New("the grammar names a verb that does nothing")
-	}
-	return v.run(ctx, a)
-}
-
-// early reads what must be known before the line is understood: how errors are to be printed, and whether its first word is
-// surely a verb.
-func early(args []string) settings {
-	var s settings
-	for _, arg := range args {
-		if arg == "--" {
-			break
-		}
-		s.JSON = s.JSON || arg == "--json" || arg == "--json=true"
-		s.NoColor = s.NoColor || arg == "--no-color"
-		s.Verb = s.Verb || arg == "--verb"
-	}
-	return s
-}
-
-// explain makes the parser's error one for people.
-func (a *app) explain(arranged arrangement, err error) error {
-	verb := arranged.verb
-	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
-		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
-	}
-	text := strings.ReplaceAll(err.Error(), "a valid 64 bit int", "a whole number")
-	near := ""
-	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
-		for _, child := range a.parser.Model.Children {
-			if child.Name == verb {
-				near = didYouMean(word, commandNames(child))
-			}
-		}
-	}
-	switch verb {
-	case "":
-		return usageError(text, "see `%s --help`", program)
-	case stageCommand:
-		verb = "loop" // which it is short for
-	}
-	return usageError(text, "%ssee `%s help %s`", near, program, verb)
-}
-
-// negative is the first word that looks like a negative number, "" for none.
-func negative(args []string) string {
-	for _, arg := range args {
-		if n, err := strconv.Atoi(arg); err == nil && n < 0 {
-			return arg
-		}
-	}
-	return ""
-}
-
-// usage prints the help of a verb ("plugins", "plugins lock"), or of the whole command for "".
-func (a *app) usage(to io.Writer, verb string) error {
-	a.parser.Stdout = to
-	for _, child := range a.parser.Model.Children {
-		child.DefaultCmd = nil // a verb that has others is explained itself
-	}
-	traced, err := kong.Trace(a.parser, strings.Fields(verb))
-	if err != nil {
-		return err
-	}
-	return traced.PrintUsage(false)
 }
 
 // engine opens the kernel as the environment and the flags say. What it logs goes to logs.
@@ -236,3 +134,149 @@ func (a *app) fullScreen() bool {
 
 // colored says whether colors are wanted on a terminal.
 func (a *app) colored() bool { return !a.NoColor && a.getenv("NO_COLOR") == "" }
+
+// settings are the flags that every verb takes.
+type settings struct {
+	JSON      bool     `name:"json" help:"Print JSON on standard output: the result or the error as one object, and before it, while a session runs, each event in a line."`
+	Quiet     bool     `short:"q" xor:"talk" help:"Say nothing while running."`
+	Verbose   bool     `short:"v" xor:"talk" help:"Say more while running, the agents' text too."`
+	NoColor   bool     `help:"Do not use colors. NO_COLOR does the same."`
+	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged: trace, debug, info, warn, error or off. Default: warn."`
+	PluginLog string   `name:"plugin-log-level" enum:"trace,debug,info,warn,error,off," default:"" env:"AGENT_PIPELINES_PLUGIN_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged of the plugins' own lines. Default: as --log-level."`
+	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
+	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
+	NoBundled bool     `help:"Use none of the plugins that the command carries (AGENT_PIPELINES_BUNDLED=0 does the same)."`
+	Verb      bool     `hidden:"" help:"The first word is a verb, though a stage has its name."`
+	Usage     bool     `name:"help" short:"h" help:"Show help."`
+}
+
+// verb is implemented by the target of every command of the grammar. An error decides the exit code;
+// verbs that run a session set it in the app.
+type verb interface {
+	run(ctx context.Context, a *app) error
+}
+
+const program = "agent-pipelines"
+
+// confineVerb makes the command confine itself and become a plugin. It comes before the grammar, which costs time.
+const confineVerb = "__sandbox"
+
+// confining is the option by which plugins can be confined: by the very file that runs, whatever an agent that may
+// write where this program lies puts in its place.
+func confining() []engine.Option {
+	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", confineVerb)}
+}
+
+// bashVerbs are the words that were no stages for the Bash engine either. All other verbs may be names of stages in its
+// projects, which were started by them.
+var bashVerbs = []string{"loop", "pipeline", "list", "runs", "lint", "dry-run", "test", "status", "tail", "help"}
+
+// ambiguous refuses a first word that is a verb and also the name of one of the user's stages: what ran the stage with the
+// Bash engine would do something else here. --verb says that the verb is meant.
+func (a *app) ambiguous(verb string) error {
+	if a.Verb || slices.Contains(bashVerbs, verb) || !slices.Contains(commandNames(a.parser.Model.Node), verb) || verb == stageCommand {
+		return nil
+	}
+	file, found := engine.FindStage(a.getenv("PROJECT_ROOT"), a.getenv("AGENT_PIPELINES_ROOT"), verb)
+	if !found {
+		return nil
+	}
+	meant := fmt.Sprintf("`%s %s --verb …` is the verb", program, verb)
+	if slices.Contains([]string{pipelineDesign, pipelineImplement, pipelineFix}, verb) {
+		meant = fmt.Sprintf("`%s start %s \"<request>\"` the pipeline", program, verb)
+	}
+	return usageError(fmt.Sprintf("'%s' is a verb, and a stage of this project (%s)", verb, file), "`%s loop %s` runs the stage, %s", program, verb, meant)
+}
+
+// stageCommand is the command behind `agent-pipelines <stage>`. No stage can have this name.
+const stageCommand = "<stage>"
+
+// isCommand says whether a word is a verb or another name of one.
+func isCommand(root *kong.Node, word string) bool {
+	return word != stageCommand && slices.ContainsFunc(root.Children, func(child *kong.Node) bool {
+		return child.Type == kong.CommandNode && (child.Name == word || slices.Contains(child.Aliases, word))
+	})
+}
+
+// commandNames are the verbs and their other names, without those that are for programs.
+func commandNames(root *kong.Node) []string {
+	var names []string
+	for _, child := range root.Children {
+		if child.Type == kong.CommandNode && !child.Hidden {
+			names = append(append(names, child.Name), child.Aliases...)
+		}
+	}
+	return names
+}
+
+// user is who acts, for the journal.
+func (a *app) user() string { return cmp.Or(a.getenv("USER"), a.getenv("LOGNAME")) }
+
+// arguments are the flags for another process of this program that works the same way. It prints for
+// people, whatever this one does.
+func (s settings) arguments() []string {
+	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
+	for _, dir := range s.PluginDir {
+		args = append(args, "--plugin-dir="+dir)
+	}
+	for _, flag := range []struct {
+		given bool
+		name  string
+	}{{s.Quiet, "--quiet"}, {s.Verbose, "--verbose"}, {s.NoColor, "--no-color"}, {s.NoBundled, "--no-bundled"}} {
+		if flag.given {
+			args = append(args, flag.name)
+		}
+	}
+	return args
+}
+
+// foreground is a command that runs in the foreground of whatever starts it, which nobody watches. The words come
+// behind "--", since they may look like flags.
+func (s settings) foreground(verb string, flags, words []string) []string {
+	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.arguments(), flags, []string{"--"}, words)
+}
+
+// bundledVariable turns the plugins that the command carries on and off, as --no-bundled does.
+const bundledVariable = "AGENT_PIPELINES_BUNDLED"
+
+// bundle gives the engine the command's own plugins, unless the flag or the environment says no.
+func (a *app) bundle() ([]engine.Option, error) {
+	list := make([]engine.Bundled, 0, len(a.bundled))
+	for _, b := range a.bundled {
+		list = append(list, engine.Bundled{
+			Name: b.name, Args: serving(b.name),
+			Describe: func() (sdk.Description, error) { return serve.Describe(b.plugin(thisBuild().Version)) },
+		})
+	}
+	options := []engine.Option{engine.WithBundled(list...)}
+	if a.NoBundled {
+		return append(options, engine.WithoutBundled("--no-bundled")), nil
+	}
+	word := a.getenv(bundledVariable)
+	on, err := strconv.ParseBool(word)
+	switch {
+	case word == "" || on:
+		return options, nil
+	case err != nil:
+		return nil, usageError(fmt.Sprintf("%s is '%s'", bundledVariable, word), "write 0 to turn the command's own plugins off, or 1")
+	default:
+		return append(options, engine.WithoutBundled(bundledVariable+"="+word)), nil
+	}
+}
+
+// serving are the words that make the command serve a plugin.
+func serving(name string) []string { return []string{"plugin", "serve", name} }
+
+// The pipelines that have verbs of their own. Whoever has one of the same name in the project starts that.
+const (
+	pipelineDesign    = "design"
+	pipelineImplement = "implement"
+	pipelineFix       = "fix"
+)
+
+// interactive says whether a person sits at standard input and output.
+func (a *app) interactive() bool {
+	in, reads := a.stdin.(*os.File)
+	out, writes := a.outFile()
+	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
+}

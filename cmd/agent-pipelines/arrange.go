@@ -7,9 +7,6 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// stageCommand is the command behind `agent-pipelines <stage>`. No stage can have this name.
-const stageCommand = "<stage>"
-
 // arrangement is a command line put in the order that the grammar has.
 type arrangement struct {
 	args []string // the verb first
@@ -61,13 +58,6 @@ func wordsAfterDashes(args []string) bool {
 	return i >= 0 && i+1 < len(args)
 }
 
-// isCommand says whether a word is a verb or another name of one.
-func isCommand(root *kong.Node, word string) bool {
-	return word != stageCommand && slices.ContainsFunc(root.Children, func(child *kong.Node) bool {
-		return child.Type == kong.CommandNode && (child.Name == word || slices.Contains(child.Aliases, word))
-	})
-}
-
 // deepen is the verb of the line with the word that says more, as in "plugins lock", if the line has one.
 func deepen(root *kong.Node, a arrangement) string {
 	for _, child := range root.Children {
@@ -79,17 +69,6 @@ func deepen(root *kong.Node, a arrangement) string {
 		}
 	}
 	return a.verb
-}
-
-// commandNames are the verbs and their other names, without those that are for programs.
-func commandNames(root *kong.Node) []string {
-	var names []string
-	for _, child := range root.Children {
-		if child.Type == kong.CommandNode && !child.Hidden {
-			names = append(append(names, child.Name), child.Aliases...)
-		}
-	}
-	return names
 }
 
 // valueFlags are the names of all flags whose value may be the next argument. No name is a switch in

@@ -111,14 +111,6 @@ func nameOf(i engine.ArtifactInfo) string {
 	return name
 }
 
-// within is a path as seen from a directory, if it lies in it.
-func within(dir, file string) string {
-	if relative, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(relative) {
-		return relative
-	}
-	return file
-}
-
 // chooseArtifact finds the newest artifact of the node that is called so: by its id or its place.
 func chooseArtifact(session string, list []engine.ArtifactInfo, said string) (engine.ArtifactInfo, error) {
 	if said == "input" {

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/term"
-
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -64,13 +62,6 @@ func (v *attachVerb) showPane(ctx context.Context, a *app, s *engine.Status) (sh
 		return true, nil
 	}
 	return false, err
-}
-
-// interactive says whether a person sits at standard input and output.
-func (a *app) interactive() bool {
-	in, reads := a.stdin.(*os.File)
-	out, writes := a.outFile()
-	return reads && writes && term.IsTerminal(int(in.Fd())) && term.IsTerminal(int(out.Fd()))
 }
 
 // follow shows what happens until nobody holds the session. Signals end the following and nothing else.

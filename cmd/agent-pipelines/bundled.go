@@ -1,7 +1,6 @@
 package main
 
 import (
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/acp"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/agent"
 	"github.com/dodo-digital/agent-pipelines/plugins/claude/claude"
@@ -15,10 +14,7 @@ import (
 // bundled are the plugins that the command carries, by their names: those of the repository's plugins
 // directory. It is the one list; `plugin serve`, the search for plugins and the messages go by it.
 // Nothing is made before it is asked for.
-var bundled = []struct {
-	name   string
-	plugin func(version string) sdk.Plugin
-}{
+var bundled = []bundledPlugin{
 	{"acp", acp.Plugin},
 	{"agent", agent.Plugin},
 	{"claude", claude.Plugin},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -96,9 +95,6 @@ func (a *app) showOrigins(ctx context.Context, e *engine.Engine, s *engine.Setti
 type configGetVerb struct {
 	Key string `arg:"" help:"The setting, such as defaults.provider."`
 }
-
-// errNotSet says that no file has a setting.
-var errNotSet = errors.New("it is not set")
 
 func (v *configGetVerb) run(ctx context.Context, a *app) error {
 	return a.use(ctx, func(e *engine.Engine) error {

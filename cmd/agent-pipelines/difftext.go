@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ func writeDiff(to io.Writer, c *compare.Comparison) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, row := range sessionRows(&c.Sessions[0], &c.Sessions[1]) {
 		if row[1] != "" || row[2] != "" {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", row[0], orElse(row[1], "-"), orElse(row[2], "-"))
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", row[0], cmp.Or(row[1], "-"), cmp.Or(row[2], "-"))
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -60,7 +61,7 @@ func sessionRows(a, b *compare.Session) [][3]string {
 			case s.Running:
 				return string(s.Status) + " (at work)"
 			}
-			return orElse(string(s.Status), "never began")
+			return cmp.Or(string(s.Status), "never began")
 		}),
 		row("At", func(s *compare.Session) string { return screen.Clean(s.Stage) }),
 		row("Failure", func(s *compare.Session) string { return s.Failure }),
@@ -114,7 +115,7 @@ func valueText(v any) string {
 func writeValues(to io.Writer, values [2]string, c *compare.Comparison) {
 	width := max(screen.Columns(c.Sessions[0].Session), screen.Columns(c.Sessions[1].Session))
 	for i, value := range values {
-		fmt.Fprintf(to, "  %-*s  %s\n", width, c.Sessions[i].Session, orElse(screen.Clean(value), "(none)"))
+		fmt.Fprintf(to, "  %-*s  %s\n", width, c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
 	}
 }
 
@@ -144,8 +145,8 @@ func writeNodes(to io.Writer, c *compare.Comparison) error {
 				fmt.Fprintf(table, "  %s\t%s\t(no such stage)\t\t\t\t\t\t\t\t\n", name, c.Sessions[side].Session)
 				continue
 			}
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, orElse(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
-				orElse(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), took(f.DurationMS), differs)
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, cmp.Or(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
+				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), took(f.DurationMS), differs)
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -230,7 +231,7 @@ func writeExact(to io.Writer, c *compare.Comparison) {
 		}
 		fmt.Fprintf(to, "  %s\n", screen.Clean(at))
 		for i, value := range d.Values {
-			fmt.Fprintf(to, "    %s: %s\n", c.Sessions[i].Session, orElse(screen.Clean(value), "(none)"))
+			fmt.Fprintf(to, "    %s: %s\n", c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
 		}
 	}
 	writeMore(to, c.LeftOut.Exact)

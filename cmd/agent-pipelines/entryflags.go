@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -61,7 +62,7 @@ func (f *entryFlags) over(o *engine.RunOptions) error {
 	if err := f.contradiction(o.Skip); err != nil {
 		return err
 	}
-	o.Start, o.ExitAfter, o.Supervised, o.Iterate = orElse(f.Start, f.SkipTo), f.ExitAfter, f.Supervised, slices.Clone(f.Iterate)
+	o.Start, o.ExitAfter, o.Supervised, o.Iterate = cmp.Or(f.Start, f.SkipTo), f.ExitAfter, f.Supervised, slices.Clone(f.Iterate)
 	for _, said := range f.Artifact {
 		name, file, _ := strings.Cut(said, "=")
 		if name == "" || file == "" {
@@ -92,7 +93,7 @@ func (f *entryFlags) over(o *engine.RunOptions) error {
 
 // contradiction refuses flags that cannot all be meant.
 func (f *entryFlags) contradiction(skipped []string) error {
-	start := orElse(f.Start, f.SkipTo)
+	start := cmp.Or(f.Start, f.SkipTo)
 	switch {
 	case f.SkipTo != "" && f.SkipTo != start:
 		return usageError(fmt.Sprintf("--start=%s and --skip-to=%s contradict each other", f.Start, f.SkipTo), "they mean the same: leave one of them out")

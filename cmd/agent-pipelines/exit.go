@@ -216,3 +216,6 @@ const modeLoop = "loop"
 func reachedMaximum(r *engine.Result) bool {
 	return r.Status == state.Completed && !r.Success && r.Mode == modeLoop && r.Reason == "max_iterations"
 }
+
+// errNotSet says that no file has a setting.
+var errNotSet = errors.New("it is not set")

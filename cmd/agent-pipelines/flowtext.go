@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -56,9 +57,9 @@ func edgeText(p *plan.Plan, n *plan.Node, outcome plan.Outcome) string {
 	if r.Name != "" {
 		onLimit := plan.ToPause
 		if e := p.PolicyOf(n).Escalation; e != nil {
-			onLimit = orElse(e.OnLimit, onLimit)
+			onLimit = cmp.Or(e.OnLimit, onLimit)
 		}
-		text += fmt.Sprintf(", at most %s, then %s", screen.Plural(r.Limit, "time"), orElse(r.Edge.OnLimit, onLimit))
+		text += fmt.Sprintf(", at most %s, then %s", screen.Plural(r.Limit, "time"), cmp.Or(r.Edge.OnLimit, onLimit))
 	}
 	if r.Edge.Feedback != "" {
 		text += ", telling " + r.Edge.Feedback + " of the artifact"
@@ -90,8 +91,8 @@ func checkText(c plan.Check) string {
 	}
 	var config struct{ Type, Command, Path string }
 	_ = json.Unmarshal(c.Config, &config) // other shapes are the action's own
-	text := c.ID + ": " + orElse(config.Type, "of no type")
-	if of := orElse(config.Command, config.Path); of != "" {
+	text := c.ID + ": " + cmp.Or(config.Type, "of no type")
+	if of := cmp.Or(config.Command, config.Path); of != "" {
 		text += " by " + of
 	}
 	if c.At == plan.AtEnter {
@@ -127,7 +128,7 @@ func healText(a *plan.Artifact) string {
 }
 
 func artifactText(a *plan.Artifact) string {
-	parts := []string{strings.TrimSpace(orElse(a.Type, "of no type") + " " + a.Version)}
+	parts := []string{strings.TrimSpace(cmp.Or(a.Type, "of no type") + " " + a.Version)}
 	if a.From != "" {
 		parts = append(parts, "from "+a.From)
 	}
@@ -195,7 +196,7 @@ func waitText(e *plan.Escalation) string {
 	if limit == 0 {
 		limit = plan.DefaultEscalationTimeout
 	}
-	return fmt.Sprintf("at most %s, then %s", secondsText(limit), orElse(e.OnTimeout, plan.ToAbort))
+	return fmt.Sprintf("at most %s, then %s", secondsText(limit), cmp.Or(e.OnTimeout, plan.ToAbort))
 }
 
 func retries(n int) string {
@@ -204,5 +205,3 @@ func retries(n int) string {
 	}
 	return fmt.Sprintf("%d retries", n)
 }
-
-func secondsText(s float64) string { return strconv.FormatFloat(s, 'f', -1, 64) + "s" }

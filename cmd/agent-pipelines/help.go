@@ -6,9 +6,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
 )
 
 // helpVerb is `help [subject]`.
@@ -50,32 +47,6 @@ func (v *helpVerb) part(a *app) error {
 		}
 	}
 	return usageError(fmt.Sprintf("there is no help on '%s %s'", v.Subject, v.Part), "%s`%s help %s` shows what there is", near, program, v.Subject)
-}
-
-// didYouMean suggests the name that is nearest to a word, as the beginning of a hint; "" for none.
-func didYouMean(word string, names []string) string {
-	if near := nearest.Name(word, names); near != "" {
-		return fmt.Sprintf("did you mean '%s'? ", near)
-	}
-	return ""
-}
-
-// help prints the usage of a verb, or of the whole command for "".
-func (a *app) help(verb string) error {
-	return a.explainOn(verb, func(to io.Writer) error { return a.usage(to, verb) })
-}
-
-// explainOn prints what write says on a subject, with --json as one object.
-func (a *app) explainOn(subject string, write func(io.Writer) error) error {
-	if !a.JSON {
-		return write(a.stdout)
-	}
-	var text strings.Builder
-	if err := write(&text); err != nil {
-		return err
-	}
-	a.document(document.Help{Subject: subject, Text: text.String()})
-	return nil
 }
 
 func writeExitCodes(to io.Writer) error {

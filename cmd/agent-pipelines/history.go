@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -68,7 +69,7 @@ func outcomeOf(v engine.Visit, session state.Status) string {
 	if v.Status == string(state.NodeRunning) && session != state.Running {
 		return string(session)
 	}
-	return orElse(v.Outcome, v.Status)
+	return cmp.Or(v.Outcome, v.Status)
 }
 
 // visitOf is the number of a visit, with the run of the pipeline from the second one on.
@@ -137,7 +138,7 @@ func (v *metricsSessionVerb) run(ctx context.Context, a *app) error {
 
 // writeMetrics writes what a session took, for people.
 func writeMetrics(to io.Writer, m *engine.Metrics) {
-	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, orElse(string(m.Status), "running"))
+	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, cmp.Or(string(m.Status), "running"))
 	if m.Pipeline != "" {
 		fmt.Fprintf(to, "Pipeline:  %s\n", screen.Clean(m.Pipeline))
 	}

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,7 +51,7 @@ func (v *initVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	if done.Dir, err = filepath.Abs(orElse(v.Dir, a.getenv("PROJECT_ROOT"))); err != nil {
+	if done.Dir, err = filepath.Abs(cmp.Or(v.Dir, a.getenv("PROJECT_ROOT"))); err != nil {
 		return err
 	}
 	placed, err := scaffold.Place(done.Dir, files)
@@ -72,7 +72,7 @@ func (v *initVerb) project(ctx context.Context, a *app) (document.Project, map[s
 	if v.Example != "" {
 		return example(v.Example)
 	}
-	p := scaffold.Project{Name: orElse(v.Name, "first"), Provider: v.Provider}
+	p := scaffold.Project{Name: cmp.Or(v.Name, "first"), Provider: v.Provider}
 	files, err := p.Files()
 	if err != nil {
 		return document.Project{}, nil, usageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
@@ -83,7 +83,7 @@ func (v *initVerb) project(ctx context.Context, a *app) (document.Project, map[s
 	done := document.Project{Pipeline: p.Name, Next: []document.Step{
 		lintCommand(p.Name),
 		{Does: "mock", About: "Run it with mock agents, which need no model and cost nothing", Line: fmt.Sprintf("%s start %s \"say hello\" --provider mock", program, p.Name)},
-		{Does: "real", About: "Run it for real, by " + orElse(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<what is wanted>\"", program, p.Name)},
+		{Does: "real", About: "Run it for real, by " + cmp.Or(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<what is wanted>\"", program, p.Name)},
 	}}
 	shipped := "pipelines/" + p.Name + ".yaml"
 	if f, err := library.Files().Open(shipped); err == nil {
@@ -152,11 +152,6 @@ func (a *app) checkProvider(ctx context.Context, name string) error {
 	})
 }
 
-// noProvider is the error for the name of a provider that there is not.
-func noProvider(name string, names []string) error {
-	return usageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", didYouMean(name, names), program)
-}
-
 // explain says what to do about files that were not written.
 func (v *initVerb) explain(err error) error {
 	var exists *scaffold.ExistsError
@@ -214,17 +209,6 @@ func (a *app) linesHere(done document.Project) []string {
 		}
 	}
 	return lines
-}
-
-// plainWord has nothing that a shell would see something in.
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9._/~+:@%=-]+$`)
-
-// shellWord is a word as a shell reads it.
-func shellWord(s string) string {
-	if plainWord.MatchString(s) && !strings.HasPrefix(s, "~") {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func (a *app) listExamples() error {

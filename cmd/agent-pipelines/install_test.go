@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
 // One `go install` gives a command that works in an empty directory: U293. The modules come from a proxy

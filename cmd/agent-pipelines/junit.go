@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"os"
@@ -39,7 +40,7 @@ func writeJUnit(path string, r verify.Report) error {
 		Name: "agent-plugin-" + r.Plugin, Tests: len(r.Rows), Failures: r.Failed, Skipped: r.NotApplicable, Time: seconds(r.Milliseconds),
 	}
 	for _, row := range r.Rows {
-		c := junitCase{Class: orElse(row.Component, "plugin"), Name: row.ID, Time: seconds(row.Milliseconds)}
+		c := junitCase{Class: cmp.Or(row.Component, "plugin"), Name: row.ID, Time: seconds(row.Milliseconds)}
 		switch row.Result {
 		case verify.Fail:
 			c.Failure = &junitReason{row.Seen, row.Title + "\n" + row.Do}

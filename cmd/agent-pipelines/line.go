@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/alecthomas/kong"
 )
 
@@ -62,27 +60,6 @@ type line struct {
 	Help     helpVerb       `cmd:"" help:"Explain a verb or a subject: exit-codes, environment."`
 }
 
-// settings are the flags that every verb takes.
-type settings struct {
-	JSON      bool     `name:"json" help:"Print JSON on standard output: the result or the error as one object, and before it, while a session runs, each event in a line."`
-	Quiet     bool     `short:"q" xor:"talk" help:"Say nothing while running."`
-	Verbose   bool     `short:"v" xor:"talk" help:"Say more while running, the agents' text too."`
-	NoColor   bool     `help:"Do not use colors. NO_COLOR does the same."`
-	LogLevel  string   `enum:"trace,debug,info,warn,error,off" default:"warn" env:"AGENT_PIPELINES_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged: trace, debug, info, warn, error or off. Default: warn."`
-	PluginLog string   `name:"plugin-log-level" enum:"trace,debug,info,warn,error,off," default:"" env:"AGENT_PIPELINES_PLUGIN_LOG_LEVEL" placeholder:"LEVEL" help:"What is logged of the plugins' own lines. Default: as --log-level."`
-	LogFormat string   `enum:"pretty,json" default:"pretty" placeholder:"FORMAT" help:"How it is logged: pretty or json. Default: pretty."`
-	PluginDir []string `type:"path" sep:"none" placeholder:"DIR" help:"Look for plugins here first. May be given several times."`
-	NoBundled bool     `help:"Use none of the plugins that the command carries (AGENT_PIPELINES_BUNDLED=0 does the same)."`
-	Verb      bool     `hidden:"" help:"The first word is a verb, though a stage has its name."`
-	Usage     bool     `name:"help" short:"h" help:"Show help."`
-}
-
-// verb is implemented by the target of every command of the grammar. An error decides the exit code;
-// verbs that run a session set it in the app.
-type verb interface {
-	run(ctx context.Context, a *app) error
-}
-
 // newParser builds the parser. It cannot fail but by a mistake in the grammar.
 func newParser(l *line, c console) *kong.Kong {
 	parser := kong.Must(l,
@@ -96,5 +73,3 @@ func newParser(l *line, c console) *kong.Kong {
 	illustrate(parser.Model.Node, "")
 	return parser
 }
-
-const program = "agent-pipelines"

@@ -114,14 +114,6 @@ func writeTarget(to io.Writer, t engine.LintTarget) {
 	}
 }
 
-// placed is a place in a file; a value from a flag or a variable has none.
-func placed(file string, line, column int) string {
-	if line == 0 {
-		return file
-	}
-	return fmt.Sprintf("%s:%d:%d", file, line, column)
-}
-
 func hinted(hint string) string {
 	if hint == "" {
 		return ""

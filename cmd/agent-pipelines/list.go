@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -132,14 +131,4 @@ func writeSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
 	for _, s := range sessions {
 		fmt.Fprintf(to, columns, width, s.Session, statusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
 	}
-}
-
-// nameWidth is how many columns the sessions' names take in a table: 24, or as many as the longest. Those that `start` makes up
-// are longer.
-func nameWidth[T any](rows []T, name func(T) string) int {
-	width := 24
-	for _, row := range rows {
-		width = max(width, utf8.RuneCountInString(name(row)))
-	}
-	return width
 }

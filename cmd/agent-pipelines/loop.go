@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -28,7 +29,7 @@ func (v *loopVerb) run(ctx context.Context, a *app) error {
 		return usageError(fmt.Sprintf("a loop cannot have %d iterations", *v.Max), "give a number from 1, or leave it out")
 	}
 	if v.Resume {
-		return v.resume(ctx, a, engine.ResumeOptions{Session: orElse(v.Session, v.Stage)})
+		return v.resume(ctx, a, engine.ResumeOptions{Session: cmp.Or(v.Session, v.Stage)})
 	}
 	o, err := v.options(a)
 	if err != nil {
@@ -53,7 +54,7 @@ func (a *app) start(ctx context.Context, at placeFlags, o engine.RunOptions, com
 	}
 	if place != engine.BackgroundOff {
 		return a.inBackground(ctx, errand{
-			at: place, session: orElse(o.Session, o.Stage), force: o.Force, command: command,
+			at: place, session: cmp.Or(o.Session, o.Stage), force: o.Force, command: command,
 			check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
 				return e.Preflight(ctx, o)
 			},

@@ -13,15 +13,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
-// version is set when the command is built, by -ldflags "-X main.version=...". [thisBuild] knows better
-// where it was not.
-var version = unversioned
-
-// commit is set beside it, where Go was told not to look at git.
-var commit string
-
-const unversioned = "0.0.0-dev"
-
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == confineVerb {
 		os.Exit(engine.Confine(os.Args[2:]))

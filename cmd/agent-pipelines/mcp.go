@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func withinSession(getenv func(string) string) bool {
 
 // root is the project's absolute path.
 func (v *mcpServeVerb) root(a *app) (string, error) {
-	root, err := filepath.Abs(orElse(v.Root, a.getenv("PROJECT_ROOT")))
+	root, err := filepath.Abs(cmp.Or(v.Root, a.getenv("PROJECT_ROOT")))
 	if err != nil {
 		return "", fmt.Errorf("find the project: %w", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (v *pipelinesCopyVerb) run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		name := orElse(v.As, strings.TrimSuffix(path.Base(filepath.ToSlash(v.Name)), ".yaml"))
+		name := cmp.Or(v.As, strings.TrimSuffix(path.Base(filepath.ToSlash(v.Name)), ".yaml"))
 		if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || name == "" {
 			return usageError(fmt.Sprintf("'%s' is no name for a pipeline", name), "a name has no slash and begins with no dot")
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/dodo-digital/agent-pipelines/engine"
@@ -72,30 +71,6 @@ func (f *cleanedFlag) notes() []event.Event {
 type waitFlags struct {
 	Wait       bool `help:"When a person is asked, wait for the answer instead of pausing. At a terminal you are asked there anyway."`
 	Unattended bool `hidden:"" help:"Nobody watches the terminal: do not ask there, unless --wait says to wait."`
-}
-
-// arguments are the flags for another process of this program that works the same way. It prints for
-// people, whatever this one does.
-func (s settings) arguments() []string {
-	args := []string{"--log-level=" + s.LogLevel, "--log-format=" + s.LogFormat}
-	for _, dir := range s.PluginDir {
-		args = append(args, "--plugin-dir="+dir)
-	}
-	for _, flag := range []struct {
-		given bool
-		name  string
-	}{{s.Quiet, "--quiet"}, {s.Verbose, "--verbose"}, {s.NoColor, "--no-color"}, {s.NoBundled, "--no-bundled"}} {
-		if flag.given {
-			args = append(args, flag.name)
-		}
-	}
-	return args
-}
-
-// foreground is a command that runs in the foreground of whatever starts it, which nobody watches. The words come
-// behind "--", since they may look like flags.
-func (s settings) foreground(verb string, flags, words []string) []string {
-	return slices.Concat([]string{verb, "--verb", "--foreground", "--unattended"}, s.arguments(), flags, []string{"--"}, words)
 }
 
 // maximum is a number of iterations as a word, none for nil.

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/capability"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -41,7 +46,7 @@ func (a *app) width() int {
 func (p infoPage) plugin(r pluginReport) {
 	rows := []capability.Row{
 		{Name: "Plugin", Value: r.Name + " " + r.Version},
-		{Name: "Path", Value: orElse(r.Path, "none, it is part of the command")},
+		{Name: "Path", Value: cmp.Or(r.Path, "none, it is part of the command")},
 		{Name: "Source", Value: r.Source},
 	}
 	if r.SHA256 != "" {
@@ -54,7 +59,7 @@ func (p infoPage) plugin(r pluginReport) {
 		rows = append(
 			rows,
 			capability.Row{Name: "Protocol", Value: strings.Trim(fmt.Sprint(r.Protocols), "[]")},
-			capability.Row{Name: "SDK", Value: orElse(r.SDK, "unknown")},
+			capability.Row{Name: "SDK", Value: cmp.Or(r.SDK, "unknown")},
 			capability.Row{Name: "Mutual TLS", Value: yesNo(r.MTLS)},
 		)
 	}
@@ -162,4 +167,43 @@ func yesNo(b bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// noProvider is the error for the name of a provider that there is not.
+func noProvider(name string, names []string) error {
+	return usageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", didYouMean(name, names), program)
+}
+
+func kindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// pluginReport is a plugin as it is shown.
+type pluginReport document.Plugin
+
+// offers says whether one of the plugin's components has the name, or has it as an alias.
+func (p pluginReport) offers(name string) bool {
+	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
+		return c.Name == name || slices.Contains(c.Aliases, name)
+	})
+}
+
+// place is where the plugin lies. Several that the command carries lie in one file, which is said.
+func (p pluginReport) place() string {
+	if p.Source == engine.SourceBundled {
+		return p.Path + " (" + p.Source + ")"
+	}
+	return p.Path
+}
+
+// standing says how a plugin stands to the locks, in a word or two; "" where that says nothing.
+func (p pluginReport) standing() string {
+	switch {
+	case p.Locked == "mismatch":
+		return "not as locked"
+	case p.Locked == "yes":
+		return "locked"
+	case p.Locked == "no" && p.Source != engine.SourceBundled:
+		return "not locked"
+	default:
+		return ""
+	}
 }

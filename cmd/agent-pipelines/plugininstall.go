@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -50,12 +51,12 @@ func writeInstalled(to io.Writer, done engine.Installed) {
 	case done.Unchanged:
 		fmt.Fprintf(to, "The very same file is installed already: %s %s in %s\n", done.Name, done.Version, done.Path)
 	case old != nil:
-		fmt.Fprintf(to, "Installed %s %s in %s, in place of version %s\n", done.Name, done.Version, done.Path, orElse(old.Version, "unknown"))
+		fmt.Fprintf(to, "Installed %s %s in %s, in place of version %s\n", done.Name, done.Version, done.Path, cmp.Or(old.Version, "unknown"))
 	default:
 		fmt.Fprintf(to, "Installed %s %s in %s\n", done.Name, done.Version, done.Path)
 	}
 	for _, c := range done.Components {
-		fmt.Fprintf(to, "  %s %s: %s\n", kindName(c.Kind), called(c), orElse(screen.Clean(c.Summary), "it says nothing of itself"))
+		fmt.Fprintf(to, "  %s %s: %s\n", kindName(c.Kind), called(c), cmp.Or(screen.Clean(c.Summary), "it says nothing of itself"))
 	}
 	fmt.Fprintf(to, "Locked in %s: sha256 %s\n", done.Lock, done.SHA256)
 	if done.Shadows != "" {

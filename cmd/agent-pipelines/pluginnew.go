@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,12 @@ func (v *pluginsNewVerb) run(_ context.Context, a *app) error {
 	if b := thisBuild(); b.released() {
 		m.SDKVersion = "v" + b.Version
 	}
-	dir := orElse(v.Dir, v.Name)
+	dir := cmp.Or(v.Dir, v.Name)
 	files, err := scaffold.Write(dir, m)
 	if err != nil {
 		return v.explain(err)
 	}
-	done := document.NewPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: orElse(v.SDK, m.SDKVersion), Files: files}
+	done := document.NewPlugin{Kind: v.Kind, Name: v.Name, Dir: dir, SDK: cmp.Or(v.SDK, m.SDKVersion), Files: files}
 	if a.JSON {
 		if done.Dir, err = filepath.Abs(dir); err != nil {
 			return err

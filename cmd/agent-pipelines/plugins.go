@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -30,9 +31,6 @@ type pluginsListVerb struct{}
 type pluginsInfoVerb struct {
 	Name string `arg:"" complete:"plugin" help:"The plugin's name, or that of one of its components."`
 }
-
-// pluginReport is a plugin as it is shown.
-type pluginReport document.Plugin
 
 func (pluginsListVerb) run(ctx context.Context, a *app) error {
 	return a.use(ctx, func(e *engine.Engine) error {
@@ -122,13 +120,6 @@ func reports(l engine.Plugins) []pluginReport {
 	return all
 }
 
-// offers says whether one of the plugin's components has the name, or has it as an alias.
-func (p pluginReport) offers(name string) bool {
-	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
-		return c.Name == name || slices.Contains(c.Aliases, name)
-	})
-}
-
 func writePlugins(to io.Writer, l engine.Plugins) {
 	all, wide := reports(l), 0
 	for _, p := range all {
@@ -142,35 +133,13 @@ func writePlugins(to io.Writer, l engine.Plugins) {
 		writeComponents(to, p, wide)
 	}
 	for _, c := range l.Conflicts {
-		fmt.Fprintf(to, "hidden: %s %s of %s, by that of %s\n", kindName(c.Kind), c.Name, c.Hidden, orElse(c.Used, "the kernel"))
+		fmt.Fprintf(to, "hidden: %s %s of %s, by that of %s\n", kindName(c.Kind), c.Name, c.Hidden, cmp.Or(c.Used, "the kernel"))
 	}
 	for _, i := range l.Ignored {
 		fmt.Fprintf(to, "ignored: %s is %s\n", i.Path, i.Reason)
 	}
 	for _, p := range l.Searched {
 		fmt.Fprintf(to, "searched: %s (%s)\n", p.Dir, p.Source)
-	}
-}
-
-// place is where the plugin lies. Several that the command carries lie in one file, which is said.
-func (p pluginReport) place() string {
-	if p.Source == engine.SourceBundled {
-		return p.Path + " (" + p.Source + ")"
-	}
-	return p.Path
-}
-
-// standing says how a plugin stands to the locks, in a word or two; "" where that says nothing.
-func (p pluginReport) standing() string {
-	switch {
-	case p.Locked == "mismatch":
-		return "not as locked"
-	case p.Locked == "yes":
-		return "locked"
-	case p.Locked == "no" && p.Source != engine.SourceBundled:
-		return "not locked"
-	default:
-		return ""
 	}
 }
 
@@ -191,5 +160,3 @@ func called(c sdk.Component) string {
 	}
 	return c.Name + " (" + strings.Join(c.Aliases, ", ") + ")"
 }
-
-func kindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -183,7 +184,7 @@ func (p verifyPage) summary(r verify.Report, alone bool) {
 	if !alone {
 		fmt.Fprintln(p.to)
 	}
-	name := strings.TrimSpace(orElse(r.Plugin, "The plugin") + " " + r.PluginVersion)
+	name := strings.TrimSpace(cmp.Or(r.Plugin, "The plugin") + " " + r.PluginVersion)
 	p.text("", fmt.Sprintf("%s: %d passed, %d failed, %d not applicable, in %.1f s", name, r.Passed, r.Failed, r.NotApplicable,
 		float64(r.Milliseconds)/1000))
 }

@@ -54,15 +54,6 @@ func writeAsked(to io.Writer, q engine.Question, now time.Time) {
 	}
 }
 
-// wrapped are the lines of a question's text, none too long to be read.
-func wrapped(text string) []string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		lines = append(lines, screen.Wrap(line, textWidth, textWidth)...)
-	}
-	return lines
-}
-
 // choices are what may be typed.
 func choices(q engine.Question) string {
 	if q.Kind == event.QuestionTool {

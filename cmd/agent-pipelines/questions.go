@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -77,7 +78,7 @@ func writeQuestions(to io.Writer, all []engine.Question, now time.Time) {
 		if q.Answer != nil {
 			text = "(" + answered(q) + ") " + text
 		}
-		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(orElse(placeOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(placeOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
 	}
 	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", program)
 }
@@ -180,9 +181,6 @@ func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
 	writeCommands(to, q)
 }
 
-// textWidth is how many columns the lines of a question have at most.
-const textWidth = 100
-
 // due is by when a question is to be answered, and what happens then; "" without a limit.
 func due(q engine.Question) string {
 	if q.Due == nil {
@@ -268,34 +266,11 @@ func answered(q engine.Question) string {
 	return screen.Clean(text)
 }
 
-// writeWaiting tells who looks at a session what it waits for, and how to answer.
-func writeWaiting(to io.Writer, all []engine.Question) {
-	for _, q := range all {
-		about := ""
-		if q.Stage != "" {
-			about = " (stage " + placeOf(q, "%s, provider %s") + ")"
-		}
-		if q.Answer != nil {
-			fmt.Fprintf(to, "Question %s%s is %s\n", q.ID, about, answered(q))
-			continue
-		}
-		text := screen.Clean(q.Text)
-		if q.Code != "" {
-			text += " [" + q.Code + "]"
-		}
-		for i, line := range screen.Wrap(fmt.Sprintf("Waiting for you: %s%s: %s", q.ID, about, text), textWidth, textWidth-2) {
-			if i > 0 {
-				line = "  " + line
-			}
-			fmt.Fprintln(to, line)
-		}
-		if q.Remedy != "" {
-			fmt.Fprintln(to, "  What to do: "+screen.Clean(q.Remedy))
-		}
-		if until := due(q); until != "" {
-			fmt.Fprintln(to, "  To be answered by "+until)
-		}
-		fmt.Fprintln(to, "  To look at it: "+q.Commands.Show)
-		writeCommands(to, q)
-	}
+// questionArgs name a question.
+type questionArgs struct {
+	Session  string `arg:"" help:"The session that asks."`
+	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
 }
+
+// deny is what seed 002 calls the rejection of a tool call.
+const deny = "deny"

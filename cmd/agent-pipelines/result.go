@@ -93,8 +93,3 @@ func resultFacts(r *engine.Result) []string {
 	}
 	return append(facts, "Output:   "+cmp.Or(r.Dir, "none"))
 }
-
-// delivered is "specification of spec, <path>".
-func delivered(d *engine.Deliverable) string {
-	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
-}

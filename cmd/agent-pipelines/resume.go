@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (f *runFlags) resume(ctx context.Context, a *app, o engine.ResumeOptions, f
 }
 
 func (a *app) resume(ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
-	o.By = orElse(o.By, a.user())
+	o.By = cmp.Or(o.By, a.user())
 	var err error
 	if at == engine.BackgroundOff {
 		err = a.resumeHere(ctx, o, say...)
@@ -132,6 +133,3 @@ func (a *app) resumeHere(ctx context.Context, o engine.ResumeOptions, say ...str
 		return e.Resume(ctx, o)
 	}, say...)
 }
-
-// user is who acts, for the journal.
-func (a *app) user() string { return orElse(a.getenv("USER"), a.getenv("LOGNAME")) }

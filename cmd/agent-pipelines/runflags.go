@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -78,9 +79,9 @@ func (f *runFlags) options(a *app) (engine.RunOptions, error) {
 	o := engine.RunOptions{
 		Sandbox:  asked,
 		Mode:     f.Mode,
-		Provider: orElse(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
-		Model:    orElse(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
-		Context:  orElse(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
+		Provider: cmp.Or(f.Provider, a.getenv("PIPELINE_CLI_PROVIDER")),
+		Model:    cmp.Or(f.Model, a.getenv("PIPELINE_CLI_MODEL")),
+		Context:  cmp.Or(f.Context, a.getenv("PIPELINE_CLI_CONTEXT")),
 		Inputs:   inputs, Commands: f.Command, Force: f.Force, Wait: f.Wait, Notes: f.notes(),
 		EnvProvider: a.getenv("CLAUDE_PIPELINE_PROVIDER"),
 		EnvModel:    a.getenv("CLAUDE_PIPELINE_MODEL"),
@@ -149,11 +150,4 @@ func listed(text string) ([]string, error) {
 			"write it as [\"a.md\",\"b.md\"], or as one path a line")
 	}
 	return list, nil
-}
-
-func orElse(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
 }

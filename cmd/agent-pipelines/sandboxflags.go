@@ -11,15 +11,6 @@ import (
 	"github.com/dodo-digital/agent-pipelines/kernel/plan"
 )
 
-// confineVerb makes the command confine itself and become a plugin. It comes before the grammar, which costs time.
-const confineVerb = "__sandbox"
-
-// confining is the option by which plugins can be confined: by the very file that runs, whatever an agent that may
-// write where this program lies puts in its place.
-func confining() []engine.Option {
-	return []engine.Option{engine.WithSandboxHelper("/proc/self/exe", confineVerb)}
-}
-
 // sandboxFlags are the isolation of every plugin process of a session.
 type sandboxFlags struct {
 	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and what is granted) or strict (also processes and names of their own). Files can only narrow it."`

@@ -47,13 +47,6 @@ func (v *sessionRemoveVerb) run(ctx context.Context, a *app) error {
 	})
 }
 
-func orError(err, other error) error {
-	if err == nil {
-		return other
-	}
-	return err
-}
-
 // sessionPruneVerb is `session prune`.
 type sessionPruneVerb struct {
 	Older  age      `default:"30d" placeholder:"AGE" help:"Only those that changed last longer ago than this, such as 30d, 2w or 36h. Default: 30d."`

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
@@ -34,25 +33,4 @@ func (a *app) unknownWord(ctx context.Context, missing *engine.NotFoundError) er
 		return err
 	})
 	return word
-}
-
-// unknownWord is a first word that names nothing.
-type unknownWord struct {
-	*engine.NotFoundError
-	verb string // the nearest one, or start with the pipeline of that name; "" for none
-}
-
-func (e *unknownWord) Error() string {
-	return fmt.Sprintf("unknown command '%s': no verb and no stage has this name", e.Name)
-}
-
-// Unwrap makes it a [kernel.NotFoundError].
-func (e *unknownWord) Unwrap() error { return e.NotFoundError }
-
-// Hint puts the nearest verb before what is known of stages.
-func (e *unknownWord) Hint() string {
-	if e.verb == "" {
-		return e.NotFoundError.Hint()
-	}
-	return fmt.Sprintf("did you mean `%s %s`?\n%s", program, e.verb, e.NotFoundError.Hint())
 }

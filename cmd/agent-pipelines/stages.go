@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,7 +42,7 @@ func (*stagesListVerb) run(ctx context.Context, a *app) error {
 		table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
 		for _, s := range all {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), orElse(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
 		}
 		return table.Flush()
 	})
@@ -103,7 +104,7 @@ func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
 	}
 	makes := "nothing for other nodes"
 	if c := s.Node.Artifact; c != nil {
-		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", orElse(c.Type, "generic"), c.Version, c.Heals()))
+		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", cmp.Or(c.Type, "generic"), c.Version, c.Heals()))
 	}
 	for _, row := range []struct{ name, text string }{
 		{"Stage", s.Name},
@@ -153,7 +154,7 @@ func (v *stagesNewVerb) run(ctx context.Context, a *app) error {
 			done.Before = other.File
 		}
 		var err error
-		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: orElse(v.Artifact, v.Name)}); err != nil {
+		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: cmp.Or(v.Artifact, v.Name)}); err != nil {
 			return explainNewStage(err)
 		}
 		if a.JSON {

@@ -33,13 +33,6 @@ func (v *startVerb) run(ctx context.Context, a *app) error {
 	return v.start(ctx, a, v.Pipeline)
 }
 
-// The pipelines that have verbs of their own. Whoever has one of the same name in the project starts that.
-const (
-	pipelineDesign    = "design"
-	pipelineImplement = "implement"
-	pipelineFix       = "fix"
-)
-
 // designVerb is `design "<request>"`.
 type designVerb struct{ requestFlags }
 

@@ -231,3 +231,8 @@ func duration(s *engine.Status, now time.Time) string {
 	}
 	return screen.Age(end.Sub(s.StartedAt))
 }
+
+// delivered is "specification of spec, <path>".
+func delivered(d *engine.Deliverable) string {
+	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +30,7 @@ func writeProgress(to io.Writer, row func(name, text string), s *engine.Status) 
 	}
 	for _, b := range s.Budgets {
 		if text := screen.Spent(b.Ceiling, b.Used); text != "" {
-			row("Budget", orElse(b.Scope, "session")+": "+text)
+			row("Budget", cmp.Or(b.Scope, "session")+": "+text)
 		}
 	}
 }
@@ -58,7 +59,7 @@ func stepsOf(s *engine.Status) string {
 func writeSteps(to io.Writer, steps []engine.StepStatus) {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	for _, s := range steps {
-		text := screen.Clean(orElse(s.Title, s.ID))
+		text := screen.Clean(cmp.Or(s.Title, s.ID))
 		if s.Reason != "" && s.Status != state.StepComplete {
 			text += ": " + screen.Clean(s.Reason)
 		}

@@ -11,6 +11,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
+// version is set when the command is built, by -ldflags "-X main.version=...". [thisBuild] knows better
+// where it was not.
+var version = unversioned
+
+// commit is set beside it, where Go was told not to look at git.
+var commit string
+
+const unversioned = "0.0.0-dev"
+
 // versionVerb is `version`.
 type versionVerb struct{}
 
