@@ -46,3 +46,16 @@ func (v *explainVerb) list(a *app) error {
 	}
 	return nil
 }
+
+// versionVerb is `version`.
+type versionVerb struct{}
+
+func (versionVerb) run(_ context.Context, a *app) error {
+	b := thisBuild()
+	if a.JSON {
+		a.document(document.Version(b))
+		return nil
+	}
+	_, err := fmt.Fprint(a.stdout, b)
+	return err
+}

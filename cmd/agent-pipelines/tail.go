@@ -44,7 +44,7 @@ func (v *tailVerb) run(ctx context.Context, a *app) error {
 			return v.some(ctx, a, e)
 		}
 		if v.Follow != nil { // as asked, whether anybody works on the session or not
-			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, a.printEvent)
+			return e.Tail(ctx, v.Session, v.lines(), *v.Follow, func(e event.Event) error { return a.printEvent(e) })
 		}
 		return e.Follow(ctx, v.Session, v.lines(), func(u engine.Update) error { return a.printEvent(*u.Event) })
 	})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -20,21 +19,8 @@ var commit string
 
 const unversioned = "0.0.0-dev"
 
-// versionVerb is `version`.
-type versionVerb struct{}
-
 // build is what is known of how the command was built.
 type build document.Version
-
-func (versionVerb) run(_ context.Context, a *app) error {
-	b := thisBuild()
-	if a.JSON {
-		a.document(document.Version(b))
-		return nil
-	}
-	_, err := fmt.Fprint(a.stdout, b)
-	return err
-}
 
 // String is the build for people.
 func (b build) String() string {
