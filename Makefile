@@ -27,7 +27,7 @@ VERSION ?= $(or $(TAGGED:cmd/agent-pipelines/v%=%),0.0.0-dev$(COMMIT:%=+g%))
 
 # The version above says which commit it is; Go need not ask git, which may refuse a checkout of another owner.
 BUILD  = $(GO) build -buildvcs=false
-STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(REVISION)'
+STATIC = CGO_ENABLED=0 $(BUILD) -trimpath -ldflags '-s -w -X $(MODULE_PREFIX)/cmd/agent-pipelines/internal/cli.Version=$(VERSION) -X $(MODULE_PREFIX)/cmd/agent-pipelines/internal/cli.commit=$(REVISION)'
 LINT   = $(CACHE)/tools/golangci-lint-$(LINT_VERSION)/golangci-lint
 GORELEASER = $(CACHE)/tools/goreleaser-$(GORELEASER_VERSION)/goreleaser
 SBOM   = $(CACHE)/tools/cyclonedx-gomod-$(SBOM_VERSION)/cyclonedx-gomod

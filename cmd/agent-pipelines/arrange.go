@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // arrangement is a command line put in the order that the grammar has.
@@ -25,11 +27,11 @@ func arrange(model *kong.Application, args []string) arrangement {
 		a.args = append([]string{a.verb}, slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "--version" })...)
 	case first < 0 && !wordsAfterDashes(args):
 		return a
-	case first >= 0 && isCommand(model.Node, args[first]):
+	case first >= 0 && cli.IsCommand(model.Node, args[first]):
 		a.verb = args[first]
 		a.args = slices.Concat([]string{a.verb}, args[:first], args[first+1:])
 	default:
-		a.verb = stageCommand
+		a.verb = cli.StageCommand
 		a.args = slices.Concat([]string{a.verb}, args)
 	}
 	return a
@@ -64,7 +66,7 @@ func deepen(root *kong.Node, a arrangement) string {
 		if child.Type != kong.CommandNode || child.Name != a.verb {
 			continue
 		}
-		if i, _ := scan(valueFlags(root), a.args[1:]); i >= 0 && isCommand(child, a.args[i+1]) {
+		if i, _ := scan(valueFlags(root), a.args[1:]); i >= 0 && cli.IsCommand(child, a.args[i+1]) {
 			return a.verb + " " + a.args[i+1]
 		}
 	}

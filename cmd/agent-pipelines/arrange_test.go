@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // U290, U291: the forms of the line, with flags anywhere before the first "--".
@@ -31,7 +33,7 @@ func TestArrange(t *testing.T) {
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			var l line
-			got := arrange(newParser(&l, console{}).Model, strings.Fields(tt.line))
+			got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(tt.line))
 			if diff := cmp.Diff(tt.want, strings.Join(got.args, " ")); diff != "" {
 				t.Error(diff)
 			}
@@ -44,7 +46,7 @@ func TestArrangeHelp(t *testing.T) {
 		"loop -h": true, "--help": true, "tail s --help": true, "loop -- --help": false, "loop --context --help": false, "loop x": false,
 	} {
 		var l line
-		if got := arrange(newParser(&l, console{}).Model, strings.Fields(text)); got.help != want {
+		if got := arrange(newParser(&l, cli.Console{}).Model, strings.Fields(text)); got.help != want {
 			t.Errorf("%q asks for help: %v, want %v", text, got.help, want)
 		}
 	}
@@ -53,7 +55,7 @@ func TestArrangeHelp(t *testing.T) {
 // No flag may be a switch in one verb and take a value in another: arrange could not know then.
 func TestFlagsMeanTheSameEverywhere(t *testing.T) {
 	var l line
-	model := newParser(&l, console{}).Model
+	model := newParser(&l, cli.Console{}).Model
 	switches := map[string]bool{}
 	for _, verb := range model.Children {
 		for _, flag := range append(verb.Flags, model.Flags...) {
@@ -72,7 +74,7 @@ func FuzzArrange(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		args := strings.Split(text, "\x00")
 		var l line
-		a := arrange(newParser(&l, console{}).Model, args)
+		a := arrange(newParser(&l, cli.Console{}).Model, args)
 		count := map[string]int{}
 		for _, arg := range args {
 			count[arg]++
@@ -80,7 +82,7 @@ func FuzzArrange(f *testing.F) {
 		for _, arg := range a.args {
 			count[arg]--
 		}
-		count[stageCommand] = 0 // the only word that is added
+		count[cli.StageCommand] = 0 // the only word that is added
 		for arg, n := range count {
 			if n != 0 {
 				t.Errorf("%q became %q: %q is there %d times less", args, a.args, arg, n)

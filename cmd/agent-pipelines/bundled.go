@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/plugins/acp/acp"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/agent"
 	"github.com/dodo-digital/agent-pipelines/plugins/claude/claude"
@@ -14,13 +15,13 @@ import (
 // bundled are the plugins that the command carries, by their names: those of the repository's plugins
 // directory. It is the one list; `plugin serve`, the search for plugins and the messages go by it.
 // Nothing is made before it is asked for.
-var bundled = []bundledPlugin{
-	{"acp", acp.Plugin},
-	{"agent", agent.Plugin},
-	{"claude", claude.Plugin},
-	{"codex", codex.Plugin},
-	{"hooks", hooks.Plugin},
-	{"judge", judge.Plugin},
-	{"mock", mock.Plugin},
-	{"queue", queue.Plugin},
+var bundled = []cli.BundledPlugin{
+	{Name: "acp", Plugin: acp.Plugin},
+	{Name: "agent", Plugin: agent.Plugin},
+	{Name: "claude", Plugin: claude.Plugin},
+	{Name: "codex", Plugin: codex.Plugin},
+	{Name: "hooks", Plugin: hooks.Plugin},
+	{Name: "judge", Plugin: judge.Plugin},
+	{Name: "mock", Plugin: mock.Plugin},
+	{Name: "queue", Plugin: queue.Plugin},
 }

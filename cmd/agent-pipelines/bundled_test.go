@@ -18,9 +18,9 @@ func TestEveryPluginIsCarried(t *testing.T) {
 		want = append(want, filepath.Base(filepath.Dir(m)))
 	}
 	for _, b := range bundled {
-		got = append(got, b.name)
-		if name := b.plugin("1.2.3").Name; name != b.name {
-			t.Errorf("%s is called %s", b.name, name)
+		got = append(got, b.Name)
+		if name := b.Plugin("1.2.3").Name; name != b.Name {
+			t.Errorf("%s is called %s", b.Name, name)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

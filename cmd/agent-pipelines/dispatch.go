@@ -6,63 +6,65 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // run does what the line says and returns the code to exit with.
-func run(ctx context.Context, args []string, c console) exit {
+func execute(ctx context.Context, args []string, c cli.Console) cli.Exit {
 	var l line
-	out := &output{Writer: c.stdout}
-	c.stdout = out
-	a := &app{console: c, parser: newParser(&l, c), bundled: bundled}
-	err := a.dispatch(ctx, &l, args)
-	if err != nil && !errors.Is(out.fault(), err) {
-		a.printError(err)
-		if a.JSON && out.fault() != nil { // so that it was said to nobody
+	out := &cli.Output{Writer: c.Stdout}
+	c.Stdout = out
+	a := &cli.App{Console: c, Parser: newParser(&l, c), Bundled: bundled}
+	err := dispatch(a, ctx, &l, args)
+	if err != nil && !errors.Is(out.Fault(), err) {
+		a.PrintError(err)
+		if a.JSON && out.Fault() != nil { // so that it was said to nobody
 			a.JSON = false
-			a.printError(err)
+			a.PrintError(err)
 		}
-		return exitOf(err)
+		return cli.ExitOf(err)
 	}
-	lost := out.fault()
+	lost := out.Fault()
 	if lost == nil {
-		return a.code
+		return a.Code
 	}
-	faultOf(lost).print(a.stderr) // there is room for JSON no more
-	if a.ofSession || a.code != exitDone {
-		return a.code
+	cli.FaultOf(lost).Print(a.Stderr) // there is room for JSON no more
+	if a.OfSession || a.Code != cli.ExitDone {
+		return a.Code
 	}
-	return exitOf(lost)
+	return cli.ExitOf(lost)
 }
 
-func (a *app) dispatch(ctx context.Context, l *line, args []string) error {
-	arranged := arrange(a.parser.Model, args)
-	a.settings = early(args)
+func dispatch(a *cli.App, ctx context.Context, l *line, args []string) error {
+	arranged := arrange(a.Parser.Model, args)
+	a.GlobalFlags = early(args)
 	if arranged.help {
-		return a.help(deepen(a.parser.Model.Node, arranged))
+		return a.Help(deepen(a.Parser.Model.Node, arranged))
 	}
 	if arranged.verb == "" && len(args) == 0 {
-		a.code = exitUsage
-		return a.usage(a.stderr, "")
+		a.Code = cli.ExitUsage
+		return a.Usage(a.Stderr, "")
 	}
-	if err := a.ambiguous(arranged.verb); err != nil {
+	if err := a.Ambiguous(arranged.verb); err != nil {
 		return err
 	}
-	parsed, err := a.parser.Parse(arranged.args)
+	parsed, err := a.Parser.Parse(arranged.args)
 	if err != nil {
-		return a.explain(arranged, err)
+		return explainParseError(a, arranged, err)
 	}
-	a.settings = l.settings
-	v, ok := parsed.Selected().Target.Addr().Interface().(verb)
+	a.GlobalFlags = l.GlobalFlags
+	v, ok := parsed.Selected().Target.Addr().Interface().(cli.Verb)
 	if !ok {
 		return errors.New("the grammar names a verb that does nothing")
 	}
-	return v.run(ctx, a)
+	return v.Run(ctx, a)
 }
 
 // early reads what must be known before the line is understood: how errors are to be printed, and whether its first word is
 // surely a verb.
-func early(args []string) settings {
-	var s settings
+func early(args []string) cli.GlobalFlags {
+	var s cli.GlobalFlags
 	for _, arg := range args {
 		if arg == "--" {
 			break
@@ -75,7 +77,7 @@ func early(args []string) settings {
 }
 
 // explain makes the parser's error one for people.
-func (a *app) explain(arranged arrangement, err error) error {
+func explainParseError(a *cli.App, arranged arrangement, err error) error {
 	verb := arranged.verb
 	if number := negative(arranged.args); number != "" && strings.HasPrefix(err.Error(), "unknown flag "+number[:2]) {
 		err = fmt.Errorf("%s is no flag, and no number here can be negative", number)
@@ -83,19 +85,19 @@ func (a *app) explain(arranged arrangement, err error) error {
 	text := strings.ReplaceAll(err.Error(), "a valid 64 bit int", "a whole number")
 	near := ""
 	if word, stray := strings.CutPrefix(text, "unexpected argument "); stray && !strings.Contains(text, "did you mean") {
-		for _, child := range a.parser.Model.Children {
+		for _, child := range a.Parser.Model.Children {
 			if child.Name == verb {
-				near = didYouMean(word, commandNames(child))
+				near = cli.DidYouMean(word, cli.CommandNames(child))
 			}
 		}
 	}
 	switch verb {
 	case "":
-		return usageError(text, "see `%s --help`", program)
-	case stageCommand:
+		return cli.UsageError(text, "see `%s --help`", cli.Program)
+	case cli.StageCommand:
 		verb = "loop" // which it is short for
 	}
-	return usageError(text, "%ssee `%s help %s`", near, program, verb)
+	return cli.UsageError(text, "%ssee `%s help %s`", near, cli.Program, verb)
 }
 
 // negative is the first word that looks like a negative number, "" for none.

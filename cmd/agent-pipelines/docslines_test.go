@@ -4,12 +4,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // Every line of the command that the documentation shows is one that it understands: in blocks, also in those that are not run, and
 // within sentences. `<x>` there stands for a word, `[x]` for what may be left out.
 func TestDocsLines(t *testing.T) {
-	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + program + " [^`\n]+)`")
+	quoted := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*" + cli.Program + " [^`\n]+)`")
 	found := 0
 	for name, text := range documents(t) {
 		switch name {
@@ -23,7 +25,7 @@ func TestDocsLines(t *testing.T) {
 				case b.language == "console" && !typed:
 				case b.shell():
 					found += documented(t, name, command)
-				case strings.HasPrefix(command, program+" "):
+				case strings.HasPrefix(command, cli.Program+" "):
 					t.Errorf("%s:%d: a command outside of a block sh, bash or console: %s", name, b.at+i, line)
 				}
 			}
@@ -32,7 +34,7 @@ func TestDocsLines(t *testing.T) {
 		for _, m := range quoted.FindAllStringSubmatch(text, -1) {
 			found += documented(t, name, m[1])
 		}
-		for _, line := range regexp.MustCompile(`(?m)^ {4,}(?:\$ )?`+program+` .*$`).FindAllString(text, -1) {
+		for _, line := range regexp.MustCompile(`(?m)^ {4,}(?:\$ )?`+cli.Program+` .*$`).FindAllString(text, -1) {
 			t.Errorf("%s: a command outside of a block: %s", name, line)
 		}
 	}
@@ -62,16 +64,16 @@ func documented(t *testing.T, page, line string) int {
 		switch _, err := p.Parse(arranged.args); {
 		case err != nil && strings.HasPrefix(err.Error(), "expected \""): // only the verb is meant
 		case err != nil:
-			t.Errorf("%s: %s %s: %v", page, program, call, err)
-		case arranged.verb == stageCommand && !stageNames[args[0]]:
-			t.Errorf("%s: %s %s: no verb, and no stage that the documentation has", page, program, call)
+			t.Errorf("%s: %s %s: %v", page, cli.Program, call, err)
+		case arranged.verb == cli.StageCommand && !stageNames[args[0]]:
+			t.Errorf("%s: %s %s: no verb, and no stage that the documentation has", page, cli.Program, call)
 		}
 	}
 	return len(calls)
 }
 
 // callPattern is what stands before the words of a call.
-var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + program + ` `)
+var callPattern = regexp.MustCompile(`(?:^|&& |; |\| )(?:[A-Z_]+=\S+ )*` + cli.Program + ` `)
 
 // forms are what a text says in place of words.
 var forms = []struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
 )
 
@@ -42,7 +43,7 @@ func TestEveryVerbHasADocument(t *testing.T) {
 			said[verb] = true
 		}
 	}
-	verbs := leaves(newParser(&l, console{stdout: io.Discard, stderr: io.Discard}).Model.Node)
+	verbs := leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node)
 	for _, verb := range verbs {
 		if _, excused := withoutDocument[verb]; said[verb] == excused {
 			t.Errorf("verb %q: a document is named %v, a reason for none %v", verb, said[verb], excused)
@@ -210,11 +211,11 @@ func claimed(verb, name string, value any, code int) error {
 // parses says what is wrong with a line of next_commands.
 func parses(command string) error {
 	words := shellWords(command)
-	if len(words) == 0 || words[0] != program {
-		return fmt.Errorf("it does not begin with %s", program)
+	if len(words) == 0 || words[0] != cli.Program {
+		return fmt.Errorf("it does not begin with %s", cli.Program)
 	}
 	var l line
-	p := newParser(&l, console{stdout: io.Discard, stderr: io.Discard})
+	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, words[1:])
 	if arranged.help {
 		return nil
@@ -226,7 +227,7 @@ func parses(command string) error {
 // verbOf is the verb of a line, as [leaves] calls it.
 func verbOf(args []string) string {
 	var l line
-	p := newParser(&l, console{stdout: io.Discard, stderr: io.Discard})
+	p := newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard})
 	arranged := arrange(p.Model, args)
 	if parsed, err := p.Parse(arranged.args); err == nil {
 		var names []string
@@ -294,7 +295,7 @@ func documentTable() string {
 	var l line
 	var b strings.Builder
 	b.WriteString("| verb | documents |\n|---|---|\n")
-	for _, verb := range leaves(newParser(&l, console{stdout: io.Discard, stderr: io.Discard}).Model.Node) {
+	for _, verb := range leaves(newParser(&l, cli.Console{Stdout: io.Discard, Stderr: io.Discard}).Model.Node) {
 		var links []string
 		for _, s := range document.Shapes() {
 			if slices.Contains(s.Commands, verb) {
@@ -316,17 +317,17 @@ func exitTable(t *testing.T) string {
 	}
 	var b strings.Builder
 	b.WriteString("| code | when | produced by |\n|---|---|---|\n")
-	for _, row := range exits {
-		produced := regexp.MustCompile(fmt.Sprintf(`(?m)^exits %d agent-pipelines |^grep '\^%[1]d\$' code$`, row.code))
+	for _, row := range cli.Exits {
+		produced := regexp.MustCompile(fmt.Sprintf(`(?m)^exits %d agent-pipelines |^grep '\^%[1]d\$' code$`, row.Code))
 		i := slices.IndexFunc(files, func(file string) bool {
 			text, err := os.ReadFile(file)
 			return err == nil && produced.Match(text)
 		})
 		if i < 0 {
-			t.Errorf("no script produces exit code %d", row.code)
+			t.Errorf("no script produces exit code %d", row.Code)
 			continue
 		}
-		fmt.Fprintf(&b, "| %d | %s | `%s` |\n", row.code, row.when, filepath.Base(files[i]))
+		fmt.Fprintf(&b, "| %d | %s | `%s` |\n", row.Code, row.When, filepath.Base(files[i]))
 	}
 	return b.String()
 }
@@ -340,7 +341,7 @@ func TestNextLines(t *testing.T) {
 		"`agent-pipelines start NAME`, `agent-pipelines logs <session>`":    {},
 		"`rm -r x`": {},
 	} {
-		if got := (fault{Hint: hint}).next(); !slices.Equal(got, want) {
+		if got := (cli.Fault{Hint: hint}).Next(); !slices.Equal(got, want) {
 			t.Errorf("%s: %q", hint, got)
 		}
 	}

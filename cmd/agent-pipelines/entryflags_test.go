@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
@@ -28,15 +30,15 @@ func TestEntryFlags(t *testing.T) {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
 			var got engine.RunOptions
-			if err := f.over(&got); err != nil {
+			if err := f.Over(&got); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
 			var again engine.RunOptions
-			f = parseEntry(t, entryArguments(got))
-			if err := f.over(&again); err != nil {
+			f = parseEntry(t, run.EntryArguments(got))
+			if err := f.Over(&again); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(got, again); diff != "" {
@@ -60,19 +62,19 @@ func TestEntryFlagsThatContradict(t *testing.T) {
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			f := parseEntry(t, strings.Fields(tt.line))
-			err := f.over(&engine.RunOptions{Skip: []string{"out"}})
-			if exitOf(err) != exitUsage || !strings.Contains(err.Error(), tt.want) {
+			err := f.Over(&engine.RunOptions{Skip: []string{"out"}})
+			if cli.ExitOf(err) != cli.ExitUsage || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want bad arguments: %q", err, tt.want)
 			}
 		})
 	}
 }
 
-func parseEntry(t *testing.T, flags []string) entryFlags {
+func parseEntry(t *testing.T, flags []string) run.EntryFlags {
 	t.Helper()
 	var l line
 	if _, err := newParser(&l, environmentOf(nil)).Parse(append([]string{"pipeline", "p", "s"}, flags...)); err != nil {
 		t.Fatal(err)
 	}
-	return l.Pipeline.entryFlags
+	return l.Pipeline.EntryFlags
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
@@ -24,19 +26,19 @@ func TestEventLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	tell := func(l *eventLines) {
+	tell := func(l *run.EventLines) {
 		for i := range events {
-			l.observe(engine.Update{Event: &events[i]})
-			l.observe(engine.Update{})
+			l.Observe(engine.Update{Event: &events[i]})
+			l.Observe(engine.Update{})
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		l := (&app{console: console{stdout: w}, settings: settings{JSON: true}}).eventLines()
+		l := run.NewEventLines((&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}}))
 		tell(l) // nobody reads
 		var closing sync.WaitGroup
 		closing.Go(func() {
-			l.close()
+			l.Close()
 			w.Close()
 		})
 		got, err := io.ReadAll(r)
@@ -48,13 +50,13 @@ func TestEventLines(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		r, w := io.Pipe()
 		r.CloseWithError(errors.New("gone"))
-		l := (&app{console: console{stdout: w}, settings: settings{JSON: true}}).eventLines()
+		l := run.NewEventLines((&cli.App{Console: cli.Console{Stdout: w}, GlobalFlags: cli.GlobalFlags{JSON: true}}))
 		tell(l)
 		synctest.Wait()
 		tell(l)
-		l.close()
+		l.Close()
 	})
-	var none *eventLines
+	var none *run.EventLines
 	tell(none)
-	none.close()
+	none.Close()
 }

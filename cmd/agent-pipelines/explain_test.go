@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
@@ -39,17 +40,17 @@ func TestEveryCodeIsExplained(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, word := range []string{wordUsage, wordCompile, wordNotFound} {
+	for _, word := range []string{cli.WordUsage, cli.WordCompile, cli.WordNotFound} {
 		want[word] = true
 	}
-	for _, row := range sentinels {
-		want[row.word] = true
+	for _, row := range cli.Sentinels {
+		want[row.Word] = true
 	}
-	for _, row := range exits {
-		want[strconv.Itoa(int(row.code))] = true
-		e, _ := explain.Find(strconv.Itoa(int(row.code)))
-		if e.Title != row.when {
-			t.Errorf("exit code %d is %q, and help exit-codes says %q", row.code, e.Title, row.when)
+	for _, row := range cli.Exits {
+		want[strconv.Itoa(int(row.Code))] = true
+		e, _ := explain.Find(strconv.Itoa(int(row.Code)))
+		if e.Title != row.When {
+			t.Errorf("exit code %d is %q, and help exit-codes says %q", row.Code, e.Title, row.When)
 		}
 	}
 	names := explain.Names()
@@ -85,16 +86,16 @@ func TestErrorsPage(t *testing.T) { golden(t, "../../docs/errors.md", explain.Do
 
 // Each command that an explanation names is one.
 func TestExplanationsNameCommands(t *testing.T) {
-	found := regexp.MustCompile("`(?:"+program+" )([^`]+)`").FindAllStringSubmatch(explain.Document, -1)
+	found := regexp.MustCompile("`(?:"+cli.Program+" )([^`]+)`").FindAllStringSubmatch(explain.Document, -1)
 	if len(found) < 20 {
 		t.Fatalf("only %d commands found", len(found))
 	}
 	for _, m := range found {
 		var l line
-		parser := newParser(&l, console{getenv: func(string) string { return "" }})
+		parser := newParser(&l, cli.Console{Getenv: func(string) string { return "" }})
 		args := strings.Fields(strings.ReplaceAll(m[1], "'TEXT'", "TEXT"))
 		arranged := arrange(parser.Model, args)
-		if _, err := parser.Parse(arranged.args); err != nil || arranged.verb == stageCommand {
+		if _, err := parser.Parse(arranged.args); err != nil || arranged.verb == cli.StageCommand {
 			t.Errorf("%s: no verb, or not so: %v", m[1], err)
 		}
 	}
@@ -103,22 +104,22 @@ func TestExplanationsNameCommands(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, tt := range []struct {
 		line string
-		code exit
+		code cli.Exit
 		want string // in what is printed
 	}{
-		{"explain AP-YAML-105", exitDone, "AP-YAML-105: an id that cannot be part of a directory name\n\nIds become"},
-		{"explain ap-yaml-105", exitDone, "AP-YAML-105: an id"},
-		{"explain provider_timeout", exitDone, "provider_timeout\n\nThe provider passed a deadline"},
-		{"explain 22", exitDone, "22: paused, because a person is needed"},
-		{"explain 22 --json", exitDone, `"name": "22",`},
-		{"explain --json", exitDone, `"name": "AP-YAML-413",`},
-		{"explain", exitDone, "\nAP-YAML-003          a tab in the indentation\n"},
-		{"explain AP-YAML-15", exitUsage, "'AP-YAML-15' is no code of an error\n  did you mean AP-YAML-105? `agent-pipelines explain` lists all of them"},
-		{"explain bogus", exitUsage, "'bogus' is no code of an error\n  `agent-pipelines explain` lists all of them"},
+		{"explain AP-YAML-105", cli.ExitDone, "AP-YAML-105: an id that cannot be part of a directory name\n\nIds become"},
+		{"explain ap-yaml-105", cli.ExitDone, "AP-YAML-105: an id"},
+		{"explain provider_timeout", cli.ExitDone, "provider_timeout\n\nThe provider passed a deadline"},
+		{"explain 22", cli.ExitDone, "22: paused, because a person is needed"},
+		{"explain 22 --json", cli.ExitDone, `"name": "22",`},
+		{"explain --json", cli.ExitDone, `"name": "AP-YAML-413",`},
+		{"explain", cli.ExitDone, "\nAP-YAML-003          a tab in the indentation\n"},
+		{"explain AP-YAML-15", cli.ExitUsage, "'AP-YAML-15' is no code of an error\n  did you mean AP-YAML-105? `agent-pipelines explain` lists all of them"},
+		{"explain bogus", cli.ExitUsage, "'bogus' is no code of an error\n  `agent-pipelines explain` lists all of them"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			var out bytes.Buffer
-			code := run(context.Background(), strings.Fields(tt.line), console{stdout: &out, stderr: &out, getenv: func(string) string { return "" }})
+			code := execute(context.Background(), strings.Fields(tt.line), cli.Console{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }})
 			if code != tt.code || !strings.Contains(out.String(), tt.want) {
 				t.Errorf("exit code %d, want %d with %q in:\n%s", code, tt.code, tt.want, out.String())
 			}

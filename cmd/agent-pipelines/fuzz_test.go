@@ -9,6 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 )
 
 // FuzzAge reads any length of time on the command line: it is one from nothing to a hundred years, and the same when it
@@ -18,14 +21,14 @@ func FuzzAge(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		var a, again age
+		var a, again cli.Age
 		if err := a.UnmarshalText([]byte(text)); err != nil {
 			if !strings.Contains(err.Error(), "30d") || a != 0 {
 				t.Errorf("%q is %d and %v", text, a, err)
 			}
 			return
 		}
-		if d := time.Duration(a); d < 0 || d > maxAge || again.UnmarshalText([]byte(d.String())) != nil || again != a {
+		if d := time.Duration(a); d < 0 || d > cli.MaxAge || again.UnmarshalText([]byte(d.String())) != nil || again != a {
 			t.Errorf("%q is %s, then %s", text, d, time.Duration(again))
 		}
 	})
@@ -37,9 +40,9 @@ func FuzzListed(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		list, err := listed(text)
+		list, err := run.Listed(text)
 		if err != nil {
-			if exitOf(err) == 0 || list != nil {
+			if cli.ExitOf(err) == 0 || list != nil {
 				t.Errorf("%q is %q and %v", text, list, err)
 			}
 			return
@@ -51,7 +54,7 @@ func FuzzListed(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := listed(string(written))
+		again, err := run.Listed(string(written))
 		if diff := cmp.Diff(list, again, cmpopts.EquateEmpty()); err != nil || list != nil && diff != "" {
 			t.Errorf("%q is %q, then %q, %v", text, list, again, err)
 		}

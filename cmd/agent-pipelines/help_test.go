@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
@@ -20,8 +23,8 @@ func TestHelp(t *testing.T) {
 	for _, subject := range subjects {
 		t.Run(subject, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(context.Background(), strings.Fields("help "+subject), console{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
-			if code != exitDone || errs.Len() > 0 {
+			code := execute(context.Background(), strings.Fields("help "+subject), cli.Console{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
+			if code != cli.ExitDone || errs.Len() > 0 {
 				t.Fatalf("exit code %d, standard error: %s", code, errs.String())
 			}
 			golden(t, helpFile(subject), out.String())
@@ -41,7 +44,7 @@ func helpFile(subject string) string {
 func helped(n *kong.Node) []string {
 	var all []string
 	for _, child := range n.Children {
-		if child.Hidden || child.Name == stageCommand {
+		if child.Hidden || child.Name == cli.StageCommand {
 			continue
 		}
 		all = append(all, child.Name)
@@ -75,53 +78,53 @@ func golden(t *testing.T, file, got string) {
 func TestUsageErrors(t *testing.T) {
 	for _, tt := range []struct {
 		line string
-		code exit
+		code cli.Exit
 		want string // in standard error
 	}{
-		{"", exitUsage, "Usage: agent-pipelines <command>"},
-		{"help nonsense", exitUsage, "there is no help on 'nonsense'"},
-		{"help plugins nonsense", exitUsage, "there is no help on 'plugins nonsense'"},
-		{"help lint extra", exitUsage, "there is no help on 'lint extra'"},
-		{"plugins install https://example.com/x.tgz", exitUsage, "curl -fLO https://example.com/x.tgz"},
-		{"plugins install nowhere", exitUsage, "there is no file nowhere"},
-		{"plugins new gadget x", exitUsage, "must be one of"},
-		{"plugins new hook Foo", exitUsage, "lower case letters"},
-		{"plugins new hook x --dir=testdata", exitUsage, "--dir names another one"},
-		{"plugins new hook x --dir=testdata/new --module=a//b", exitUsage, "as in --module example.com/me/agent-plugin-x"},
-		{"plugins new hook x --dir=testdata/new --sdk=testdata", exitUsage, "plugin-sdk of a checkout"},
-		{"trust", exitUsage, "which directory?"},
-		{"trust --list .", exitUsage, "--list stands alone"},
-		{"loop", exitUsage, `expected "<stage>`},
-		{"loop x --foregruond", exitUsage, "did you mean"},
-		{"loop x s three", exitUsage, `expected a whole number but got "three"`},
-		{"x s three", exitUsage, "see `agent-pipelines help loop`"},
-		{"loop x s -- -1 --foreground", exitUsage, "unexpected argument"},
-		{"pipeline p s two --foreground", exitUsage, `cannot run "two" times`},
-		{"pipeline p s -1 --foreground", exitUsage, "no number here can be negative"},
-		{"pipeline p --resume", exitUsage, "needs the session's name"},
-		{"status", exitUsage, `expected "<session>"`},
-		{"status s --force", exitUsage, "unknown flag --force"},
-		{"stauts s", exitConfig, "did you mean `agent-pipelines status`?"},
-		{"help staart", exitUsage, "did you mean 'start'?"},
-		{"help plugins lokc", exitUsage, "did you mean 'lock'?"},
-		{"config shwo", exitUsage, "did you mean 'show'?"},
-		{"stages lst", exitUsage, "did you mean one of \"list\""},
-		{"nosuch", exitConfig, "unknown command 'nosuch'"},
-		{"loop x -q -v", exitUsage, "can't be used together"},
-		{"loop x --log-level=loud", exitUsage, "--log-level"},
-		{"tail s -- -3", exitUsage, "cannot be negative"},
-		{"attach s --lines=-1", exitUsage, "cannot be negative"},
-		{"loop x --foreground --detach", exitUsage, "contradict each other"},
-		{"resume s --tmux --detach", exitUsage, "contradict each other"},
-		{"list --status=crushed", exitUsage, "did you mean 'crashed'?"},
-		{"list --limit=-1", exitUsage, "fewer than no sessions"},
-		{"diff one", exitUsage, `expected "<other>"`},
-		{"diff one two --limit=-1", exitUsage, "give --limit a number from 0"},
-		{"session prune --older=soon", exitUsage, "write 30d, 2w or 36h"},
+		{"", cli.ExitUsage, "Usage: agent-pipelines <command>"},
+		{"help nonsense", cli.ExitUsage, "there is no help on 'nonsense'"},
+		{"help plugins nonsense", cli.ExitUsage, "there is no help on 'plugins nonsense'"},
+		{"help lint extra", cli.ExitUsage, "there is no help on 'lint extra'"},
+		{"plugins install https://example.com/x.tgz", cli.ExitUsage, "curl -fLO https://example.com/x.tgz"},
+		{"plugins install nowhere", cli.ExitUsage, "there is no file nowhere"},
+		{"plugins new gadget x", cli.ExitUsage, "must be one of"},
+		{"plugins new hook Foo", cli.ExitUsage, "lower case letters"},
+		{"plugins new hook x --dir=testdata", cli.ExitUsage, "--dir names another one"},
+		{"plugins new hook x --dir=testdata/new --module=a//b", cli.ExitUsage, "as in --module example.com/me/agent-plugin-x"},
+		{"plugins new hook x --dir=testdata/new --sdk=testdata", cli.ExitUsage, "plugin-sdk of a checkout"},
+		{"trust", cli.ExitUsage, "which directory?"},
+		{"trust --list .", cli.ExitUsage, "--list stands alone"},
+		{"loop", cli.ExitUsage, `expected "<stage>`},
+		{"loop x --foregruond", cli.ExitUsage, "did you mean"},
+		{"loop x s three", cli.ExitUsage, `expected a whole number but got "three"`},
+		{"x s three", cli.ExitUsage, "see `agent-pipelines help loop`"},
+		{"loop x s -- -1 --foreground", cli.ExitUsage, "unexpected argument"},
+		{"pipeline p s two --foreground", cli.ExitUsage, `cannot run "two" times`},
+		{"pipeline p s -1 --foreground", cli.ExitUsage, "no number here can be negative"},
+		{"pipeline p --resume", cli.ExitUsage, "needs the session's name"},
+		{"status", cli.ExitUsage, `expected "<session>"`},
+		{"status s --force", cli.ExitUsage, "unknown flag --force"},
+		{"stauts s", cli.ExitConfig, "did you mean `agent-pipelines status`?"},
+		{"help staart", cli.ExitUsage, "did you mean 'start'?"},
+		{"help plugins lokc", cli.ExitUsage, "did you mean 'lock'?"},
+		{"config shwo", cli.ExitUsage, "did you mean 'show'?"},
+		{"stages lst", cli.ExitUsage, "did you mean one of \"list\""},
+		{"nosuch", cli.ExitConfig, "unknown command 'nosuch'"},
+		{"loop x -q -v", cli.ExitUsage, "can't be used together"},
+		{"loop x --log-level=loud", cli.ExitUsage, "--log-level"},
+		{"tail s -- -3", cli.ExitUsage, "cannot be negative"},
+		{"attach s --lines=-1", cli.ExitUsage, "cannot be negative"},
+		{"loop x --foreground --detach", cli.ExitUsage, "contradict each other"},
+		{"resume s --tmux --detach", cli.ExitUsage, "contradict each other"},
+		{"list --status=crushed", cli.ExitUsage, "did you mean 'crashed'?"},
+		{"list --limit=-1", cli.ExitUsage, "fewer than no sessions"},
+		{"diff one", cli.ExitUsage, `expected "<other>"`},
+		{"diff one two --limit=-1", cli.ExitUsage, "give --limit a number from 0"},
+		{"session prune --older=soon", cli.ExitUsage, "write 30d, 2w or 36h"},
 	} {
 		t.Run(tt.line, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			code := run(context.Background(), strings.Fields(tt.line), console{stdout: &out, stderr: &errs, getenv: func(string) string { return "" }})
+			code := execute(context.Background(), strings.Fields(tt.line), cli.Console{Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }})
 			if code != tt.code || !strings.Contains(errs.String(), tt.want) || out.Len() > 0 {
 				t.Errorf("exit code %d, want %d and %q; standard error:\n%s\nstandard output:\n%s", code, tt.code, tt.want, errs.String(), out.String())
 			}

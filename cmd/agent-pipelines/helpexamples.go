@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // helpExamples are the lines that the help of a verb shows, without the program's name, by the verb's words. Verbs whose help says
@@ -69,7 +71,7 @@ func illustrate(node *kong.Node, words string) {
 	for _, child := range node.Children {
 		path := strings.TrimSpace(words + " " + child.Name)
 		if lines := helpExamples[path]; len(lines) > 0 {
-			child.Detail = strings.TrimLeft(child.Detail+"\n\nExamples:\n  "+program+" "+strings.Join(lines, "\n  "+program+" "), "\n")
+			child.Detail = strings.TrimLeft(child.Detail+"\n\nExamples:\n  "+cli.Program+" "+strings.Join(lines, "\n  "+cli.Program+" "), "\n")
 		}
 		illustrate(child, path)
 	}

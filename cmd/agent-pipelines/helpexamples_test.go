@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // Every verb that people see shows examples in its help, and every line of them is one that the command understands.
@@ -14,7 +16,7 @@ func TestHelpExamples(t *testing.T) {
 	walk = func(node *kong.Node, words string) {
 		for _, child := range node.Children {
 			path := strings.TrimSpace(words + " " + child.Name)
-			if child.Hidden || child.Name == stageCommand {
+			if child.Hidden || child.Name == cli.StageCommand {
 				continue
 			}
 			lines := examplesOf(child.Detail)
@@ -36,7 +38,7 @@ func TestHelpExamples(t *testing.T) {
 }
 
 func newTestParser() *kong.Kong {
-	return newParser(&line{}, console{stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}, getenv: func(string) string { return "" }})
+	return newParser(&line{}, cli.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }})
 }
 
 // examplesOf are the lines below "Examples:".
@@ -44,7 +46,7 @@ func examplesOf(detail string) []string {
 	var lines []string
 	_, after, _ := strings.Cut(detail, "Examples:\n")
 	for line := range strings.Lines(after) {
-		if words, ok := strings.CutPrefix(strings.TrimSpace(line), program+" "); ok {
+		if words, ok := strings.CutPrefix(strings.TrimSpace(line), cli.Program+" "); ok {
 			lines = append(lines, words)
 		}
 	}
@@ -56,6 +58,6 @@ func understood(t *testing.T, line string) {
 	t.Helper()
 	p := newTestParser()
 	if _, err := p.Parse(arrange(p.Model, shellWords(line)).args); err != nil {
-		t.Errorf("%s %s: %v", program, line, err)
+		t.Errorf("%s %s: %v", cli.Program, line, err)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/machine"
 )
 
 // docs/cli.md is made from the help, the exit codes and the environment that the command prints (make golden writes it).
@@ -15,14 +18,14 @@ func TestHelpPage(t *testing.T) {
 	root := newTestParser().Model.Node
 	p.text.WriteString(strings.ReplaceAll(helpPageIntro, "~", "`"))
 	for _, child := range root.Children {
-		if !child.Hidden && child.Name != stageCommand {
+		if !child.Hidden && child.Name != cli.StageCommand {
 			fmt.Fprintf(&p.text, "| [`%s`](#%s) | %s |\n", named(child), anchored(child), child.Help)
 		}
 	}
 	p.text.WriteString("\n## Flags of every verb\n\nThey stand anywhere on the line, before the verb, too.\n\n")
 	p.table(slices.DeleteFunc(slices.Clone(root.Flags), func(f *kong.Flag) bool { return f.Hidden }))
 	for _, child := range root.Children {
-		if child.Name != stageCommand {
+		if child.Name != cli.StageCommand {
 			p.verb(child, "##")
 		}
 	}
@@ -32,12 +35,12 @@ func TestHelpPage(t *testing.T) {
 		p.table(p.shared[name])
 	}
 	p.text.WriteString("## Exit codes\n\n`agent-pipelines help exit-codes` prints them, and `agent-pipelines explain 22` says more of one ([errors](errors.md)).\n\n| code | |\n|---|---|\n")
-	for _, row := range exits {
-		fmt.Fprintf(&p.text, "| %d | %s |\n", row.code, row.when)
+	for _, row := range cli.Exits {
+		fmt.Fprintf(&p.text, "| %d | %s |\n", row.Code, row.When)
 	}
 	p.text.WriteString("\n## Environment\n\n`agent-pipelines help environment` prints them.\n\n| variable | |\n|---|---|\n")
-	for _, row := range environment {
-		fmt.Fprintf(&p.text, "| `%s` | %s |\n", row.name, escapedCell(row.meaning))
+	for _, row := range machine.Environment {
+		fmt.Fprintf(&p.text, "| `%s` | %s |\n", row.Name, escapedCell(row.Meaning))
 	}
 	golden(t, "../../docs/cli.md", p.text.String())
 }
@@ -75,7 +78,7 @@ func (p *helpPage) verb(node *kong.Node, level string) {
 	if node.Hidden {
 		return
 	}
-	fmt.Fprintf(&p.text, "%s %s\n\n%s\n\n```text\n%s %s\n```\n\n", level, named(node), node.Help, program, node.Summary())
+	fmt.Fprintf(&p.text, "%s %s\n\n%s\n\n```text\n%s %s\n```\n\n", level, named(node), node.Help, cli.Program, node.Summary())
 	about, _, _ := strings.Cut(node.Detail, "Examples:\n")
 	if about = strings.TrimSpace(about); about != "" {
 		fmt.Fprintf(&p.text, "%s\n\n", about)
@@ -112,7 +115,7 @@ func (p *helpPage) verb(node *kong.Node, level string) {
 		fmt.Fprintf(&p.text, "[%s flags](#%s-flags): %s.\n\n", title, strings.ToLower(title), strings.Join(groups[name], ", "))
 	}
 	if lines := examplesOf(node.Detail); len(lines) > 0 {
-		fmt.Fprintf(&p.text, "```text\n%s %s\n```\n\n", program, strings.Join(lines, "\n"+program+" "))
+		fmt.Fprintf(&p.text, "```text\n%s %s\n```\n\n", cli.Program, strings.Join(lines, "\n"+cli.Program+" "))
 	}
 	for _, child := range node.Children {
 		p.verb(child, level+"#")

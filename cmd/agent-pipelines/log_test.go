@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+)
 
 // U229: the fields have the names that collectors of logs know; what a plugin wrote under one of them is not lost.
 func TestRenamed(t *testing.T) {
@@ -9,7 +13,7 @@ func TestRenamed(t *testing.T) {
 		`{"@level":"warn","level":"mine"}`:                                           `{"@level":"warn","level":"mine"}`,
 		`no JSON`:                                                                    "no JSON",
 	} {
-		if got := string(renamed([]byte(entry))); got != want && got != want+"\n" {
+		if got := string(cli.Renamed([]byte(entry))); got != want && got != want+"\n" {
 			t.Errorf("%s became %s, want %s", entry, got, want)
 		}
 	}

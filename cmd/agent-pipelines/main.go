@@ -10,12 +10,13 @@ import (
 	"context"
 	"os"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/engine"
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == confineVerb {
+	if len(os.Args) > 1 && os.Args[1] == cli.Confine {
 		os.Exit(engine.Confine(os.Args[2:]))
 	}
-	os.Exit(int(run(context.Background(), os.Args[1:], console{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv})))
+	os.Exit(int(execute(context.Background(), os.Args[1:], cli.Console{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv})))
 }

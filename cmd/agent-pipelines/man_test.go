@@ -11,29 +11,31 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/manual"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/machine"
 )
 
 // A8: the manual has a page of every verb, with all that the verb takes.
 func TestManual(t *testing.T) {
 	p := newTestParser()
 	pages := map[string]string{}
-	for _, page := range (&app{parser: p}).manual() {
+	for _, page := range machine.Manual((&cli.App{Parser: p})) {
 		checkRoff(t, page)
 		pages[page.File] = plainRoff(page.Text)
 	}
-	holds(t, pages[program+".1"], p.Model.Node)
+	holds(t, pages[cli.Program+".1"], p.Model.Node)
 	count := 1
 	for _, verb := range p.Model.Children {
-		if verb.Hidden || verb.Name == stageCommand {
+		if verb.Hidden || verb.Name == cli.StageCommand {
 			continue
 		}
 		count++
-		text, there := pages[program+"-"+verb.Name+".1"]
+		text, there := pages[cli.Program+"-"+verb.Name+".1"]
 		if !there {
 			t.Errorf("there is no page of %s", verb.Name)
 		}
-		if !strings.Contains(pages[program+".1"], program+"-"+verb.Name+"(1)") {
+		if !strings.Contains(pages[cli.Program+".1"], cli.Program+"-"+verb.Name+"(1)") {
 			t.Errorf("the page of the command does not name %s", verb.Name)
 		}
 		holdsAll(t, text, verb)
@@ -41,7 +43,7 @@ func TestManual(t *testing.T) {
 	if len(pages) != count {
 		t.Errorf("%d pages, want %d", len(pages), count)
 	}
-	for _, name := range []string{program + ".1", program + "-plugins.1"} {
+	for _, name := range []string{cli.Program + ".1", cli.Program + "-plugins.1"} {
 		golden(t, filepath.Join("testdata", "man", strings.TrimSuffix(name, ".1")+".txt"), pages[name])
 	}
 }
@@ -71,7 +73,7 @@ func holds(t *testing.T, page string, n *kong.Node) {
 		wanted = append(wanted, "<"+arg.Name, arg.Help)
 	}
 	for _, line := range examplesOf(n.Detail) {
-		wanted = append(wanted, "\n"+program+" "+line+"\n")
+		wanted = append(wanted, "\n"+cli.Program+" "+line+"\n")
 	}
 	for _, text := range wanted {
 		if !strings.Contains(page, text) {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 // TestMigrating runs testdata/migrating: what users of the Bash engine's scripts/run.sh type, with the
@@ -37,9 +39,9 @@ func TestMigrating(t *testing.T) {
 // Each exit code of the command is in the guide.
 func TestMigrationGuideExitCodes(t *testing.T) {
 	text := string(guide(t))
-	for _, e := range exits {
-		if !regexp.MustCompile(`(?m)^\|[ 0-9,]*\b` + strconv.Itoa(int(e.code)) + `\b`).MatchString(text) {
-			t.Errorf("exit code %d is missing", e.code)
+	for _, e := range cli.Exits {
+		if !regexp.MustCompile(`(?m)^\|[ 0-9,]*\b` + strconv.Itoa(int(e.Code)) + `\b`).MatchString(text) {
+			t.Errorf("exit code %d is missing", e.Code)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
@@ -28,7 +30,7 @@ func TestPluginInfo(t *testing.T) {
 // A plugin's words cannot move the cursor, and what it leaves out leaves no gap.
 func TestPluginInfoOfAStranger(t *testing.T) {
 	var out bytes.Buffer
-	infoPage{&out, 40}.plugin(pluginReport{
+	cli.InfoPage{To: &out, Width: 40}.Plugin(cli.PluginReport{
 		Name: "odd", Version: "1.0.0", Path: "/p/agent-plugin-odd", Source: "--plugin-dir",
 		Components: []sdk.Component{
 			{

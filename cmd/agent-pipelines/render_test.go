@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
 	"github.com/dodo-digital/agent-pipelines/engine"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
@@ -41,7 +43,7 @@ To resume: agent-pipelines resume auth
 `
 	var out bytes.Buffer
 	s.Health = engine.Health{Score: 0.85, Label: engine.HealthOK, Errors: 2, ConsecutiveErrors: 1, WithoutProgress: 1}
-	writeStatus(&out, &s, noon)
+	look.WriteStatus(&out, &s, noon)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -54,7 +56,7 @@ func TestCondition(t *testing.T) {
 		"paused (approval)": {Status: state.Paused, PauseKind: state.PauseApproval},
 		"completed":         {Status: state.Completed},
 	} {
-		if diff := cmp.Diff(want, condition(&s)); diff != "" {
+		if diff := cmp.Diff(want, look.Condition(&s)); diff != "" {
 			t.Error(diff)
 		}
 	}
@@ -62,8 +64,8 @@ func TestCondition(t *testing.T) {
 
 func TestWriteSessions(t *testing.T) {
 	var out bytes.Buffer
-	writeSessions(&out, nil, noon)
-	writeSessions(&out, []engine.SessionInfo{
+	look.WriteSessions(&out, nil, noon)
+	look.WriteSessions(&out, []engine.SessionInfo{
 		{Session: "auth", Status: state.Running, Crashed: true, Stage: "work", Modified: noon.Add(-90 * time.Minute)},
 		{Session: "docs", Status: state.Completed, Modified: noon.Add(-3 * time.Second)},
 	}, noon)
@@ -79,8 +81,8 @@ Recent pipeline runs:
 	}
 
 	out.Reset()
-	writeSessions(&out, []engine.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
-	writeQuestions(&out, []engine.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
+	look.WriteSessions(&out, []engine.SessionInfo{{Session: "agent-loop-20260102-030405", Status: state.Paused, Stage: "plan", Modified: noon}}, noon)
+	look.WriteQuestions(&out, []engine.Question{{Session: "agent-loop-20260102-030405", ID: "q-12345678", Kind: "confirm", Stage: "plan", AskedAt: noon, Text: "Well?"}}, noon)
 	want = `Recent pipeline runs:
 
   SESSION                    STATUS     AGE          STAGE
@@ -120,7 +122,7 @@ func TestWriteResult(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			writeResult(&out, &tt.result)
+			run.WriteResult(&out, &tt.result)
 			if diff := cmp.Diff(tt.want, out.String()); diff != "" {
 				t.Error(diff)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/kernel/event"
 )
 
@@ -24,7 +25,7 @@ func TestIsolation(t *testing.T) {
 		"claude: strict, network off, 2048 MiB each, 64 processes, 90s of processor time each (Landlock 7, seccomp, bubblewrap 0.8.0)",
 		"other: none, network on; lacks: a; b",
 	}
-	if diff := cmp.Diff(want, isolation(processes)); diff != "" {
+	if diff := cmp.Diff(want, cli.Isolation(processes)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

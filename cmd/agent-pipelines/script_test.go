@@ -18,6 +18,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -205,7 +207,7 @@ func expectExit(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("%s exited with %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
-	if filepath.Base(args[1]) == program && slices.Contains(args, "--json") {
+	if filepath.Base(args[1]) == cli.Program && slices.Contains(args, "--json") {
 		ts.Check(checkDocuments(args[2:], got, ts.ReadFile("stdout")))
 	}
 }

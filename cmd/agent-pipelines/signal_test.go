@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
 	"github.com/dodo-digital/agent-pipelines/kernel/state"
 )
 
@@ -23,20 +24,20 @@ func TestSignals(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var engine stops
 	var said []string
-	w := watchSignals(&engine, func(line string) { said = append(said, line) }, cancel)
-	defer w.close()
-	w.runs("demo")
+	w := cli.WatchSignals(&engine, func(line string) { said = append(said, line) }, cancel)
+	defer w.Close()
+	w.Runs("demo")
 
-	w.take(syscall.SIGTERM)
+	w.Take(syscall.SIGTERM)
 	if diff := cmp.Diff(stops{"demo signal SIGTERM"}, engine); diff != "" {
 		t.Errorf("after the first signal: %s", diff)
 	}
 	if ctx.Err() != nil {
 		t.Error("the first signal stopped everything at once")
 	}
-	w.take(syscall.SIGINT)
-	var cause *interrupted
-	if !errors.As(context.Cause(ctx), &cause) || cause.signal != syscall.SIGINT {
+	w.Take(syscall.SIGINT)
+	var cause *cli.Interrupted
+	if !errors.As(context.Cause(ctx), &cause) || cause.Signal != syscall.SIGINT {
 		t.Errorf("the second signal has the cause %v", context.Cause(ctx))
 	}
 	if len(engine) != 1 {
@@ -46,17 +47,17 @@ func TestSignals(t *testing.T) {
 	if diff := cmp.Diff(want, said); diff != "" {
 		t.Error(diff)
 	}
-	if w.signal() != syscall.SIGTERM {
-		t.Errorf("signal() = %v, want the first one", w.signal())
+	if w.Signal() != syscall.SIGTERM {
+		t.Errorf("signal() = %v, want the first one", w.Signal())
 	}
 }
 
 func TestSignalBeforeTheSession(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var engine stops
-	w := watchSignals(&engine, func(string) {}, cancel)
-	defer w.close()
-	w.take(syscall.SIGINT)
+	w := cli.WatchSignals(&engine, func(string) {}, cancel)
+	defer w.Close()
+	w.Take(syscall.SIGINT)
 	if ctx.Err() == nil || len(engine) != 0 {
 		t.Errorf("there is nothing to finish, but: context %v, stops %v", ctx.Err(), engine)
 	}

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+)
 
 // A plugin's module can only require an SDK that was published.
 func TestReleased(t *testing.T) {
@@ -22,7 +26,7 @@ func TestReleased(t *testing.T) {
 		{"(devel)", "", false},
 		{"", "", false},
 	} {
-		if got := (build{Version: tt.version, Commit: tt.commit}).released(); got != tt.want {
+		if got := (cli.BuildInfo{Version: tt.version, Commit: tt.commit}).Released(); got != tt.want {
 			t.Errorf("version %q of commit %q: released %v", tt.version, tt.commit, got)
 		}
 	}

@@ -1,0 +1,221 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Exit is a code that the process ends with.
+type Exit int
+
+// The exit codes. Later versions add to them; the meaning of a code does not change.
+const (
+	ExitDone       Exit = 0
+	ExitFailed     Exit = 1
+	ExitUsage      Exit = 2
+	ExitConfig     Exit = 3
+	ExitQuestion   Exit = 12
+	ExitPreflight  Exit = 13
+	ExitNoResume   Exit = 14
+	ExitTerminal   Exit = 15
+	ExitLocked     Exit = 16
+	ExitTimeout    Exit = 20
+	ExitCycles     Exit = 21
+	ExitEscalation Exit = 22
+	ExitAborted    Exit = 23
+	ExitStep       Exit = 30
+	ExitTurns      Exit = 31
+	ExitSandbox    Exit = 32
+	ExitDenied     Exit = 33
+	ExitStepTime   Exit = 34
+	ExitDiffers    Exit = 40
+	ExitHangup     Exit = 129
+	ExitInterrupt  Exit = 130
+	ExitTerminate  Exit = 143
+)
+
+// Exits is the table that `help exit-codes` prints.
+var Exits = []struct {
+	Code Exit
+	When string
+}{
+	{ExitDone, "completed; or paused by a hook, a user or for an approval (status tells which)"},
+	{ExitFailed, "failed, and no finer code fits; also a loop with judgment or queue that reached its maximum, and a plugin that fails a row of plugins verify"},
+	{ExitUsage, "bad arguments"},
+	{ExitConfig, "a pipeline or stage does not exist or does not compile, or config.yaml has faults"},
+	{ExitQuestion, "a question to a person under non_interactive: fail"},
+	{ExitPreflight, "before any work: a plugin, an agent's command, its configuration or the isolation asked for is missing or refused"},
+	{ExitNoResume, "there is nothing to resume, or no such question to be answered"},
+	{ExitTerminal, "the session has ended for good"},
+	{ExitLocked, "another process runs the session"},
+	{ExitTimeout, "a stage or the run passed its time limit"},
+	{ExitCycles, "a cycle of stages reached its limit"},
+	{ExitEscalation, "paused, because a person is needed"},
+	{ExitAborted, "aborted"},
+	{ExitStep, "a step of a stage failed as often as it was tried"},
+	{ExitTurns, "an agent used all its turns for a step"},
+	{ExitSandbox, "an agent insisted on a path or a command that it may not have"},
+	{ExitDenied, "a tool call was denied, and the agent could not go on without it"},
+	{ExitStepTime, "a step of a stage passed its time limit"},
+	{ExitDiffers, "crashtest: a session that was killed came to something else, or left a process; diff --exit-code: the sessions differ"},
+	{ExitHangup, "paused by SIGHUP (the terminal was closed); resume goes on"},
+	{ExitInterrupt, "paused by SIGINT (Ctrl-C); resume goes on"},
+	{ExitTerminate, "paused by SIGTERM; resume goes on"},
+}
+
+// ExitOf is the code for an error.
+func ExitOf(err error) Exit {
+	for _, row := range Sentinels {
+		if errors.Is(err, row.is) {
+			return row.code
+		}
+	}
+	var usage *BadUsage
+	var faults engine.Diagnostics
+	var missing *engine.NotFoundError
+	var signal *Interrupted
+	switch {
+	case errors.As(err, &signal):
+		return ExitOfSignal(signal.Signal)
+	case errors.As(err, &usage):
+		return ExitUsage
+	case errors.As(err, &faults), errors.As(err, &missing):
+		return ExitConfig
+	default:
+		return exitOfKind(failure.KindOf(err), true)
+	}
+}
+
+// Sentinels are the errors that callers of the kernel tell apart, with their codes and the words that
+// JSON has for them.
+var Sentinels = []struct {
+	is   error
+	code Exit
+	Word string
+}{
+	{engine.ErrNothingToResume, ExitNoResume, "nothing_to_resume"},
+	{engine.ErrNoQuestion, ExitNoResume, "no_question"},
+	{engine.ErrTerminal, ExitTerminal, "terminal_session"},
+	{engine.ErrLocked, ExitLocked, string(failure.LockContention)},
+	{engine.ErrSessionName, ExitUsage, WordUsage},
+	{engine.ErrOptions, ExitUsage, WordUsage},
+	{engine.ErrResumable, ExitFailed, "resumable_session"},
+	{engine.ErrNoSession, ExitFailed, "no_session"},
+	{engine.ErrNoPlugin, ExitUsage, "no_plugin"},
+	{ErrNotSet, ExitFailed, "not_set"},
+	{errOutput, ExitFailed, "output_lost"},
+	{engine.ErrInstalled, ExitFailed, "plugin_installed"},
+	{context.Canceled, ExitFailed, string(failure.SignalInterrupt)},
+}
+
+// exitOfKind is the code for a failure. Before the work begins, faults of plugins and their
+// configuration are faults of the preflight; later they are failures like others.
+func exitOfKind(kind failure.Kind, before bool) Exit {
+	switch kind {
+	case failure.ProviderMissing, failure.PluginInvalid, failure.PluginUntrusted, failure.ConfigInvalid,
+		failure.SandboxUnavailable, failure.ProviderCrashed, failure.ProviderTimeout:
+		if before {
+			return ExitPreflight
+		}
+		return ExitFailed
+	case failure.LockContention:
+		return ExitLocked
+	case failure.IterationTimeout:
+		return ExitTimeout
+	case failure.CycleLimit:
+		return ExitCycles
+	case failure.StepFailed:
+		return ExitStep
+	case failure.TurnLimit:
+		return ExitTurns
+	case failure.Aborted:
+		return ExitAborted
+	case failure.SandboxViolation:
+		return ExitSandbox
+	case failure.ApprovalRequired:
+		return ExitQuestion
+	case failure.ApprovalDenied:
+		return ExitDenied
+	default:
+		return ExitFailed
+	}
+}
+
+// ExitOfResult is the code for a run that ended or waits. The signal is the one that the process
+// got, nil for none.
+func ExitOfResult(r *engine.Result, signal os.Signal) Exit {
+	switch r.Status {
+	case state.Completed:
+		if r.Mode == ModeLoop && !r.Success {
+			return ExitFailed
+		}
+		return ExitDone
+	case state.Aborted:
+		return ExitAborted
+	case state.Paused:
+		return exitOfPause(r.PauseKind, signal)
+	case state.Failed:
+		if r.Failure != nil {
+			return exitOfFailure(r.Failure)
+		}
+	}
+	return ExitFailed
+}
+
+// exitOfFailure is the code for a failed run. What failed in a step has codes of its own where no finer one fits.
+func exitOfFailure(f *event.FailureData) Exit {
+	code := exitOfKind(failure.Kind(f.ErrorType), false)
+	switch {
+	case f.Step == "":
+		return code
+	case code == ExitTimeout, failure.Kind(f.ErrorType) == failure.ProviderTimeout:
+		return ExitStepTime
+	case code == ExitFailed:
+		return ExitStep
+	default:
+		return code
+	}
+}
+
+func exitOfPause(kind state.PauseKind, signal os.Signal) Exit {
+	switch kind {
+	case state.PauseSignal:
+		return ExitOfSignal(signal)
+	case state.PauseEscalation:
+		return ExitEscalation
+	case state.PauseError:
+		return ExitFailed
+	default:
+		return ExitDone
+	}
+}
+
+func ExitOfSignal(signal os.Signal) Exit {
+	switch signal {
+	case syscall.SIGTERM:
+		return ExitTerminate
+	case syscall.SIGHUP:
+		return ExitHangup
+	default:
+		return ExitInterrupt
+	}
+}
+
+// ModeLoop is the mode of a stage that runs alone.
+const ModeLoop = "loop"
+
+// ReachedMaximum says whether a loop ended because no iteration was left, and not because its
+// strategy was content.
+func ReachedMaximum(r *engine.Result) bool {
+	return r.Status == state.Completed && !r.Success && r.Mode == ModeLoop && r.Reason == "max_iterations"
+}
+
+// ErrNotSet says that no file has a setting.
+var ErrNotSet = errors.New("it is not set")

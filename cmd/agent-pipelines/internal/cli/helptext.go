@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+)
+
+// Usage prints the help of a verb ("plugins", "plugins lock"), or of the whole command for "".
+func (a *App) Usage(to io.Writer, verb string) error {
+	a.Parser.Stdout = to
+	for _, child := range a.Parser.Model.Children {
+		child.DefaultCmd = nil // a verb that has others is explained itself
+	}
+	traced, err := kong.Trace(a.Parser, strings.Fields(verb))
+	if err != nil {
+		return err
+	}
+	return traced.PrintUsage(false)
+}
+
+// Help prints the usage of a verb, or of the whole command for "".
+func (a *App) Help(verb string) error {
+	return a.ExplainOn(verb, func(to io.Writer) error { return a.Usage(to, verb) })
+}
+
+// ExplainOn prints what write says on a subject, with --json as one object.
+func (a *App) ExplainOn(subject string, write func(io.Writer) error) error {
+	if !a.JSON {
+		return write(a.Stdout)
+	}
+	var text strings.Builder
+	if err := write(&text); err != nil {
+		return err
+	}
+	a.Document(document.Help{Subject: subject, Text: text.String()})
+	return nil
+}

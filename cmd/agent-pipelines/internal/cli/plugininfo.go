@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/capability"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// InfoPage writes what one plugin is and offers. What plugins say of themselves is cleaned, since
+// anybody may have written them.
+type InfoPage struct {
+	To io.Writer
+	// Width is the number of columns, 0 for no limit.
+	Width int
+}
+
+// Least is the number of columns that a value needs beside its name; with less it stands below it.
+const Least = 20
+
+// Width is the number of columns that standard output has: the terminal's, elsewhere what COLUMNS says,
+// 0 if nobody says.
+func (a *App) Width() int {
+	if f, ok := a.OutFile(); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	if width, err := strconv.Atoi(a.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
+	return 0
+}
+
+func (p InfoPage) Plugin(r PluginReport) {
+	rows := []capability.Row{
+		{Name: "Plugin", Value: r.Name + " " + r.Version},
+		{Name: "Path", Value: cmp.Or(r.Path, "none, it is part of the command")},
+		{Name: "Source", Value: r.Source},
+	}
+	if r.SHA256 != "" {
+		rows = append(rows, capability.Row{Name: "SHA-256", Value: r.SHA256})
+	}
+	if r.Locked != "" {
+		rows = append(rows, capability.Row{Name: "Locked", Value: r.locked()})
+	}
+	if len(r.Protocols) > 0 {
+		rows = append(
+			rows,
+			capability.Row{Name: "Protocol", Value: strings.Trim(fmt.Sprint(r.Protocols), "[]")},
+			capability.Row{Name: "SDK", Value: cmp.Or(r.SDK, "unknown")},
+			capability.Row{Name: "Mutual TLS", Value: yesNo(r.MTLS)},
+		)
+	}
+	p.rows("", rows)
+	if r.Fault != nil {
+		p.Text("", "unusable: "+r.Fault.Message)
+		indent(p.To, r.Fault.Hint)
+		indent(p.To, r.Fault.Detail)
+	}
+	for _, c := range r.Components {
+		p.component(c, r.Name)
+	}
+}
+
+// locked says how the plugin stands to the locks.
+func (p PluginReport) locked() string {
+	switch p.Locked {
+	case "yes":
+		return "yes, by " + p.Lock
+	case "mismatch":
+		return "to another file, by " + p.Lock + ": " + p.Expected
+	default:
+		return fmt.Sprintf("no (`%s plugins lock %s` does it)", Program, p.Name)
+	}
+}
+
+func (p InfoPage) component(c sdk.Component, plugin string) {
+	title := KindName(c.Kind) + " " + c.Name
+	if len(c.Aliases) > 0 {
+		title += ", also called " + strings.Join(c.Aliases, ", ")
+	}
+	fmt.Fprintln(p.To)
+	p.Text("", title)
+	if c.Summary != "" {
+		p.Text("  ", c.Summary)
+	}
+	p.rows("  ", capability.Rows(c))
+	keys := capability.Keys(c.ConfigSchema)
+	switch {
+	case len(c.ConfigSchema) == 0:
+		p.Text("  ", "It tells nothing of settings.")
+		return
+	case len(keys) == 0:
+		p.Text("  ", "Its JSON Schema names no settings.")
+		return
+	}
+	p.Text("  ", "Settings:")
+	for _, k := range keys {
+		p.key(k)
+	}
+	p.Text("  ", fmt.Sprintf("Their JSON Schema is in `%s plugins info %s --json`.", Program, plugin))
+}
+
+// rows writes names and values in two columns.
+func (p InfoPage) rows(margin string, rows []capability.Row) {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, len(r.Name))
+	}
+	beside := len(margin) + longest + len(": ")
+	for _, r := range rows {
+		if p.Width > 0 && p.Width < beside+Least {
+			p.Text(margin, r.Name+":")
+			p.Text(margin+"  ", r.Value)
+			continue
+		}
+		p.Hanging(fmt.Sprintf("%s%-*s", margin, longest+len(": "), r.Name+":"), strings.Repeat(" ", beside), r.Value)
+	}
+}
+
+// key writes a setting: its name and type, below them what it is for.
+func (p InfoPage) key(k capability.Key) {
+	about := k.Type
+	if k.Required {
+		about += ", required"
+	}
+	if k.Default != "" {
+		about += ", default " + k.Default
+	}
+	p.Hanging("    "+screen.Clean(k.Name)+": ", "      ", about)
+	if k.Description != "" {
+		p.Text("      ", k.Description)
+	}
+	if len(k.Members) > 0 {
+		p.Text("      ", "Members: "+strings.Join(k.Members, ", "))
+	}
+}
+
+func (p InfoPage) Text(margin, text string) { p.Hanging(margin, margin, text) }
+
+// Hanging writes a text behind a beginning, the lines that follow behind a margin.
+func (p InfoPage) Hanging(begin, margin, text string) {
+	first, rest := 0, 0
+	if p.Width > 0 {
+		first, rest = max(p.Width-screen.Columns(begin), 1), max(p.Width-screen.Columns(margin), 1)
+	}
+	for _, line := range screen.Wrap(text, first, rest) {
+		fmt.Fprintln(p.To, strings.TrimRight(begin+line, " "))
+		begin = margin
+	}
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// NoProvider is the error for the name of a provider that there is not.
+func NoProvider(name string, names []string) error {
+	return UsageError(fmt.Sprintf("there is no provider '%s'", name), "%s`%s plugins list` shows the providers", DidYouMean(name, names), Program)
+}
+
+func KindName(k sdk.Kind) string { return strings.ReplaceAll(string(k), "_", " ") }
+
+// PluginReport is a plugin as it is shown.
+type PluginReport document.Plugin
+
+// Offers says whether one of the plugin's components has the name, or has it as an alias.
+func (p PluginReport) Offers(name string) bool {
+	return slices.ContainsFunc(p.Components, func(c sdk.Component) bool {
+		return c.Name == name || slices.Contains(c.Aliases, name)
+	})
+}
+
+// Place is where the plugin lies. Several that the command carries lie in one file, which is said.
+func (p PluginReport) Place() string {
+	if p.Source == engine.SourceBundled {
+		return p.Path + " (" + p.Source + ")"
+	}
+	return p.Path
+}
+
+// Standing says how a plugin stands to the locks, in a word or two; "" where that says nothing.
+func (p PluginReport) Standing() string {
+	switch {
+	case p.Locked == "mismatch":
+		return "not as locked"
+	case p.Locked == "yes":
+		return "locked"
+	case p.Locked == "no" && p.Source != engine.SourceBundled:
+		return "not locked"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Isolation says what isolation plugin processes were to have and have, one line for each that differs. Processes for
+// which nobody asked are named only where the system lacks something.
+func Isolation(processes []event.PluginData) []string {
+	var lines []string
+	for _, p := range processes {
+		s := p.Sandbox
+		if s == nil || s.Unasked && len(s.Lacks) == 0 {
+			continue
+		}
+		if line := pluginName(p.Plugin) + ": " + obtained(s); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Demanded is the isolation that is asked for, in words; "" for none.
+func Demanded(s *plan.Sandbox) string {
+	if !s.Asks() {
+		return ""
+	}
+	c := s.Complete()
+	parts := []string{string(c.Mode)}
+	add := func(name, value string, said bool) {
+		if said {
+			parts = append(parts, name+" "+value)
+		}
+	}
+	add("network", string(c.Network), c.Network != "")
+	add("reads", strings.Join(c.Read, " "), len(c.Read) > 0)
+	add("writes", strings.Join(c.Write, " "), len(c.Write) > 0)
+	add("memory", fmt.Sprintf("%d MiB each", c.Memory>>20), c.Memory > 0)
+	add("processes", fmt.Sprint(c.Processes), c.Processes > 0)
+	add("processor time", fmt.Sprintf("%gs each", c.CPU), c.CPU > 0)
+	return strings.Join(parts, ", ")
+}
+
+// pluginName is the plugin's name in the command line that started it.
+func pluginName(command string) string {
+	words := strings.Fields(command)
+	if n := len(words); n >= 4 && words[n-3] == "plugin" && words[n-2] == "serve" {
+		return words[n-1]
+	}
+	return strings.TrimPrefix(filepath.Base(command), "agent-plugin-")
+}
+
+// obtained is an isolation in words: "strict, network off (Landlock 7, seccomp, bubblewrap 0.8.0)".
+func obtained(s *event.SandboxData) string {
+	var means, limits []string
+	if s.Landlock > 0 {
+		means = append(means, fmt.Sprint("Landlock ", s.Landlock))
+	}
+	if s.Seccomp {
+		means = append(means, "seccomp")
+	}
+	if s.Bubblewrap != "" {
+		means = append(means, "bubblewrap "+s.Bubblewrap)
+	}
+	if s.Memory > 0 {
+		limits = append(limits, fmt.Sprintf("%d MiB each", s.Memory>>20))
+	}
+	if s.Processes > 0 {
+		limits = append(limits, fmt.Sprint(s.Processes, " processes"))
+	}
+	if s.CPU > 0 {
+		limits = append(limits, fmt.Sprintf("%gs of processor time each", s.CPU))
+	}
+	text := strings.Join(append([]string{s.Mode, "network " + s.Network}, limits...), ", ")
+	if len(means) > 0 {
+		text += " (" + strings.Join(means, ", ") + ")"
+	}
+	if len(s.Lacks) > 0 {
+		text += "; lacks: " + strings.Join(s.Lacks, "; ")
+	}
+	return text
+}

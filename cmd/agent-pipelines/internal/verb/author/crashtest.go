@@ -1,0 +1,252 @@
+package author
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/engine/crashtest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Crashtest is `crashtest <pipeline|stage>`.
+type Crashtest struct {
+	Name string `arg:"" complete:"pipeline" help:"The pipeline's name, or the path of its file; or a stage's name."`
+
+	Kills    int      `default:"20" placeholder:"N" help:"How many sessions are killed. Default: 20."`
+	Seed     uint64   `default:"1" placeholder:"N" help:"Another number is other moments. Default: 1."`
+	Only     int      `placeholder:"N" help:"Make this trial alone, the one with the number N."`
+	Parallel int      `placeholder:"N" help:"How many run at a time. Default: half as many as there are processors, 4 at most."`
+	Keep     bool     `help:"Keep the copies of the project, also where there is no difference."`
+	Mock     string   `type:"path" placeholder:"FILE" help:"What the mock answers (JSON). Default: MOCK_CONFIG, else .claude/mock.json if it is there."`
+	NoHooks  bool     `help:"Leave out what hooks do, all but checks; webhooks and notify are left out always."`
+	With     []string `sep:"none" placeholder:"DIR" help:"Copy .git, node_modules or .venv, too. May be given several times."`
+	LeaveOut []string `sep:"none" placeholder:"NAME" help:"Do not copy this file, or with / at the end this directory. May be given several times."`
+	Ignore   []string `sep:"none" placeholder:"NAME" help:"Do not compare this file of the project. May be given several times."`
+
+	Runs run.Runs `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
+	Max  int      `placeholder:"N" help:"The most iterations of a stage. Default: 25."`
+	run.GivenFlags
+	run.FlowFlags
+	run.EntryFlags
+	run.ModeFlag
+	run.SandboxFlags
+}
+
+// Help is shown below the usage.
+func (*Crashtest) Help() string {
+	return `Each trial runs in a copy of the project, with the mock in the place of every provider. Scripts, checks, queues and
+wrapped commands run for real, in the copy: --sandbox workspace keeps them in it.
+
+Examples:
+  agent-pipelines crashtest ship
+  agent-pipelines crashtest ship --kills 200 --context "add a --json flag" --mock mock.json
+  agent-pipelines crashtest ship --seed 1 --kills 20 --only 7 --keep`
+}
+
+// trialSession is the name of the session in each copy.
+const trialSession = "crashtest"
+
+func (v *Crashtest) Run(ctx context.Context, a *cli.App) error {
+	trials, err := v.trials(ctx, a)
+	if err != nil {
+		return err
+	}
+	say := func(line string) {
+		if !a.Quiet {
+			cli.WritePrintable(a.Stderr, line)
+		}
+	}
+	trials.Begun = func(r crashtest.Report) { say(calmText(r)) }
+	trials.Observe = func(t crashtest.Trial) { say(trialText(t, v.Kills)) }
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	w := cli.WatchSignals(nil, say, cancel) // there is no session here that could pause
+	defer w.Close()
+	report, err := trials.Run(ctx)
+	var ended *crashtest.EndError
+	switch {
+	case errors.As(err, &ended):
+		notComparable(a, ended)
+		return nil
+	case err != nil:
+		return err
+	}
+	if !report.Same() {
+		a.Code = cli.ExitDiffers
+	}
+	if a.JSON {
+		a.Document(report)
+		return nil
+	}
+	cli.WritePrintable(a.Stdout, reportText(v.Name, *report, v.again(a)))
+	return nil
+}
+
+// trials are what the flags ask for. What does not compile is an error here, and not of each trial.
+func (v *Crashtest) trials(ctx context.Context, a *cli.App) (*crashtest.Trials, error) {
+	if err := v.numbers(); err != nil {
+		return nil, err
+	}
+	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	if err := flags.Check(); err != nil {
+		return nil, err
+	}
+	o, err := flags.Options(a)
+	if err == nil {
+		err = v.Enter(ctx, a, &o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t := &crashtest.Trials{
+		Session: trialSession, With: v.With, LeaveOut: v.LeaveOut, Ignore: v.Ignore, NoHooks: v.NoHooks,
+		Kills: v.Kills, Seed: v.Seed, Only: v.Only, Parallel: v.Parallel, Keep: v.Keep,
+	}
+	if t.Parallel == 0 {
+		t.Parallel = min(max(runtime.NumCPU()/2, 1), 4)
+	}
+	err = a.Use(ctx, func(e *engine.Engine) error {
+		t.Project = e.WorkDir()
+		verb, err := v.kind(ctx, e, o)
+		t.Start = slices.Concat([]string{verb, "--verb", "--foreground"}, flags.Arguments(o), []string{"--"}, v.words(verb))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	t.Command, err = v.command(a, t.Project)
+	return t, err
+}
+
+// numbers refuses those that cannot be meant.
+func (v *Crashtest) numbers() error {
+	var wrong string
+	switch {
+	case v.Kills < 1:
+		wrong = fmt.Sprintf("--kills is a number from 1, not %d", v.Kills)
+	case v.Only < 0 || v.Only > v.Kills:
+		wrong = fmt.Sprintf("--only is the number of one of the %d trials, not %d", v.Kills, v.Only)
+	case v.Parallel < 0:
+		wrong = fmt.Sprintf("--parallel is a number from 1, not %d", v.Parallel)
+	case v.Max < 0:
+		wrong = fmt.Sprintf("--max is a number from 1, not %d", v.Max)
+	default:
+		return nil
+	}
+	return cli.UsageError(wrong, "`%s help crashtest` shows examples", cli.Program)
+}
+
+// kind is the verb that runs what the name names, which compiles.
+func (v *Crashtest) kind(ctx context.Context, e *engine.Engine, o engine.RunOptions) (string, error) {
+	o.Session = trialSession
+	asPipeline, asStage := o, o
+	asPipeline.Pipeline, asStage.Stage = v.Name, v.Name
+	_, err := e.Compile(ctx, asPipeline)
+	var missing *engine.NotFoundError
+	if !errors.As(err, &missing) || missing.Name != v.Name {
+		return modePipeline, err
+	}
+	if _, errStage := e.Compile(ctx, asStage); !errors.As(errStage, &missing) || missing.Name != v.Name {
+		return cli.ModeLoop, errStage
+	}
+	return "", err
+}
+
+// words are what stands behind the verb.
+func (v *Crashtest) words(verb string) []string {
+	if verb != cli.ModeLoop {
+		return append([]string{v.Name, trialSession}, v.Runs.Word()...)
+	}
+	if v.Max > 0 {
+		return []string{v.Name, trialSession, strconv.Itoa(v.Max)}
+	}
+	return []string{v.Name, trialSession}
+}
+
+// command starts this program with the settings of this line, and tells the mock what to answer.
+func (v *Crashtest) command(a *cli.App, project string) (func(context.Context, ...string) *exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	env := os.Environ()
+	switch {
+	case v.Mock != "":
+		if _, err := os.Stat(v.Mock); err != nil {
+			return nil, cli.UsageError("--mock: "+err.Error(), "name a file of mock replies, as docs/crash-testing.md shows one")
+		}
+		env = append(env, "MOCK_CONFIG="+v.Mock)
+	case a.Getenv("MOCK_CONFIG") == "":
+		if _, err := os.Stat(filepath.Join(project, mockFile)); err == nil {
+			env = append(env, "MOCK_CONFIG="+mockFile)
+		}
+	}
+	settings := a.Arguments()
+	return func(ctx context.Context, args ...string) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, self, slices.Concat(args[:1], settings, args[1:])...)
+		cmd.Env = slices.Clip(env)
+		return cmd
+	}, nil
+}
+
+// mockFile is where a project may have its mock's replies.
+const mockFile = ".claude/mock.json"
+
+// again is a line that makes one trial again, with the number of the trial behind it.
+func (v *Crashtest) again(a *cli.App) string {
+	words := []string{cli.Program, "crashtest", v.Name, fmt.Sprintf("--kills=%d", v.Kills), fmt.Sprintf("--seed=%d", v.Seed)}
+	flags := run.RunFlags{GivenFlags: v.GivenFlags, FlowFlags: v.FlowFlags, ModeFlag: v.ModeFlag, SandboxFlags: v.SandboxFlags}
+	if o, err := flags.Options(a); err == nil && v.EntryFlags.Over(&o) == nil {
+		words = append(words, flags.Arguments(o)...)
+	}
+	for _, flag := range []struct {
+		name   string
+		values []string
+	}{{"--mock", []string{v.Mock}}, {"--with", v.With}, {"--leave-out", v.LeaveOut}, {"--ignore", v.Ignore}, {"--runs", v.Runs.Word()}} {
+		for _, value := range flag.values {
+			if value != "" {
+				words = append(words, flag.name+"="+value)
+			}
+		}
+	}
+	if v.Max > 0 {
+		words = append(words, fmt.Sprintf("--max=%d", v.Max))
+	}
+	if v.NoHooks {
+		words = append(words, "--no-hooks")
+	}
+	for i, word := range words {
+		if strings.ContainsAny(word, " \t\n'\"$`*?&|;<>()#!~\\") {
+			words[i] = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ") + " --only="
+}
+
+// notComparable says that the undisturbed run does not complete, and ends with its code.
+func notComparable(a *cli.App, e *crashtest.EndError) {
+	a.Code = cli.Exit(e.Code)
+	if e.Code <= 0 {
+		a.Code = cli.ExitFailed
+	}
+	f := cli.Fault{
+		ErrorType: "undisturbed_run", Message: e.Error(), Detail: strings.TrimRight(e.Output, "\n"), ExitCode: int(a.Code),
+		Hint: "what the mock answers is in the file that --mock or MOCK_CONFIG names, or in " + mockFile,
+	}
+	if e.Reply != "" {
+		f.Hint += ", for instance\n" + e.Reply
+	}
+	f = f.WithoutSecrets(redact.New(os.Environ()))
+	a.PrintFault(f)
+}

@@ -1,0 +1,95 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// DryRun is `dry-run loop|pipeline <name> [session]`.
+type DryRun struct {
+	Kind    string `arg:"" help:"loop or pipeline."`
+	Name    string `arg:"" complete:"pipeline" help:"The stage's name; the pipeline's name or file."`
+	Session string `arg:"" optional:"" help:"The session's name. Default: as the run's."`
+
+	Max      int               `default:"25" help:"The most iterations of a loop. Default: 25."`
+	Runs     run.Runs          `placeholder:"N" help:"How often the whole pipeline runs. Default: 1."`
+	Provider string            `help:"As the run's."`
+	Model    string            `help:"As the run's."`
+	Context  string            `help:"As the run's."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"As the run's."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"As the run's."`
+	run.FlowFlags
+	run.EntryFlags
+
+	Assume map[string]string `mapsep:"none" placeholder:"NODE=OUTCOME" help:"What the iterations of a node come to: success, fail, retry, stop or error; where it has an artifact, checks, steps or transitions also reject or escalate. May be given several times."`
+}
+
+func (v *DryRun) Run(ctx context.Context, a *cli.App) error {
+	o, err := v.options(ctx, a)
+	if err != nil {
+		return err
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		d, err := e.DryRun(ctx, engine.DryRunOptions{Run: o, Assume: v.Assume})
+		if err != nil {
+			return err
+		}
+		lint := engine.LintOptions{Pipelines: []string{v.Name}, Commands: o.Commands}
+		if o.Stage != "" {
+			lint = engine.LintOptions{Stages: []string{v.Name}, Commands: o.Commands}
+		}
+		targets, err := e.Lint(ctx, lint)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.DryRun{DryRun: *d, Lint: targets[0]})
+			return nil
+		}
+		target := targets[0]
+		for _, w := range d.Warnings { // of files of settings, which are not this target's
+			if !slices.Contains(target.Diagnostics, w) {
+				target.Diagnostics = append(target.Diagnostics, w)
+			}
+		}
+		var text strings.Builder
+		writeDryRun(&text, d, target)
+		cli.WritePrintable(a.Stdout, text.String())
+		return nil
+	})
+}
+
+func (v *DryRun) options(ctx context.Context, a *cli.App) (engine.RunOptions, error) {
+	given := run.GivenFlags{Provider: v.Provider, Model: v.Model, Context: v.Context, Input: v.Input, Command: v.Command}
+	flags := run.RunFlags{GivenFlags: given, FlowFlags: v.FlowFlags}
+	o, err := flags.Options(a)
+	if err != nil {
+		return o, err
+	}
+	o.Session = v.Session
+	switch {
+	case v.Name == "":
+		return o, cli.UsageError("the name is empty", "give the name of a stage or a pipeline")
+	case v.Kind == modePipeline:
+		o.Pipeline, o.Runs = v.Name, int(v.Runs)
+		err = v.Enter(ctx, a, &o)
+	case v.Kind != cli.ModeLoop && v.Kind != modeStage:
+		return o, cli.UsageError(fmt.Sprintf("Unknown target type '%s'. Use 'loop' or 'pipeline'.", v.Kind), "%s dry-run loop|pipeline <name> [session]", cli.Program)
+	case len(v.EntryFlags.Given()) > 0:
+		return o, cli.UsageError(fmt.Sprintf("a stage has no %s", strings.Join(v.EntryFlags.Given(), ", ")), "%s dry-run pipeline <name> takes them", cli.Program)
+	case v.Runs > 1:
+		return o, cli.UsageError("a stage has no --runs", "--max says how many iterations it has at most")
+	case v.Max < 1:
+		return o, cli.UsageError(fmt.Sprintf("a loop cannot have %d iterations", v.Max), "give a number from 1, or leave it out")
+	default:
+		o.Stage, o.Max = v.Name, v.Max
+	}
+	return o, err
+}

@@ -1,0 +1,66 @@
+package author
+
+import (
+	"context"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Graph is `graph <pipeline>`.
+type Graph struct {
+	Name   string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+	Format string `enum:"text,mermaid,dot,svg" default:"text" placeholder:"WORD" help:"What it is drawn as: text, mermaid, dot or svg. Default: text."`
+}
+
+// Help is shown below the usage.
+func (*Graph) Help() string {
+	return `Examples:
+  agent-pipelines graph implement
+  agent-pipelines graph implement --format svg > implement.svg
+  agent-pipelines graph implement --format dot | dot -Tpng > implement.png`
+}
+
+func (v *Graph) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		p, found, err := e.PipelinePlan(ctx, v.Name)
+		if err != nil {
+			return err
+		}
+		if found = withoutCommands(found); p == nil || found.HasErrors() {
+			return found
+		}
+		g := graph.Of(p)
+		if a.JSON {
+			a.Document(g)
+			return nil
+		}
+		var text strings.Builder
+		switch v.Format {
+		case "mermaid":
+			g.Mermaid(&text)
+		case "dot":
+			g.DOT(&text)
+		case "svg":
+			g.SVG(&text)
+		default:
+			g.Text(&text)
+		}
+		cli.WritePrintable(a.Stdout, strings.TrimSuffix(text.String(), "\n"))
+		return nil
+	})
+}
+
+// withoutCommands are faults and warnings but for those of commands, which a project has to name before a run and a drawing
+// does not need.
+func withoutCommands(found engine.Diagnostics) engine.Diagnostics {
+	var others engine.Diagnostics
+	for _, d := range found {
+		if d.Code != "AP-YAML-217" && d.Code != "AP-YAML-310" {
+			others = append(others, d)
+		}
+	}
+	return others
+}

@@ -1,0 +1,233 @@
+package author
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/library"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Init is `init`, `init --example NAME` and `init --list`.
+type Init struct {
+	Name     string `placeholder:"NAME" help:"The name of the pipeline. Default: first."`
+	Provider string `placeholder:"NAME" complete:"provider" help:"The provider that the pipeline names. Default: none, so that your settings or claude hold."`
+	Example  string `placeholder:"NAME" complete:"example" help:"Write this example instead: a small pipeline that shows one thing, with answers for mock agents."`
+	List     bool   `help:"List the examples."`
+	Dir      string `type:"path" placeholder:"DIR" help:"Write into this directory, which is made if it is not there. Default: the project, which is the current directory."`
+}
+
+// Help is shown below the usage.
+func (*Init) Help() string {
+	return `Nothing is asked, and no file is overwritten. The commands to go on with are printed.
+
+Examples:
+  agent-pipelines init
+  agent-pipelines init --name nightly --provider codex
+  agent-pipelines init --list
+  agent-pipelines init --example feedback --dir try-feedback`
+}
+
+func (v *Init) Run(ctx context.Context, a *cli.App) error {
+	switch {
+	case v.List && (v.Name != "" || v.Provider != "" || v.Example != "" || v.Dir != ""):
+		return cli.UsageError("--list stands alone", "`%s init --list` shows the examples", cli.Program)
+	case v.List:
+		return listExamples(a)
+	case v.Example != "" && (v.Name != "" || v.Provider != ""):
+		return cli.UsageError("an example has its name and its providers already", "leave --name and --provider out; the pipeline's file can be changed afterwards")
+	}
+	done, files, err := v.project(ctx, a)
+	if err != nil {
+		return err
+	}
+	if done.Dir, err = filepath.Abs(cmp.Or(v.Dir, a.Getenv("PROJECT_ROOT"))); err != nil {
+		return err
+	}
+	placed, err := scaffold.Place(done.Dir, files)
+	if err != nil {
+		return v.explain(err)
+	}
+	done.Written, done.Kept = plugins.List(placed.Written), plugins.List(placed.Kept)
+	done.Next = append(done.Next, document.Step{Does: "doctor", About: "Look whether the agents that you have are ready", Line: cli.Program + " doctor"})
+	if a.JSON {
+		a.Document(done, linesHere(a, done)...)
+		return nil
+	}
+	return writeInitialized(a, done)
+}
+
+// project is what is to be written, and what comes after.
+func (v *Init) project(ctx context.Context, a *cli.App) (document.Project, map[string][]byte, error) {
+	if v.Example != "" {
+		return example(v.Example)
+	}
+	p := scaffold.Project{Name: cmp.Or(v.Name, "first"), Provider: v.Provider}
+	files, err := p.Files()
+	if err != nil {
+		return document.Project{}, nil, cli.UsageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+	}
+	if err := checkProvider(a, ctx, v.Provider); err != nil {
+		return document.Project{}, nil, err
+	}
+	done := document.Project{Pipeline: p.Name, Next: []document.Step{
+		lintCommand(p.Name),
+		{Does: "mock", About: "Run it with mock agents, which need no model and cost nothing", Line: fmt.Sprintf("%s start %s \"say hello\" --provider mock", cli.Program, p.Name)},
+		{Does: "real", About: "Run it for real, by " + cmp.Or(v.Provider, "claude, or the provider of your settings"), Line: fmt.Sprintf("%s start %s \"<what is wanted>\"", cli.Program, p.Name)},
+	}}
+	shipped := "pipelines/" + p.Name + ".yaml"
+	if f, err := library.Files().Open(shipped); err == nil {
+		done.Before = "the shipped " + p.Name
+		return done, files, f.Close()
+	}
+	return done, files, nil
+}
+
+// lintCommand is the first one that is given.
+func lintCommand(pipeline string) document.Step {
+	return document.Step{Does: "lint", About: "Look for faults before anything runs", Line: fmt.Sprintf("%s lint pipeline %s", cli.Program, pipeline)}
+}
+
+// example finds one by its name.
+func example(name string) (document.Project, map[string][]byte, error) {
+	all := gallery.Examples()
+	i := slices.IndexFunc(all, func(e gallery.Example) bool { return e.Name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for i, e := range all {
+			names[i] = e.Name
+		}
+		return document.Project{}, nil, cli.UsageError(fmt.Sprintf("there is no example '%s'", name), "%s`%s init --list` shows all of them", cli.DidYouMean(name, names), cli.Program)
+	}
+	e := all[i]
+	files, err := e.Files()
+	mocked := fmt.Sprintf("MOCK_MODE=true MOCK_CONFIG=%s %s ", e.Mock, cli.Program)
+	next := []document.Step{lintCommand(name), {
+		Does: "mock", About: "Run it with mock agents, which need no model and cost nothing",
+		Line: mocked + fmt.Sprintf("pipeline %s %s --foreground", name, gallery.Session),
+	}}
+	for _, words := range e.Then {
+		next = append(next, document.Step{Does: "person", About: "It waits for you", Line: mocked + strings.Join(words, " ")})
+	}
+	about := "Run it for real"
+	if e.Real != "" {
+		about += " (" + e.Real + ")"
+	}
+	next = append(next, document.Step{Does: "real", About: about, Line: fmt.Sprintf("%s pipeline %s mine --foreground", cli.Program, name)})
+	return document.Project{Pipeline: name, Example: name, Next: next}, files, err
+}
+
+// checkProvider refuses the name of a provider that there is not.
+func checkProvider(a *cli.App, ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		var names []string
+		for _, p := range plugins.Reports(listing) {
+			for _, c := range p.Components {
+				if c.Kind == sdk.KindProvider {
+					names = append(append(names, c.Name), c.Aliases...)
+				}
+			}
+		}
+		if slices.Contains(names, name) {
+			return nil
+		}
+		return cli.NoProvider(name, names)
+	})
+}
+
+// explain says what to do about files that were not written.
+func (v *Init) explain(err error) error {
+	var exists *scaffold.ExistsError
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return cli.UsageError(err.Error(), "you may not write there: go to a directory of yours, or --dir DIR names one")
+	case !errors.As(err, &exists):
+		return err
+	}
+	other := "--name gives the pipeline another name"
+	if v.Example != "" {
+		other = "--dir DIR writes the example into a directory of its own"
+	}
+	return cli.UsageError(fmt.Sprintf("%v, in %s", err, exists.Dir), "nothing was written, since nothing is overwritten: move them away, or %s", other)
+}
+
+func writeInitialized(a *cli.App, done document.Project) error {
+	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
+	if len(done.Written) > 0 {
+		page.Text("", "Wrote into "+done.Dir+":")
+	}
+	for _, file := range done.Written {
+		fmt.Fprintf(a.Stdout, "  %s\n", file)
+	}
+	if len(done.Kept) > 0 {
+		page.Text("", "There already, and left as they are: "+strings.Join(done.Kept, ", "))
+	}
+	if done.Before != "" {
+		page.Text("", "The pipeline goes before "+done.Before+".")
+	}
+	if hidden := a.Ambiguous(done.Pipeline); hidden != nil {
+		page.Text("", hidden.Error())
+	}
+	fmt.Fprintln(a.Stdout, "\nNext:")
+	if here, err := filepath.Abs(a.Getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
+		page.Text("  ", "Go there:")
+		fmt.Fprintf(a.Stdout, "    cd %s\n", cli.ShellWord(done.Dir))
+	}
+	for _, c := range done.Next {
+		page.Text("  ", c.About+":")
+		fmt.Fprintf(a.Stdout, "    %s\n", c.Line) // on one line, however long, to be copied
+	}
+	return nil
+}
+
+// linesHere are those next steps that can be typed as they are, where this was typed.
+func linesHere(a *cli.App, done document.Project) []string {
+	var lines []string
+	if here, err := filepath.Abs(a.Getenv("PROJECT_ROOT")); err != nil || here != done.Dir {
+		return lines
+	}
+	for _, c := range done.Next {
+		if strings.HasPrefix(c.Line, cli.Program) && !strings.Contains(c.Line, "<") {
+			lines = append(lines, c.Line)
+		}
+	}
+	return lines
+}
+
+func listExamples(a *cli.App) error {
+	rows, wide := []document.Example{}, 0
+	for _, e := range gallery.Examples() {
+		rows = append(rows, document.Example{Name: e.Name, Shows: e.Shows})
+		wide = max(wide, len(e.Name)+2)
+	}
+	if a.JSON {
+		a.Document(document.Examples{Examples: rows})
+		return nil
+	}
+	page := cli.InfoPage{To: a.Stdout, Width: a.Width()}
+	for _, r := range rows {
+		page.Hanging(fmt.Sprintf("%-*s", wide, r.Name), strings.Repeat(" ", wide), r.Shows)
+	}
+	page.Text("", fmt.Sprintf("`%s init --example NAME` writes one into the project, `--dir DIR` into a directory of its own.", cli.Program))
+	return nil
+}

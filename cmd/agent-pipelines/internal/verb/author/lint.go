@@ -1,0 +1,123 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Lint is `lint [loop|pipeline [name...]]` and `lint <file>...`.
+type Lint struct {
+	What []string `arg:"" optional:"" help:"loop or pipeline and names; or files or names. Default: every stage and pipeline, and .claude/config.yaml."`
+}
+
+// Words for what is checked or shown: a stage is run as a loop.
+const (
+	modeStage    = "stage"
+	modePipeline = "pipeline"
+)
+
+func (v *Lint) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		targets, err := e.Lint(ctx, v.options())
+		if err != nil {
+			return err
+		}
+		report := lintReport{Targets: append([]engine.LintTarget{}, targets...), Summary: document.LintSummary{Targets: len(targets)}}
+		for _, t := range targets {
+			if t.Passed {
+				report.Summary.Passed++
+			} else {
+				report.Summary.Failed++
+			}
+		}
+		if report.Summary.Failed > 0 {
+			a.Code = cli.ExitFailed
+		}
+		if a.JSON {
+			a.Document(document.Lint(report))
+			return nil
+		}
+		var text strings.Builder
+		report.write(&text, len(v.What) == 0)
+		cli.WritePrintable(a.Stdout, text.String())
+		return nil
+	})
+}
+
+// options reads the words: the first says of what kind the others are.
+func (v *Lint) options() engine.LintOptions {
+	if len(v.What) == 0 {
+		return engine.LintOptions{}
+	}
+	switch names := v.What[1:]; v.What[0] {
+	case cli.ModeLoop, modeStage:
+		return engine.LintOptions{Stages: names, EveryStage: len(names) == 0}
+	case modePipeline:
+		return engine.LintOptions{Pipelines: names, EveryPipeline: len(names) == 0}
+	default:
+		return engine.LintOptions{Files: v.What}
+	}
+}
+
+// lintReport is what lint prints, in words or as JSON.
+type lintReport document.Lint
+
+// write writes the report for people, in the Bash engine's layout; all: of everything there is.
+func (r lintReport) write(to io.Writer, all bool) {
+	if all {
+		for _, part := range []struct{ kind, title string }{{engine.LintStage, "loops"}, {engine.LintPipeline, "pipelines"}, {engine.LintConfig, "settings"}} {
+			if part.kind == engine.LintConfig && !r.has(part.kind) { // most projects have none
+				continue
+			}
+			fmt.Fprintf(to, "Validating %s...\n\n", part.title)
+			for _, t := range r.Targets {
+				if t.Kind == part.kind {
+					writeTarget(to, t)
+				}
+			}
+			fmt.Fprintln(to)
+		}
+	} else {
+		for _, t := range r.Targets {
+			writeTarget(to, t)
+		}
+	}
+	if all || len(r.Targets) != 1 {
+		fmt.Fprintf(to, "Summary: %d targets, %d passed, %d failed\n", r.Summary.Targets, r.Summary.Passed, r.Summary.Failed)
+	}
+}
+
+// has reports whether something of a kind was checked.
+func (r lintReport) has(kind string) bool {
+	return slices.ContainsFunc(r.Targets, func(t engine.LintTarget) bool { return t.Kind == kind })
+}
+
+// writeTarget writes what was found in a stage or pipeline, faults before warnings.
+func writeTarget(to io.Writer, t engine.LintTarget) {
+	verdict := "[PASS] All checks passed"
+	if !t.Passed {
+		verdict = "[FAIL] Validation failed"
+	}
+	fmt.Fprintf(to, "  %s\n    %s\n", t.Name, verdict)
+	for _, part := range []struct{ severity, mark string }{{"error", "[ERROR]"}, {"warning", "[WARN]"}} {
+		for _, d := range t.Diagnostics {
+			if d.Severity.String() == part.severity {
+				fmt.Fprintf(to, "    %s %s: %s%s (%s)\n", part.mark, cli.Placed(d.File, d.Line, d.Column), d.Message, hinted(d.Hint), d.Code)
+			}
+		}
+	}
+}
+
+func hinted(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return "; " + hint
+}

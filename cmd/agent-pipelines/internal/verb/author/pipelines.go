@@ -1,0 +1,129 @@
+package author
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Pipelines is `pipelines list`, `pipelines show` and `pipelines copy`.
+type Pipelines struct {
+	List pipelinesListVerb `cmd:"" help:"List all pipelines: the project's and what is shipped."`
+	Show pipelinesShowVerb `cmd:"" help:"Print a pipeline's file as it is."`
+	Copy pipelinesCopyVerb `cmd:"" help:"Copy a pipeline into the project, for you to change."`
+}
+
+// pipelinesListVerb is `pipelines list`.
+type pipelinesListVerb struct{}
+
+func (*pipelinesListVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		all, err := e.Pipelines(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Pipelines{Pipelines: plugins.List(all)})
+			return nil
+		}
+		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "PIPELINE\tNODES\tFILE\tDESCRIPTION")
+		for _, p := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(p.Name), screen.Clean(strings.Join(p.Nodes, " ")), where(p.File, p.Shadows), described(p.Description, p.Passed))
+		}
+		return table.Flush()
+	})
+}
+
+// pipelinesShowVerb is `pipelines show <pipeline>`.
+type pipelinesShowVerb struct {
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+}
+
+func (v *pipelinesShowVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		file, text, err := e.PipelineText(v.Name)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Pipeline{File: file, Text: string(text)})
+			return nil
+		}
+		_, err = a.Stdout.Write(text)
+		return err
+	})
+}
+
+// pipelinesCopyVerb is `pipelines copy <pipeline> [name]`.
+type pipelinesCopyVerb struct {
+	Name string `arg:"" name:"pipeline" help:"The pipeline's name, or the path of its file."`
+	As   string `arg:"" optional:"" name:"name" help:"The name of the copy. Default: that of the pipeline, which the copy then goes before."`
+}
+
+// nameLine is the line of a pipeline's file that names it, which a copy under another name does not keep.
+var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*[^\s>|&*].*$`)
+
+// Help is shown below the usage.
+func (*pipelinesCopyVerb) Help() string {
+	return `Examples:
+  agent-pipelines pipelines copy implement
+  agent-pipelines pipelines copy implement careful`
+}
+
+func (v *pipelinesCopyVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		from, text, err := e.PipelineText(v.Name)
+		if err != nil {
+			return err
+		}
+		name := cmp.Or(v.As, strings.TrimSuffix(path.Base(filepath.ToSlash(v.Name)), ".yaml"))
+		if strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") || name == "" {
+			return cli.UsageError(fmt.Sprintf("'%s' is no name for a pipeline", name), "a name has no slash and begins with no dot")
+		}
+		file := filepath.Join(".claude", "pipelines", name+".yaml")
+		if v.As != "" {
+			text = nameLine.ReplaceAllLiteral(text, []byte("name: "+strconv.Quote(name)))
+		}
+		if err := writeNew(filepath.Join(e.WorkDir(), file), text); err != nil {
+			if errors.Is(err, fs.ErrExist) {
+				return cli.UsageError(file+" is there already", "nothing is overwritten: give the copy another name, `%s pipelines copy %s NAME`", cli.Program, v.Name)
+			}
+			return fmt.Errorf("copy the pipeline: %w", err)
+		}
+		if a.JSON {
+			a.Document(document.PipelineCopy{From: from, File: file}, cli.Program+" lint pipeline "+cli.ShellWord(name), cli.Program+" dry-run pipeline "+cli.ShellWord(name))
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "Copied %s to %s\nNext: change it, then\n  %[3]s lint pipeline %[4]s\n  %[3]s dry-run pipeline %[4]s\n  %[3]s start %[4]s \"<request>\"\n", from, file, cli.Program, name)
+		return nil
+	})
+}
+
+// writeNew writes a file that is not there yet, and makes the folders above it.
+func writeNew(file string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	to, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = to.Write(text)
+	return errors.Join(err, to.Close())
+}

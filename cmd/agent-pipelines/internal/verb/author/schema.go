@@ -1,0 +1,134 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Schema is `schema print`.
+type Schema struct {
+	Print schemaPrintVerb `cmd:"" help:"Print the JSON Schema of pipelines, of stage.yaml, of config.yaml, or of what --json prints."`
+	List  schemaListVerb  `cmd:"" help:"List the schemas of what --json prints, with the verbs that print it."`
+}
+
+// Help is shown below the usage.
+func (*Schema) Help() string {
+	return `Examples:
+  agent-pipelines schema print pipeline
+  agent-pipelines schema print stage --output .claude/schema/stage.json
+  agent-pipelines schema print output status
+  agent-pipelines schema list`
+}
+
+// schemaPrintVerb is `schema print <file> [name]`.
+type schemaPrintVerb struct {
+	File      string `arg:"" name:"file" enum:"pipeline,stage,config,output" help:"pipeline, stage or config; or output, for what --json prints."`
+	Name      string `arg:"" optional:"" name:"name" complete:"document" help:"Of output: the name of the document, such as status. schema list shows them."`
+	Output    string `type:"path" placeholder:"FILE" help:"Write it to this file, and say what line lets an editor use it."`
+	NoPlugins bool   `help:"Without the settings of plugins: the same wherever it is printed, as published."`
+}
+
+// Help is shown below the usage.
+func (*schemaPrintVerb) Help() string {
+	return `An editor with a YAML language server then completes keys and words, shows what they mean,
+and underlines what the command would refuse. The settings of the plugins that are found are
+part of it: of providers in config.yaml, of strategies and hook actions in pipelines.
+
+Examples:
+  agent-pipelines schema print pipeline
+  agent-pipelines schema print pipeline --output .claude/schema/pipeline.json
+  agent-pipelines schema print config --no-plugins
+  agent-pipelines schema print output status`
+}
+
+func (v *schemaPrintVerb) Run(ctx context.Context, a *cli.App) error {
+	text, err := v.text(ctx, a)
+	if err != nil {
+		return err
+	}
+	if v.Output == "" {
+		_, err := a.Stdout.Write(text)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(v.Output), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(v.Output, text, 0o644); err != nil { //nolint:gosec // a schema is for everybody
+		return err
+	}
+	if a.JSON {
+		a.Document(document.SchemaFile{File: v.File, Name: v.Name, Written: v.Output})
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "Wrote %s. The first line of a file lets an editor use it, with the path from the file's own folder:\n  # yaml-language-server: $schema=%s\n",
+		screen.Clean(v.Output), screen.Clean(filepath.Base(v.Output)))
+	return nil
+}
+
+func (v *schemaPrintVerb) text(ctx context.Context, a *cli.App) (text []byte, err error) {
+	switch {
+	case v.File == schemaOutput:
+		return v.output()
+	case v.Name != "":
+		return nil, cli.UsageError(fmt.Sprintf("%s has one schema, and none called '%s'", v.File, v.Name), "`%s schema print %s` prints it", cli.Program, v.File)
+	}
+	if v.NoPlugins {
+		return engine.DialectSchema(v.File)
+	}
+	err = a.Use(ctx, func(e *engine.Engine) error {
+		var leftOut []string
+		if text, leftOut, err = e.DialectSchema(ctx, v.File); len(leftOut) > 0 {
+			fmt.Fprintf(a.Stderr, "Left out, since it is no JSON Schema: what is said of the settings of %s.\n", screen.Clean(strings.Join(leftOut, ", ")))
+		}
+		return err
+	})
+	return text, err
+}
+
+// schemaOutput is what stands for the documents of --json in the place of a file.
+const schemaOutput = "output"
+
+// output is the schema of what --json prints.
+func (v *schemaPrintVerb) output() ([]byte, error) {
+	if v.Name == "" {
+		return nil, cli.UsageError("which document?", "`%s schema list` lists them", cli.Program)
+	}
+	shape, ok := document.Named(v.Name)
+	if !ok {
+		var names []string
+		for _, s := range document.Shapes() {
+			names = append(names, s.Name)
+		}
+		return nil, cli.UsageError(fmt.Sprintf("no document is called '%s'", v.Name), "%s`%s schema list` lists them", cli.DidYouMean(v.Name, names), cli.Program)
+	}
+	return shape.Schema()
+}
+
+// schemaListVerb is `schema list`.
+type schemaListVerb struct{}
+
+func (*schemaListVerb) Run(_ context.Context, a *cli.App) error {
+	all := document.Schemas{}
+	for _, s := range document.Shapes() {
+		all.Schemas = append(all.Schemas, document.Schema{Name: s.Name, ID: s.ID(), About: s.About, Commands: s.Commands})
+	}
+	if a.JSON {
+		a.Document(all)
+		return nil
+	}
+	table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tSCHEMA\tTELLS")
+	for _, s := range all.Schemas {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", s.Name, s.ID, s.About)
+	}
+	return table.Flush()
+}

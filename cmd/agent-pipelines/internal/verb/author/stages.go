@@ -1,0 +1,194 @@
+package author
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/scaffold"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Stages is `stages list`, `stages show`, `stages lint` and `stages new`.
+type Stages struct {
+	List stagesListVerb `cmd:"" help:"List all stages: the project's and what is shipped."`
+	Show stagesShowVerb `cmd:"" help:"Show a stage: its prompt's file and variables, what it comes to, the schema of what it makes."`
+	Lint stagesLintVerb `cmd:"" help:"Check stages with their prompts and schemas: the same as lint loop."`
+	New  stagesNewVerb  `cmd:"" help:"Write a new stage into the project: stage.yaml, prompt and schema, for you to change."`
+}
+
+// stagesListVerb is `stages list`.
+type stagesListVerb struct{}
+
+func (*stagesListVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		all, err := e.Stages(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Stages{Stages: plugins.List(all)})
+			return nil
+		}
+		table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(table, "STAGE\tMAKES\tFILE\tDESCRIPTION")
+		for _, s := range all {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", screen.Clean(s.Name), cmp.Or(screen.Clean(s.Artifact), "-"), where(s.File, s.Shadows), described(s.Description, s.Passed))
+		}
+		return table.Flush()
+	})
+}
+
+// where is a file, and how many of the same name it goes before.
+func where(file string, shadows []string) string {
+	if len(shadows) == 0 {
+		return screen.Clean(file)
+	}
+	return fmt.Sprintf("%s (goes before %s)", screen.Clean(file), screen.Clean(strings.Join(shadows, ", ")))
+}
+
+// described is a description, and a word on faults.
+func described(text string, passed bool) string {
+	if passed {
+		return screen.Clean(text)
+	}
+	return strings.TrimSpace(screen.Clean(text) + " (has faults: lint shows them)")
+}
+
+// stagesShowVerb is `stages show <stage>`.
+type stagesShowVerb struct {
+	Name string `arg:"" name:"stage" help:"The stage."`
+}
+
+func (v *stagesShowVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Stage(ctx, v.Name)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(s)
+			return nil
+		}
+		var text strings.Builder
+		if err := writeStageDetail(&text, s); err != nil {
+			return err
+		}
+		cli.WritePrintable(a.Stdout, strings.TrimRight(text.String(), "\n"))
+		return nil
+	})
+}
+
+// writeStageDetail writes what is known of a stage.
+func writeStageDetail(to io.Writer, s *engine.StageDetail) error {
+	end, err := json.Marshal(s.Node.Termination)
+	if err != nil {
+		return err
+	}
+	provider := "-"
+	if p := s.Node.Provider; p != nil {
+		provider = strings.TrimSpace(p.Type + " " + p.Model)
+	}
+	variables := "none"
+	if len(s.Variables) > 0 {
+		variables = "${" + strings.Join(s.Variables, "} ${") + "}"
+	}
+	makes := "nothing for other nodes"
+	if c := s.Node.Artifact; c != nil {
+		makes = strings.TrimSpace(fmt.Sprintf("an artifact of type %s %s, asked for again %d times", cmp.Or(c.Type, "generic"), c.Version, c.Heals()))
+	}
+	for _, row := range []struct{ name, text string }{
+		{"Stage", s.Name},
+		{"Description", s.Description},
+		{"File", where(s.File, s.Shadows)},
+		{"Prompt", s.Prompt},
+		{"Variables", variables},
+		{"Termination", string(end)},
+		{"Provider", provider},
+		{"Makes", makes},
+	} {
+		if row.text != "" {
+			fmt.Fprintf(to, "%-13s%s\n", row.name+":", row.text)
+		}
+	}
+	if s.Node.Artifact == nil || len(s.Node.Artifact.Schema) == 0 {
+		return nil
+	}
+	var schema bytes.Buffer
+	if err := json.Indent(&schema, s.Node.Artifact.Schema, "", "  "); err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "Schema:\n%s\n", schema.String())
+	return nil
+}
+
+// stagesLintVerb is `stages lint <stage>...`.
+type stagesLintVerb struct {
+	Names []string `arg:"" optional:"" name:"stage" help:"The stages. Default: all of the project's."`
+}
+
+func (v *stagesLintVerb) Run(ctx context.Context, a *cli.App) error {
+	lint := Lint{What: append([]string{modeStage}, v.Names...)}
+	return lint.Run(ctx, a)
+}
+
+// stagesNewVerb is `stages new <stage>`.
+type stagesNewVerb struct {
+	Name     string `arg:"" name:"stage" help:"Its name, which pipelines write: lower case letters, digits, '-' and '_'."`
+	Artifact string `placeholder:"TYPE" help:"What the stage makes, in a word. Default: its name."`
+}
+
+func (v *stagesNewVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		done := document.NewStage{Name: v.Name, Dir: filepath.Join(e.WorkDir(), ".claude", "stages", v.Name)}
+		if other, err := e.Stage(ctx, v.Name); err == nil {
+			done.Before = other.File
+		}
+		var err error
+		if done.Files, err = scaffold.WriteStage(done.Dir, scaffold.Stage{Name: v.Name, Artifact: cmp.Or(v.Artifact, v.Name)}); err != nil {
+			return explainNewStage(err)
+		}
+		if a.JSON {
+			a.Document(done, cli.Program+" stages lint "+v.Name, cli.Program+" dry-run loop "+v.Name)
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "Wrote the stage %s into %s:\n", v.Name, cli.Within(e.WorkDir(), done.Dir))
+		for _, file := range done.Files {
+			fmt.Fprintf(a.Stdout, "  %s\n", file)
+		}
+		if done.Before != "" {
+			fmt.Fprintf(a.Stdout, "It goes before %s.\n", done.Before)
+		}
+		if hidden := a.Ambiguous(v.Name); hidden != nil {
+			fmt.Fprintf(a.Stdout, "Mind its name, which is that of a verb: while the stage is there, `%[1]s %[2]s` runs neither. `%[1]s loop %[2]s` runs the stage,\n"+
+				"and `%[1]s %[2]s --verb …` is the verb.\n", cli.Program, v.Name)
+		}
+		fmt.Fprintf(a.Stdout, "Next: say in prompt.md what is to be done and in schema.yaml what is to be handed over, then\n"+
+			"  %[1]s stages lint %[2]s\n  %[1]s dry-run loop %[2]s\n  %[1]s loop %[2]s try 1 --foreground --context \"<what is wanted>\"\n"+
+			"A pipeline has it as a node: {id: %[2]s, stage: %[2]s}\n", cli.Program, v.Name)
+		return nil
+	})
+}
+
+// explainNewStage says what to do about a stage that was not written.
+func explainNewStage(err error) error {
+	switch {
+	case errors.Is(err, scaffold.ErrName):
+		return cli.UsageError(err.Error(), "a name has lower case letters, digits, '-' and '_', begins with a letter or digit, and has at most 64 of them")
+	case errors.Is(err, scaffold.ErrTaken):
+		return cli.UsageError(err.Error(), "nothing is overwritten: choose another name, or remove it")
+	default:
+		return err
+	}
+}

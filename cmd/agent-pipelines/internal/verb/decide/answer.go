@@ -1,0 +1,217 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/run"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// goOnFlags let a session go on with the answer.
+type goOnFlags struct {
+	Resume bool `help:"Go on with the session at once, in this terminal, if no process holds it."`
+	Wait   bool `help:"With --resume: wait for the answers to further questions, instead of pausing."`
+}
+
+// Approve is `approve <session> [question]`.
+type Approve struct {
+	look.QuestionArgs
+	Context *string `placeholder:"STRING" help:"Text for the next prompts: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
+	goOnFlags
+}
+
+func (v *Approve) Run(ctx context.Context, a *cli.App) error {
+	text, err := said("--context", v.Context)
+	if err != nil {
+		return err
+	}
+	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerApprove, Text: text}, v.goOnFlags)
+}
+
+// Reject is `reject <session> [question]`.
+type Reject struct {
+	look.QuestionArgs
+	Feedback *string `placeholder:"STRING" help:"What is to be done better: the stage is sent back with it. Without it the session ends for good."`
+	goOnFlags
+}
+
+func (v *Reject) Run(ctx context.Context, a *cli.App) error {
+	text, err := said("--feedback", v.Feedback)
+	if err != nil {
+		return err
+	}
+	return answer(a, ctx, engine.AnswerOptions{Session: v.Session, Question: v.Question, Answer: event.AnswerReject, Text: text}, v.goOnFlags)
+}
+
+// Answer is `answer <session> [question] <answer>`.
+type Answer struct {
+	Session  string  `arg:"" help:"The session that asks."`
+	Question string  `arg:"" help:"The question's id; it may be left out where one is open only."`
+	Answer   *string `arg:"" optional:"" help:"approve or reject (deny), about a tool call also skip; any other text is feedback, where the question takes it, and to an escalation what the next prompt is told."`
+	Text     *string `placeholder:"STRING" help:"Text for the next prompts with an approval, feedback with a rejection; about a tool call what the agent is told."`
+	goOnFlags
+}
+
+func (v *Answer) Run(ctx context.Context, a *cli.App) error {
+	text, err := said("--text", v.Text)
+	if err != nil {
+		return err
+	}
+	question, word := v.Question, ""
+	switch {
+	case v.Answer != nil:
+		word = *v.Answer
+	case questionID.MatchString(v.Question):
+		return cli.UsageError("what is the answer to question "+v.Question+"?", "say approve or reject, or a text")
+	default:
+		question, word = "", v.Question
+	}
+	o := engine.AnswerOptions{Session: v.Session, Question: question, Answer: word, Text: text}
+	switch {
+	case slices.Contains([]string{event.AnswerApprove, event.AnswerReject}, word):
+	case slices.Contains([]string{look.Deny, event.AnswerSkip}, word) && takesSkip(a, ctx, v.Session, question):
+		if word == look.Deny {
+			o.Answer = event.AnswerReject
+		}
+	default:
+		if _, err := said("the answer", &word); err != nil {
+			return err
+		}
+		if v.Text != nil {
+			return cli.UsageError(fmt.Sprintf("%q is neither approve nor reject", word), "with --text say one of them")
+		}
+		o.Answer, o.Text = "", word // which the question decides
+	}
+	return answer(a, ctx, o, v.goOnFlags)
+}
+
+// questionID is what no answer looks like.
+var questionID = regexp.MustCompile(`^q-[0-9a-f]{8}$`)
+
+// takesSkip reports whether a question is one about a tool call. To any other deny and skip are feedback as good as any.
+func takesSkip(a *cli.App, ctx context.Context, session, question string) bool {
+	takes := false
+	err := a.Use(ctx, func(e *engine.Engine) error {
+		all, err := e.Questions(session)
+		takes = slices.ContainsFunc(all, func(q engine.Question) bool {
+			return (q.ID == question || question == "") && slices.Contains(q.Options, event.AnswerSkip)
+		})
+		return err
+	})
+	return err == nil && takes // what is wrong with the session is said when it is answered
+}
+
+// said is a text of the command line, "" if none was given. One that is given and says nothing, such as a variable of a
+// script that is not set, is a mistake: a rejection without a text ends the session.
+func said(what string, text *string) (string, error) {
+	if text == nil {
+		return "", nil
+	}
+	if strings.TrimSpace(*text) == "" {
+		return "", cli.UsageError(what+" is empty", "say something, or leave it out: approve and reject need no text, and reject without one ends the session")
+	}
+	return *text, nil
+}
+
+// Feedback is `feedback <session> <text>`.
+type Feedback struct {
+	Session string `arg:"" help:"The session whose agents are told."`
+	Text    string `arg:"" help:"What they are told, in the next prompts."`
+}
+
+func (v *Feedback) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		if err := e.Feedback(ctx, v.Session, v.Text, a.User()); err != nil {
+			return err
+		}
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Taken{Session: v.Session, Requested: "feedback", Held: s.Held, ResumeCommand: s.ResumeCommand}, cli.NextOf(s)...)
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "The next prompts of session '%s' have it.\n", v.Session)
+		look.WriteResume(a.Stdout, s.ResumeCommand)
+		return nil
+	})
+}
+
+// answer answers a question, and goes on with the session if that is asked for.
+func answer(a *cli.App, ctx context.Context, o engine.AnswerOptions, then goOnFlags) error {
+	o.By = a.User()
+	var s *engine.Status
+	var q engine.Question
+	err := a.Use(ctx, func(e *engine.Engine) error {
+		asked, err := e.Questions(o.Session)
+		if err != nil {
+			return err
+		}
+		open := slices.DeleteFunc(asked, func(q engine.Question) bool { return q.Answer != nil || o.Question != "" && q.ID != o.Question })
+		if len(open) == 1 { // else the kernel says what is wrong
+			q = open[0]
+			o.Question = q.ID
+		}
+		if o.Answer == "" {
+			o.Answer = meant(q)
+		}
+		if err := e.Answer(ctx, o); err != nil {
+			return err
+		}
+		s, err = e.Status(o.Session)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if then.Resume && !s.Held && !s.Status.Final() {
+		if !a.JSON { // what is on standard output is the result
+			fmt.Fprintln(a.Stderr, outcome(q, o, s))
+		}
+		return run.ResumeSession(a, ctx, engine.BackgroundOff, engine.ResumeOptions{Session: o.Session, Wait: then.Wait})
+	}
+	if a.JSON {
+		a.Document(document.Taken{
+			Session: o.Session, Requested: "answer", Question: o.Question, Answer: o.Answer, Held: s.Held, Status: s.Status,
+			ResumeCommand: s.ResumeCommand,
+		}, cli.NextOf(s)...)
+		return nil
+	}
+	fmt.Fprintln(a.Stdout, outcome(q, o, s))
+	look.WriteResume(a.Stdout, s.ResumeCommand)
+	return nil
+}
+
+// meant is the answer that a text alone stands for: words to an escalation are for whoever works next, to other questions
+// they say what is to be done better.
+func meant(q engine.Question) string {
+	if q.Kind == event.QuestionEscalation && !q.AcceptFeedback {
+		return event.AnswerApprove
+	}
+	return event.AnswerReject
+}
+
+// outcome says what became of an answer.
+func outcome(q engine.Question, o engine.AnswerOptions, s *engine.Status) string {
+	said := map[string]string{event.AnswerApprove: "is approved", event.AnswerReject: "is rejected", event.AnswerSkip: "is skipped"}[o.Answer]
+	if o.Answer == event.AnswerReject && o.Text != "" && q.Kind != event.QuestionTool {
+		said = "is sent back with your feedback"
+	}
+	line := fmt.Sprintf("Question %s of session '%s' %s", o.Question, o.Session, said)
+	switch {
+	case s.Held:
+		line += "; the process that holds the session goes on"
+	case s.Status.Final():
+		line += "; the session has ended"
+	}
+	return line + "."
+}

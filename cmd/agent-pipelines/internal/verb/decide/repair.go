@@ -1,0 +1,88 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Repair is `repair <session>`.
+type Repair struct {
+	Session string `arg:"" help:"The session to repair."`
+	DryRun  bool   `help:"Only show what is known and what would be done."`
+	At      string `placeholder:"NODE[:ITERATION]" help:"Where it is to go on, instead of where its files show that it was: a node's id, and the number of the iteration to make next."`
+}
+
+func (v *Repair) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		r, err := e.Repair(ctx, engine.RepairOptions{Session: v.Session, At: v.At, DryRun: v.DryRun})
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(r)
+			return nil
+		}
+		writeRepair(a.Stdout, r)
+		return nil
+	})
+}
+
+// writeRepair says for people what is known and what was done.
+func writeRepair(to io.Writer, r *engine.Repair) {
+	if r.Whole {
+		fmt.Fprintf(to, "Session '%s' lacks nothing; it was left as it is.\n", r.Session)
+		return
+	}
+	for _, lost := range r.Lost {
+		fmt.Fprintln(to, "Lost:      "+screen.Clean(lost))
+	}
+	if r.Doubt != "" {
+		fmt.Fprintln(to, "In doubt:  "+screen.Clean(r.Doubt))
+	}
+	if len(r.Completed) > 0 {
+		fmt.Fprintln(to, "Complete:  "+screen.Clean(strings.Join(r.Completed, ", ")))
+	}
+	fmt.Fprintln(to, "Status:    "+string(r.Status))
+	if !r.Status.Final() {
+		fmt.Fprintln(to, "Goes on:   "+goesOn(r))
+	}
+	switch {
+	case r.DryRun:
+		fmt.Fprintf(to, "Nothing was changed. `%s repair %s` does it; --at NODE:ITERATION says another place.\n", cli.Program, r.Session)
+	default:
+		if r.Kept != "" {
+			fmt.Fprintln(to, "Kept:      "+r.Kept)
+		}
+		fmt.Fprintf(to, "Session '%s' is repaired.\n", r.Session)
+		if r.ResumeCommand != "" {
+			fmt.Fprintln(to, "To resume: "+r.ResumeCommand)
+		}
+	}
+}
+
+// goesOn is the place that a resume begins with.
+func goesOn(r *engine.Repair) string {
+	text := nodeOf(r)
+	if runs := look.OfRuns(r.Run, r.Runs); runs != "" {
+		text += " (run " + runs + ")"
+	}
+	return text
+}
+
+func nodeOf(r *engine.Repair) string {
+	switch {
+	case r.Stage == "":
+		return "past the last node"
+	case r.Iteration > 0:
+		return screen.Clean(fmt.Sprintf("node %s, iteration %d", r.Stage, r.Iteration))
+	default:
+		return screen.Clean("node " + r.Stage)
+	}
+}

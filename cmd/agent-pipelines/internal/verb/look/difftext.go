@@ -1,0 +1,238 @@
+package look
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/compare"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+)
+
+// writeDiff writes a comparison for people.
+func writeDiff(to io.Writer, c *compare.Comparison) error {
+	writeWrapped(to, "", fmt.Sprintf("Sessions '%s' and '%s' %s.", c.Sessions[0].Session, c.Sessions[1].Session, c.Text))
+	fmt.Fprintln(to)
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	for _, row := range sessionRows(&c.Sessions[0], &c.Sessions[1]) {
+		if row[1] != "" || row[2] != "" {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", row[0], cmp.Or(row[1], "-"), cmp.Or(row[2], "-"))
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	writeKeys(to, "Plan", c.Plan, c.LeftOut.Plan)
+	writeKeys(to, "Inputs", c.Inputs, c.LeftOut.Inputs)
+	if p := c.Parted; p != nil {
+		fmt.Fprintf(to, "\nTheir ways parted at visit %d:\n", p.Visit)
+		writeValues(to, p.Values, c)
+	}
+	if err := writeNodes(to, c); err != nil {
+		return err
+	}
+	for i := range c.Texts {
+		writeText(to, c, &c.Texts[i])
+	}
+	writeMore(to, c.LeftOut.Texts)
+	if n := c.LeftOut.Outputs; n > 0 {
+		fmt.Fprintf(to, "\nThere are too many outputs to compare all: %s were left out, but for the last of each stage.\n", screen.Count(int64(n)))
+	}
+	writeExact(to, c)
+	return nil
+}
+
+// sessionRows are how two sessions ended, and what they took.
+func sessionRows(a, b *compare.Session) [][3]string {
+	row := func(name string, value func(*compare.Session) string) [3]string {
+		return [3]string{name, value(a), value(b)}
+	}
+	return [][3]string{
+		row("", func(s *compare.Session) string { return s.Session }),
+		row("Status", func(s *compare.Session) string {
+			switch {
+			case s.Crashed:
+				return "crashed"
+			case s.Running:
+				return string(s.Status) + " (at work)"
+			}
+			return cmp.Or(string(s.Status), "never began")
+		}),
+		row("At", func(s *compare.Session) string { return screen.Clean(s.Stage) }),
+		row("Failure", func(s *compare.Session) string { return s.Failure }),
+		row("Reason", func(s *compare.Session) string { return screen.Cut(screen.Clean(s.Reason), reasonWidth/2) }),
+		row("Pipeline", func(s *compare.Session) string { return screen.Clean(s.Pipeline) }),
+		row("Started", func(s *compare.Session) string {
+			if s.StartedAt.IsZero() {
+				return ""
+			}
+			return s.StartedAt.Local().Format(time.DateTime)
+		}),
+		row("Iterations", func(s *compare.Session) string { return screen.Count(int64(s.Iterations)) }),
+		row("Attempts", func(s *compare.Session) string {
+			return fmt.Sprintf("%s, %d retries", screen.Count(int64(s.Attempts)), s.Retries)
+		}),
+		row("Tokens", func(s *compare.Session) string { return tokensText(s.Tokens, 0, 0) }),
+		row("Cost", func(s *compare.Session) string { return costText(s.CostUSD, 0, 0) }),
+		row("Duration", func(s *compare.Session) string { return took(s.DurationMS) }),
+	}
+}
+
+// writeKeys writes keys that differ, each with its two values.
+func writeKeys(to io.Writer, title string, keys []compare.Key, left int) {
+	if len(keys) == 0 {
+		return
+	}
+	fmt.Fprintf(to, "\n%s:\n", title)
+	for _, k := range keys {
+		name := strings.TrimSuffix(strings.TrimPrefix(k.Node+": "+k.Key, ": "), ": ")
+		fmt.Fprintf(to, "  %s  %s → %s\n", screen.Clean(name), valueText(k.Values[0]), valueText(k.Values[1]))
+	}
+	writeMore(to, left)
+}
+
+// valueText is a value of a key on one line.
+func valueText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "(none)"
+	case string:
+		return screen.Cut(screen.Clean(v), reasonWidth)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return screen.Cut(screen.Clean(string(text)), reasonWidth)
+}
+
+// writeValues writes a line for each session.
+func writeValues(to io.Writer, values [2]string, c *compare.Comparison) {
+	width := max(screen.Columns(c.Sessions[0].Session), screen.Columns(c.Sessions[1].Session))
+	for i, value := range values {
+		fmt.Fprintf(to, "  %-*s  %s\n", width, c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
+	}
+}
+
+func writeMore(to io.Writer, left int) {
+	if left > 0 {
+		fmt.Fprintf(to, "  … and %s more (--limit 0 tells all)\n", screen.Count(int64(left)))
+	}
+}
+
+// writeNodes writes two rows for each node, and marks those that came to something else.
+func writeNodes(to io.Writer, c *compare.Comparison) error {
+	if len(c.Nodes) == 0 {
+		return nil
+	}
+	fmt.Fprintln(to)
+	var rows strings.Builder
+	table := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "  STAGE\tSESSION\tOUTCOME\tVISITS\tITERATIONS\tATTEMPTS\tAGENT\tTOKENS\tCOST\tTIME\tDIFFERS")
+	for i := range c.Nodes {
+		n := &c.Nodes[i]
+		for side, f := range n.Values {
+			name, differs := screen.Clean(n.Node), strings.Join(n.Differ, ", ")
+			if side > 0 {
+				name, differs = "", ""
+			}
+			if f == nil {
+				fmt.Fprintf(table, "  %s\t%s\t(no such stage)\t\t\t\t\t\t\t\t\n", name, c.Sessions[side].Session)
+				continue
+			}
+			fmt.Fprintf(table, "  %s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t%s\n", name, c.Sessions[side].Session, cmp.Or(f.Outcome, f.Status), f.Visits, f.Iterations, f.Attempts,
+				cmp.Or(screen.Clean(strings.Join(f.Agents, ", ")), "-"), tokensText(f.Tokens, 0, 0), costText(f.CostUSD, 0, 0), took(f.DurationMS), differs)
+		}
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(rows.String()) {
+		fmt.Fprintln(to, strings.TrimRight(line, " \n"))
+	}
+	writeMore(to, c.LeftOut.Nodes)
+	for i := range c.Nodes {
+		writeReasons(to, c, &c.Nodes[i])
+	}
+	return nil
+}
+
+// writeReasons says why a node ended, where that differs.
+func writeReasons(to io.Writer, c *compare.Comparison, n *compare.Node) {
+	a, b := n.Values[0], n.Values[1]
+	if a == nil || b == nil || !slices.Contains(n.Differ, "reason") {
+		return
+	}
+	fmt.Fprintf(to, "\nWhy %s ended:\n", screen.Clean(n.Node))
+	writeValues(to, [2]string{a.Reason, b.Reason}, c)
+}
+
+// writeText writes how an output or an artifact differs.
+func writeText(to io.Writer, c *compare.Comparison, t *compare.Text) {
+	name := screen.Clean(t.Node)
+	if t.Step != "" {
+		name += ", step " + screen.Clean(t.Step)
+	}
+	if t.Provider != "" {
+		name += " · " + screen.Clean(t.Provider)
+	}
+	if t.Visit > 1 {
+		name += fmt.Sprintf(", visit %d", t.Visit)
+	}
+	fmt.Fprintf(to, "\nThe %s of %s differs", t.What, name)
+	switch {
+	case t.Files[0] == "":
+		fmt.Fprintf(to, ": only '%s' has one", c.Sessions[1].Session)
+	case t.Files[1] == "":
+		fmt.Fprintf(to, ": only '%s' has one", c.Sessions[0].Session)
+	case t.Problem != "":
+		fmt.Fprintf(to, ": %s", screen.Clean(t.Problem))
+	}
+	if t.More > 0 {
+		fmt.Fprintf(to, "; so do those of %s after it", screen.Plural(t.More, "iteration"))
+	}
+	fmt.Fprintln(to)
+	for i, mark := range []string{"---", "+++"} {
+		at := ""
+		if n := t.Iterations[i]; n > 0 {
+			at = fmt.Sprintf(", iteration %d", n)
+		}
+		if t.Files[i] != "" {
+			fmt.Fprintf(to, "%s %s%s: %s\n", mark, c.Sessions[i].Session, at, screen.Clean(t.Files[i]))
+		}
+	}
+	for _, line := range screen.Lines(strings.TrimSuffix(t.Diff, "\n")) {
+		fmt.Fprintln(to, line)
+	}
+	if t.Cut {
+		fmt.Fprintln(to, "… more is left out; the files have all of it")
+	}
+}
+
+// writeExact writes what an exact comparison found.
+func writeExact(to io.Writer, c *compare.Comparison) {
+	switch {
+	case c.Exact == nil:
+		return
+	case len(c.Exact) == 0:
+		fmt.Fprintln(to, "\nExactly: every event and every file is the same, without times, ids and the sessions' names.")
+		return
+	}
+	fmt.Fprintln(to, "\nExactly:")
+	for _, d := range c.Exact {
+		at := d.Where
+		if d.Path != "" {
+			at += ", " + d.Path
+		}
+		fmt.Fprintf(to, "  %s\n", screen.Clean(at))
+		for i, value := range d.Values {
+			fmt.Fprintf(to, "    %s: %s\n", c.Sessions[i].Session, cmp.Or(screen.Clean(value), "(none)"))
+		}
+	}
+	writeMore(to, c.LeftOut.Exact)
+}

@@ -1,0 +1,120 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/bundle"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Export is `export <session>`.
+type Export struct {
+	Session string `arg:"" help:"The session: running, paused or ended."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the archive to this file, which must not be there. Default: <session>.tar.gz in the current directory."`
+}
+
+// Help is shown below the usage.
+func (*Export) Help() string {
+	return `The archive has the session's files below its name, and first of all MANIFEST.json, which says
+what is in it, with digests. Secrets are taken out of every text once more.
+
+Examples:
+  agent-pipelines export auth
+  agent-pipelines export auth --output /tmp/auth.tar.gz
+  tar -xzOf auth.tar.gz auth/MANIFEST.json`
+}
+
+func (v *Export) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		m := bundle.Manifest{Session: s.Session, RunID: s.RunID, Status: string(s.Status), Running: s.Held, ExportedAt: time.Now().UTC(), Version: cli.CurrentBuild().Version}
+		file, size, err := v.write(s.Dir, &m)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Export{Output: file, Bytes: size, Manifest: m})
+			return nil
+		}
+		v.say(a, file, size, &m)
+		return nil
+	})
+}
+
+// say tells what is in an archive.
+func (v *Export) say(a *cli.App, file string, size int64, m *bundle.Manifest) {
+	redacted, binary := 0, 0
+	for _, f := range m.Files {
+		if f.Redacted {
+			redacted++
+		}
+		if f.Binary {
+			binary++
+		}
+	}
+	fmt.Fprintf(a.Stdout, "Wrote session '%s', %s in %d bytes, to %s\n", v.Session, screen.Plural(len(m.Files), "file"), size, file)
+	if redacted > 0 {
+		fmt.Fprintf(a.Stdout, "  Secrets were taken out of %s; MANIFEST.json names them.\n", screen.Plural(redacted, "file"))
+	}
+	if binary > 0 {
+		fmt.Fprintf(a.Stdout, "  %s no text, and not looked at for secrets.\n", are(binary))
+	}
+	for _, l := range m.LeftOut {
+		fmt.Fprintf(a.Stdout, "  Left out: %s, %s\n", l.Path, l.Reason)
+	}
+	if m.Running {
+		fmt.Fprintln(a.Stdout, "  The session is at work: its files may be of different moments.")
+	}
+}
+
+func are(n int) string {
+	if n == 1 {
+		return "1 file is"
+	}
+	return fmt.Sprintf("%d files are", n)
+}
+
+// write writes the archive to a file that is not there yet. Of one that cannot be finished nothing is left.
+func (v *Export) write(dir string, m *bundle.Manifest) (file string, size int64, err error) {
+	name := v.Output
+	if name == "" {
+		name = v.Session + ".tar.gz"
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", 0, err
+	}
+	defer root.Close()
+	spool, err := os.CreateTemp("", "agent-pipelines-export-*")
+	if err != nil {
+		return "", 0, fmt.Errorf("make room for the archive: %w", err)
+	}
+	defer func() { err = errors.Join(err, spool.Close(), os.Remove(spool.Name())) }()
+	out, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return "", 0, cli.UsageError(name+" is there already", "remove it, or name another file with --output")
+	}
+	if err != nil {
+		return "", 0, fmt.Errorf("write the archive: %w", err)
+	}
+	err = bundle.Write(out, root.FS(), m, redact.New(os.Environ()), spool)
+	info, statErr := out.Stat()
+	if err = errors.Join(err, statErr, out.Close()); err != nil {
+		return "", 0, errors.Join(err, os.Remove(name))
+	}
+	file, err = filepath.Abs(name)
+	return file, info.Size(), err
+}

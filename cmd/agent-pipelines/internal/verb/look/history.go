@@ -1,0 +1,251 @@
+package look
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// sessionHistoryVerb is `session history <session>`.
+type sessionHistoryVerb struct {
+	Session string `arg:"" help:"The session whose way is told."`
+	Cycles  bool   `help:"Only the returns to earlier stages."`
+}
+
+func (v *sessionHistoryVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		h, err := e.History(v.Session)
+		if err != nil {
+			return err
+		}
+		if v.Cycles {
+			h.Visits = slices.DeleteFunc(h.Visits, func(v engine.Visit) bool { return v.Edge == "" })
+		}
+		if a.JSON {
+			a.Document(h)
+			return nil
+		}
+		if h.Damage != "" {
+			fmt.Fprintln(a.Stderr, "Not all of it can be read: "+screen.Clean(h.Damage))
+		}
+		if v.Cycles {
+			return writeReturns(a.Stdout, h)
+		}
+		return writeHistory(a.Stdout, h)
+	})
+}
+
+// reasonWidth is how much of a reason a table shows, in columns.
+const reasonWidth = 100
+
+// writeHistory writes a row for every visit.
+func writeHistory(to io.Writer, h *engine.History) error {
+	if len(h.Visits) == 0 {
+		fmt.Fprintf(to, "Session '%s' has entered no stage yet.\n", h.Session)
+		return nil
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "STARTED\tSTAGE\tVISIT\tOUTCOME\tTIME\tATTEMPTS\tRETRIES\tSTAGE RETRIES\tNEXT\tREASON")
+	for _, v := range h.Visits {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n",
+			v.StartedAt.Local().Format(time.DateTime), screen.Clean(v.Stage), visitOf(v), outcomeOf(v, h.Status), took(v.DurationMS),
+			v.Attempts, v.Retries, v.StageRetries, next(v), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+	}
+	return table.Flush()
+}
+
+// outcomeOf is how a visit ended, or how it stands: one under way waits as long as its session does.
+func outcomeOf(v engine.Visit, session state.Status) string {
+	if v.Status == string(state.NodeRunning) && session != state.Running {
+		return string(session)
+	}
+	return cmp.Or(v.Outcome, v.Status)
+}
+
+// visitOf is the number of a visit, with the run of the pipeline from the second one on.
+func visitOf(v engine.Visit) string {
+	if v.Run > 1 {
+		return fmt.Sprintf("%d (run %d)", v.Visit, v.Run)
+	}
+	return fmt.Sprint(v.Visit)
+}
+
+// next is where the run went from a visit: "execute (cycle 1/3)".
+func next(v engine.Visit) string {
+	switch {
+	case v.Edge != "":
+		return fmt.Sprintf("%s (cycle %d/%d)", screen.Clean(v.To), v.Cycle, v.Limit)
+	case v.To == "":
+		return "-"
+	default:
+		return screen.Clean(v.To)
+	}
+}
+
+// writeReturns writes a row for every return over a counted edge.
+func writeReturns(to io.Writer, h *engine.History) error {
+	if len(h.Visits) == 0 {
+		fmt.Fprintf(to, "Session '%s' has returned to no earlier stage.\n", h.Session)
+		return nil
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "WHEN\tCYCLE\tEDGE\tREASON")
+	for _, v := range h.Visits {
+		fmt.Fprintf(table, "%s\t%d/%d\t%s\t%s\n",
+			v.EndedAt.Local().Format(time.DateTime), v.Cycle, v.Limit, screen.Clean(v.Edge), screen.Cut(screen.Clean(v.Reason), reasonWidth))
+	}
+	return table.Flush()
+}
+
+// took is a time of so many milliseconds, for people.
+func took(ms int64) string { return screen.Took(time.Duration(ms) * time.Millisecond) }
+
+// Metrics is `metrics session` and `metrics --prometheus`.
+type Metrics struct {
+	Session metricsSessionVerb    `cmd:"" help:"Show what a session took in all and stage by stage."`
+	Print   metricsPrometheusVerb `cmd:"" name:"print" default:"withargs" help:"Print what sessions took for a program: metrics --prometheus."`
+}
+
+// metricsSessionVerb is `metrics session <session>`.
+type metricsSessionVerb struct {
+	Session string `arg:"" help:"The session."`
+}
+
+func (v *metricsSessionVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		m, err := e.Metrics(v.Session)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(m)
+			return nil
+		}
+		writeMetrics(a.Stdout, m)
+		return nil
+	})
+}
+
+// writeMetrics writes what a session took, for people.
+func writeMetrics(to io.Writer, m *engine.Metrics) {
+	fmt.Fprintf(to, "Session:   %s (%s)\n", m.Session, cmp.Or(string(m.Status), "running"))
+	if m.Pipeline != "" {
+		fmt.Fprintf(to, "Pipeline:  %s\n", screen.Clean(m.Pipeline))
+	}
+	fmt.Fprintf(to, "Duration:  %s\n", took(m.DurationMS))
+	writeWork(to, "", m.Work, 0, 0)
+	for _, c := range m.Cycles {
+		fmt.Fprintf(to, "Cycle:     %s %d/%d\n", screen.Clean(c.Edge), c.Count, c.Limit)
+	}
+	fmt.Fprintln(to, "\nStage Metrics:")
+	for i := range m.Stages {
+		writeStage(to, &m.Stages[i])
+	}
+}
+
+func writeStage(to io.Writer, s *engine.StageMetrics) {
+	about := ""
+	if s.Kind == plan.KindPipeline {
+		about = " (with its stages, which follow)"
+	}
+	fmt.Fprintf(to, "  %s%s:\n", screen.Clean(s.Stage), about)
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(to, "    %-15s %s\n", name+":", text)
+		}
+	}
+	row("Outcome", s.Outcome)
+	row("Duration", took(s.DurationMS))
+	if s.Visits > 1 {
+		row("Visits", fmt.Sprint(s.Visits))
+	}
+	writeWork(to, "    ", s.Work, s.MaxTokens, s.MaxUSD)
+	if s.Prompt != nil {
+		row("Prompt", fmt.Sprintf("%s / %s tokens", screen.Count(int64(s.Prompt.Tokens)), screen.Count(int64(s.Prompt.Limit))))
+	}
+	if s.Steps != nil {
+		row("Steps", stepsText(*s.Steps))
+	}
+	if s.Returns > 0 {
+		row("Cycles", fmt.Sprint(s.Returns))
+	}
+}
+
+// writeWork writes what was consumed, beside what may be.
+func writeWork(to io.Writer, indent string, w engine.Work, maxTokens int64, maxUSD float64) {
+	width := 10
+	if indent != "" {
+		width = 15
+	}
+	row := func(name, text string) { fmt.Fprintf(to, "%s%-*s %s\n", indent, width, name+":", text) }
+	row("Tokens", tokensText(w.Tokens(), maxTokens, w.UnknownTokens))
+	row("Cost", costText(w.Usage.CostUSD, maxUSD, w.UnknownCost))
+	row("Attempts", fmt.Sprintf("%d in %s", w.Attempts, screen.Plural(w.Iterations, "iteration")))
+	retries := fmt.Sprintf("%d, stage retries: %d", w.Retries, w.StageRetries)
+	if w.Heals > 0 {
+		retries += fmt.Sprintf(", heals: %d", w.Heals)
+	}
+	row("Retries", retries)
+}
+
+// stepsText is "5/7, 1 failed, 1 blocked".
+func stepsText(s engine.StepCounts) string {
+	parts := []string{fmt.Sprintf("%d/%d", s.Done, s.Of)}
+	if s.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", s.Failed))
+	}
+	if s.Blocked > 0 {
+		parts = append(parts, fmt.Sprintf("%d blocked", s.Blocked))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tokensText is "2,450 / 4,000, unknown for 1 call". What nobody said is never 0.
+func tokensText(used *int64, most int64, unknown int) string {
+	text := ""
+	if used != nil {
+		text = screen.Count(*used)
+	}
+	return amount(text, limitText(most > 0, screen.Count(most)), unknown)
+}
+
+// costText is "$0.0213 / $2.0000, unknown for 1 call".
+func costText(used *float64, most float64, unknown int) string {
+	text := ""
+	if used != nil {
+		text = screen.Dollars(*used)
+	}
+	return amount(text, limitText(most > 0, screen.Dollars(most)), unknown)
+}
+
+func limitText(limited bool, text string) string {
+	if !limited {
+		return ""
+	}
+	return " / " + text
+}
+
+// amount puts what is known beside what is not.
+func amount(used, limit string, unknown int) string {
+	switch {
+	case used == "" && unknown > 0:
+		return "unknown" + limit + " (" + screen.Plural(unknown, "call") + " did not say)"
+	case used == "":
+		return "none" + limit
+	case unknown > 0:
+		return used + limit + ", unknown for " + screen.Plural(unknown, "call")
+	default:
+		return used + limit
+	}
+}

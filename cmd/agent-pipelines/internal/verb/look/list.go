@@ -1,0 +1,134 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// listCount is how many sessions a list has, as in the Bash engine.
+const listCount = 10
+
+// List is `list [count]`.
+type List struct {
+	Count  *int     `arg:"" optional:"" help:"How many sessions, the newest first. 0 lists all. Default: 10."`
+	Limit  *int     `placeholder:"N" help:"The same as a flag."`
+	Status []string `placeholder:"STATUS" help:"Only those with one of these statuses, such as running,crashed."`
+}
+
+func (v *List) Run(ctx context.Context, a *cli.App) error {
+	limit, err := v.limit()
+	if err == nil {
+		err = checkStatuses(v.Status)
+	}
+	if err != nil {
+		return err
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		sessions, err := e.Sessions()
+		if err != nil {
+			return err
+		}
+		if len(v.Status) > 0 {
+			sessions = slices.DeleteFunc(sessions, func(s engine.SessionInfo) bool { return !slices.Contains(v.Status, StatusWord(s)) })
+		}
+		if limit > 0 && len(sessions) > limit {
+			sessions = sessions[:limit]
+		}
+		if a.JSON {
+			a.Document(document.Sessions{Sessions: append([]engine.SessionInfo{}, sessions...)})
+			return nil
+		}
+		WriteSessions(a.Stdout, sessions, time.Now())
+		return nil
+	})
+}
+
+func (v *List) limit() (int, error) {
+	limit := listCount
+	for _, n := range []*int{v.Count, v.Limit} {
+		if n != nil {
+			limit = *n
+		}
+	}
+	if limit < 0 {
+		return 0, cli.UsageError("a list cannot have fewer than no sessions", "give a number from 1, or 0 for all")
+	}
+	return limit, nil
+}
+
+// The statuses that a list has besides those of the kernel.
+const (
+	statusCrashed = "crashed" // running, but its process is gone
+	statusUnknown = "unknown" // it never began, or its state.json cannot be read
+)
+
+// StatusWord is a session's status as lists show it and as --status takes it.
+func StatusWord(s engine.SessionInfo) string {
+	switch {
+	case s.Crashed:
+		return statusCrashed
+	case s.Status == "":
+		return statusUnknown
+	default:
+		return string(s.Status)
+	}
+}
+
+// StatusWords are what [statusWord] may say.
+var StatusWords = []string{
+	string(state.Running), string(state.Paused), string(state.Failed), statusCrashed, string(state.Completed),
+	string(state.Aborted), string(state.Pending), statusUnknown,
+}
+
+// checkStatuses refuses words that no session's status can be.
+func checkStatuses(words []string) error {
+	known := StatusWords
+	for _, word := range words {
+		if slices.Contains(known, word) {
+			continue
+		}
+		hint := "there is " + strings.Join(known, ", ")
+		if near := nearest.Name(word, known); near != "" {
+			hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+		}
+		return cli.UsageError(fmt.Sprintf("no session has the status '%s'", word), "%s", hint)
+	}
+	return nil
+}
+
+// stageOf is the stage that a session is at, with the run of its pipeline where there are several.
+func stageOf(s engine.SessionInfo) string {
+	text := screen.Clean(s.Stage)
+	if runs := OfRuns(s.Run, s.Runs); runs != "" {
+		text += " (run " + runs + ")"
+	}
+	if n := len(s.Waiting); n > 0 {
+		text += fmt.Sprintf(" (waiting for you: %s)", screen.Clean(strings.Join(s.Waiting, ", ")))
+	}
+	return strings.TrimSpace(text)
+}
+
+// WriteSessions writes a table of sessions, with their ages at a time.
+func WriteSessions(to io.Writer, sessions []engine.SessionInfo, now time.Time) {
+	if len(sessions) == 0 {
+		fmt.Fprintln(to, "No pipeline runs found.")
+		return
+	}
+	const columns = "  %-*s %-10s %-12s %s\n"
+	width := cli.NameWidth(sessions, func(s engine.SessionInfo) string { return s.Session })
+	fmt.Fprintf(to, "Recent pipeline runs:\n\n"+columns, width, "SESSION", "STATUS", "AGE", "STAGE")
+	for _, s := range sessions {
+		fmt.Fprintf(to, columns, width, s.Session, StatusWord(s), screen.Age(now.Sub(s.Modified))+" ago", stageOf(s))
+	}
+}

@@ -1,0 +1,71 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/exposition"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// metricsPrometheusVerb is `metrics --prometheus [<session>...]`.
+type metricsPrometheusVerb struct {
+	Sessions   []string `arg:"" optional:"" name:"session" help:"The sessions. Default: all of the project."`
+	Prometheus bool     `help:"Print them in the text format of Prometheus."`
+	All        bool     `help:"All sessions of the project, which is the default."`
+}
+
+func (v *metricsPrometheusVerb) Run(ctx context.Context, a *cli.App) error {
+	switch {
+	case !v.Prometheus:
+		return cli.UsageError("metrics of what?", "`%s metrics session SESSION` shows a session's; `%s metrics --prometheus` prints those of all for Prometheus", cli.Program, cli.Program)
+	case a.JSON:
+		return cli.UsageError("--json and --prometheus are two formats", "leave one of them out: `%s list --json` names the sessions, `%s metrics session SESSION --json` shows the metrics of one", cli.Program, cli.Program)
+	case v.All && len(v.Sessions) > 0:
+		return cli.UsageError("--all and the name of a session contradict each other", "leave one of them out")
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		told, err := exposed(a, e, v.Sessions)
+		if err != nil {
+			return err
+		}
+		return exposition.Write(a.Stdout, told)
+	})
+}
+
+// exposed are the figures of sessions. One that cannot be read, or never began, keeps nobody from those of the others, where it was not asked
+// for by its name.
+func exposed(a *cli.App, e *engine.Engine, names []string) ([]exposition.Session, error) {
+	all, err := e.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var told []exposition.Session
+	for _, s := range all {
+		if len(names) > 0 && !slices.Contains(names, s.Session) {
+			continue
+		}
+		m, err := e.Metrics(s.Session)
+		if err == nil && m.RunID == "" {
+			err = fmt.Errorf("nothing of its run can be read; `%s status %s` says why", cli.Program, s.Session)
+		}
+		switch {
+		case err != nil && len(names) > 0:
+			return nil, err
+		case err != nil:
+			fmt.Fprintf(a.Stderr, "Left out: session '%s': %s\n", s.Session, screen.Clean(err.Error()))
+			continue
+		}
+		told = append(told, exposition.Session{Metrics: m, Waiting: len(s.Waiting)})
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(s engine.SessionInfo) bool { return s.Session == name }) {
+			_, err := e.Metrics(name) // says what is wrong with the name
+			return nil, cli.OrError(err, cli.UsageError(fmt.Sprintf("'%s' is no session of this directory", name), "%s list shows them", cli.Program))
+		}
+	}
+	return told, nil
+}

@@ -1,0 +1,277 @@
+package look
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Questions is `questions list` and `questions show`.
+type Questions struct {
+	List questionsListVerb `cmd:"" help:"List the open questions of a session, or of all sessions."`
+	Show questionsShowVerb `cmd:"" help:"Show a question with what it is about, and how to answer it."`
+}
+
+// questionsListVerb is `questions list [session]`.
+type questionsListVerb struct {
+	Session string `arg:"" optional:"" help:"The session. Default: all of the project."`
+}
+
+func (v *questionsListVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		all, err := v.questions(a, e)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Questions{Questions: append([]engine.Question{}, all...)}, cli.AnswersTo(all)...)
+			return nil
+		}
+		WriteQuestions(a.Stdout, all, time.Now())
+		return nil
+	})
+}
+
+func (v *questionsListVerb) questions(a *cli.App, e *engine.Engine) ([]engine.Question, error) {
+	if v.Session != "" {
+		return e.Questions(v.Session)
+	}
+	sessions, err := e.Sessions()
+	if err != nil {
+		return nil, err
+	}
+	var all []engine.Question
+	for _, s := range sessions {
+		if s.Status.Final() {
+			continue
+		}
+		asked, err := e.Questions(s.Session)
+		if err != nil { // of the others it shall be known all the same
+			fmt.Fprintf(a.Stderr, "session '%s': %v\n", s.Session, err)
+			continue
+		}
+		all = append(all, asked...)
+	}
+	return all, nil
+}
+
+// WriteQuestions writes a table of questions, with their ages at a time.
+func WriteQuestions(to io.Writer, all []engine.Question, now time.Time) {
+	if len(all) == 0 {
+		fmt.Fprintln(to, "No questions are open.")
+		return
+	}
+	const columns = "  %-*s %-12s %-10s %-16s %-10s %s\n"
+	width := cli.NameWidth(all, func(q engine.Question) string { return q.Session })
+	fmt.Fprintf(to, "Open questions:\n\n"+columns, width, "SESSION", "QUESTION", "KIND", "STAGE", "AGE", "TEXT")
+	for _, q := range all {
+		text := screen.Clean(q.Text)
+		if q.Answer != nil {
+			text = "(" + answered(q) + ") " + text
+		}
+		fmt.Fprintf(to, columns, width, q.Session, q.ID, q.Kind, screen.Clean(cmp.Or(PlaceOf(q, "%s (%s)"), "-")), screen.Age(now.Sub(q.AskedAt))+" ago", text)
+	}
+	fmt.Fprintf(to, "\n`%s questions show <session> [question]` shows one with the commands that answer it.\n", cli.Program)
+}
+
+// PlaceOf is the stage of a question; in a parallel block stage and provider, in the format.
+func PlaceOf(q engine.Question, both string) string {
+	if q.Provider == "" {
+		return q.Stage
+	}
+	return fmt.Sprintf(both, q.Stage, q.Provider)
+}
+
+// questionsShowVerb is `questions show <session> [question]`.
+type questionsShowVerb struct {
+	QuestionArgs
+}
+
+func (v *questionsShowVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		all, err := e.Questions(v.Session)
+		if err != nil {
+			return err
+		}
+		var chosen []engine.Question
+		for _, q := range all {
+			if v.Question == "" || q.ID == v.Question {
+				chosen = append(chosen, q)
+			}
+		}
+		if len(chosen) == 0 {
+			return notAsked(v.Session, v.Question)
+		}
+		if a.JSON {
+			a.Document(document.Questions{Questions: chosen}, cli.AnswersTo(chosen)...)
+			return nil
+		}
+		for i, q := range chosen {
+			if i > 0 {
+				fmt.Fprintln(a.Stdout)
+			}
+			writeQuestion(a.Stdout, q, time.Now())
+		}
+		return nil
+	})
+}
+
+func notAsked(session, question string) error {
+	text := fmt.Sprintf("session '%s' asks nothing", session)
+	if question != "" {
+		text = fmt.Sprintf("session '%s' has no question %s open", session, question)
+	}
+	missing := failure.New(failure.SessionState, "%s", text)
+	missing.Cause = engine.ErrNoQuestion
+	return missing.WithHint("%s questions list shows what is asked, %s status %s how the session stands", cli.Program, cli.Program, session)
+}
+
+// writeQuestion writes all of a question, as it stands at a time.
+func writeQuestion(to io.Writer, q engine.Question, now time.Time) {
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(to, "%-10s %s\n", name+":", screen.Clean(text))
+		}
+	}
+	row("Question", q.ID)
+	row("Session", q.Session)
+	row("Kind", q.Kind)
+	row("Code", q.Code)
+	row("Stage", q.Stage)
+	row("Provider", q.Provider)
+	row("Asked", fmt.Sprintf("%s ago (%s)", screen.Age(now.Sub(q.AskedAt)), q.AskedAt.Local().Format("2006-01-02 15:04:05")))
+	row("Due", Due(q))
+	row("Remedy", q.Remedy)
+	if q.Escalation != nil {
+		row("Escalation", q.Escalation.File)
+	}
+	for _, r := range AboutCall(q.Call) {
+		row(r.Name, r.Text)
+	}
+	fmt.Fprintln(to)
+	for _, line := range cli.Wrapped(q.Text) {
+		fmt.Fprintln(to, strings.TrimRight("  "+line, " "))
+	}
+	if q.Preview != "" {
+		fmt.Fprintln(to, "\nPreview:")
+		for _, line := range screen.Lines(q.Preview) {
+			fmt.Fprintln(to, strings.TrimRight("  │ "+line, " "))
+		}
+	}
+	if len(q.Files) > 0 {
+		fmt.Fprintln(to, "\nFiles:")
+		for _, f := range q.Files {
+			fmt.Fprintln(to, "  "+screen.Clean(f))
+		}
+	}
+	fmt.Fprintln(to)
+	if q.Answer != nil {
+		fmt.Fprintf(to, "It is %s; the run has not taken that up yet.\n", answered(q))
+		return
+	}
+	writeCommands(to, q)
+}
+
+// Due is by when a question is to be answered, and what happens then; "" without a limit.
+func Due(q engine.Question) string {
+	if q.Due == nil {
+		return ""
+	}
+	text := q.Due.Local().Format("2006-01-02 15:04:05")
+	if then := map[string]string{"abort": "ends", "pause": "pauses", "failed": "fails"}[q.OnTimeout]; then != "" {
+		text += ", or the session " + then
+	}
+	return text
+}
+
+// aspect is something that is to be known of a call.
+type aspect struct{ Name, Text string }
+
+// AboutCall is what a person should know of a tool call beside its text, nothing for other questions. A text may be
+// empty.
+func AboutCall(c *event.AskedCall) []aspect {
+	if c == nil {
+		return nil
+	}
+	return []aspect{
+		{"Operation", c.Operation},
+		{"Paths", strings.Join(c.Paths, ", ")},
+		{"Command", c.Command},
+		{"Risk", c.Risk},
+		{"Why", c.Reason},
+		{"Rule", c.Rule},
+	}
+}
+
+// writeCommands writes how to answer a question.
+func writeCommands(to io.Writer, q engine.Question) {
+	reject, feedback := "To reject, which ends the session:", "To send it back:"
+	if q.Kind == event.QuestionTool {
+		reject, feedback = "To reject:", "To reject with a reason:"
+	}
+	approve, words, anew := "To approve:", "", ""
+	if q.Kind == event.QuestionEscalation && q.Commands.Approve != "" {
+		approve, words = "To go on:", q.Commands.Approve+" --context TEXT"
+	}
+	if q.Code == failure.CycleLimit.Code() {
+		anew = cli.Program + " resume " + q.Session + " --reset-cycles"
+	}
+	for _, c := range []struct{ name, line string }{
+		{approve, q.Commands.Approve},
+		{"To go on with words for the next prompt:", words},
+		{"To go on and count the cycles anew:", anew},
+		{"To go on without what failed:", q.Commands.SkipFailedStep},
+		{reject, q.Commands.Reject},
+		{feedback, q.Commands.Feedback},
+		{"To leave it out:", q.Commands.Skip},
+	} {
+		if c.line != "" {
+			fmt.Fprintln(to, "  "+c.name+" "+c.line)
+		}
+	}
+	if q.Escalation != nil {
+		writeResolution(to, *q.Escalation)
+	}
+}
+
+// writeResolution writes how an escalation is answered by a file, and what became of that.
+func writeResolution(to io.Writer, e engine.Escalation) {
+	fmt.Fprintf(to, "  To answer it by a file: write %s to %s\n", e.Example, screen.Clean(e.Resolution))
+	if e.Resolved {
+		fmt.Fprintln(to, "  That file is there; the session takes it up.")
+	}
+	if len(e.Faults) > 0 {
+		fmt.Fprintln(to, "  That file is there and is not understood:")
+		for _, d := range e.Faults {
+			fmt.Fprintln(to, "    "+screen.Clean(d.String()))
+		}
+	}
+}
+
+// answered says how a question was answered.
+func answered(q engine.Question) string {
+	text := "answered: " + q.Answer.Word
+	if q.Answer.By != "" {
+		text += " by " + q.Answer.By
+	}
+	return screen.Clean(text)
+}
+
+// QuestionArgs name a question.
+type QuestionArgs struct {
+	Session  string `arg:"" help:"The session that asks."`
+	Question string `arg:"" optional:"" help:"The question's id. Default: the one that is open."`
+}
+
+// Deny is what seed 002 calls the rejection of a tool call.
+const Deny = "deny"

@@ -1,0 +1,184 @@
+package look
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/graph"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/report"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Report is `report <session>`.
+type Report struct {
+	Session string `arg:"" help:"The session: running, paused or ended."`
+	Output  string `short:"o" placeholder:"FILE" help:"Write the page to this file; - is standard output. Default: <session>-report.html in the current directory."`
+}
+
+// Help is shown below the usage.
+func (*Report) Help() string {
+	return `The page is one HTML file that needs no network, no script and no other file: it can be opened,
+printed, and sent. Secrets are taken out. What is too much for a page is left out, and it says so.
+
+Examples:
+  agent-pipelines report auth
+  agent-pipelines report auth --output /tmp/auth.html
+  agent-pipelines report auth --output - > auth.html`
+}
+
+func (v *Report) Run(ctx context.Context, a *cli.App) error {
+	if v.Output == "-" && a.JSON {
+		return cli.UsageError("--json and --output - both write to standard output", "name a file, or leave --json out")
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		text, err := reportOf(e, v.Session)
+		if err != nil {
+			return err
+		}
+		if v.Output == "-" {
+			_, err := a.Stdout.Write(text)
+			return err
+		}
+		file, err := v.write(text)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(document.Report{Session: v.Session, Output: file, Bytes: len(text)})
+			return nil
+		}
+		fmt.Fprintf(a.Stdout, "Wrote the report of session '%s', %d bytes, to %s\n", v.Session, len(text), file)
+		return nil
+	})
+}
+
+// reportMark is in every page, and in no other file that a person would miss.
+const reportMark = `<meta name="generator" content="agent-pipelines report">`
+
+// write writes the page to the file that was asked for, or beside the reader. There only an older page makes way.
+func (v *Report) write(text []byte) (file string, err error) {
+	name := v.Output
+	if name == "" {
+		name = v.Session + "-report.html"
+		if old, err := os.Open(name); err == nil {
+			head, err := io.ReadAll(io.LimitReader(old, 4<<10))
+			if err = errors.Join(err, old.Close()); err != nil {
+				return "", err
+			}
+			if !bytes.Contains(head, []byte(reportMark)) {
+				return "", cli.UsageError(fmt.Sprintf("%s is there, and no report", name), "name another file with --output")
+			}
+		}
+	}
+	if err := os.WriteFile(name, text, 0o644); err != nil {
+		return "", fmt.Errorf("write the report: %w", err)
+	}
+	return filepath.Abs(name)
+}
+
+// reportOf makes the page of a session. Its journal is read once, event by event.
+func reportOf(e *engine.Engine, session string) ([]byte, error) {
+	secrets := redact.New(os.Environ())
+	var chain *why.Chain
+	var collector *report.Collector
+	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
+		chain, collector = why.New(nodeNames(p)), report.NewCollector(nodeNames(p), secrets.Text)
+		return func(ev event.Event) {
+			chain.Take(ev)
+			collector.Take(ev)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	facts := report.Facts{
+		Status: s.Status, Why: why.Of(s.Status, chain), Metrics: s.Metrics, Graph: graphOf(s.Plan), Agent: secrets.Agent().Text, Made: time.Now(), Version: cli.CurrentBuild().Version,
+	}
+	facts.Artifacts, facts.ArtifactsLeft = shownArtifacts(e, s, secrets.Agent().Text)
+	if root, err := os.OpenRoot(s.Status.Dir); err == nil {
+		defer root.Close()
+		facts.Read = func(path string, most int64) (string, bool, error) { return readSome(root, path, most) }
+	}
+	var text bytes.Buffer
+	if err := collector.Write(&text, facts); err != nil {
+		return nil, fmt.Errorf("make the report: %w", err)
+	}
+	return text.Bytes(), nil
+}
+
+// graphOf draws a pipeline, "" where its plan cannot be read: the page does without.
+func graphOf(p *plan.Plan) string {
+	if len(p.Nodes) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	graph.Of(p).SVG(&text)
+	return text.String()
+}
+
+// readSome reads the beginning of a file, and says whether that is all of it.
+func readSome(root *os.Root, path string, most int64) (text string, whole bool, err error) {
+	f, err := root.Open(path)
+	if err != nil {
+		return "", false, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false, errors.Join(err, &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid})
+	}
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return "", false, err
+	}
+	if int64(len(b)) > most {
+		return strings.ToValidUTF8(string(b[:most]), ""), false, nil
+	}
+	return string(b), true, nil
+}
+
+// What of artifacts stands in a page, in bytes.
+const (
+	maxArtifact  = 32 << 10
+	maxArtifacts = 100
+)
+
+// shownArtifacts are the newest artifacts of a session's nodes, with their texts, and how many are left out.
+func shownArtifacts(e *engine.Engine, s *engine.Inspection, clean func(string) string) (all []report.Artifact, left int) {
+	for _, i := range s.Artifacts {
+		switch {
+		case !i.Newest:
+			continue
+		case len(all) == maxArtifacts:
+			left++
+			continue
+		}
+		shown := report.Artifact{Node: nameOf(i), Type: i.Type, Visit: i.Visit, Size: i.Size, File: cli.Within(e.WorkDir(), i.File), Problem: i.Problem}
+		if i.Problem == "" && i.Size <= 1<<20 {
+			content, err := e.ReadArtifact(s.Status.Session, i)
+			if err != nil {
+				shown.Problem = err.Error()
+			} else {
+				shown.Text = clean(string(content.Text)) // before it is cut: half a secret would not be found
+				if shown.Cut = len(shown.Text) > maxArtifact; shown.Cut {
+					shown.Text = strings.ToValidUTF8(shown.Text[:maxArtifact], "")
+				}
+			}
+		}
+		all = append(all, shown)
+	}
+	return all, left
+}

@@ -1,0 +1,239 @@
+package look
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Status is `status <session>`.
+type Status struct {
+	Session string `arg:"" help:"The session to show."`
+}
+
+func (v *Status) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			a.Document(s, cli.NextOf(s)...)
+			return nil
+		}
+		WriteStatus(a.Stdout, s, time.Now())
+		return nil
+	})
+}
+
+// WriteStatus writes a status for people, as it is at a time.
+func WriteStatus(to io.Writer, s *engine.Status, now time.Time) {
+	row := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(to, "%-15s %s\n", name+":", screen.Clean(text))
+		}
+	}
+	row("Session", s.Session)
+	row("Status", Condition(s))
+	for i, line := range screen.Wrap(s.Reason, cli.TextWidth-reasonIndent, cli.TextWidth-reasonIndent) {
+		if i == 0 {
+			row("Reason", line)
+			continue
+		}
+		fmt.Fprintf(to, "%*s%s\n", reasonIndent, "", line)
+	}
+	row("Run", OfRuns(s.Run, s.Runs))
+	row("Node", node(s))
+	row("Provider", s.Provider)
+	if len(s.Providers) == 0 {
+		row("Iteration", iteration(s.Iteration, s.Max, s.Attempt))
+	}
+	for i := range s.Providers {
+		p := &s.Providers[i]
+		row("  "+p.Provider, provider(p))
+	}
+	writeProgress(to, row, s)
+	if s.LastEvent != "" {
+		row("Last event", fmt.Sprintf("%s (%s ago)", s.LastEvent, screen.Age(now.Sub(s.LastEventAt))))
+	}
+	row("Health", health(s))
+	row("Errors", strconv.Itoa(max(s.Health.Errors, failures(s))))
+	row("Duration", duration(s, now))
+	row("Usage", screen.Usage(s.Usage))
+	for _, text := range cli.Isolation(s.Plugins) {
+		row("Sandbox", text)
+	}
+	writeFound(row, s)
+	if s.Deliverable != nil {
+		row("Deliverable", Delivered(s.Deliverable))
+	}
+	row("Damage", s.Damage)
+	row("Run dir", s.Dir)
+	if s.Failure != nil {
+		cli.FailureOf(s.Failure).Print(to)
+	}
+	WriteWaiting(to, s.Questions)
+	WriteResume(to, s.ResumeCommand)
+	if skips(s) {
+		fmt.Fprintf(to, "To go on without what failed: %s --skip-failed-step\n", s.ResumeCommand)
+	}
+	if s.RepairCommand != "" {
+		fmt.Fprintf(to, "To repair: %s (with --dry-run it only shows what is known)\n", s.RepairCommand)
+	}
+}
+
+// leftBehind tells of a process that outlived what started it.
+func leftBehind(p engine.Survivor) string {
+	end := "ended"
+	if !p.Ended {
+		end = "SIGKILL does not end it"
+	}
+	return fmt.Sprintf("process %d (%s), %s", p.PID, event.Truncate(p.Command, 80), end)
+}
+
+// writeFound writes what the run found that nobody asked for: secrets, processes, what attempts left that were given up.
+func writeFound(row func(name, text string), s *engine.Status) {
+	for _, d := range s.Secrets {
+		row("Secret found", screen.Secret(d))
+	}
+	for _, p := range s.Survivors {
+		row("Left behind", leftBehind(p))
+	}
+	for i := range s.Superseded {
+		row("Superseded", superseded(&s.Superseded[i]))
+	}
+	for i := range s.Late {
+		row("Late", screen.Late(s.Late[i].LateDeliveryData))
+	}
+}
+
+// reasonIndent is where the texts of the rows begin.
+const reasonIndent = 16
+
+// Condition is the status in words.
+func Condition(s *engine.Status) string {
+	switch {
+	case s.Crashed:
+		return "crashed (its process is gone; the work that was finished is kept)"
+	case s.Status == state.Paused && s.PauseKind != "":
+		if s.PauseCode != "" {
+			return fmt.Sprintf("%s (%s, %s)", s.Status, s.PauseKind, s.PauseCode)
+		}
+		return fmt.Sprintf("%s (%s)", s.Status, s.PauseKind)
+	case s.Status == "":
+		return "never began"
+	case s.PID > 0:
+		return fmt.Sprintf("%s (PID %d)", s.Status, s.PID)
+	default:
+		return string(s.Status)
+	}
+}
+
+// superseded says which attempt was made again, and what it changed.
+func superseded(s *engine.Superseded) string {
+	return fmt.Sprintf("attempt %d of %s, iteration %d %s", s.Of, s.Stage, s.Iteration, screen.Superseded(s.AttemptSupersededData))
+}
+
+// OfRuns is which run of a pipeline a session is at, "" where it runs once.
+func OfRuns(run, runs int) string {
+	if runs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d", run, runs)
+}
+
+func node(s *engine.Status) string {
+	if s.Node == "" {
+		return ""
+	}
+	kind := cmp.Or(s.Type, "inline")
+	if len(s.Providers) > 0 {
+		kind = "parallel"
+	}
+	return fmt.Sprintf("%s (%s/%s)", s.Node, s.Stage, kind)
+}
+
+func iteration(number, limit, attempt int) string {
+	text := fmt.Sprint(number)
+	if limit >= number { // retries of a stage go beyond it
+		text += fmt.Sprintf("/%d", limit)
+	}
+	if attempt > 1 {
+		text += fmt.Sprintf(" (attempt %d)", attempt)
+	}
+	return text
+}
+
+// provider is how a provider of a parallel block stands: "running, stage ideas, iteration 1/2".
+func provider(p *engine.ProviderStatus) string {
+	text := p.Status
+	if p.Stage != "" && p.Status != string(state.NodeComplete) {
+		text += fmt.Sprintf(", stage %s, iteration %s", p.Stage, iteration(p.Iteration, p.Max, p.Attempt))
+	}
+	if p.Failure != nil {
+		text += ": " + p.Failure.Message
+	}
+	return text
+}
+
+// health is the Bash engine's word for it, with the score where that tells more.
+func health(s *engine.Status) string {
+	h := s.Health
+	switch {
+	case s.Events == 0:
+		return ""
+	case h.Label == engine.HealthWarning:
+		return fmt.Sprintf("%s (%.2f, below %.2f: %s)", h.Label, h.Score, engine.HealthThreshold, burden(h))
+	case h.Score < 1:
+		return fmt.Sprintf("%s (%.2f: %s)", h.Label, h.Score, burden(h))
+	default:
+		return h.Label
+	}
+}
+
+// burden is what a score suffers from.
+func burden(h engine.Health) string {
+	var parts []string
+	if h.ConsecutiveErrors > 0 {
+		parts = append(parts, screen.Plural(h.ConsecutiveErrors, "error")+" in a row")
+	}
+	if h.WithoutProgress > 0 {
+		parts = append(parts, screen.Plural(h.WithoutProgress, "iteration")+" without progress")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// failures is 1 for a run that failed: an error that no event of its own tells counts too.
+func failures(s *engine.Status) int {
+	if s.Failure == nil {
+		return 0
+	}
+	return 1
+}
+
+// duration is from the start to the end, or to now.
+func duration(s *engine.Status, now time.Time) string {
+	if s.StartedAt.IsZero() {
+		return ""
+	}
+	end := now
+	if s.EndedAt != nil {
+		end = *s.EndedAt
+	}
+	return screen.Age(end.Sub(s.StartedAt))
+}
+
+// Delivered is "specification of spec, <path>".
+func Delivered(d *engine.Deliverable) string {
+	return fmt.Sprintf("%s of %s, %s", cmp.Or(d.Type, "artifact"), d.Stage, d.Artifact)
+}

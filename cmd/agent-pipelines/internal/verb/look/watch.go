@@ -1,0 +1,72 @@
+package look
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/term"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/watching"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Watch is `watch <session>`.
+type Watch struct {
+	Session string `arg:"" help:"The session to watch; it may run anywhere, wait, or have ended."`
+}
+
+// Help is what `help watch` says beside the flags.
+func (v *Watch) Help() string {
+	return `Keys: arrows or j and k select, p pauses, a approves (twice), r rejects with feedback, f follows, o opens a file in
+$EDITOR or $PAGER, ? explains, q leaves. The session goes on without being watched.
+
+Examples:
+  agent-pipelines watch auth
+  agent-pipelines loop work auth --detach && agent-pipelines watch auth`
+}
+
+func (v *Watch) Run(ctx context.Context, a *cli.App) error {
+	in, reads := a.Stdin.(*os.File)
+	out, writes := a.OutFile()
+	switch {
+	case a.JSON:
+		return cli.UsageError("watch draws a screen and prints no JSON", "`%s tail %s --json` prints the events, `%s status %s --json` how it stands", cli.Program, v.Session, cli.Program, v.Session)
+	case !reads || !writes || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) || !a.FullScreen():
+		return cli.UsageError("watch needs a terminal, at standard input and output", "`%s tail %s` follows the events without one, `%s status %s` shows how the session stands", cli.Program, v.Session, cli.Program, v.Session)
+	}
+	viewer := a.Getenv("EDITOR")
+	if viewer == "" {
+		viewer = a.Getenv("PAGER")
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		err := watching.Run(ctx, watching.Options{
+			Engine: e, Session: v.Session, By: a.User(), In: in, Out: out, Environ: os.Environ(), Color: a.Colored(), Viewer: viewer,
+			Attention: screen.AttentionOf(a.Getenv),
+		})
+		var end *watching.Signal
+		if err != nil && !errors.As(err, &end) {
+			return err
+		}
+		if end != nil {
+			a.Code = cli.ExitOfSignal(end.Signal)
+		}
+		if s, err := e.Status(v.Session); err == nil {
+			v.leave(a, s)
+		}
+		return nil
+	})
+}
+
+// leave says how the session stands that nobody watches any more.
+func (v *Watch) leave(a *cli.App, s *engine.Status) {
+	if s.Held {
+		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s watch %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		return
+	}
+	fmt.Fprintf(a.Stderr, "Session '%s': %s\n", v.Session, Condition(s))
+	WriteResume(a.Stderr, s.ResumeCommand)
+}

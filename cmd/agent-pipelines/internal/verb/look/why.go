@@ -1,0 +1,135 @@
+package look
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/why"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// Why is `why <session>`.
+type Why struct {
+	Session string `arg:"" help:"The session."`
+	Limit   int    `default:"20" placeholder:"N" help:"How many of the things that led here are told, the newest first; 0: all that are kept. Default: 20."`
+}
+
+// Help is shown below the usage.
+func (*Why) Help() string {
+	return `The first line says why the session is where it is. Then come the commands that go on from
+there, and what led to it, the newest first; what repeats is told once.
+
+Examples:
+  agent-pipelines why auth
+  agent-pipelines why auth --limit 0
+  agent-pipelines why auth --json | jq -r '.next[0].command'`
+}
+
+func (v *Why) Run(ctx context.Context, a *cli.App) error {
+	if v.Limit < 0 {
+		return cli.UsageError("fewer than no things cannot be told", "give --limit a number from 0")
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		answer, err := WhyOf(e, v.Session)
+		if err != nil {
+			return err
+		}
+		if n := len(answer.Chain); v.Limit > 0 && n > v.Limit {
+			answer.LeftOut += n - v.Limit
+			answer.Chain = answer.Chain[:v.Limit]
+		}
+		if a.JSON {
+			a.Document(answer, cli.Typed(answer.Next)...)
+			return nil
+		}
+		writeWhy(a.Stdout, answer, time.Now())
+		return nil
+	})
+}
+
+// WhyOf reads a session's journal once, event by event, and says why the session is where it is.
+func WhyOf(e *engine.Engine, session string) (why.Answer, error) {
+	var chain *why.Chain
+	s, err := e.Inspect(session, func(p *plan.Plan) func(event.Event) {
+		chain = why.New(nodeNames(p))
+		return chain.Take
+	})
+	if err != nil {
+		return why.Answer{}, err
+	}
+	return why.Of(s.Status, chain), nil
+}
+
+// nodeNames are the ids of a plan's nodes, by their paths.
+func nodeNames(p *plan.Plan) map[string]string {
+	names := map[string]string{}
+	for n := range p.All() {
+		names[n.Path] = n.ID
+	}
+	return names
+}
+
+// writeWhy writes an answer for people, as it stands at a time.
+func writeWhy(to io.Writer, a why.Answer, now time.Time) {
+	since := ""
+	if a.Since != nil && !a.Since.IsZero() {
+		since = fmt.Sprintf(" [since %s, %s ago]", a.Since.Local().Format(time.DateTime), screen.Age(now.Sub(*a.Since)))
+	}
+	writeWrapped(to, "", fmt.Sprintf("Session '%s' %s.%s", a.Session, strings.TrimRight(a.Text, "."), since))
+	for _, text := range a.More {
+		writeWrapped(to, "  ", text)
+	}
+	if a.Damage != "" {
+		writeWrapped(to, "  ", "Not all of its files can be read: "+a.Damage)
+	}
+	if len(a.Next) > 0 {
+		fmt.Fprintln(to, "\nWhat to do next:")
+		width := screen.Columns(slices.MaxFunc(a.Next, func(x, y why.Command) int { return screen.Columns(x.Line) - screen.Columns(y.Line) }).Line)
+		for _, c := range a.Next {
+			fmt.Fprintf(to, "  %-*s  %s\n", width, screen.Clean(c.Line), c.Does)
+		}
+	}
+	if len(a.Chain) == 0 {
+		return
+	}
+	fmt.Fprintln(to, "\nWhat led to it, the newest first:")
+	for _, l := range a.Chain {
+		writeLink(to, l)
+	}
+	if a.LeftOut > 0 {
+		fmt.Fprintf(to, "  … and %s before that (--limit 0 tells all that are kept)\n", screen.Plural(a.LeftOut, "thing"))
+	}
+}
+
+// linkIndent is where the texts of links begin.
+const linkIndent = len("  2006-01-02 15:04:05  ")
+
+// writeLink writes a link with the time at which it happened, of several the last one's.
+func writeLink(to io.Writer, l why.Link) {
+	at := l.At
+	if l.Until != nil {
+		at = *l.Until
+	}
+	for i, line := range screen.Wrap(l.Text, cli.TextWidth-linkIndent, cli.TextWidth-linkIndent) {
+		if i == 0 {
+			fmt.Fprintf(to, "  %s  %s\n", at.Local().Format(time.DateTime), line)
+			continue
+		}
+		fmt.Fprintf(to, "%*s%s\n", linkIndent, "", line)
+	}
+}
+
+// writeWrapped writes a text in lines of the usual width.
+func writeWrapped(to io.Writer, indent, text string) {
+	for _, line := range screen.Wrap(text, cli.TextWidth-len(indent), cli.TextWidth-len(indent)) {
+		fmt.Fprintln(to, indent+line)
+	}
+}

@@ -1,0 +1,226 @@
+package machine
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/gallery"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/completion"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/explain"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+)
+
+// Completion is `completion <shell>`.
+type Completion struct {
+	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
+}
+
+// Help is shown below the usage.
+func (*Completion) Help() string {
+	return `The tab key then completes verbs, flags and their values, and the names of the sessions, stages,
+pipelines, nodes, questions and plugins that there are at that moment. Nothing of the project is
+run for it. Put one of these where your shell reads it when it starts:
+
+  bash: source <(agent-pipelines completion bash)      in ~/.bashrc
+  zsh:  source <(agent-pipelines completion zsh)       in ~/.zshrc, below compinit
+  fish: agent-pipelines completion fish > ~/.config/fish/completions/agent-pipelines.fish
+
+Examples:
+  agent-pipelines completion bash
+  agent-pipelines completion zsh
+  agent-pipelines completion fish`
+}
+
+func (v *Completion) Run(_ context.Context, a *cli.App) error {
+	script, err := completion.Script(v.Shell)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		a.Document(document.Completion{Shell: v.Shell, Script: script})
+		return nil
+	}
+	_, err = io.WriteString(a.Stdout, script)
+	return err
+}
+
+// Complete is `__complete -- <word>...`, which those scripts call with the words of the line up to the cursor: it prints what
+// may stand in place of the last one. It says nothing of what goes wrong, since nobody could read it.
+type Complete struct {
+	Words []string `arg:"" optional:"" help:"The words of the line."`
+}
+
+func (v *Complete) Run(ctx context.Context, a *cli.App) error {
+	place := completion.At(a.Parser.Model.Node, cli.StageCommand, v.Words)
+	candidates := place.Candidates
+	var names []completion.Candidate
+	if place.Kind != completion.None && place.Kind != completion.File {
+		quiet := *a
+		quiet.Stderr = io.Discard
+		_ = quiet.Use(ctx, func(e *engine.Engine) error {
+			names = wordsFor(ctx, a, e, place)
+			return nil
+		})
+	}
+	candidates = append(candidates, place.Begun(names)...)
+	var lines []string
+	for _, c := range candidates {
+		lines = append(lines, c.Line()+"\n")
+	}
+	if len(lines) == 0 && (place.Kind == completion.File || place.Kind == completion.Pipeline) {
+		lines = []string{completion.Files + "\n"}
+	}
+	_, err := io.WriteString(a.Stdout, strings.Join(lines, ""))
+	return err
+}
+
+// wordsFor are the names that there are of what a word stands for.
+func wordsFor(ctx context.Context, a *cli.App, e *engine.Engine, place completion.Place) []completion.Candidate {
+	switch place.Kind {
+	case completion.Session:
+		return sessionWords(e)
+	case completion.Stage:
+		return asWords(e.StageNames())
+	case completion.Pipeline:
+		return asWords(e.PipelineNames())
+	case completion.Node:
+		return nodeWords(ctx, e, place)
+	case completion.Question:
+		return questionWords(e, place)
+	case completion.Provider:
+		return providerWords(ctx, e)
+	case completion.Plugin:
+		return pluginWords(ctx, e)
+	case completion.Setting:
+		return settingWords(ctx, e)
+	case completion.Status:
+		return asWords(look.StatusWords)
+	case completion.Code:
+		var codes []completion.Candidate
+		for _, entry := range explain.All() {
+			codes = append(codes, completion.Candidate{Value: entry.Name, Description: entry.Title})
+		}
+		return codes
+	case completion.Example:
+		var names []completion.Candidate
+		for _, example := range gallery.Examples() {
+			names = append(names, completion.Candidate{Value: example.Name, Description: example.Shows})
+		}
+		return names
+	case completion.Document:
+		var names []completion.Candidate
+		for _, s := range document.Shapes() {
+			names = append(names, completion.Candidate{Value: s.Name, Description: s.About})
+		}
+		return names
+	case completion.Help:
+		return asWords(slices.DeleteFunc(append(cli.CommandNames(a.Parser.Model.Node), "exit-codes", "environment"), func(name string) bool { return name == cli.StageCommand }))
+	default:
+		return nil
+	}
+}
+
+func asWords(names []string) []completion.Candidate {
+	var all []completion.Candidate
+	for _, name := range names {
+		all = append(all, completion.Candidate{Value: name})
+	}
+	return all
+}
+
+// sessionWords are the sessions, the newest first.
+func sessionWords(e *engine.Engine) []completion.Candidate {
+	sessions, _ := e.Sessions()
+	var all []completion.Candidate
+	for _, s := range sessions {
+		all = append(all, completion.Candidate{Value: s.Session, Description: strings.TrimSuffix(look.StatusWord(s)+", "+s.Stage, ", ")})
+	}
+	return all
+}
+
+// nodeWords are the nodes of the pipeline on the line, or of the session's.
+func nodeWords(ctx context.Context, e *engine.Engine, place completion.Place) []completion.Candidate {
+	if len(place.Args) == 0 {
+		return nil
+	}
+	name := place.Args[0]
+	if len(place.Verb) > 0 && place.Verb[0] == "dry-run" && len(place.Args) > 1 {
+		name = place.Args[1] // behind "pipeline"
+	}
+	var all []completion.Candidate
+	if p, _, err := e.PipelinePlan(ctx, name); err == nil && p != nil {
+		for _, n := range p.Nodes {
+			all = append(all, completion.Candidate{Value: n.ID, Description: n.Description})
+		}
+		return all
+	}
+	if s, err := e.Status(name); err == nil {
+		for _, n := range s.Stages {
+			all = append(all, completion.Candidate{Value: n.ID})
+		}
+	}
+	return all
+}
+
+// questionWords are the questions that the session on the line has open.
+func questionWords(e *engine.Engine, place completion.Place) []completion.Candidate {
+	if len(place.Args) == 0 {
+		return nil
+	}
+	questions, _ := e.Questions(place.Args[0])
+	var all []completion.Candidate
+	for _, q := range questions {
+		all = append(all, completion.Candidate{Value: q.ID, Description: q.Text})
+	}
+	return all
+}
+
+func providerWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+	plugins, _ := e.Plugins(ctx)
+	var names []string
+	add := func(c sdk.Component) {
+		if c.Kind == sdk.KindProvider {
+			names = append(names, c.Name)
+		}
+	}
+	for _, c := range plugins.Registered {
+		add(c)
+	}
+	for _, p := range plugins.Plugins {
+		for _, c := range p.Description.Components {
+			add(c)
+		}
+	}
+	slices.Sort(names)
+	return asWords(slices.Compact(names))
+}
+
+func pluginWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+	plugins, _ := e.Plugins(ctx)
+	var names []string
+	for _, p := range plugins.Plugins {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return asWords(slices.Compact(names))
+}
+
+// settingWords are the settings that some file has.
+func settingWords(ctx context.Context, e *engine.Engine) []completion.Candidate {
+	s, err := e.Settings(ctx)
+	if err != nil {
+		return nil
+	}
+	var all []completion.Candidate
+	for _, row := range s.Settings {
+		all = append(all, completion.Candidate{Value: row.Key, Description: row.Value})
+	}
+	return all
+}

@@ -1,0 +1,187 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Config is `config show`, `config get` and `config set`.
+type Config struct {
+	Show configShowVerb `cmd:"" default:"withargs" help:"Show the settings, and which file says them."`
+	Get  configGetVerb  `cmd:"" help:"Print one setting."`
+	Set  configSetVerb  `cmd:"" help:"Change one setting in your config.yaml, or in the project's; comments and other lines stay."`
+}
+
+// configShowVerb is `config show`.
+type configShowVerb struct {
+	Origin bool `help:"Show what each file says, also where another's word holds."`
+}
+
+func (v *configShowVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		if v.Origin {
+			return showOrigins(a, ctx, e, s)
+		}
+		if a.JSON {
+			a.Document(s)
+			return nil
+		}
+		cli.WriteDiagnostics(a.Stderr, s.Warnings)
+		return writeConfig(a.Stdout, s)
+	})
+}
+
+// valueWidth is how much of a setting's text is shown, in columns.
+const valueWidth = 60
+
+// writeConfig writes the settings for people.
+func writeConfig(to io.Writer, s *engine.Settings) error {
+	if len(s.Settings) == 0 {
+		return writeNoConfig(to, s)
+	}
+	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KEY\tVALUE\tFROM")
+	for _, row := range s.Settings {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), screen.Clean(row.From))
+	}
+	return table.Flush()
+}
+
+func writeNoConfig(to io.Writer, s *engine.Settings) error {
+	_, err := fmt.Fprintf(to, "Nothing is set. Settings are read from %s and %s.\n", s.ProjectFile, s.UserFile)
+	return err
+}
+
+// showOrigins shows every word of every file.
+func showOrigins(a *cli.App, ctx context.Context, e *engine.Engine, s *engine.Settings) error {
+	all, err := e.Origins(ctx)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		a.Document(document.Origins{ProjectFile: s.ProjectFile, UserFile: s.UserFile, Settings: plugins.List(all), Warnings: s.Warnings})
+		return nil
+	}
+	cli.WriteDiagnostics(a.Stderr, s.Warnings)
+	if len(all) == 0 {
+		return writeNoConfig(a.Stdout, s)
+	}
+	table := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "KEY\tVALUE\tLAYER\tHOLDS\tFROM")
+	for _, row := range all {
+		holds := "yes"
+		if !row.Counts {
+			holds = "no"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n",
+			screen.Clean(row.Key), screen.Cut(screen.Clean(row.Value), valueWidth), row.Layer, holds, screen.Clean(row.From))
+	}
+	return table.Flush()
+}
+
+// configGetVerb is `config get <key>`.
+type configGetVerb struct {
+	Key string `arg:"" help:"The setting, such as defaults.provider."`
+}
+
+func (v *configGetVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Settings(ctx)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(s.Settings, func(row engine.Setting) bool { return row.Key == v.Key })
+		if i < 0 {
+			return notSet(s, v.Key)
+		}
+		if a.JSON {
+			a.Document(s.Settings[i])
+			return nil
+		}
+		_, err = fmt.Fprintln(a.Stdout, strings.Join(screen.Lines(s.Settings[i].Value), "\n"))
+		return err
+	})
+}
+
+// notSet says why a setting has no value.
+func notSet(s *engine.Settings, key string) error {
+	within := slices.ContainsFunc(s.Settings, func(row engine.Setting) bool { return strings.HasPrefix(row.Key, key+".") })
+	if err := engine.CheckSetting(key); err != nil && !within {
+		return err
+	} else if within {
+		return cli.UsageError(key+" has several settings below it", "`%s config show` lists them", cli.Program)
+	}
+	return fmt.Errorf("neither %s nor %s says %s: %w", s.ProjectFile, s.UserFile, key, cli.ErrNotSet)
+}
+
+// configSetVerb is `config set <key> <value>`.
+type configSetVerb struct {
+	Key     string `arg:"" help:"The setting, such as defaults.provider."`
+	Value   string `arg:"" help:"Its value: a text as it is, a number, or YAML such as '{mode: strict}'."`
+	Project bool   `help:"In the project's .claude/config.yaml instead of your own."`
+}
+
+func (v *configSetVerb) Run(ctx context.Context, a *cli.App) error {
+	layer := engine.LayerUser
+	if v.Project {
+		layer = engine.LayerProject
+	}
+	err := a.Use(ctx, func(e *engine.Engine) error {
+		warnings, err := e.SetSetting(ctx, layer, v.Key, v.Value)
+		if err == nil && !a.JSON {
+			cli.WriteDiagnostics(a.Stderr, warnings)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return a.Use(ctx, func(e *engine.Engine) error { // which reads the files as they are now
+		all, err := e.Origins(ctx)
+		if err != nil {
+			return err
+		}
+		return reportSet(a, v.Key, layer, all)
+	})
+}
+
+// reportSet says what was set, and whose word holds where that is another's.
+func reportSet(a *cli.App, key string, layer engine.Layer, all []engine.Origin) error {
+	var set, over *engine.Origin
+	for i := range all {
+		switch row := &all[i]; {
+		case row.Key != key && !strings.HasPrefix(key, row.Key+"."):
+		case row.Layer == layer:
+			set = row
+		case row.Counts:
+			over = row
+		}
+	}
+	if a.JSON {
+		a.Document(document.SettingChange{Key: key, Set: set, Holds: over})
+		return nil
+	}
+	if set == nil {
+		fmt.Fprintf(a.Stdout, "%s is set.\n", key)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s is %s (%s)\n", set.Key, screen.Clean(set.Value), screen.Clean(set.From))
+	if !set.Counts && over != nil {
+		fmt.Fprintf(a.Stdout, "Here another file wins: %s is %s (%s)\n", over.Key, screen.Clean(over.Value), screen.Clean(over.From))
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+package machine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/doctor"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Doctor is `doctor`.
+type Doctor struct {
+	Provider string `placeholder:"NAME" complete:"provider" help:"Runs are to use this provider. Default: the one of stages that name none, by your settings, else claude."`
+}
+
+// Help is shown below the usage.
+func (*Doctor) Help() string {
+	return `Looks at providers and their command lines, plugins, isolation, directories and the machine, and says what to do about what is missing. It asks no network
+and no model, costs nothing and takes a minute at most. Exit code 0: a run could begin. 13: it could not; what is marked bad says why.
+
+Examples:
+  agent-pipelines doctor
+  agent-pipelines doctor --provider codex
+  agent-pipelines doctor --json`
+}
+
+// doctorLimit bounds all that is looked at.
+const doctorLimit = time.Minute
+
+func (v *Doctor) Run(ctx context.Context, a *cli.App) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, doctorLimit, fmt.Errorf("doctor did not come to its end within %s", doctorLimit))
+	defer cancel()
+	x, err := v.examine(ctx, a)
+	if err != nil {
+		return err
+	}
+	x.Ready = !slices.ContainsFunc(x.Checks, func(c doctor.Check) bool { return c.State == doctor.Bad })
+	if !x.Ready {
+		a.Code, x.ExitCode = cli.ExitPreflight, int(cli.ExitPreflight)
+	}
+	if a.JSON {
+		a.Document(x)
+		return nil
+	}
+	writeExamination(a, x)
+	return nil
+}
+
+// areas are in the order in which they are shown.
+var areas = []struct{ name, title string }{
+	{"project", "Project"}, {"provider", "Providers"}, {"plugins", "Plugins"}, {"isolation", "Isolation"}, {"machine", "Machine"},
+}
+
+// examine looks at everything, side by side where it takes time.
+func (v *Doctor) examine(ctx context.Context, a *cli.App) (document.Examination, error) {
+	x := document.Examination{Provider: v.Provider}
+	work, err := filepath.Abs(a.Getenv("PROJECT_ROOT"))
+	if err != nil {
+		return x, err
+	}
+	x.Checks = append(
+		x.Checks,
+		doctor.Directory("project", ".claude", filepath.Join(work, ".claude")),
+		doctor.Directory("project", "temporary files", os.TempDir()),
+	)
+	err = a.Use(ctx, func(e *engine.Engine) error {
+		var programs, plugins, isolation []doctor.Check
+		var providers providerChecks
+		var wait sync.WaitGroup
+		wait.Go(func() { programs = machine(ctx) })
+		wait.Go(func() { plugins = checkPlugins(ctx, e) })
+		wait.Go(func() { isolation = checkIsolation(ctx, e) })
+		wait.Go(func() { providers.all, providers.err = e.CheckProviders(ctx) })
+		wait.Wait()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		checks, err := providers.of(&x)
+		x.Checks = slices.Concat(x.Checks, checks, plugins, isolation, programs)
+		return err
+	})
+	var usage *cli.BadUsage
+	switch {
+	case errors.As(err, &usage), ctx.Err() != nil:
+		return x, err
+	case err != nil: // whatever keeps the kernel from being used is what a doctor is to tell
+		x.Checks = append(x.Checks, unusable(err)...)
+	}
+	return x, nil
+}
+
+// unusable are the checks for what keeps the kernel from beginning at all: faults of settings, each by itself, or something else.
+func unusable(err error) []doctor.Check {
+	var faults engine.Diagnostics
+	if !errors.As(err, &faults) {
+		f := cli.FaultOf(err)
+		return []doctor.Check{{Area: "project", Name: "kernel", State: doctor.Bad, Found: f.Message, Do: f.Hint}}
+	}
+	var checks []doctor.Check
+	for _, d := range faults {
+		state := doctor.Note
+		if d.Severity.String() == "error" {
+			state = doctor.Bad
+		}
+		checks = append(checks, doctor.Check{
+			Area: "project", Name: "settings", State: state, Do: d.Hint,
+			Found: fmt.Sprintf("%s: %s (%s)", cli.Placed(d.File, d.Line, d.Column), d.Message, d.Code),
+		})
+	}
+	return checks
+}
+
+func machine(ctx context.Context) []doctor.Check {
+	return []doctor.Check{
+		doctor.Program(ctx, "git", "--version", "install it (apt install git): agents use it, and deliveries as a commit or a patch need it"),
+		doctor.Program(ctx, "tmux", "-V", "install it (apt install tmux), or say --foreground or --detach: without a word loop and pipeline run in tmux"),
+		doctor.OpenFiles(),
+	}
+}
+
+// checkPlugins tells which plugins there are, and which cannot be used.
+func checkPlugins(ctx context.Context, e *engine.Engine) []doctor.Check {
+	listing, err := e.Plugins(ctx)
+	if err != nil {
+		return []doctor.Check{{Area: "plugins", Name: "plugins", State: doctor.Bad, Found: err.Error()}}
+	}
+	var healthy []string
+	var broken []doctor.Check
+	for _, p := range plugins.Reports(listing) {
+		switch {
+		case p.Fault != nil:
+			broken = append(broken, doctor.Check{Area: "plugins", Name: p.Name, State: doctor.Note, Found: "cannot be used: " + p.Fault.Message, Do: p.Fault.Hint})
+		case p.Path != "":
+			healthy = append(healthy, p.Name)
+		}
+	}
+	for _, i := range listing.Ignored {
+		if strings.HasPrefix(i.Reason, "shadowed by ") { // by another one of the name, as it should be
+			continue
+		}
+		broken = append(broken, doctor.Check{Area: "plugins", Name: filepath.Base(i.Path), State: doctor.Note, Found: fmt.Sprintf("%s is %s", i.Path, i.Reason)})
+	}
+	found := doctor.Check{Area: "plugins", Name: "found", State: doctor.OK, Found: strings.Join(healthy, ", ")}
+	if len(healthy) == 0 {
+		found.State, found.Found, found.Do = doctor.Bad, "none", fmt.Sprintf("`%s plugins list` says where was looked", cli.Program)
+	}
+	return append([]doctor.Check{found}, broken...)
+}
+
+// checkIsolation tells which modes of isolation can be had.
+func checkIsolation(ctx context.Context, e *engine.Engine) []doctor.Check {
+	var checks []doctor.Check
+	for _, i := range e.CheckIsolation(ctx) {
+		c := doctor.Check{Area: "isolation", Name: i.Mode, State: doctor.OK}
+		if i.Failure != nil {
+			c.State, c.Found, c.Do = doctor.Note, i.Failure.Message, i.Failure.Hint
+			checks = append(checks, c)
+			continue
+		}
+		var by []string
+		if i.Landlock > 0 {
+			by = append(by, fmt.Sprintf("Landlock with ABI %d", i.Landlock))
+		}
+		if i.Bubblewrap != "" {
+			by = append(by, "bubblewrap "+i.Bubblewrap)
+		}
+		c.Found = "by " + strings.Join(append(by, "a filter of system calls"), ", ")
+		checks = append(checks, c)
+	}
+	return checks
+}
+
+// providerChecks is what the kernel found out of providers.
+type providerChecks struct {
+	all []engine.ProviderCheck
+	err error
+}
+
+// of are the checks of providers. What is wrong with the one that runs are to use is bad, with others worth a note.
+func (p providerChecks) of(x *document.Examination) ([]doctor.Check, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	var names []string
+	wanted := -1
+	for i, c := range p.all {
+		names = append(append(names, c.Name), c.Aliases...)
+		if x.Provider == c.Name || slices.Contains(c.Aliases, x.Provider) || x.Provider == "" && c.Default {
+			wanted = i
+		}
+	}
+	if wanted < 0 {
+		return nil, cli.NoProvider(x.Provider, names)
+	}
+	x.Provider = p.all[wanted].Name
+	var checks []doctor.Check
+	for i, c := range p.all {
+		if c.Name != commandProvider {
+			checks = append(checks, providerCheck(c, i == wanted)...)
+		}
+	}
+	return checks, nil
+}
+
+// commandProvider runs commands of pipelines, not agents.
+const commandProvider = "command"
+
+// providerCheck is a line for a provider, and one for each thing that something is to be said of.
+func providerCheck(p engine.ProviderCheck, wanted bool) []doctor.Check {
+	worst := doctor.Note
+	if wanted {
+		worst = doctor.Bad
+	}
+	c := doctor.Check{Area: "provider", Name: p.Name, State: doctor.OK, Found: "ready"}
+	if f := p.Failure; f != nil {
+		c.State, c.Found, c.Do = worst, f.Message, f.Hint
+		if f.Kind == failure.ProviderMissing && !wanted {
+			c.Found = "not installed"
+		}
+		return []doctor.Check{c}
+	}
+	var fine []string
+	checks := []doctor.Check{}
+	for _, f := range p.Findings {
+		switch f.State {
+		case sdk.FindingOK:
+			fine = append(fine, f.About+" "+f.Detail)
+		case sdk.FindingBad:
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: worst, Found: f.Detail, Do: f.Hint})
+		default:
+			checks = append(checks, doctor.Check{Area: "provider", Name: p.Name + " " + f.About, State: doctor.Note, Found: f.Detail, Do: f.Hint})
+		}
+	}
+	if len(fine) > 0 {
+		c.Found = strings.Join(fine, "; ")
+	} else if len(checks) > 0 {
+		return checks
+	}
+	return append([]doctor.Check{c}, checks...)
+}
+
+func writeExamination(a *cli.App, x document.Examination) {
+	page, wide := cli.InfoPage{To: a.Stdout, Width: a.Width()}, 0
+	for _, c := range x.Checks {
+		wide = max(wide, len(c.Name))
+	}
+	margin := 2 + len("note  ")
+	if page.Width == 0 || page.Width >= margin+wide+2+cli.Least {
+		margin += wide + 2
+	}
+	for _, area := range areas {
+		title := area.title
+		for _, c := range x.Checks {
+			if c.Area != area.name {
+				continue
+			}
+			if title != "" {
+				fmt.Fprintln(a.Stdout, title)
+				title = ""
+			}
+			begin := fmt.Sprintf("  %-4s  %-*s  ", c.State, wide, c.Name)
+			if len(begin) > margin { // too narrow for two columns
+				page.Text("  ", string(c.State)+" "+c.Name)
+				begin = strings.Repeat(" ", margin)
+			}
+			page.Hanging(begin, strings.Repeat(" ", margin), c.Found)
+			if c.Do != "" {
+				page.Text(strings.Repeat(" ", margin), "→ "+c.Do)
+			}
+		}
+	}
+	fmt.Fprintln(a.Stdout)
+	page.Text("", verdict(x))
+}
+
+// verdict says in a line what all of it comes to.
+func verdict(x document.Examination) string {
+	if x.Ready {
+		return fmt.Sprintf("Runs by provider %s can start.", x.Provider)
+	}
+	by, more := "", ""
+	if x.Provider != "" {
+		by = " by provider " + x.Provider
+	}
+	if x.Provider != "mock" {
+		more = " `--provider mock` needs no agent."
+	}
+	return fmt.Sprintf("Runs%s cannot start: see what is marked bad.%s", by, more)
+}

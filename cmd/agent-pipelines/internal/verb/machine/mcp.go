@@ -1,0 +1,147 @@
+package machine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/mcpserve"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
+)
+
+// Mcp is `mcp serve`.
+type Mcp struct {
+	Serve mcpServeVerb `cmd:"" help:"Serve the Model Context Protocol on standard input and output, for one client."`
+}
+
+// Help is shown below the usage.
+func (*Mcp) Help() string {
+	return `Examples:
+  agent-pipelines mcp serve`
+}
+
+// mcpServeVerb is `mcp serve`.
+type mcpServeVerb struct {
+	Allow string `enum:"read,run,approve" default:"run" placeholder:"LEVEL" help:"What clients may do: read (look), run (also start, pause, resume and abort) or approve (also answer the questions that sessions ask people). Default: run."`
+	Root  string `placeholder:"DIR" help:"The project. Default: the current directory."`
+}
+
+// Help is shown below the usage.
+func (*mcpServeVerb) Help() string {
+	return `A client, such as a coding agent, starts this itself. Standard output is the protocol's alone. It ends with its
+input, and the sessions that it started go on. docs/mcp.md has the tools, and how clients are configured.
+
+Examples:
+  agent-pipelines mcp serve
+  agent-pipelines mcp serve --root /home/ann/shop --allow read
+  agent-pipelines mcp serve --allow approve`
+}
+
+func (v *mcpServeVerb) Run(ctx context.Context, a *cli.App) error {
+	if a.Stdin == nil {
+		return cli.UsageError("there is no standard input to serve", "a client starts this command and talks with it")
+	}
+	root, err := v.root(a)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends the process
+	here := in(a, root)
+	secrets := redact.New(os.Environ())
+	return mcpserve.Serve(ctx, a.Stdin, a.Stdout, mcpserve.Options{
+		Level: v.level(a), Version: cli.CurrentBuild().Version, Root: root,
+		Use:     here.Use,
+		Command: func(ctx context.Context, words ...string) ([]byte, error) { return itself(a, ctx, root, words) },
+		Why:     look.WhyOf, Artifact: look.ChooseArtifact,
+		Fault: func(err error) json.RawMessage { return text(cli.FaultOf(err).WithoutSecrets(secrets)) },
+		Clean: secrets.Agent().Text,
+	})
+}
+
+// level is what clients may do. Within a session nobody answers questions: the agents of a pipeline would be their own
+// judges, whatever a file of the project says of how this is started.
+func (v *mcpServeVerb) level(a *cli.App) mcpserve.Level {
+	level := mcpserve.Level(v.Allow)
+	if level == mcpserve.Approve && withinSession(a.Getenv) {
+		fmt.Fprintln(a.Stderr, "Ignored: --allow approve; this was started by an agent of a session, and agents do not answer what people are asked.")
+		return mcpserve.Run
+	}
+	return level
+}
+
+// withinSession says whether a process was started by a session's plugin or agent.
+func withinSession(getenv func(string) string) bool {
+	return getenv("AGENT_PIPELINES_RUN") != "" || getenv("CLAUDE_PIPELINE_AGENT") != ""
+}
+
+// root is the project's absolute path.
+func (v *mcpServeVerb) root(a *cli.App) (string, error) {
+	root, err := filepath.Abs(cmp.Or(v.Root, a.Getenv("PROJECT_ROOT")))
+	if err != nil {
+		return "", fmt.Errorf("find the project: %w", err)
+	}
+	if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		return "", cli.UsageError(fmt.Sprintf("there is no directory %s", root), "give --root the directory of the project")
+	}
+	return root, nil
+}
+
+// in is the same app for another project.
+func in(a *cli.App, root string) *cli.App {
+	other := *a
+	other.Getenv = func(name string) string {
+		if name == "PROJECT_ROOT" {
+			return root
+		}
+		return a.Getenv(name)
+	}
+	return &other
+}
+
+// itselfLimit is how long a command has to end after it was told to.
+const itselfLimit = 5 * time.Second
+
+// itself runs this program for a project, with --json, and returns what it printed. The end of ctx interrupts it.
+func itself(a *cli.App, ctx context.Context, root string, words []string) ([]byte, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	cmd := exec.CommandContext(ctx, self, slices.Concat(words[:1], a.Arguments(), []string{"--json"}, words[1:])...)
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = root, a.Stderr, itselfLimit
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(entry string) bool { return strings.HasPrefix(entry, "PROJECT_ROOT=") })
+	printed, err := cmd.Output()
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err == nil, errors.As(err, &ended) && len(printed) > 0: // its error is what it printed
+		return printed, nil
+	default:
+		return nil, fmt.Errorf("run %s %s: %w", cli.Program, words[0], err)
+	}
+}
+
+// text is a fault as JSON. It marshals.
+func text(f cli.Fault) json.RawMessage {
+	text, err := json.Marshal(f)
+	if err != nil {
+		return json.RawMessage(`{}`)
+	}
+	return text
+}

@@ -1,0 +1,86 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/plugins"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// Trust is `trust <dir>`, `trust --list` and `trust --remove <dir>`.
+type Trust struct {
+	Dir    string `arg:"" optional:"" type:"path" help:"The directory, for instance a project that brings its own plugins or settings."`
+	List   bool   `help:"Show the directories that you trust."`
+	Remove bool   `help:"Take the trust in the directory back."`
+}
+
+func (v *Trust) Run(ctx context.Context, a *cli.App) error {
+	switch {
+	case v.List && (v.Remove || v.Dir != ""):
+		return cli.UsageError("--list stands alone", "`%s trust --list` shows the directories that you trust", cli.Program)
+	case v.List:
+		return v.list(ctx, a)
+	case v.Dir == "":
+		return cli.UsageError("which directory?", "give its path, or --list to see which you trust")
+	case v.Remove:
+		return v.remove(ctx, a)
+	default:
+		return v.add(ctx, a)
+	}
+}
+
+func (v *Trust) add(ctx context.Context, a *cli.App) error {
+	if info, err := os.Stat(v.Dir); err != nil || !info.IsDir() {
+		return cli.UsageError(fmt.Sprintf("%s is no directory", v.Dir), "give the path of a directory that exists")
+	}
+	if err := a.Use(ctx, func(e *engine.Engine) error { return e.Trust(v.Dir) }); err != nil {
+		return err
+	}
+	if a.JSON {
+		a.Document(document.Trust{Trusted: v.Dir})
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "Plugins and all settings in %s and below may be used from now on.\n", v.Dir)
+	return nil
+}
+
+func (v *Trust) list(ctx context.Context, a *cli.App) error {
+	var dirs []string
+	err := a.Use(ctx, func(e *engine.Engine) (err error) { dirs, err = e.Trusted(); return err })
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		a.Document(document.Trust{Directories: plugins.List(dirs)})
+		return nil
+	}
+	for _, dir := range dirs {
+		fmt.Fprintln(a.Stdout, dir)
+	}
+	if len(dirs) == 0 {
+		fmt.Fprintln(a.Stdout, "You trust no directory.")
+	}
+	return nil
+}
+
+func (v *Trust) remove(ctx context.Context, a *cli.App) error {
+	was := false
+	err := a.Use(ctx, func(e *engine.Engine) (err error) { was, err = e.Distrust(v.Dir); return err })
+	if err != nil {
+		return err
+	}
+	if !was {
+		return cli.UsageError(fmt.Sprintf("you did not say that you trust %s", v.Dir),
+			"`%s trust --list` shows what you trust; what lies below one of these is trusted with it", cli.Program)
+	}
+	if a.JSON {
+		a.Document(document.Trust{Removed: v.Dir})
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s is no longer trusted.\n", v.Dir)
+	return nil
+}

@@ -1,0 +1,164 @@
+package plugins
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/engine"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// Plugins is `plugins list`, `plugins info <name>`, what changes the plugins that there are, and what helps their authors.
+type Plugins struct {
+	List    pluginsListVerb    `cmd:"" default:"1" help:"List the plugins, what was passed over, and where was looked."`
+	Info    pluginsInfoVerb    `cmd:"" help:"Show what one plugin offers."`
+	New     pluginsNewVerb     `cmd:"" help:"Write the module of a new plugin, which builds and passes its tests, for you to change."`
+	Install pluginsInstallVerb `cmd:"" help:"Put a plugin into your plugin directory and lock it."`
+	Remove  pluginsRemoveVerb  `cmd:"" help:"Take a plugin out of your plugin directory."`
+	Lock    pluginsLockVerb    `cmd:"" help:"Lock plugins to their files as they are, or check them."`
+	Verify  pluginsVerifyVerb  `cmd:"" help:"Hold a plugin's binary to the plugin protocol, row by row."`
+}
+
+type pluginsListVerb struct{}
+
+type pluginsInfoVerb struct {
+	Name string `arg:"" complete:"plugin" help:"The plugin's name, or that of one of its components."`
+}
+
+func (pluginsListVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		if a.JSON {
+			all := document.Plugins{
+				Plugins: []document.Plugin{}, Ignored: List(listing.Ignored), Conflicts: List(listing.Conflicts), Searched: List(listing.Searched),
+			}
+			for _, p := range Reports(listing) {
+				all.Plugins = append(all.Plugins, document.Plugin(p))
+			}
+			a.Document(all)
+			return nil
+		}
+		writePlugins(a.Stdout, listing)
+		return nil
+	})
+}
+
+func (v *pluginsInfoVerb) Run(ctx context.Context, a *cli.App) error {
+	return a.Use(ctx, func(e *engine.Engine) error {
+		listing, err := e.Plugins(ctx)
+		if err != nil {
+			return err
+		}
+		all := Reports(listing)
+		i := slices.IndexFunc(all, func(p cli.PluginReport) bool { return p.Name == v.Name })
+		if i < 0 {
+			i = slices.IndexFunc(all, func(p cli.PluginReport) bool { return p.Offers(v.Name) })
+		}
+		if i < 0 {
+			return unknownPlugin(v.Name, all, listing)
+		}
+		if a.JSON {
+			a.Document(document.Plugin(all[i]))
+			return nil
+		}
+		cli.InfoPage{To: a.Stdout, Width: a.Width()}.Plugin(all[i])
+		return nil
+	})
+}
+
+// unknownPlugin is the error for a name that neither a plugin nor a component has. If a plugin of this
+// name was passed over, the error says why.
+func unknownPlugin(name string, all []cli.PluginReport, l engine.Plugins) error {
+	var names []string
+	for _, p := range all {
+		names = append(names, p.Name)
+		for _, c := range p.Components {
+			names = append(append(names, c.Name), c.Aliases...)
+		}
+	}
+	hint := fmt.Sprintf("`%s plugins list` shows what there is", cli.Program)
+	for _, i := range l.Ignored {
+		if strings.HasSuffix(i.Path, " plugin serve "+name) || strings.HasSuffix(i.Path, "/agent-plugin-"+name) {
+			return cli.UsageError(fmt.Sprintf("there is no plugin '%s': %s is %s", name, i.Path, i.Reason), "%s", hint)
+		}
+	}
+	if near := nearest.Name(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean '%s'? %s", near, hint)
+	}
+	return cli.UsageError(fmt.Sprintf("there is no plugin '%s'", name), "%s", hint)
+}
+
+// List is a list that is empty, not null, in JSON.
+func List[T any](items []T) []T { return append([]T{}, items...) }
+
+// Reports are all plugins: what is built in first, as one plugin.
+func Reports(l engine.Plugins) []cli.PluginReport {
+	all := []cli.PluginReport{{Name: "built-in", Source: "the kernel", Version: cli.Version, Components: l.Registered}}
+	for _, p := range l.Plugins {
+		r := cli.PluginReport{
+			Name: p.Name, Version: p.Description.Version, Path: p.Path, Source: string(p.Source), SHA256: p.SHA256,
+			Locked: string(p.Standing.Locked), Lock: p.Standing.Lock, Expected: p.Standing.SHA256,
+			Protocols: p.Description.Protocols, SDK: p.Description.SDK, MTLS: p.Description.MTLS,
+			Components: append([]sdk.Component{}, p.Description.Components...),
+		}
+		if p.Fault != nil {
+			f := document.Fault(cli.FaultOf(p.Fault))
+			r.Fault = &f
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func writePlugins(to io.Writer, l engine.Plugins) {
+	all, wide := Reports(l), 0
+	for _, p := range all {
+		for _, c := range p.Components {
+			wide = max(wide, len(called(c)))
+		}
+	}
+	for _, p := range all {
+		words := slices.DeleteFunc([]string{p.Version, p.Standing(), p.Place()}, func(s string) bool { return s == "" })
+		fmt.Fprintf(to, "%s %s\n", p.Name, strings.Join(words, "  "))
+		writeComponents(to, p, wide)
+	}
+	for _, c := range l.Conflicts {
+		fmt.Fprintf(to, "hidden: %s %s of %s, by that of %s\n", cli.KindName(c.Kind), c.Name, c.Hidden, cmp.Or(c.Used, "the kernel"))
+	}
+	for _, i := range l.Ignored {
+		fmt.Fprintf(to, "ignored: %s is %s\n", i.Path, i.Reason)
+	}
+	for _, p := range l.Searched {
+		fmt.Fprintf(to, "searched: %s (%s)\n", p.Dir, p.Source)
+	}
+}
+
+// writeComponents writes a plugin's components, their names in a column of this width.
+func writeComponents(to io.Writer, p cli.PluginReport, wide int) {
+	if p.Fault != nil {
+		fmt.Fprintf(to, "  unusable: %s\n", p.Fault.Message)
+	}
+	for _, c := range p.Components {
+		fmt.Fprintf(to, "  %-12s %-*s %s\n", cli.KindName(c.Kind), wide, called(c), screen.Clean(c.Summary))
+	}
+}
+
+// called is a component's name with its aliases.
+func called(c sdk.Component) string {
+	if len(c.Aliases) == 0 {
+		return c.Name
+	}
+	return c.Name + " (" + strings.Join(c.Aliases, ", ") + ")"
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tmux"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/state"
+)
+
+// Attach is `attach <session>`.
+type Attach struct {
+	Session string `arg:"" help:"The session to watch."`
+	Lines   int    `default:"20" placeholder:"N" help:"How many of the last events to begin with. Default: 20."`
+	NoTmux  bool   `help:"Follow the events, even where there is a tmux session to be shown."`
+}
+
+func (v *Attach) Run(ctx context.Context, a *cli.App) error {
+	if v.Lines < 0 {
+		return cli.UsageError("the number of lines cannot be negative", "give a number from 0")
+	}
+	return a.Use(ctx, func(e *engine.Engine) error {
+		s, err := e.Status(v.Session)
+		if err != nil {
+			return err
+		}
+		if shown, err := v.showPane(ctx, a, s); shown || err != nil {
+			return errors.Join(err, v.settle(a, e))
+		}
+		return v.follow(ctx, a, e)
+	})
+}
+
+// showPane shows the tmux pane that the session's kernel runs in, if it does and somebody can look.
+func (v *Attach) showPane(ctx context.Context, a *cli.App, s *engine.Status) (shown bool, err error) {
+	if v.NoTmux || a.JSON || s.PID == 0 || !a.Interactive() {
+		return false, nil
+	}
+	client, err := tmux.Find()
+	if err != nil { // then it is not in tmux, or not in ours
+		return false, nil //nolint:nilerr // its events are followed instead
+	}
+	panes, err := panesOf(ctx, client, v.Session)
+	for _, p := range panes {
+		if p.PID != s.PID {
+			continue
+		}
+		cmd := client.Attach(p, a.Getenv("TMUX") != "")
+		cmd.Stdin, cmd.Stderr = a.Stdin, a.Stderr
+		cmd.Stdout, _ = a.OutFile()
+		if err := cmd.Run(); err != nil { // tmux has said why, such as a terminal that it cannot use
+			fmt.Fprintf(a.Stderr, "Following the events instead of tmux '%s' (%v)\n", tmuxName(v.Session), err)
+			return false, nil
+		}
+		return true, nil
+	}
+	return false, err
+}
+
+// follow shows what happens until nobody holds the session. Signals end the following and nothing else.
+func (v *Attach) follow(ctx context.Context, a *cli.App, e *engine.Engine) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	done := make(chan struct{})
+	defer close(done)
+	waiting.Go(func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals) // a second one ends the process, though nobody reads what it prints
+			cancel(&cli.Interrupted{Signal: s})
+		case <-done:
+		}
+	})
+	view := newView(a, a.Stderr)
+	defer view.Close()
+	err := e.Follow(ctx, v.Session, v.Lines, func(u engine.Update) error {
+		if a.JSON {
+			return look.PrintEvent(a, *u.Event)
+		}
+		view.Show(u)
+		return nil
+	})
+	view.Close()
+	var stop *cli.Interrupted
+	if errors.As(err, &stop) {
+		fmt.Fprintf(a.Stderr, "Not watching any more; session '%s' goes on. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		a.Code = cli.ExitOfSignal(stop.Signal)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return v.settle(a, e)
+}
+
+// settle says how the session stands, and ends with the exit code that its own process has.
+func (v *Attach) settle(a *cli.App, e *engine.Engine) error {
+	s, err := e.Status(v.Session)
+	if err != nil {
+		return err
+	}
+	if s.Held {
+		fmt.Fprintf(a.Stderr, "Session '%s' goes on. `%s attach %s` shows it again.\n", v.Session, cli.Program, v.Session)
+		return nil
+	}
+	a.Code, a.OfSession = exitOfStatus(s), true
+	switch {
+	case (s.Crashed || s.Status == "") && !a.JSON:
+		fmt.Fprintf(a.Stdout, "Session '%s' is not running: it %s\n", v.Session, look.Condition(s))
+		if s.ResumeCommand != "" {
+			fmt.Fprintln(a.Stdout, "To resume: "+s.ResumeCommand)
+		}
+	default:
+		printResult(a, resultOf(s))
+	}
+	return nil
+}
+
+// resultOf is the result of a run as far as its status tells.
+func resultOf(s *engine.Status) *engine.Result {
+	r := &engine.Result{
+		Session: s.Session, RunID: s.RunID, Status: s.Status, Mode: s.Mode, Reason: s.Reason, PauseKind: s.PauseKind,
+		Failure: s.Failure, Completed: s.Completed, Stages: s.Stages, Run: s.Run, Runs: s.Runs, Dir: s.Dir, Usage: s.Usage, ResumeCommand: s.ResumeCommand,
+		Questions: s.Questions,
+	}
+	r.Success = s.Status == state.Completed && (s.Mode != cli.ModeLoop || s.Reason != "max_iterations")
+	if s.EndedAt != nil {
+		r.Duration = s.EndedAt.Sub(s.StartedAt)
+	}
+	return r
+}
+
+// exitOfStatus is the code that the process of a session ended with, as far as the journal tells.
+func exitOfStatus(s *engine.Status) cli.Exit {
+	if s.Crashed {
+		return cli.ExitFailed
+	}
+	return cli.ExitOfResult(resultOf(s), signalNamed(s.Reason))
+}
+
+// signalNamed is the signal that a pause by signal has as its reason.
+func signalNamed(reason string) os.Signal {
+	for _, s := range []os.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		if strings.HasPrefix(reason, cli.SignalName(s)) {
+			return s
+		}
+	}
+	return syscall.SIGINT
+}

@@ -1,0 +1,114 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/document"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// detached is a session's process without a terminal. It is used from one goroutine.
+type detached struct {
+	process *os.Process
+	log     *engine.BackgroundLog
+	code    int
+	over    bool
+}
+
+// detach starts this program once more, in a session of processes of its own, so that the end of the
+// terminal does not reach it. What it prints goes to the session's log.
+func detach(e *engine.Engine, session string, args []string) (*detached, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	log, err := e.OpenBackgroundLog(session)
+	if err != nil {
+		return nil, err
+	}
+	if err := keepFiles(); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	cmd := exec.Command(self, args...) // stdin is /dev/null
+	cmd.Stdout, cmd.Stderr = log.File, log.File
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the session's process: %w", err), log.Close())
+	}
+	return &detached{process: cmd.Process, log: log}, nil
+}
+
+// keepFiles lets no process that is started from now on have the files that this one was given beside its
+// standard ones, such as the terminal: whoever waits for their end would wait for the session's.
+func keepFiles() error {
+	dir, err := os.Open("/dev/fd")
+	if err != nil {
+		return fmt.Errorf("list the open files: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("list the open files: %w", err)
+	}
+	for _, name := range names {
+		if fd, err := strconv.Atoi(name); err == nil && fd > 2 {
+			syscall.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+func (d *detached) pid() int { return d.process.Pid }
+
+// ended asks without waiting: nobody shall have to wait for a process that is to live on.
+func (d *detached) ended(context.Context) (code int, over bool, err error) {
+	if d.over {
+		return d.code, true, nil
+	}
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(d.process.Pid, &status, syscall.WNOHANG, nil)
+	for errors.Is(err, syscall.EINTR) {
+		pid, err = syscall.Wait4(d.process.Pid, &status, syscall.WNOHANG, nil)
+	}
+	switch {
+	case err != nil:
+		return 0, false, fmt.Errorf("wait for process %d: %w", d.process.Pid, err)
+	case pid == 0:
+		return 0, false, nil
+	case status.Signaled():
+		d.code = 128 + int(status.Signal())
+	default:
+		d.code = status.ExitStatus()
+	}
+	d.over = true
+	return d.code, true, nil
+}
+
+func (d *detached) printed(context.Context) (string, error) { return d.log.Text() }
+
+func (d *detached) keep(context.Context) error { return d.log.Keep() }
+
+func (d *detached) close(context.Context) error {
+	return errors.Join(d.process.Release(), d.log.Close())
+}
+
+func (d *detached) place() document.Host {
+	return document.Host{Background: engine.BackgroundDetach, PID: d.pid(), Log: d.log.Path()}
+}
+
+func (d *detached) hints(session string) []string {
+	return []string{
+		fmt.Sprintf("Session started in the background: %s (PID %d)", session, d.pid()),
+		"  Log:     " + d.log.Path(),
+		fmt.Sprintf("  Watch:   %s attach %s", cli.Program, session),
+		fmt.Sprintf("  Status:  %s status %s", cli.Program, session),
+		fmt.Sprintf("  Stop:    %s pause %s, or abort %s", cli.Program, session, session),
+	}
+}

@@ -1,0 +1,120 @@
+package run
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/screen"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/verb/look"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/event"
+)
+
+// writeAsked shows a question at the terminal, as it stands at a time.
+func writeAsked(to io.Writer, q engine.Question, now time.Time) {
+	head := fmt.Sprintf("%s · %s", q.ID, q.Kind)
+	if q.Stage != "" {
+		head += " · stage " + look.PlaceOf(q, "%s · provider %s")
+	}
+	if age := now.Sub(q.AskedAt); age > time.Minute {
+		head += " · asked " + screen.Age(age) + " ago"
+	}
+	lines := append([]string{"Question " + screen.Clean(head), ""}, cli.Wrapped(q.Text)...)
+	if q.Call != nil {
+		lines = append(lines, "")
+	}
+	for _, about := range look.AboutCall(q.Call) {
+		if about.Text != "" {
+			lines = append(lines, screen.Lines(about.Name+": "+about.Text)...)
+		}
+	}
+	if q.Remedy != "" {
+		lines = append(lines, "What to do: "+screen.Clean(q.Remedy))
+	}
+	if until := look.Due(q); until != "" {
+		lines = append(lines, "To be answered by "+until)
+	}
+	if q.Preview != "" {
+		lines = append(append(lines, ""), screen.Lines(q.Preview)...)
+	}
+	if len(q.Files) > 0 {
+		lines = append(lines, "")
+	}
+	for _, f := range q.Files {
+		lines = append(lines, "File: "+screen.Clean(f))
+	}
+	for _, line := range screen.Box(lines...) {
+		fmt.Fprintln(to, strings.TrimRight(line, " "))
+	}
+}
+
+// choices are what may be typed.
+func choices(q engine.Question) string {
+	if q.Kind == event.QuestionTool {
+		return "[A]pprove  [D]eny  [V]iew full  [S]kip: "
+	}
+	words := []string{"[a]pprove", "[r]eject"}
+	if q.AcceptFeedback {
+		words = append(words, "[f]eedback")
+	}
+	if len(q.Files) > 0 {
+		words = append(words, "[v]iew files")
+	}
+	return strings.Join(append(words, "[s]kip"), ", ") + ": "
+}
+
+// maxShown is how many lines of a file are printed where there is no pager.
+const maxShown = 500
+
+// show shows the files of a question: in the user's pager, else on the terminal.
+func (k *asker) show(ctx context.Context, q engine.Question) {
+	if len(q.Files) == 0 {
+		fmt.Fprintln(k.out, "There is no more of it than what is shown.")
+		return
+	}
+	if pager := k.app.Getenv("PAGER"); pager != "" {
+		// The files come as arguments, not as a part of the command.
+		cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", "exec " + pager + ` "$@"`, cli.Program}, q.Files...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = k.app.Stdin, k.app.Stderr, k.app.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it leaves the terminal as it was
+		k.watch.Leave(true)                                                      // Ctrl-C is the pager's
+		err := cmd.Run()
+		k.watch.Leave(false)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		fmt.Fprintf(k.out, "$PAGER (%s): %v\n", pager, err)
+	}
+	for _, name := range q.Files {
+		fmt.Fprintln(k.out, "\n"+screen.Clean(name)+":")
+		if err := printFile(k.out, name); err != nil {
+			fmt.Fprintln(k.out, err)
+		}
+	}
+}
+
+// printFile prints the beginning of a text file.
+func printFile(to io.Writer, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for n := 0; lines.Scan(); n++ {
+		if n == maxShown {
+			fmt.Fprintln(to, "  │ …")
+			return nil
+		}
+		fmt.Fprintln(to, strings.TrimRight("  │ "+strings.Join(screen.Lines(lines.Text()), ""), " "))
+	}
+	return lines.Err()
+}

@@ -1,0 +1,136 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// Resume is `resume <session>`.
+type Resume struct {
+	Session        string `arg:"" help:"The session to go on with."`
+	Context        string `help:"Text for the next iteration: $${CONTEXT} ends with it, or the whole prompt where that is not used."`
+	Force          bool   `help:"Take the session over from another process that holds it; give a run that has used up its time (guardrails) the same once more."`
+	SkipFailedStep bool   `help:"Count the steps that failed as done, and go on with what depends on them."`
+	ResetCycles    bool   `help:"Count the returns to earlier stages anew."`
+	By             string `hidden:"" help:"Who resumes, for the journal. Default: the user."`
+	herePlace
+	cleanedFlag
+	WaitFlags
+	SandboxFlags
+}
+
+// herePlace says where a session runs that runs in the foreground unless somebody says something else.
+type herePlace struct {
+	Foreground bool `hidden:"" aliases:"no-tmux" help:"The default."`
+	Detach     bool `help:"Work in the background, as a process without a terminal."`
+	Tmux       bool `help:"Work in the background, in a tmux session."`
+}
+
+func (v *Resume) Run(ctx context.Context, a *cli.App) error {
+	at := PlaceFlags(v.herePlace)
+	place, err := at.said()
+	if err != nil {
+		return err
+	}
+	asked, err := v.said()
+	if err != nil {
+		return err
+	}
+	o := engine.ResumeOptions{
+		Session: v.Session, Context: v.Context, Force: v.Force, Wait: v.Wait, Sandbox: asked, Notes: v.notes(),
+		SkipFailedStep: v.SkipFailedStep, ResetCycles: v.ResetCycles, By: v.By,
+	}
+	a.Unattended = v.Unattended
+	return ResumeSession(a, ctx, orPlace(place, engine.BackgroundOff), o)
+}
+
+func orPlace(place, other engine.Background) engine.Background {
+	if place == engine.BackgroundUnset {
+		return other
+	}
+	return place
+}
+
+// resume serves --resume of the verbs that start a session; o says which one, further are flags of the verb that have no
+// effect on it.
+func (f *RunFlags) resume(ctx context.Context, a *cli.App, o engine.ResumeOptions, further ...string) error {
+	place, err := f.Place(ctx, a)
+	if err != nil {
+		return err
+	}
+	if o.Sandbox, err = f.SandboxFlags.said(); err != nil {
+		return err
+	}
+	o.Context, o.Force, o.Wait = f.Context, f.Force, f.Wait
+	a.Unattended = f.Unattended
+	if ignored := f.IgnoredOnResume(further); ignored != "" {
+		return ResumeSession(a, ctx, place, o, ignored)
+	}
+	return ResumeSession(a, ctx, place, o)
+}
+
+func ResumeSession(a *cli.App, ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
+	o.By = cmp.Or(o.By, a.User())
+	var err error
+	if at == engine.BackgroundOff {
+		err = resumeHere(a, ctx, o, say...)
+	} else {
+		err = resumeElsewhere(a, ctx, at, o, say...)
+	}
+	if errors.Is(err, engine.ErrNoSession) {
+		missing := failure.New(failure.SessionState, "cannot resume - no previous session '%s' found", o.Session)
+		missing.Cause = engine.ErrNothingToResume
+		if known := (*failure.Error)(nil); errors.As(err, &known) {
+			return missing.WithHint("%s", known.Hint) // which names the nearest session
+		}
+		return missing.WithHint("%s list shows the sessions of this directory", cli.Program)
+	}
+	return err
+}
+
+func resumeElsewhere(a *cli.App, ctx context.Context, at engine.Background, o engine.ResumeOptions, say ...string) error {
+	for _, line := range say {
+		fmt.Fprintln(a.Stderr, line)
+	}
+	return inBackground(a, ctx, errand{
+		at: at, session: o.Session, force: o.Force,
+		check: func(ctx context.Context, e *engine.Engine) (*engine.PreflightResult, error) {
+			return e.PreflightResume(ctx, o)
+		},
+		command: func(session string, more ...string) []string {
+			if o.Context != "" {
+				more = append(more, "--context="+o.Context)
+			}
+			if o.Force {
+				more = append(more, "--force")
+			}
+			if o.Wait {
+				more = append(more, "--wait")
+			}
+			if o.SkipFailedStep {
+				more = append(more, "--skip-failed-step")
+			}
+			if o.ResetCycles {
+				more = append(more, "--reset-cycles")
+			}
+			more = append(more, sandboxArguments(o.Sandbox)...)
+			if o.Again != "" {
+				return a.Foreground("review", append(more, againArguments(o)...), []string{session})
+			}
+			return a.Foreground("resume", append(more, "--by="+o.By), []string{session})
+		},
+	})
+}
+
+func resumeHere(a *cli.App, ctx context.Context, o engine.ResumeOptions, say ...string) error {
+	return perform(a, ctx, o.Wait, func(ctx context.Context, e *engine.Engine, wait bool, observe func(engine.Update)) (*engine.Result, error) {
+		o.Wait, o.Observe = wait, observe
+		return e.Resume(ctx, o)
+	}, say...)
+}

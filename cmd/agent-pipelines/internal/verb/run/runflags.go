@@ -1,0 +1,154 @@
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// GivenFlags are what a session is given from outside its files.
+type GivenFlags struct {
+	Provider string            `help:"Use this provider for all stages."`
+	Model    string            `help:"Use this model for all stages."`
+	Context  string            `help:"Text for the agents, in prompts as $${CONTEXT}."`
+	Input    []string          `sep:"none" placeholder:"FILE" help:"A file, directory or glob as initial input. May be given several times."`
+	Command  map[string]string `mapsep:"none" placeholder:"NAME=CMD" help:"A command for the agents, such as test='make test'. May be given several times."`
+}
+
+// RunFlags are the flags of the verbs that start a session.
+type RunFlags struct {
+	GivenFlags
+
+	Force     bool `help:"Take over a session that another process holds; start a finished one again."`
+	Resume    bool `help:"Go on with the session instead of starting it."`
+	Recompile bool `help:"Accepted as the Bash engine did: every new run compiles anew."`
+
+	ModeFlag
+
+	PlaceFlags
+	cleanedFlag
+	WaitFlags
+	FlowFlags
+	SandboxFlags
+}
+
+// ModeFlag says where models may be.
+type ModeFlag struct {
+	Mode string `placeholder:"MODE" group:"Isolation:" help:"Where models may be: open, burst (anywhere, with more patience), local-only, or airgapped (nor may tools reach the network). Files can only narrow it."`
+}
+
+// Check refuses combinations that contradict themselves, and what this version cannot do.
+func (f *RunFlags) Check() error {
+	if f.Resume && f.Recompile {
+		return cli.UsageError("--resume and --recompile contradict each other: a resumed session keeps its plan",
+			"leave one of them out; a changed pipeline starts as a new session, or with --force from the beginning")
+	}
+	if _, err := f.SandboxFlags.said(); err != nil {
+		return err
+	}
+	if f.Mode != "" && !slices.Contains(plan.Modes(), f.Mode) {
+		return cli.UsageError(fmt.Sprintf("there is no mode '%s'", f.Mode), "write %s", strings.Join(plan.Modes(), ", "))
+	}
+	if err := f.Over(&engine.RunOptions{}); err != nil {
+		return err
+	}
+	_, err := f.PlaceFlags.said()
+	return err
+}
+
+// Options are the run's options without what it is that runs. Flags win over PIPELINE_CLI_*, by which
+// wrapper scripts hand them on.
+func (f *RunFlags) Options(a *cli.App) (engine.RunOptions, error) {
+	inputs := f.Input
+	if len(inputs) == 0 {
+		var err error
+		if inputs, err = Listed(a.Getenv("PIPELINE_CLI_INPUTS")); err != nil {
+			return engine.RunOptions{}, err
+		}
+	}
+	asked, err := f.SandboxFlags.said()
+	if err != nil {
+		return engine.RunOptions{}, err
+	}
+	o := engine.RunOptions{
+		Sandbox:  asked,
+		Mode:     f.Mode,
+		Provider: cmp.Or(f.Provider, a.Getenv("PIPELINE_CLI_PROVIDER")),
+		Model:    cmp.Or(f.Model, a.Getenv("PIPELINE_CLI_MODEL")),
+		Context:  cmp.Or(f.Context, a.Getenv("PIPELINE_CLI_CONTEXT")),
+		Inputs:   inputs, Commands: f.Command, Force: f.Force, Wait: f.Wait, Notes: f.notes(),
+		EnvProvider: a.Getenv("CLAUDE_PIPELINE_PROVIDER"),
+		EnvModel:    a.Getenv("CLAUDE_PIPELINE_MODEL"),
+		EnvContext:  a.Getenv("CLAUDE_PIPELINE_CONTEXT"),
+	}
+	err = f.Over(&o)
+	return o, err
+}
+
+// Arguments are flags that make the same options in another process, whatever its environment says.
+func (f *RunFlags) Arguments(o engine.RunOptions) []string {
+	var args []string
+	for _, flag := range []struct{ name, value string }{
+		{"--provider", o.Provider}, {"--model", o.Model}, {"--context", o.Context}, {"--mode", o.Mode},
+	} {
+		if flag.value != "" {
+			args = append(args, flag.name+"="+flag.value)
+		}
+	}
+	for _, input := range o.Inputs {
+		args = append(args, "--input="+input)
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Commands)) {
+		args = append(args, "--command="+name+"="+o.Commands[name])
+	}
+	args = append(args, flowArguments(o)...)
+	args = append(args, EntryArguments(o)...)
+	args = append(args, sandboxArguments(o.Sandbox)...)
+	if o.Force {
+		args = append(args, "--force")
+	}
+	if o.Wait {
+		args = append(args, "--wait")
+	}
+	return args
+}
+
+// IgnoredOnResume says which flags have no effect on a resumed session, further ones that were given among them.
+func (f *RunFlags) IgnoredOnResume(further []string) string {
+	ignored := givenOf([]givenFlag{
+		{"--provider", f.Provider != ""},
+		{"--model", f.Model != ""},
+		{"--mode", f.Mode != ""},
+		{"--input", len(f.Input) > 0},
+		{"--command", len(f.Command) > 0},
+	})
+	ignored = slices.Concat(ignored, f.given(), further)
+	if len(ignored) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Ignored: %s; a resumed session keeps its plan.", strings.Join(ignored, ", "))
+}
+
+// Listed reads a list from an environment variable: a JSON array of texts, or one a line.
+func Listed(text string) ([]string, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, nil
+	}
+	if !strings.HasPrefix(text, "[") {
+		return strings.Split(text, "\n"), nil
+	}
+	var list []string
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return nil, cli.UsageError("PIPELINE_CLI_INPUTS is no JSON array of texts: "+err.Error(),
+			"write it as [\"a.md\",\"b.md\"], or as one path a line")
+	}
+	return list, nil
+}

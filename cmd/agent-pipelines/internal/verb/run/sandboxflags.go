@@ -1,0 +1,96 @@
+package run
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/engine"
+	"github.com/dodo-digital/agent-pipelines/kernel/plan"
+)
+
+// SandboxFlags are the isolation of every plugin process of a session.
+type SandboxFlags struct {
+	Sandbox   string        `placeholder:"MODE" group:"Isolation:" help:"Confine plugins: none, workspace (the project and what is granted) or strict (also processes and names of their own). Files can only narrow it."`
+	Network   string        `name:"sandbox-network" placeholder:"WORD" group:"Isolation:" help:"What confined plugins may reach: on, loopback or off."`
+	Read      []string      `name:"sandbox-read" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also read. May be given several times."`
+	Write     []string      `name:"sandbox-write" type:"path" sep:"none" placeholder:"PATH" group:"Isolation:" help:"What confined plugins may also write. May be given several times."`
+	Memory    string        `name:"sandbox-memory" placeholder:"SIZE" group:"Isolation:" help:"The data that each confined process may have, such as 2G."`
+	Processes int           `name:"sandbox-processes" placeholder:"N" group:"Isolation:" help:"How many processes a confined plugin may have."`
+	CPU       time.Duration `name:"sandbox-cpu" placeholder:"TIME" group:"Isolation:" help:"The processor time of each confined process, such as 10m."`
+}
+
+// said is what the flags say, nil for nothing.
+func (f *SandboxFlags) said() (*plan.Sandbox, error) {
+	s := plan.Sandbox{
+		Mode: plan.SandboxMode(f.Sandbox), Network: plan.Network(f.Network), Processes: f.Processes, CPU: f.CPU.Seconds(),
+	}
+	for _, word := range []struct {
+		flag, value string
+		fits        bool
+		words       string
+	}{
+		{"--sandbox", f.Sandbox, f.Sandbox == "" || slices.Contains(plan.SandboxModes(), s.Mode), "none, workspace or strict"},
+		{"--sandbox-network", f.Network, f.Network == "" || slices.Contains(plan.Networks(), s.Network), "on, loopback or off"},
+	} {
+		if !word.fits {
+			return nil, cli.UsageError(fmt.Sprintf("%s cannot be '%s'", word.flag, word.value), "write %s", word.words)
+		}
+	}
+	for _, list := range []struct{ from, to *[]string }{{&f.Read, &s.Read}, {&f.Write, &s.Write}} {
+		for _, path := range *list.from {
+			abs, err := filepath.Abs(path)
+			if err != nil {
+				return nil, err
+			}
+			*list.to = append(*list.to, abs)
+		}
+	}
+	if f.Processes < 0 || f.CPU < 0 {
+		return nil, cli.UsageError("a limit of a sandbox is negative", "leave it out for no limit")
+	}
+	if f.Memory != "" {
+		size, err := engine.ParseSize(f.Memory)
+		if err != nil {
+			return nil, cli.UsageError("--sandbox-memory: "+err.Error(), "write bytes, or a size such as 512M or 2G")
+		}
+		s.Memory = size
+	}
+	if s.Complete().Mode == "" {
+		return nil, nil
+	}
+	if rest := s; s.Mode == plan.SandboxNone {
+		if rest.Mode = ""; rest.Asks() {
+			return nil, cli.UsageError("--sandbox=none contradicts the other flags of isolation", "leave out one of them")
+		}
+	}
+	return &s, nil
+}
+
+// sandboxArguments are flags that say the same in another process.
+func sandboxArguments(s *plan.Sandbox) []string {
+	if s == nil {
+		return nil
+	}
+	var args []string
+	add := func(name, value string, given bool) {
+		if given {
+			args = append(args, "--sandbox"+name+"="+value)
+		}
+	}
+	add("", string(s.Mode), s.Mode != "")
+	add("-network", string(s.Network), s.Network != "")
+	for _, path := range s.Read {
+		add("-read", path, true)
+	}
+	for _, path := range s.Write {
+		add("-write", path, true)
+	}
+	add("-memory", strconv.FormatInt(s.Memory, 10), s.Memory > 0)
+	add("-processes", strconv.Itoa(s.Processes), s.Processes > 0)
+	add("-cpu", time.Duration(s.CPU*float64(time.Second)).String(), s.CPU > 0)
+	return args
+}

@@ -1,0 +1,58 @@
+package run
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/cli"
+	"github.com/dodo-digital/agent-pipelines/cmd/agent-pipelines/internal/tree"
+	"github.com/dodo-digital/agent-pipelines/engine"
+)
+
+// stepSummary is what GitHub Actions shows of a run on the page of its workflow. A nil one writes nothing.
+type stepSummary struct {
+	file  string
+	model tree.Model
+}
+
+// gitHub says whether the log of GitHub Actions is what is written to.
+func gitHub(a *cli.App) bool { return a.Getenv("GITHUB_ACTIONS") == "true" && !a.Unattended }
+
+func newStepSummary(a *cli.App) *stepSummary {
+	file := a.Getenv("GITHUB_STEP_SUMMARY")
+	if file == "" || !gitHub(a) {
+		return nil
+	}
+	return &stepSummary{file: file}
+}
+
+// observe follows the session.
+func (s *stepSummary) observe(u engine.Update) {
+	if s != nil {
+		s.model.Take(u)
+	}
+}
+
+// write adds the summary to the file, with the command that goes on, "" for none.
+func (s *stepSummary) write(resume string) error {
+	if s == nil {
+		return nil
+	}
+	text := tree.Markdown(&s.model, s.model.Seen())
+	if text == "" {
+		return nil
+	}
+	if resume != "" {
+		text += "\nTo go on: `" + resume + "`\n"
+	}
+	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write GITHUB_STEP_SUMMARY: %w", err)
+	}
+	_, err = f.WriteString(text + "\n")
+	if err := errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write GITHUB_STEP_SUMMARY: %w", err)
+	}
+	return nil
+}
