@@ -156,7 +156,7 @@ var Walls = []Wall{
 		Reason: pluginReason,
 	},
 	{
-		Room: "cmd/agent-pipelines/bundled.go", Allow: []string{"std", "plugin-sdk/...", "plugins/..."},
+		Room: "cmd/agent-pipelines/bundled.go", Allow: []string{"std", "cmd/agent-pipelines/internal/cli", "plugins/..."},
 		Reason: "this file serves the plugins from the one binary, out of process, and does nothing else",
 	},
 	{
