@@ -185,9 +185,12 @@ func receiver(fn *ast.FuncDecl) string {
 	}
 }
 
+var commandLine = regexp.MustCompile("agent-pipelines ([a-z]+ (%s|[A-Z])|$)|`agent-pipelines ")
+
 // commandNames lists the string literals that name the command.
 func commandNames(tree []file) result {
 	var r result
+	lines := 0
 	for _, f := range tree {
 		if !f.product() || !f.below("kernel", "engine", "sandbox", "plugin-sdk") {
 			continue
@@ -203,9 +206,13 @@ func commandNames(tree []file) result {
 			text, err := strconv.Unquote(lit.Value)
 			if err == nil && strings.Contains(strings.ReplaceAll(text, strings.TrimSuffix(prefix, "/"), ""), "agent-pipelines") {
 				r.add(fmt.Sprintf("%s: %s", f.fset.Position(lit.Pos()), lit.Value))
+				if commandLine.MatchString(text) {
+					lines++
+				}
 			}
 			return true
 		})
 	}
+	r.note = fmt.Sprintf("; %d of them command lines", lines)
 	return r
 }

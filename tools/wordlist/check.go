@@ -77,7 +77,7 @@ func (l *List) checkComments(name, src, marker string) []Hit {
 		at := strings.Index(line, marker)
 		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
 		if block != "" && !alone {
-			hits, block = append(hits, l.find(name, first, block, false)...), ""
+			hits, block = append(hits, l.find(name, first, block, prose)...), ""
 		}
 		switch {
 		case alone && block != "":
@@ -88,7 +88,7 @@ func (l *List) checkComments(name, src, marker string) []Hit {
 				block = " "
 			}
 		case at > 0 && strings.ContainsAny(line[at-1:at], " \t"):
-			hits = append(hits, l.find(name, i+1, strings.TrimLeft(line[at:], marker+" "), false)...)
+			hits = append(hits, l.find(name, i+1, strings.TrimLeft(line[at:], marker+" "), prose)...)
 		}
 	}
 	return hits
@@ -106,7 +106,7 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 		for _, c := range group.List {
 			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), " "))
 		}
-		hits = append(hits, l.find(name, fset.Position(group.Pos()).Line, strings.Join(lines, "\n"), false)...)
+		hits = append(hits, l.find(name, fset.Position(group.Pos()).Line, strings.Join(lines, "\n"), prose)...)
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -121,38 +121,53 @@ func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
 						text = strings.ReplaceAll(s, "\n", " ")
 					}
 				}
-				hits = append(hits, l.find(name, fset.Position(n.Pos()).Line, strings.Trim(text, "`"), false)...)
+				hits = append(hits, l.find(name, fset.Position(n.Pos()).Line, strings.Trim(text, "`"), prose)...)
 			}
 		}
-		for _, id := range declared(n) {
-			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, splitName(id.Name), true)...)
+		names, kind := declared(n)
+		for _, id := range names {
+			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, splitName(id.Name), kind)...)
 		}
 		return true
 	})
 	return hits, nil
 }
 
-// declared returns the names that a node declares.
-func declared(n ast.Node) []*ast.Ident {
+// declared returns the names that a node declares, and whether they are local.
+func declared(n ast.Node) ([]*ast.Ident, kind) {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
-		return []*ast.Ident{n.Name}
+		return []*ast.Ident{n.Name}, declaration
 	case *ast.TypeSpec:
-		return []*ast.Ident{n.Name}
+		return []*ast.Ident{n.Name}, declaration
+	case *ast.StructType:
+		return fieldNames(n.Fields), declaration
+	case *ast.InterfaceType:
+		return fieldNames(n.Methods), declaration
+	case *ast.FuncType:
+		return append(fieldNames(n.Params), fieldNames(n.Results)...), local
 	case *ast.ValueSpec:
-		return n.Names
-	case *ast.Field:
-		return n.Names
+		return n.Names, local
 	case *ast.RangeStmt:
 		if n.Tok == token.DEFINE {
-			return identifiers(n.Key, n.Value)
+			return identifiers(n.Key, n.Value), local
 		}
 	case *ast.AssignStmt:
 		if n.Tok == token.DEFINE {
-			return identifiers(n.Lhs...)
+			return identifiers(n.Lhs...), local
 		}
 	}
-	return nil
+	return nil, local
+}
+
+func fieldNames(list *ast.FieldList) []*ast.Ident {
+	var ids []*ast.Ident
+	if list != nil {
+		for _, f := range list.List {
+			ids = append(ids, f.Names...)
+		}
+	}
+	return ids
 }
 
 func identifiers(exprs ...ast.Expr) []*ast.Ident {

@@ -1,8 +1,3 @@
-// Package wordlist finds words and phrases that the project's language avoids.
-//
-// words.txt holds the expressions, allow.txt the exceptions. Check reads comments, string literals and declared names
-// of Go files, and the comments of proto files, Makefiles, shell scripts and YAML files; it does not read testdata and
-// the documentation. Command words prints the hits.
 package wordlist
 
 import (
@@ -10,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -28,9 +24,17 @@ type List struct {
 type word struct {
 	expr    *regexp.Regexp
 	instead string
-	text    bool // applies to comments and strings
-	names   bool // applies to declared names, as lower-case words with spaces
+	kinds   []kind // what it applies to
 }
+
+// kind says what a text is.
+type kind int
+
+const (
+	prose       kind = iota // a comment or a string
+	declaration             // the name of a function, type, method or field
+	local                   // any other name that a file declares
+)
 
 type exception struct {
 	path string         // a path, a directory, or * for all
@@ -50,26 +54,30 @@ func (h Hit) String() string { return fmt.Sprintf("%s:%d: %s: %s", h.Path, h.Lin
 // Default returns the list of this repository.
 func Default() (*List, error) { return Parse(words, allow) }
 
-// Parse reads a list. A line of words is "expression  # suggestion"; the lines [all], [text] and [names] say what the
-// lines below them apply to. A line of allow is "path expression  # reason". Both parts of a line are required.
+// sections are the headings of words.txt.
+var sections = map[string][]kind{
+	"[all]":          {prose, declaration, local},
+	"[text]":         {prose},
+	"[names]":        {declaration, local},
+	"[declarations]": {declaration},
+}
+
+// Parse reads a list. A line of words is "expression  # suggestion"; the lines [all], [text], [names] and
+// [declarations] say what the lines below them apply to. A line of allow is "path expression  # reason". Both parts of a line are required.
 func Parse(words, allow string) (*List, error) {
 	l := &List{}
-	text, names := true, true
+	kinds := sections["[all]"]
 	for i, line := range strings.Split(words, "\n") {
 		switch line = strings.TrimSpace(line); {
 		case line == "" || strings.HasPrefix(line, "#"):
-		case line == "[all]":
-			text, names = true, true
-		case line == "[text]":
-			text, names = true, false
-		case line == "[names]":
-			text, names = false, true
+		case sections[line] != nil:
+			kinds = sections[line]
 		default:
 			expr, instead, err := split(line)
 			if err != nil {
 				return nil, fmt.Errorf("words.txt:%d: %w", i+1, err)
 			}
-			l.words = append(l.words, word{expr, instead, text, names})
+			l.words = append(l.words, word{expr, instead, kinds})
 		}
 	}
 	for i, line := range strings.Split(allow, "\n") {
@@ -96,11 +104,11 @@ func split(line string) (*regexp.Regexp, string, error) {
 }
 
 // find returns the hits in a text. Names are already split into words.
-func (l *List) find(name string, line int, text string, isName bool) []Hit {
+func (l *List) find(name string, line int, text string, is kind) []Hit {
 	var hits []Hit
 	flat := strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
 	for _, w := range l.words {
-		if isName && !w.names || !isName && !w.text {
+		if !slices.Contains(w.kinds, is) {
 			continue
 		}
 		for _, at := range w.expr.FindAllStringIndex(flat, -1) {
