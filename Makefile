@@ -46,7 +46,7 @@ TAGS = $(CRASH_TAG),dist,e2ereal,python,parity
 
 .DEFAULT_GOAL := help
 .PHONY: help build share demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
-	fmt check $(CHECKS) FORCE
+	fmt check size words $(CHECKS) FORCE
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
@@ -239,6 +239,12 @@ gofmt: ## check that all Go files are formatted
 # Never from the cache: the go command does not see that a test read the files of another module.
 walls: ## check the walls between the rooms
 	$(GO) test -count=1 ./tools/imports
+
+size: ## measure the repository and compare it with the bounds of tools/size; SIZE_FLAGS=-report, SIZE_FLAGS=-v
+	$(GO) run ./tools/size $(SIZE_FLAGS)
+
+words: ## print words that the project's language avoids; WORDS_FLAGS=-count, WORDS_FLAGS=kernel/plan
+	$(GO) run ./tools/words $(WORDS_FLAGS)
 
 vet: ## go vet, also of what stands behind build tags
 	$(GO) vet work

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"path"
+	"slices"
+)
+
+// graph holds references: graph[a][b] is the number of distinct objects of node b that node a uses.
+type graph [][]int
+
+// backSum is the result of one package.
+type backSum struct {
+	pkg   string
+	main  bool
+	total int // back references
+	all   int // references between its nodes
+	edges []string
+}
+
+// backReferences counts the references between the package's files that point up in the best order found.
+//
+// A node is a file. Files that hold only methods of one type are one node with the file that declares the type. A
+// reference is a package-level object or a method that a file uses and another one declares; it counts once per pair
+// of nodes. The sum of the references against the order is minimal over all orders, approximately: the order of Eades,
+// Lin and Smyth, then moves of single nodes as long as they help.
+func (p *pkg) backReferences() backSum {
+	names, node := p.nodes()
+	used := make([]map[types.Object]bool, len(names))
+	declared := map[types.Object]int{}
+	for i, f := range p.files {
+		for _, o := range p.declarations(f) {
+			declared[o] = node[i]
+		}
+	}
+	for i, f := range p.files {
+		if used[node[i]] == nil {
+			used[node[i]] = map[types.Object]bool{}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				o := p.info.Uses[id]
+				if fn, ok := o.(*types.Func); ok {
+					o = fn.Origin()
+				}
+				if _, ok := declared[o]; ok {
+					used[node[i]][o] = true
+				}
+			}
+			return true
+		})
+	}
+	g := make(graph, len(names))
+	sum := backSum{pkg: p.path(), main: p.Name == "main"}
+	for a := range g {
+		g[a] = make([]int, len(names))
+		for o := range used[a] {
+			if b := declared[o]; a != b {
+				g[a][b]++
+				sum.all++
+			}
+		}
+	}
+	order := g.order()
+	for i, a := range order {
+		for _, b := range order[:i] {
+			if n := g[a][b]; n > 0 {
+				sum.total += n
+				var objects []string
+				for o := range used[a] {
+					if declared[o] == b {
+						objects = append(objects, o.Name())
+					}
+				}
+				slices.Sort(objects)
+				sum.edges = append(sum.edges, fmt.Sprintf("%s -> %s: %d %v", names[a], names[b], n, objects))
+			}
+		}
+	}
+	slices.Sort(sum.edges)
+	return sum
+}
+
+// declarations returns the package-level objects and methods that a file declares.
+func (p *pkg) declarations(f file) []types.Object {
+	var objects []types.Object
+	add := func(id *ast.Ident) {
+		if o := p.info.Defs[id]; o != nil {
+			objects = append(objects, o)
+		}
+	}
+	for _, d := range f.syntax.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			add(d.Name)
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					add(s.Name)
+				case *ast.ValueSpec:
+					for _, id := range s.Names {
+						add(id)
+					}
+				}
+			}
+		}
+	}
+	return objects
+}
+
+// nodes returns the names of the package's nodes and the node of each file.
+func (p *pkg) nodes() (names []string, node []int) {
+	home := map[string]int{} // index of the file that declares a type
+	for i, f := range p.files {
+		for _, o := range p.declarations(f) {
+			if t, ok := o.(*types.TypeName); ok {
+				home[t.Name()] = i
+			}
+		}
+	}
+	node = make([]int, len(p.files))
+	number := map[int]int{}
+	for i, f := range p.files {
+		at := i
+		if t := onlyMethodsOf(f.syntax); t != "" {
+			if h, ok := home[t]; ok && onlyMethodsOf(p.files[h].syntax) == "" {
+				at = h
+			}
+		}
+		if _, ok := number[at]; !ok {
+			number[at] = len(names)
+			names = append(names, path.Base(p.files[at].name))
+		}
+		node[i] = number[at]
+	}
+	return names, node
+}
+
+// onlyMethodsOf returns the type whose methods are all that a file declares, empty if there is no such type.
+func onlyMethodsOf(f *ast.File) string {
+	name := ""
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			r := receiver(d)
+			if r == "" || name != "" && r != name {
+				return ""
+			}
+			name = r
+		case *ast.GenDecl:
+			if len(d.Specs) > 0 {
+				if _, ok := d.Specs[0].(*ast.ImportSpec); !ok {
+					return ""
+				}
+			}
+		}
+	}
+	return name
+}
+
+// order returns the nodes such that few references point to an earlier node.
+func (g graph) order() []int {
+	left := make([]int, len(g))
+	for i := range left {
+		left[i] = i
+	}
+	var head, tail []int
+	for len(left) > 0 {
+		// A node that is used by none goes to the front, one that uses none to the back, else the one with the largest
+		// difference to the front.
+		best := slices.MaxFunc(left, func(a, b int) int { return cmp.Compare(g.surplus(a, left), g.surplus(b, left)) })
+		sink := slices.IndexFunc(left, func(a int) bool { out, _ := g.degrees(a, left); return out == 0 })
+		source := slices.IndexFunc(left, func(a int) bool { _, in := g.degrees(a, left); return in == 0 })
+		switch {
+		case sink >= 0:
+			tail = append(tail, left[sink])
+			left = slices.Delete(left, sink, sink+1)
+		case source >= 0:
+			head = append(head, left[source])
+			left = slices.Delete(left, source, source+1)
+		default:
+			head = append(head, best)
+			left = slices.DeleteFunc(left, func(a int) bool { return a == best })
+		}
+	}
+	slices.Reverse(tail)
+	order := append(head, tail...)
+	for g.improve(order) {
+	}
+	return order
+}
+
+func (g graph) degrees(a int, among []int) (out, in int) {
+	for _, b := range among {
+		out += g[a][b]
+		in += g[b][a]
+	}
+	return out, in
+}
+
+func (g graph) surplus(a int, among []int) int {
+	out, in := g.degrees(a, among)
+	return out - in
+}
+
+// improve moves each node to its best position and reports whether a move reduced the sum.
+func (g graph) improve(order []int) bool {
+	moved := false
+	for i := 0; i < len(order); i++ {
+		a := order[i]
+		best, to := 0, i
+		gain := 0
+		for j := i + 1; j < len(order); j++ { // later: references a -> order[j] turn back, order[j] -> a turn forward
+			if gain += g[order[j]][a] - g[a][order[j]]; gain > best {
+				best, to = gain, j
+			}
+		}
+		gain = 0
+		for j := i - 1; j >= 0; j-- {
+			if gain += g[a][order[j]] - g[order[j]][a]; gain > best {
+				best, to = gain, j
+			}
+		}
+		if to != i {
+			rest := slices.Delete(slices.Clone(order), i, i+1)
+			copy(order, slices.Insert(rest, to, a))
+			moved = true
+		}
+	}
+	return moved
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/tools/wordlist"
+)
+
+// row is one measure with its recorded bound. Raise a bound in a commit of its own, with the reason.
+type row struct {
+	what    string
+	method  string
+	bound   int
+	starred bool
+}
+
+// The rows, in the order of the table; measure returns their results in the same order.
+var rows = []row{
+	{"code lines of module kernel", "files below kernel/", 23000, true},
+	{"code lines of module engine", "files below engine/ and sandbox/", 24000, true},
+	{"code lines of cmd", "files below cmd/", 21000, true},
+	{"code lines of the repository", "all modules and examples", 98000, false},
+	{"test lines", "all lines of *_test.go; *.txtar not included", 75000, false},
+	{"packages of the kernel", "as go list ./kernel/... counts them", 20, true},
+	{"files of at most 30 code lines", "kernel, engine, sandbox, cmd, plugin-sdk, plugins; without doc.go, main.go, build tags, system suffixes", 40, true},
+	{"packages over 2500 code lines", "all modules", 0, true},
+	{"back references in a package of kernel, engine or main", "worst package; method in cycles.go", 0, true},
+	{"back references in any package", "worst package; method in cycles.go", 3, true},
+	{"methods of the widest type", "all modules that ship", 30, false},
+	{"fields of the largest struct", "all modules that ship; without *Options, *Config and grammars of verbs", 15, false},
+	{"types that switch on event types", "receivers, or functions, outside of schedule and event with at least 3 cases of event.Type", 5, false},
+	{"the command's name in strings", "kernel, engine, sandbox, plugin-sdk; without import paths", 0, true},
+	{"hits of the word list", "as make words counts them", 0, true},
+	{"packages from engine.Run to the stream", "our packages in the import closure of package engine, an upper limit of the call graph", 25, false},
+}
+
+// result is the value of a row.
+type result struct {
+	now    int
+	absent bool     // the module does not exist yet
+	note   string   // printed after the method
+	places []string // printed by -v
+}
+
+func measure(root string, tree []file, packages []*pkg) ([]result, error) {
+	shipped := func(f file) bool {
+		return f.product() && f.below("kernel", "engine", "sandbox", "cmd", "plugin-sdk", "plugins")
+	}
+	lines := func(dirs ...string) result {
+		var r result
+		found := false
+		for _, f := range tree {
+			if f.below(dirs...) && f.product() {
+				found = true
+				r.now += f.code
+			}
+		}
+		r.absent = !found
+		return r
+	}
+	all, tests := result{}, result{}
+	var small result
+	kernelPackages, perPackage := map[string]bool{}, map[string]int{}
+	for _, f := range tree {
+		if f.test {
+			tests.now += f.lines
+		}
+		if f.below("kernel") {
+			kernelPackages[path.Dir(f.name)] = true
+		}
+		if !f.product() {
+			continue
+		}
+		all.now += f.code
+		perPackage[path.Dir(f.name)] += f.code
+		if base := path.Base(f.name); shipped(f) && f.code <= 30 && !f.tagged && base != "doc.go" && base != "main.go" {
+			small.add(f.name)
+		}
+	}
+	var large result
+	for name, code := range perPackage {
+		if code > 2500 {
+			large.add(fmt.Sprintf("%6d %s", code, name))
+		}
+	}
+	slices.SortFunc(large.places, func(a, b string) int { return cmp.Compare(b, a) })
+	inner, anywhere := result{note: "; worst: none"}, result{note: "; worst: none"}
+	var sums []backSum
+	for _, p := range packages {
+		if s := p.backReferences(); s.total > 0 {
+			sums = append(sums, s)
+		}
+	}
+	slices.SortFunc(sums, func(a, b backSum) int { return cmp.Or(b.total-a.total, cmp.Compare(a.pkg, b.pkg)) })
+	for _, s := range sums {
+		anywhere.worst(s)
+		if below(s.pkg, "kernel", "engine", "sandbox") || s.main && below(s.pkg, "cmd") {
+			inner.worst(s)
+		}
+	}
+	methods, fields := widest(tree, shipped)
+	words, err := wordHits(root)
+	if err != nil {
+		return nil, err
+	}
+	return []result{
+		lines("kernel"), lines("engine", "sandbox"), lines("cmd"), all, tests,
+		{now: len(kernelPackages)}, small, large, inner, anywhere, methods, fields,
+		eventSwitches(packages), commandNames(tree), words, closure(packages),
+	}, nil
+}
+
+func (r *result) add(place string) {
+	r.now++
+	r.places = append(r.places, place)
+}
+
+// worst adds a package's sum; the first one is the largest.
+func (r *result) worst(s backSum) {
+	if r.now == 0 {
+		r.now, r.note = s.total, "; worst: "+s.pkg
+	}
+	r.places = append(r.places, fmt.Sprintf("%4d of %d %s\n%s", s.total, s.all, s.pkg, strings.Join(s.edges, "\n")))
+}
+
+func wordHits(root string) (result, error) {
+	list, err := wordlist.Default()
+	if err != nil {
+		return result{}, err
+	}
+	hits, err := list.Check(os.DirFS(root))
+	if err != nil {
+		return result{}, err
+	}
+	return result{now: len(hits)}, nil
+}
+
+// closure counts the packages of ours that package engine imports, itself included.
+func closure(packages []*pkg) result {
+	for _, p := range packages {
+		if p.ImportPath == prefix+"engine" {
+			r := result{places: p.Ours}
+			r.now = len(p.Ours)
+			return r
+		}
+	}
+	return result{absent: true}
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const prefix = "github.com/dodo-digital/agent-pipelines/"
+
+// file is one Go file of the repository, outside of testdata.
+type file struct {
+	name   string // relative to the root, with slashes
+	lines  int    // all lines
+	code   int    // lines that are neither blank nor comment
+	test   bool
+	tagged bool // a build constraint or the name's suffix selects it
+	made   bool // generated
+	syntax *ast.File
+	fset   *token.FileSet
+}
+
+func (f file) product() bool             { return !f.test && !f.made }
+func (f file) below(dirs ...string) bool { return below(f.name, dirs...) }
+
+func below(name string, dirs ...string) bool {
+	for _, dir := range dirs {
+		if name == dir || strings.HasPrefix(name, dir+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+var systemSuffix = regexp.MustCompile(`_(linux|darwin|windows|unix|other|amd64|arm64)(_test)?\.go$`)
+
+// readTree reads all Go files below root except those in testdata and in directories that the go command ignores.
+func readTree(root string) ([]file, error) {
+	var files []file
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && name != root && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
+			return fs.SkipDir
+		case d.IsDir() || path.Ext(name) != ".go":
+			return nil
+		}
+		src, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		f, err := readFile(fset, filepath.ToSlash(rel), src)
+		files = append(files, f)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the tree: %w", err)
+	}
+	return files, nil
+}
+
+func readFile(fset *token.FileSet, name string, src []byte) (file, error) {
+	syntax, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return file{}, err
+	}
+	f := file{
+		name: name, lines: strings.Count(string(src), "\n"), code: codeLines(src), syntax: syntax, fset: fset,
+		test: strings.HasSuffix(name, "_test.go"), made: ast.IsGenerated(syntax), tagged: systemSuffix.MatchString(name),
+	}
+	for _, group := range syntax.Comments {
+		f.tagged = f.tagged || group.Pos() < syntax.Package && constraint.IsGoBuild(group.List[0].Text)
+	}
+	return f, nil
+}
+
+// codeLines counts the lines that hold a token. Every line of a raw string counts.
+func codeLines(src []byte) int {
+	fset := token.NewFileSet()
+	at := fset.AddFile("", -1, len(src))
+	var s scanner.Scanner
+	s.Init(at, src, nil, 0)
+	last, count := 0, 0
+	for {
+		pos, tok, lit := s.Scan()
+		if tok == token.EOF {
+			return count
+		}
+		if tok == token.SEMICOLON && lit == "\n" { // inserted by the scanner
+			continue
+		}
+		first := at.Line(pos)
+		end := first + strings.Count(lit, "\n")
+		count += end - max(first, last+1) + 1
+		last = max(last, end)
+	}
+}
+
+// widest finds the type with the most methods and the struct with the most fields.
+func widest(tree []file, shipped func(file) bool) (methods, fields result) {
+	count := map[string]map[string]bool{}
+	for _, f := range tree {
+		if !shipped(f) {
+			continue
+		}
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				name := path.Dir(f.name) + "." + receiver(fn)
+				if count[name] == nil {
+					count[name] = map[string]bool{}
+				}
+				count[name][fn.Name.Name] = true
+			}
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			spec, ok := n.(*ast.TypeSpec)
+			if !ok || strings.HasSuffix(spec.Name.Name, "Options") || strings.HasSuffix(spec.Name.Name, "Config") {
+				return true
+			}
+			if s, ok := spec.Type.(*ast.StructType); ok && !isGrammar(s) {
+				fields.largest(s.Fields.NumFields(), 15, path.Dir(f.name)+"."+spec.Name.Name)
+			}
+			return true
+		})
+	}
+	for name, m := range count {
+		methods.largest(len(m), 30, name)
+	}
+	return methods, fields
+}
+
+// isGrammar reports whether a struct lists the verbs of a command line: some field has the tag cmd.
+func isGrammar(s *ast.StructType) bool {
+	return slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool {
+		return f.Tag != nil && strings.Contains(f.Tag.Value, `cmd:"`)
+	})
+}
+
+// largest keeps the maximum and lists what is above the limit.
+func (r *result) largest(n, limit int, name string) {
+	if n > r.now {
+		r.now, r.note = n, ": "+name
+	}
+	if n > limit {
+		r.places = append(r.places, fmt.Sprintf("%4d %s", n, name))
+	}
+}
+
+// receiver returns the name of a method's type, empty for a function.
+func receiver(fn *ast.FuncDecl) string {
+	if fn.Recv == nil || len(fn.Recv.List) == 0 {
+		return ""
+	}
+	t := fn.Recv.List[0].Type
+	for {
+		switch x := t.(type) {
+		case *ast.StarExpr:
+			t = x.X
+		case *ast.IndexExpr:
+			t = x.X
+		case *ast.IndexListExpr:
+			t = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return ""
+		}
+	}
+}
+
+var commandLine = regexp.MustCompile("agent-pipelines ([a-z]+ (%s|[A-Z])|$)|`agent-pipelines ")
+
+// commandNames lists the string literals that name the command.
+func commandNames(tree []file) result {
+	var r result
+	lines := 0
+	for _, f := range tree {
+		if !f.product() || !f.below("kernel", "engine", "sandbox", "plugin-sdk") {
+			continue
+		}
+		ast.Inspect(f.syntax, func(n ast.Node) bool {
+			if _, ok := n.(*ast.ImportSpec); ok {
+				return false
+			}
+			lit, ok := n.(*ast.BasicLit)
+			if !ok || lit.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(lit.Value)
+			if err == nil && strings.Contains(strings.ReplaceAll(text, strings.TrimSuffix(prefix, "/"), ""), "agent-pipelines") {
+				r.add(fmt.Sprintf("%s: %s", f.fset.Position(lit.Pos()), lit.Value))
+				if commandLine.MatchString(text) {
+					lines++
+				}
+			}
+			return true
+		})
+	}
+	r.note = fmt.Sprintf("; %d of them command lines", lines)
+	return r
+}

@@ -1,0 +1,198 @@
+package wordlist
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Check returns the hits in all files below root, ordered by path and line.
+func (l *List) Check(root fs.FS) ([]Hit, error) {
+	var hits []Hit
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if slices.Contains([]string{".git", "bin", "dist", "node_modules", "testdata"}, d.Name()) || name == "tools/wordlist" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !d.Type().IsRegular() {
+			return nil
+		}
+		found, err := l.checkFile(root, name)
+		hits = append(hits, found...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("check words: %w", err)
+	}
+	slices.SortStableFunc(hits, func(a, b Hit) int {
+		if a.Path != b.Path {
+			return strings.Compare(a.Path, b.Path)
+		}
+		return a.Line - b.Line
+	})
+	return hits, nil
+}
+
+func (l *List) checkFile(root fs.FS, name string) ([]Hit, error) {
+	marker := ""
+	switch path.Ext(name) {
+	case ".go":
+	case ".proto":
+		marker = "//"
+	case ".sh", ".yaml", ".yml", ".mk":
+		marker = "#"
+	default:
+		if base := path.Base(name); base != "Makefile" && base != "Dockerfile" {
+			return nil, nil
+		}
+		marker = "#"
+	}
+	src, err := fs.ReadFile(root, name)
+	if err != nil {
+		return nil, err
+	}
+	if marker == "" {
+		return l.checkGo(name, src)
+	}
+	return l.checkComments(name, string(src), marker), nil
+}
+
+// checkComments reads blocks of comments, so that a phrase may span two lines.
+func (l *List) checkComments(name, src, marker string) []Hit {
+	var hits []Hit
+	block, first := "", 0
+	for i, line := range append(strings.Split(src, "\n"), "") {
+		at := strings.Index(line, marker)
+		alone := at >= 0 && strings.TrimSpace(line[:at]) == ""
+		if block != "" && !alone {
+			hits, block = append(hits, l.find(name, first, block, prose)...), ""
+		}
+		switch {
+		case alone && block != "":
+			block += "\n" + strings.TrimLeft(line[at:], marker+" ")
+		case alone:
+			block, first = strings.TrimLeft(line[at:], marker+" "), i+1
+			if block == "" {
+				block = " "
+			}
+		case at > 0 && strings.ContainsAny(line[at-1:at], " \t"):
+			hits = append(hits, l.find(name, i+1, strings.TrimLeft(line[at:], marker+" "), prose)...)
+		}
+	}
+	return hits
+}
+
+func (l *List) checkGo(name string, src []byte) ([]Hit, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil || ast.IsGenerated(f) {
+		return nil, err
+	}
+	var hits []Hit
+	for _, group := range f.Comments {
+		var lines []string
+		for _, c := range group.List {
+			lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(c.Text, "//"), " "))
+		}
+		hits = append(hits, l.find(name, fset.Position(group.Pos()).Line, strings.Join(lines, "\n"), prose)...)
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec:
+			return false
+		case *ast.BasicLit:
+			if n.Kind == token.STRING {
+				text := n.Value
+				if text[0] == '"' {
+					if s, err := strconv.Unquote(text); err == nil {
+						// One line of source, whatever it holds.
+						text = strings.ReplaceAll(s, "\n", " ")
+					}
+				}
+				hits = append(hits, l.find(name, fset.Position(n.Pos()).Line, strings.Trim(text, "`"), prose)...)
+			}
+		}
+		names, kind := declared(n)
+		for _, id := range names {
+			hits = append(hits, l.find(name, fset.Position(id.Pos()).Line, splitName(id.Name), kind)...)
+		}
+		return true
+	})
+	return hits, nil
+}
+
+// declared returns the names that a node declares, and whether they are local.
+func declared(n ast.Node) ([]*ast.Ident, kind) {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		return []*ast.Ident{n.Name}, declaration
+	case *ast.TypeSpec:
+		return []*ast.Ident{n.Name}, declaration
+	case *ast.StructType:
+		return fieldNames(n.Fields), declaration
+	case *ast.InterfaceType:
+		return fieldNames(n.Methods), declaration
+	case *ast.FuncType:
+		return append(fieldNames(n.Params), fieldNames(n.Results)...), local
+	case *ast.ValueSpec:
+		return n.Names, local
+	case *ast.RangeStmt:
+		if n.Tok == token.DEFINE {
+			return identifiers(n.Key, n.Value), local
+		}
+	case *ast.AssignStmt:
+		if n.Tok == token.DEFINE {
+			return identifiers(n.Lhs...), local
+		}
+	}
+	return nil, local
+}
+
+func fieldNames(list *ast.FieldList) []*ast.Ident {
+	var ids []*ast.Ident
+	if list != nil {
+		for _, f := range list.List {
+			ids = append(ids, f.Names...)
+		}
+	}
+	return ids
+}
+
+func identifiers(exprs ...ast.Expr) []*ast.Ident {
+	var ids []*ast.Ident
+	for _, e := range exprs {
+		if id, ok := e.(*ast.Ident); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// splitName turns a name into lower-case words: takeHTTPCall into "take http call".
+func splitName(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		upper := unicode.IsUpper(r)
+		if i > 0 && upper && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte(' ')
+		}
+		if r == '_' {
+			r = ' '
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

@@ -1,0 +1,6 @@
+// Package wordlist finds words and phrases that the project's language avoids.
+//
+// words.txt holds the expressions, allow.txt the exceptions. Check reads comments, string literals and declared names
+// of Go files, and the comments of proto files, Makefiles, shell scripts and YAML files; it does not read testdata and
+// the documentation. Command words prints the hits.
+package wordlist
