@@ -45,7 +45,7 @@ CRASH_TAG = crashpoints
 TAGS = $(CRASH_TAG),dist,e2ereal,python,parity
 
 .DEFAULT_GOAL := help
-.PHONY: help build share demo test race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
+.PHONY: help build share demo test characterise characterise-record race cover crash crash-units writers orphans soak fuzz bench bench-gate bench-baseline golden proto parity recordings e2e-real e2e-smoke install clean snapshot dist-check release \
 	fmt check size words $(CHECKS) FORCE
 
 help: ## print this list
@@ -123,6 +123,15 @@ $(SBOM):
 
 test: walls ## run every test of every module
 	$(GO) test $(PATIENT) work
+
+# -count=1: the go command does not see that a test starts a binary.
+CHARACTERISE = $(GO) test $(PATIENT) -count=1 -parallel 2 ./test/characterise -args -characterise.bin='$(CURDIR)/$(BIN)'
+
+characterise: build ## compare the behaviour of the built command with the records in test/characterise
+	$(CHARACTERISE)
+
+characterise-record: build ## rewrite the records of characterise; review the diff
+	$(CHARACTERISE) -characterise.record
 
 race: walls ## the same with the race detector (needs a C compiler)
 	$(RACE) $(COVERED) work

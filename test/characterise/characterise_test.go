@@ -1,0 +1,148 @@
+package characterise
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"flag"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+var (
+	binFlag    = flag.String("characterise.bin", "", "directory that holds agent-pipelines and plugins/; without it TestCharacterise is skipped")
+	recordFlag = flag.Bool("characterise.record", false, "rewrite the records instead of comparing with them")
+)
+
+// maxDiffLines bounds the difference that a failing case prints.
+const maxDiffLines = 80
+
+// TestCharacterise plays each case and compares its record. Run it with `make characterise`.
+func TestCharacterise(t *testing.T) {
+	if *binFlag == "" {
+		t.Skip("no command to run: use make characterise")
+	}
+	cases, err := filepath.Glob("testdata/cases/*.txtar")
+	if err != nil || len(cases) == 0 {
+		t.Fatalf("find cases: %d found, error %v", len(cases), err)
+	}
+	root := newRoot(t)
+	linkTree(t, *binFlag, filepath.Join(root, "bin"))
+	records := map[string]bool{}
+	for _, file := range cases {
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		records[name+".txt"] = true
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := playCase(t, root, name, file)
+			compareRecord(t, filepath.Join("testdata/records", name+".txt"), got)
+		})
+	}
+	removeStaleRecords(t, records)
+}
+
+// newRoot creates the directory below which all cases run. The length of its path is constant, because the command wraps
+// lines that contain paths.
+func newRoot(t *testing.T) string {
+	t.Helper()
+	suffix := make([]byte, 4)
+	rand.Read(suffix)
+	root := "/tmp/apc-" + hex.EncodeToString(suffix)
+	if err := os.Mkdir(root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	return root
+}
+
+// linkTree makes the files of one directory available in another one, by hard links where possible.
+func linkTree(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		if os.Link(path, target) == nil {
+			return nil
+		}
+		return copyFile(path, target)
+	})
+	if err != nil {
+		t.Fatalf("provide the command (run make build first): %v", err)
+	}
+}
+
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		target.Close()
+		return err
+	}
+	return target.Close()
+}
+
+// compareRecord fails with a unified difference where the record on disk is another one, or rewrites it with -characterise.record.
+func compareRecord(t *testing.T, file string, got []byte) {
+	t.Helper()
+	want, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if bytes.Equal(got, want) {
+		return
+	}
+	if *recordFlag {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	lines := strings.SplitAfter(string(diff.Diff("recorded", want, "now", got)), "\n")
+	if len(lines) > maxDiffLines {
+		lines = append(lines[:maxDiffLines], "...\n")
+	}
+	t.Errorf("behaviour differs from %s:\n%s\nIf the change is intended, run make characterise-record and review the diff.", file, strings.Join(lines, ""))
+}
+
+// removeStaleRecords reports records without a case, and removes them with -characterise.record.
+func removeStaleRecords(t *testing.T, known map[string]bool) {
+	t.Helper()
+	entries, err := os.ReadDir("testdata/records")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		file := filepath.Join("testdata/records", entry.Name())
+		switch {
+		case known[entry.Name()]:
+		case *recordFlag:
+			if err := os.Remove(file); err != nil {
+				t.Error(err)
+			}
+		default:
+			t.Errorf("%s belongs to no case: remove it, or run make characterise-record", file)
+		}
+	}
+}
