@@ -2,61 +2,142 @@ package hooks
 
 import (
 	"context"
-	"errors"
-	"time"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/check"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/script"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/webhook"
 )
 
 // Plugin is the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{
 		Name: "hooks", Version: version,
-		Providers:   []sdk.Provider{NewWrapped()},
-		HookActions: []sdk.HookAction{NewCheck(), NewScript(), NewWebhook()},
+		Providers:   []sdk.Provider{NewCommandProvider()},
+		HookActions: []sdk.HookAction{check.New(), script.New(), webhook.New()},
 	}
 }
 
-// maxContext is the longest text that an action hands on as context, in bytes.
-const maxContext = 256 << 10
+// Wrapped is the provider command: it runs the command of a node that wraps one, and asks no model. Use [NewWrapped].
+// It is safe for concurrent use.
+type CommandProvider struct{ environ func() []string }
 
-// limitOf is how long an action may take.
-func limitOf(req sdk.HookRequest, otherwise time.Duration) time.Duration {
-	if req.Timeout > 0 {
-		return req.Timeout
+// NewWrapped returns the provider. Its commands get the process's environment.
+func NewCommandProvider() *CommandProvider { return &CommandProvider{os.Environ} }
+
+// Describe implements [sdk.Provider].
+func (w *CommandProvider) Describe() sdk.Component {
+	return sdk.Component{
+		Name:        "command",
+		Summary:     "runs the command that a node wraps; asks no model",
+		Concurrency: sdk.ConcurrencySafe,
+		Provider:    &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
+		Needs:       &sdk.Needs{Commands: true},
 	}
-	return otherwise
 }
 
-// tookTooLong is the failure of an action that passed its limit; who names it in messages.
-func tookTooLong(who string, limit time.Duration) *failure.Error {
-	return failure.New(failure.HookTimeout, "%s took longer than %s and has been ended", who, limit).
-		WithHint("give the hook more time (timeout: seconds), or let the run go on without it (on_timeout: continue)")
+// tempFail is EX_TEMPFAIL of sysexits.h: what failed now may work later.
+const tempFail = 75
+
+// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command ends well with
+// exit code 0 and one JSON object on its standard output, which becomes the artifact; the result is written beside it,
+// as an agent would. Any other end is a failure; [tempFail] says that trying again can help.
+func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Run == "" {
+		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: there is nothing to run").
+			WithHint("this provider runs what a node wraps, wraps: {run: …}; a prompt is for another one")
+	}
+	printed := &stdout{}
+	end, err := cliagent.Run(ctx, cliagent.Command{
+		Name: "the command", Path: firing.Shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), told(req)),
+		Stdin: string(input(req)), Line: printed.line, Exchange: x,
+		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace, GroupTerm: true,
+	})
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	result := sdk.ExecuteResult{Output: printed.shown(), ExitCode: end.ExitCode, Duration: end.Duration, Usage: nothing()}
+	if end.Interrupted() {
+		result.Outcome = sdk.OutcomeInfrastructure
+		return result, end.Failure()
+	}
+	outputs, failed := outputsOf(end, printed)
+	if failed == nil {
+		failed = handOver(req.Paths, outputs)
+	}
+	if failed != nil {
+		result.Outcome, result.Error = sdk.OutcomeFailed, failed
+		return result, nil //nolint:nilerr // it ended by itself: the result says how
+	}
+	result.Outcome = sdk.OutcomeSucceeded
+	return result, nil
 }
 
-// cutOff is the failure of an action that was ended from outside, by the caller's deadline or because
-// the run stops.
-func cutOff(ctx context.Context, who string) *failure.Error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.HookTimeout, "%s passed the deadline of its caller: %w", who, context.Cause(ctx))
+// input is what the command reads: an object in any case.
+func input(req sdk.ExecuteRequest) []byte {
+	if len(req.Input) == 0 {
+		return []byte("{}\n")
 	}
-	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", who, context.Cause(ctx))
+	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
 }
 
-// atPoint is an answer that the point allows: at the end of a session nothing is left to pause, to repeat
-// or to tell an agent.
-func atPoint(point sdk.HookPoint, a sdk.HookAnswer) sdk.HookAnswer {
-	if point == sdk.SessionEnd && a.Action != sdk.ActionAbort {
-		a.Action, a.Context = sdk.ActionContinue, ""
-	}
-	return a
+// nothing is what a command uses of any model, so that its ceiling of cost is charged with that.
+func nothing() *sdk.Usage {
+	return &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 }
 
-// injecting answers with a text for the agents, or goes on where there is none.
-func injecting(text string) sdk.HookAnswer {
-	if text == "" {
-		return sdk.HookAnswer{Action: sdk.ActionContinue}
+// told are the variables that a command is given, beside those of the attempt.
+func told(req sdk.ExecuteRequest) map[string]string {
+	vars := map[string]string{
+		firing.VariablePrefix + "SESSION": req.Session, firing.VariablePrefix + "NODE": req.Node, firing.VariablePrefix + "STAGE": req.Stage, firing.VariablePrefix + "ITERATION": strconv.Itoa(req.Iteration),
+		firing.VariablePrefix + "CTX": req.Paths.Context, firing.VariablePrefix + "ATTEMPT": strconv.Itoa(req.Attempt), firing.VariablePrefix + "ATTEMPT_KEY": req.Key,
 	}
-	return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: text}
+	maps.Copy(vars, req.Environment)
+	return vars
+}
+
+// outputsOf are the outputs of a command that ended by itself, or why it failed.
+func outputsOf(end cliagent.End, printed *stdout) (json.RawMessage, *failure.Error) {
+	switch {
+	case end.ExitCode == tempFail:
+		f := failure.New(failure.ProviderFailed, "the command exited with code %d: it may work later", tempFail).WithDetail(end.Stderr)
+		f.Retryable = true
+		return nil, f.WithHint("its last words say what it waits for")
+	case !end.Clean():
+		f := failure.New(failure.ProviderFailed, "%s", end.Failure().Message).WithDetail(end.Stderr)
+		f.Retryable = false
+		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; exit code %d says that trying again can help", tempFail)
+	}
+	outputs, wrong := printed.object()
+	if wrong == "" {
+		return outputs, nil
+	}
+	f := failure.New(failure.ResultInvalid, "the command %s", wrong).WithDetail(end.Stderr)
+	f.Retryable = false
+	return nil, f.WithHint("it has to print its outputs as one JSON object, alone or as its last line, {} for none; what is for people goes to stderr")
+}
+
+// ended is the result of a command that ended well; its artifact lies beside it.
+const ended = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
+
+// handOver leaves what an agent would leave: its artifact, and its result.
+func handOver(to sdk.Paths, outputs json.RawMessage) *failure.Error {
+	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(ended)} {
+		if path == "" { // nobody reads it
+			continue
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return failure.From(fmt.Errorf("keep the outputs of the command: %w", err))
+		}
+	}
+	return nil
 }

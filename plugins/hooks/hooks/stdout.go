@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
 // Bounds of what a command prints to its standard output, in bytes.
@@ -56,9 +58,9 @@ func (s *stdout) object() (object json.RawMessage, wrong string) {
 const maxExcerpt = 200
 
 func excerpt(line []byte) string {
-	text := plain(line)
+	text := firing.PlainText(line)
 	if len(text) <= maxExcerpt {
 		return text
 	}
-	return plain([]byte(text[:maxExcerpt])) + "…"
+	return firing.PlainText([]byte(text[:maxExcerpt])) + "…"
 }

@@ -1,0 +1,115 @@
+package check
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// goTest reads what go test -json prints: the events of test2json. A test and each of its subtests
+// count; so does a package that failed without a test that did, as one that does not build.
+type goTest struct {
+	only     goFiles // whose tests count, nil for all
+	began    bool
+	found    results
+	packages map[string]*goPackage
+}
+
+// goPackage is a package whose end has not come.
+type goPackage struct {
+	running map[string]bool // tests without an end
+	failed  bool            // a test of it has failed
+}
+
+// goEvent is a line of test2json (go doc test2json).
+type goEvent struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+}
+
+func readGoEvent(line []byte) (goEvent, bool) {
+	var e goEvent
+	line = bytes.TrimSpace(line)
+	if !bytes.HasPrefix(line, []byte("{")) || json.Unmarshal(line, &e) != nil {
+		return goEvent{}, false
+	}
+	return e, e.Action != ""
+}
+
+func beginsGoTest(line []byte) bool {
+	e, ok := readGoEvent(line)
+	return ok && (e.Package != "" || e.Action == "build-output" || e.Action == "build-fail")
+}
+
+// goText finds what go test prints without -json.
+var goText = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SKIP): |^=== RUN `)
+
+func printsGoText(line []byte) bool { return goText.Match(line) }
+
+func (g *goTest) line(line []byte) []byte {
+	e, ok := readGoEvent(line)
+	if !ok {
+		return line
+	}
+	g.began = true
+	if e.Package != "" && !g.only.lacks(e.Package) {
+		g.count(e)
+	}
+	return []byte(e.Output)
+}
+
+func (g *goTest) count(e goEvent) {
+	if g.packages == nil {
+		g.packages = map[string]*goPackage{}
+	}
+	p := g.packages[e.Package]
+	if p == nil {
+		p = &goPackage{running: map[string]bool{}}
+		g.packages[e.Package] = p
+	}
+	switch {
+	case e.Test == "" && (e.Action == "pass" || e.Action == "skip"):
+		delete(g.packages, e.Package)
+	case e.Test == "" && e.Action == "fail":
+		g.cut(e.Package, p)
+	case e.Test == "":
+	case !g.only.has(e.Package, e.Test):
+		p.failed = p.failed || e.Action == "fail"
+	case e.Action == "run":
+		p.running[e.Test] = true
+	case e.Action == "pass":
+		g.found.pass(e.Package + "." + e.Test)
+		delete(p.running, e.Test)
+	case e.Action == "skip":
+		g.found.skipped++
+		delete(p.running, e.Test)
+	case e.Action == "fail":
+		g.found.fail(e.Package + "." + e.Test)
+		p.failed = true
+		delete(p.running, e.Test)
+	}
+}
+
+// cut ends a package that failed or never came to its end: tests that were running have failed, and where
+// none did the package itself.
+func (g *goTest) cut(name string, p *goPackage) {
+	for _, test := range slices.Sorted(maps.Keys(p.running)) {
+		g.found.fail(name + "." + test)
+		p.failed = true
+	}
+	if !p.failed {
+		g.found.fail(name)
+	}
+	delete(g.packages, name)
+}
+
+func (g *goTest) results() (results, error) {
+	for _, name := range slices.Sorted(maps.Keys(g.packages)) {
+		g.cut(name, g.packages[name])
+	}
+	return g.found, nil
+}

@@ -1,0 +1,116 @@
+package check
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// junit reads JUnit's XML as test runners write it. Several documents may follow each other, and what
+// stands between them is passed over. A suite that claims more failures than it shows counts by its claim.
+type junit struct{ text []byte }
+
+// maxJUnit is how much is read.
+const maxJUnit = 64 << 20
+
+// suite is an element testsuites or testsuite.
+type suite struct {
+	Name     string      `xml:"name,attr"`
+	Failures string      `xml:"failures,attr"`
+	Errors   string      `xml:"errors,attr"`
+	Suites   []suite     `xml:"testsuite"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+// junitCase is an element testcase.
+type junitCase struct {
+	Name     string     `xml:"name,attr"`
+	Class    string     `xml:"classname,attr"`
+	Failures []struct{} `xml:"failure"`
+	Errors   []struct{} `xml:"error"`
+	Skipped  []struct {
+		Type string `xml:"type,attr"`
+	} `xml:"skipped"`
+}
+
+var junitRoot = []byte("<testsuite") // of testsuites too
+
+func beginsJUnit(line []byte) bool {
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")))
+	return bytes.HasPrefix(line, []byte("<?xml")) || bytes.HasPrefix(line, junitRoot)
+}
+
+func (j *junit) line(line []byte) []byte {
+	if len(j.text) <= maxJUnit {
+		j.text = append(j.text, line...)
+	}
+	return line
+}
+
+func (j *junit) results() (results, error) {
+	var found results
+	if len(j.text) > maxJUnit {
+		return found, fmt.Errorf("it is longer than %d MiB", maxJUnit>>20)
+	}
+	rest := bytes.ToValidUTF8(j.text, []byte("\uFFFD"))
+	for {
+		begin := bytes.Index(rest, junitRoot)
+		if begin < 0 {
+			return found, nil
+		}
+		var root suite
+		d := xml.NewDecoder(bytes.NewReader(rest[begin:]))
+		if err := d.Decode(&root); err != nil {
+			return found, fmt.Errorf("JUnit XML: %w", err)
+		}
+		root.count(&found)
+		rest = rest[begin+int(d.InputOffset()):]
+	}
+}
+
+// count counts what the suite shows and returns how many cases of it hold a failure or an error.
+func (s suite) count(found *results) (bad int) {
+	for _, inner := range s.Suites {
+		bad += inner.count(found)
+	}
+	for _, c := range s.Cases {
+		if c.bad() {
+			bad++
+		}
+		switch {
+		case c.bad() && !c.toDo():
+			found.fail(c.String())
+		case len(c.Skipped) > 0:
+			found.skipped++
+		default:
+			found.pass(c.String())
+		}
+	}
+	hidden := number(s.Failures) + number(s.Errors) - bad
+	found.failMore(s.Name, hidden)
+	return bad + max(hidden, 0)
+}
+
+func (c junitCase) bad() bool { return len(c.Failures) > 0 || len(c.Errors) > 0 }
+
+// toDo says whether the case is expected to fail so far, as Node.js reports it: both failed and skipped.
+func (c junitCase) toDo() bool { return len(c.Skipped) > 0 && c.Skipped[0].Type == "todo" }
+
+// String is the name of the case with that of its class.
+func (c junitCase) String() string {
+	if c.Class == "" || strings.HasPrefix(c.Name, c.Class) {
+		return c.Name
+	}
+	return c.Class + "." + c.Name
+}
+
+// number is an attribute; one that is none claims nothing.
+func number(attribute string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(attribute))
+	if err != nil || n < 0 || n > maxPlan {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,97 @@
+package check
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+// pytest reads what pytest shows at a terminal (its own reporter, pytest 6 to 9): the counts of each line that
+// closes a run, and the names of the short summary before it (-r) and of -v. An error counts as failed, a test
+// that was expected to fail and did as skipped, and one that was and did not as passed.
+type pytest struct {
+	found  results
+	naming bool // in a short summary
+}
+
+var (
+	pytestBegin = regexp.MustCompile(`^=+ test session starts =+$`)
+	pytestNames = regexp.MustCompile(`^=+ short test summary info =+$`)
+	pytestEnd   = regexp.MustCompile(`^(?:=+ )?(\d{1,8} [a-z]+[a-z, \d]*) in \d+\.\d+s(?: \([^()]*\))?(?: =+)?$`)
+	pytestNone  = regexp.MustCompile(`^(?:=+ )?no tests (?:ran|collected)`)
+	pytestCount = regexp.MustCompile(`(\d{1,8}) [a-z ]*?([a-z]+)(?:, |$)`)
+	pytestPass  = regexp.MustCompile(`^(?:(\S.*::.*) (?:PASSED|XPASS)(?: +\[[^\]]*\])?|\[gw\d+\] \[[^\]]*\] (?:PASSED|XPASS) (.+))$`)
+)
+
+func beginsPytest(line []byte) bool {
+	said := []byte(firing.PlainText(line))
+	return pytestBegin.Match(said) || pytestNames.Match(said) || pytestEnd.Match(said) || pytestNone.Match(said)
+}
+
+func (p *pytest) line(line []byte) []byte {
+	said := firing.PlainText(line)
+	switch end := pytestEnd.FindStringSubmatch(said); {
+	case end != nil:
+		p.naming = false
+		p.count(end[1])
+	case pytestNames.MatchString(said):
+		p.naming = true
+	case p.naming:
+		p.name(said)
+	default:
+		if m := pytestPass.FindStringSubmatch(said); m != nil {
+			p.found.passes.add(m[1] + m[2])
+		}
+	}
+	return line
+}
+
+// count adds what a closing line says, such as "1 failed, 2 passed, 3 warnings".
+func (p *pytest) count(counts string) {
+	for _, m := range pytestCount.FindAllStringSubmatch(counts, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil {
+			continue
+		}
+		switch m[2] {
+		case "passed", "xpassed":
+			p.found.passed += n
+		case "failed", "error", "errors":
+			p.found.failed += n
+		case "skipped", "xfailed":
+			p.found.skipped += n
+		}
+	}
+}
+
+// name reads a line of the short summary: the outcome, the test, and for a failure why.
+func (p *pytest) name(said string) {
+	outcome, test, _ := strings.Cut(said, " ")
+	switch outcome {
+	case "FAILED", "ERROR":
+		p.found.failures.add(nodeID(test))
+	case "PASSED", "XPASS":
+		p.found.passes.add(nodeID(test))
+	}
+}
+
+// nodeID is the text before " - ", which may also stand in the brackets of a test's parameters.
+func nodeID(text string) string {
+	depth := 0
+	for i := range len(text) {
+		switch {
+		case text[i] == '[':
+			depth++
+		case text[i] == ']':
+			depth--
+		case depth == 0 && strings.HasPrefix(text[i:], " - "):
+			return text[:i]
+		}
+	}
+	before, _, _ := strings.Cut(text, " - ") // where the brackets do not match
+	return before
+}
+
+func (p *pytest) results() (results, error) { return p.found, nil }

@@ -1,0 +1,86 @@
+package script
+
+import (
+	"context"
+	_ "embed" // the schema of the configuration
+	"path/filepath"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// defaultLimit is how long a script may take where the hook does not say.
+const defaultLimit = 30 * time.Second
+
+// Script is the hook action script. Use [New]. It is safe for concurrent use.
+type Action struct{ runner *firing.Runner }
+
+// New returns the action. Its scripts get the process's environment.
+func New() *Action { return &Action{firing.NewRunner()} }
+
+// Describe implements [sdk.HookAction].
+func (s *Action) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "script",
+		Summary:      "runs a command in the project; what it prints becomes context",
+		ConfigSchema: schema,
+		Concurrency:  sdk.ConcurrencySafe,
+		Needs:        &sdk.Needs{Commands: true},
+	}
+}
+
+// Validate implements [sdk.Validator].
+func (s *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	_, err := readConfig(req.Config)
+	return err
+}
+
+// Run runs the script and answers with what it printed to stdout. A script that ends with another exit
+// code than 0 is a failure of kind hook_failed; what a script printed before it failed or was ended for
+// its time never becomes context.
+func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	printed := firing.HeadBuffer{Max: firing.MaxContext}
+	run := c.command(req.WorkDir)
+	run.Limit, run.Stdout, run.Stderr = firing.Limit(req, defaultLimit), printed.Add, func([]byte) {}
+	end, err := s.runner.Run(ctx, run, req)
+	switch {
+	case err != nil:
+		return sdk.HookAnswer{}, err
+	case !end.Clean():
+		return sdk.HookAnswer{}, failure.New(failure.HookFailed, "%s", end.Failure().Message).WithDetail(end.Stderr).
+			WithHint("run it by hand in the project; on_error: continue lets the run go on without it")
+	}
+	return firing.AllowedAnswer(req.Point, firing.ContextAnswer(printed.String())), nil
+}
+
+// command is what the configuration names.
+func (c Config) command(workDir string) firing.Command {
+	run := firing.ShellCommand(c.name(), c.Command)
+	if c.Script != "" {
+		file := c.Script
+		if !filepath.IsAbs(file) {
+			file = filepath.Join(workDir, file)
+		}
+		run.Path, run.Args = file, c.Args
+	}
+	run.Env = c.Env
+	return run
+}
+
+// name is the script in messages.
+func (c Config) name() string {
+	if c.Script != "" {
+		return "the script " + c.Script
+	}
+	return "the script"
+}
