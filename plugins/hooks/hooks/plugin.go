@@ -56,23 +56,23 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: there is nothing to run").
 			WithHint("this provider runs what a node wraps, wraps: {run: …}; a prompt is for another one")
 	}
-	printed := &stdout{}
+	printed := &stdoutBuffer{}
 	end, err := cliagent.Run(ctx, cliagent.Command{
-		Name: "the command", Path: firing.Shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), told(req)),
-		Stdin: string(input(req)), Line: printed.line, Exchange: x,
+		Name: "the command", Path: firing.Shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), attemptVariables(req)),
+		Stdin: string(commandInput(req)), Line: printed.addLine, Exchange: x,
 		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace, GroupTerm: true,
 	})
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	result := sdk.ExecuteResult{Output: printed.shown(), ExitCode: end.ExitCode, Duration: end.Duration, Usage: nothing()}
+	result := sdk.ExecuteResult{Output: printed.display(), ExitCode: end.ExitCode, Duration: end.Duration, Usage: zeroUsage()}
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure
 		return result, end.Failure()
 	}
-	outputs, failed := outputsOf(end, printed)
+	outputs, failed := readOutputs(end, printed)
 	if failed == nil {
-		failed = handOver(req.Paths, outputs)
+		failed = writeOutputs(req.Paths, outputs)
 	}
 	if failed != nil {
 		result.Outcome, result.Error = sdk.OutcomeFailed, failed
@@ -82,21 +82,21 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 	return result, nil
 }
 
-// input is what the command reads: an object in any case.
-func input(req sdk.ExecuteRequest) []byte {
+// commandInput is what the command reads: an object in any case.
+func commandInput(req sdk.ExecuteRequest) []byte {
 	if len(req.Input) == 0 {
 		return []byte("{}\n")
 	}
 	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
 }
 
-// nothing is what a command uses of any model, so that its ceiling of cost is charged with that.
-func nothing() *sdk.Usage {
+// zeroUsage is what a command uses of any model, so that its ceiling of cost is charged with that.
+func zeroUsage() *sdk.Usage {
 	return &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 }
 
-// told are the variables that a command is given, beside those of the attempt.
-func told(req sdk.ExecuteRequest) map[string]string {
+// attemptVariables are the variables that a command is given, beside those of the attempt.
+func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 	vars := map[string]string{
 		firing.VariablePrefix + "SESSION": req.Session, firing.VariablePrefix + "NODE": req.Node, firing.VariablePrefix + "STAGE": req.Stage, firing.VariablePrefix + "ITERATION": strconv.Itoa(req.Iteration),
 		firing.VariablePrefix + "CTX": req.Paths.Context, firing.VariablePrefix + "ATTEMPT": strconv.Itoa(req.Attempt), firing.VariablePrefix + "ATTEMPT_KEY": req.Key,
@@ -105,8 +105,8 @@ func told(req sdk.ExecuteRequest) map[string]string {
 	return vars
 }
 
-// outputsOf are the outputs of a command that ended by itself, or why it failed.
-func outputsOf(end cliagent.End, printed *stdout) (json.RawMessage, *failure.Error) {
+// readOutputs are the outputs of a command that ended by itself, or why it failed.
+func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *failure.Error) {
 	switch {
 	case end.ExitCode == tempFail:
 		f := failure.New(failure.ProviderFailed, "the command exited with code %d: it may work later", tempFail).WithDetail(end.Stderr)
@@ -117,7 +117,7 @@ func outputsOf(end cliagent.End, printed *stdout) (json.RawMessage, *failure.Err
 		f.Retryable = false
 		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; exit code %d says that trying again can help", tempFail)
 	}
-	outputs, wrong := printed.object()
+	outputs, wrong := printed.parseObject()
 	if wrong == "" {
 		return outputs, nil
 	}
@@ -126,12 +126,12 @@ func outputsOf(end cliagent.End, printed *stdout) (json.RawMessage, *failure.Err
 	return nil, f.WithHint("it has to print its outputs as one JSON object, alone or as its last line, {} for none; what is for people goes to stderr")
 }
 
-// ended is the result of a command that ended well; its artifact lies beside it.
-const ended = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
+// successResult is the result of a command that ended well; its artifact lies beside it.
+const successResult = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
 
-// handOver leaves what an agent would leave: its artifact, and its result.
-func handOver(to sdk.Paths, outputs json.RawMessage) *failure.Error {
-	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(ended)} {
+// writeOutputs leaves what an agent would leave: its artifact, and its result.
+func writeOutputs(to sdk.Paths, outputs json.RawMessage) *failure.Error {
+	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(successResult)} {
 		if path == "" { // nobody reads it
 			continue
 		}

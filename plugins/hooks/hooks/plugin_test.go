@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// wrapping is a request to run a command, in a directory of its own.
-func wrapping(t testing.TB, run, input string) sdk.ExecuteRequest {
+// newRequest is a request to run a command, in a directory of its own.
+func newRequest(t testing.TB, run, input string) sdk.ExecuteRequest {
 	t.Helper()
 	dir := t.TempDir()
 	req := sdk.ExecuteRequest{
@@ -51,7 +51,7 @@ func TestWrapped(t *testing.T) {
 			w := &CommandProvider{func() []string {
 				return []string{"PATH=" + os.Getenv("PATH"), "MINE=yes", "AGENT_PIPELINES_SESSION=another"}
 			}}
-			req := wrapping(t, tt.run, tt.input)
+			req := newRequest(t, tt.run, tt.input)
 			result, err := w.Execute(t.Context(), req, &plugintest.Exchange{})
 			if err != nil || result.Outcome != sdk.OutcomeSucceeded || result.Error != nil || result.ExitCode != 0 {
 				t.Fatalf("%+v, %v", result, err)
@@ -89,7 +89,7 @@ func TestWrappedFails(t *testing.T) {
 		{"too much", `head -c 67108865 /dev/zero | tr '\0' x`, failure.ResultInvalid, false, []string{"printed more than 67108864 bytes"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			req := wrapping(t, tt.run, "")
+			req := newRequest(t, tt.run, "")
 			result, err := NewCommandProvider().Execute(t.Context(), req, &plugintest.Exchange{})
 			if err != nil || result.Outcome != sdk.OutcomeFailed || result.Error == nil {
 				t.Fatalf("%+v, %v", result, err)
@@ -115,7 +115,7 @@ func TestWrappedIsEnded(t *testing.T) {
 			if limit == 0 {
 				x.OnOutput = func(sdk.OutputChunk) { cancel() }
 			}
-			req := wrapping(t, `echo '{}'; sleep 600`, "")
+			req := newRequest(t, `echo '{}'; sleep 600`, "")
 			req.Timeout = limit
 			result, err := NewCommandProvider().Execute(ctx, req, x)
 			if err == nil || result.Outcome != sdk.OutcomeInfrastructure {
@@ -129,7 +129,7 @@ func TestWrappedIsEnded(t *testing.T) {
 }
 
 func TestWrappedHasNothingToRun(t *testing.T) {
-	_, err := NewCommandProvider().Execute(t.Context(), wrapping(t, "", ""), &plugintest.Exchange{})
+	_, err := NewCommandProvider().Execute(t.Context(), newRequest(t, "", ""), &plugintest.Exchange{})
 	if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 		t.Errorf("%v", err)
 	}

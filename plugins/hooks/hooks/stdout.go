@@ -14,33 +14,33 @@ const (
 	maxShown   = 8 << 20  // what is told of it as text
 )
 
-// stdout keeps what a command prints.
-type stdout struct {
-	text bytes.Buffer
-	lost bool // it printed more than maxPrinted
+// stdoutBuffer keeps what a command prints.
+type stdoutBuffer struct {
+	text     bytes.Buffer
+	overflow bool // it printed more than maxPrinted
 }
 
-func (s *stdout) line(b []byte) (final bool) {
-	if s.lost = s.lost || s.text.Len()+len(b) > maxPrinted; !s.lost {
+func (s *stdoutBuffer) addLine(b []byte) (final bool) {
+	if s.overflow = s.overflow || s.text.Len()+len(b) > maxPrinted; !s.overflow {
 		s.text.Write(b)
 	}
 	return false
 }
 
-// shown is the text for people: the whole, or how long it is.
-func (s *stdout) shown() string {
+// display is the text for people: the whole, or how long it is.
+func (s *stdoutBuffer) display() string {
 	if s.text.Len() > maxShown {
 		return fmt.Sprintf("[the command printed %d bytes]", s.text.Len())
 	}
 	return s.text.String()
 }
 
-// object is the JSON object that was printed: the whole, else the last line that is not empty. wrong says why there is
+// parseObject is the JSON object that was printed: the whole, else the last line that is not empty. wrong says why there is
 // none.
-func (s *stdout) object() (object json.RawMessage, wrong string) {
+func (s *stdoutBuffer) parseObject() (object json.RawMessage, wrong string) {
 	whole := bytes.TrimSpace(s.text.Bytes())
 	switch {
-	case s.lost:
+	case s.overflow:
 		return nil, fmt.Sprintf("printed more than %d bytes", maxPrinted)
 	case len(whole) == 0:
 		return nil, "ended well, but printed no outputs"

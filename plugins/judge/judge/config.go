@@ -84,8 +84,8 @@ type settings struct {
 	agentsDecide bool
 }
 
-// settings reads a configuration and completes it from the environment and the defaults.
-func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
+// readSettings reads a configuration and completes it from the environment and the defaults.
+func (s *Strategy) readSettings(raw json.RawMessage) (settings, error) {
 	c := settings{
 		Config: Config{
 			MinIterations: 1, Consensus: 2, Criteria: json.RawMessage("{}"), OnJudgeFailure: onFailureContinue,
@@ -95,7 +95,7 @@ func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
 	}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		if err := json.Unmarshal(raw, &c.Config); err != nil {
-			return settings{}, unreadable(err)
+			return settings{}, decodeError(err)
 		}
 	}
 	if err := c.check(); err != nil {
@@ -110,7 +110,7 @@ func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
 	return c, nil
 }
 
-func unreadable(err error) error {
+func decodeError(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) && mismatch.Field != "" {
 		return failure.New(failure.ConfigInvalid, "termination: %s does not fit: got %s", mismatch.Field, mismatch.Value)

@@ -28,7 +28,7 @@ type State struct {
 // Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for
 // files that cannot be read or a foreign state, and judge_error under on_judge_failure: fail.
 func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	c, err := s.settings(req.Config)
+	c, err := s.readSettings(req.Config)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -40,53 +40,53 @@ func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 	}
 	switch {
 	case req.Hint == "error":
-		return state.decision(sdk.DecisionError, "the agent reported an error"), nil
+		return state.newDecision(sdk.DecisionError, "the agent reported an error"), nil
 	case req.Iteration < max(int(c.MinIterations), 1):
-		return state.decision(sdk.DecisionContinue, fmt.Sprintf("min_iterations is %d", c.MinIterations)), nil
+		return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("min_iterations is %d", c.MinIterations)), nil
 	case c.agentsDecide:
-		return state.countAgents(req.Hint == "stop", c), nil
+		return state.countAgentStop(req.Hint == "stop", c), nil
 	case state.JudgeFailures >= int(c.Judge.MaxFailures):
-		return state.unreliable(c, reasonUnreliable)
+		return state.decideUnreliable(c, reasonUnreliable)
 	case req.Answer == nil:
-		return s.ask(state, c, req)
+		return s.askJudge(state, c, req)
 	case req.Answer.Error != "" && req.Round < int(c.Judge.Attempts):
-		return s.ask(state, c, req)
+		return s.askJudge(state, c, req)
 	case req.Answer.Error != "":
-		return state.fail(c, reasonInvokeFailed)
+		return state.countFailure(c, reasonInvokeFailed)
 	}
-	verdict, record, ok := parse(req.Answer.Output)
+	verdict, record, ok := parseReply(req.Answer.Output)
 	if !ok {
-		return state.fail(c, reasonInvalidJSON)
+		return state.countFailure(c, reasonInvalidJSON)
 	}
-	return state.count(verdict, record, c), nil
+	return state.countVerdict(verdict, record, c), nil
 }
 
-// ask puts the question.
-func (s *Strategy) ask(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
-	template, err := s.template(c, req.WorkDir)
+// askJudge puts the question.
+func (s *Strategy) askJudge(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
+	template, err := s.readTemplate(c, req.WorkDir)
 	if err != nil && s.getenv(envMock) == "true" {
-		return state.decision(sdk.DecisionContinue, "no judge's prompt, and a mock would answer it"), nil
+		return state.newDecision(sdk.DecisionContinue, "no judge's prompt, and a mock would answer it"), nil
 	}
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	prompt, err := fill(template, c, req)
+	prompt, err := fillTemplate(template, c, req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	d := state.decision(sdk.DecisionAsk, "")
+	d := state.newDecision(sdk.DecisionAsk, "")
 	d.Question = &sdk.Question{Prompt: prompt, Provider: c.Judge.Provider, Model: c.Judge.Model}
 	return d, nil
 }
 
-// count turns a verdict into a decision.
-func (state State) count(v Verdict, record json.RawMessage, c settings) sdk.Decision {
+// countVerdict turns a verdict into a decision.
+func (state State) countVerdict(v Verdict, record json.RawMessage, c settings) sdk.Decision {
 	state.JudgeFailures = 0
 	state.Stops++
 	if !v.Stop {
 		state.Stops = 0
 	}
-	d := state.decision(sdk.DecisionContinue, v.Reason)
+	d := state.newDecision(sdk.DecisionContinue, v.Reason)
 	switch {
 	case state.Stops >= int(c.Consensus):
 		d.Action = sdk.DecisionStop
@@ -101,37 +101,37 @@ func (state State) count(v Verdict, record json.RawMessage, c settings) sdk.Deci
 	return d
 }
 
-// countAgents decides by the agents' own wish to stop.
-func (state State) countAgents(stop bool, c settings) sdk.Decision {
+// countAgentStop decides by the agents' own wish to stop.
+func (state State) countAgentStop(stop bool, c settings) sdk.Decision {
 	state.Stops++
 	if !stop {
 		state.Stops = 0
 	}
 	if state.Stops >= int(c.Consensus) {
-		return state.decision(sdk.DecisionStop, fmt.Sprintf("%d agents in a row asked to stop", state.Stops))
+		return state.newDecision(sdk.DecisionStop, fmt.Sprintf("%d agents in a row asked to stop", state.Stops))
 	}
-	return state.decision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
+	return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
 }
 
-// fail counts a decision that the judge did not make. There is no verdict to keep.
-func (state State) fail(c settings, reason string) (sdk.Decision, error) {
+// countFailure counts a decision that the judge did not make. There is no verdict to keep.
+func (state State) countFailure(c settings, reason string) (sdk.Decision, error) {
 	state.JudgeFailures++
 	if state.JudgeFailures >= int(c.Judge.MaxFailures) {
-		return state.unreliable(c, reason)
+		return state.decideUnreliable(c, reason)
 	}
-	return state.decision(sdk.DecisionContinue, reason), nil
+	return state.newDecision(sdk.DecisionContinue, reason), nil
 }
 
-// unreliable goes on without the judge, or gives up. reason is the last failure that led here.
-func (state State) unreliable(c settings, reason string) (sdk.Decision, error) {
+// decideUnreliable goes on without the judge, or gives up. reason is the last failure that led here.
+func (state State) decideUnreliable(c settings, reason string) (sdk.Decision, error) {
 	if c.OnJudgeFailure == onFailureFail {
 		return sdk.Decision{}, failure.New(failure.JudgeError, "the judge (provider %s) failed %d times in a row, last: %s",
 			c.Judge.Provider, state.JudgeFailures, reason).
 			WithHint("see judge.log of the last iterations; termination.judge names another judge, on_judge_failure: continue goes on without one")
 	}
-	return state.decision(sdk.DecisionContinue, reasonUnreliable), nil
+	return state.newDecision(sdk.DecisionContinue, reasonUnreliable), nil
 }
 
-func (state State) decision(action sdk.DecisionAction, reason string) sdk.Decision {
-	return sdk.Decision{Action: action, Reason: reason, State: encode(state)}
+func (state State) newDecision(action sdk.DecisionAction, reason string) sdk.Decision {
+	return sdk.Decision{Action: action, Reason: reason, State: mustEncode(state)}
 }

@@ -19,7 +19,7 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s := &Strategy{getenv: func(string) string { return "" }}
-		c, err := s.settings(raw)
+		c, err := s.readSettings(raw)
 		if err != nil {
 			if failure.KindOf(err) != failure.ConfigInvalid || !strings.HasPrefix(err.Error(), "termination: ") {
 				t.Errorf("kind %q of %v", failure.KindOf(err), err)

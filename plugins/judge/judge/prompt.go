@@ -24,13 +24,13 @@ const (
 	maxHistoryBytes  = 256 << 10
 )
 
-// fill puts the iteration into the template. The text put in is not searched for variables again.
-func fill(template string, c settings, req sdk.DecideRequest) (string, error) {
-	outputs, err := read(req.Outputs)
+// fillTemplate puts the iteration into the template. The text put in is not searched for variables again.
+func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, error) {
+	outputs, err := readOutputs(req.Outputs)
 	if err != nil {
 		return "", err
 	}
-	progress, err := tail(req.Progress.Path, maxProgressBytes)
+	progress, err := readTail(req.Progress.Path, maxProgressBytes)
 	if err != nil {
 		return "", err
 	}
@@ -41,20 +41,20 @@ func fill(template string, c settings, req sdk.DecideRequest) (string, error) {
 	return strings.NewReplacer(
 		"${STAGE_NAME}", cmp.Or(req.Stage, req.Node),
 		"${ITERATION}", strconv.Itoa(req.Iteration),
-		"${TERMINATION_CRITERIA}", plain(c.Criteria),
-		"${RESULT_JSON}", compact(req.Result),
+		"${TERMINATION_CRITERIA}", jsonText(c.Criteria),
+		"${RESULT_JSON}", compactJSON(req.Result),
 		"${PROGRESS_MD}", progress,
 		"${NODE_OUTPUT}", current,
-		"${ITERATION_HISTORY}", history(outputs, req.Iteration-1),
+		"${ITERATION_HISTORY}", formatHistory(outputs, req.Iteration-1),
 	).Replace(template), nil
 }
 
-// read gives the texts of the newest outputs that fit, oldest first; "" stands for those before them.
-func read(refs []sdk.FileRef) ([]string, error) {
+// readOutputs gives the texts of the newest outputs that fit, oldest first; "" stands for those before them.
+func readOutputs(refs []sdk.FileRef) ([]string, error) {
 	texts := make([]string, len(refs))
 	room := maxOutputBytes + maxHistoryBytes
 	for i := len(refs) - 1; i >= 0 && room > 0; i-- {
-		text, err := tail(refs[i].Path, maxOutputBytes)
+		text, err := readTail(refs[i].Path, maxOutputBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -64,8 +64,8 @@ func read(refs []sdk.FileRef) ([]string, error) {
 	return texts, nil
 }
 
-// history is the outputs of the earlier iterations, last of which has number last.
-func history(outputs []string, last int) string {
+// formatHistory is the outputs of the earlier iterations, last of which has number last.
+func formatHistory(outputs []string, last int) string {
 	parts := make([]string, 0, len(outputs)+1)
 	size, i := 0, len(outputs)-1
 	for ; i >= 0; i-- {
@@ -85,8 +85,8 @@ func history(outputs []string, last int) string {
 	return text.String()
 }
 
-// tail is the end of a file as valid UTF-8 without newlines at its end, "" for no file.
-func tail(path string, limit int64) (string, error) {
+// readTail is the end of a file as valid UTF-8 without newlines at its end, "" for no file.
+func readTail(path string, limit int64) (string, error) {
 	if path == "" {
 		return "", nil
 	}
@@ -98,7 +98,7 @@ func tail(path string, limit int64) (string, error) {
 		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
 	}
 	defer f.Close()
-	text, left, err := end(f, limit)
+	text, left, err := readEnd(f, limit)
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)
 	}
@@ -109,8 +109,8 @@ func tail(path string, limit int64) (string, error) {
 	return text, nil
 }
 
-// end reads the last bytes of a file and says how many are before them.
-func end(f *os.File, limit int64) (text string, left int64, err error) {
+// readEnd reads the last bytes of a file and says how many are before them.
+func readEnd(f *os.File, limit int64) (text string, left int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", 0, err
@@ -120,17 +120,17 @@ func end(f *os.File, limit int64) (text string, left int64, err error) {
 	return string(raw), left, err
 }
 
-// plain is a JSON text without its quotes, other JSON in its shortest form.
-func plain(raw json.RawMessage) string {
+// jsonText is a JSON text without its quotes, other JSON in its shortest form.
+func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	return compact(raw)
+	return compactJSON(raw)
 }
 
-// compact is JSON in its shortest form, {} where there is none.
-func compact(raw json.RawMessage) string {
+// compactJSON is JSON in its shortest form, {} where there is none.
+func compactJSON(raw json.RawMessage) string {
 	var short bytes.Buffer
 	if len(raw) == 0 || json.Compact(&short, raw) != nil {
 		return "{}"

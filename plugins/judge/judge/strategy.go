@@ -49,7 +49,7 @@ func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 // Validate implements [sdk.Validator]. After Init it also demands the judge's prompt, so that its absence
 // shows before the first iteration and not after the last one worth having.
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	c, err := s.settings(req.Config)
+	c, err := s.readSettings(req.Config)
 	if err != nil {
 		return err
 	}
@@ -59,6 +59,6 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if workDir == "" || c.agentsDecide || s.getenv(envMock) == "true" {
 		return nil
 	}
-	_, err = s.template(c, workDir)
+	_, err = s.readTemplate(c, workDir)
 	return err
 }

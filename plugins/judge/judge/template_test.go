@@ -33,7 +33,7 @@ func TestTemplateLookup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.write(t, "scripts/prompts/judge.md", "project\n\n")
 			b.write(t, "home/.config/agent-pipelines/prompts/judge.md", "home")
 			b.write(t, "home/own.md", "own")
@@ -55,17 +55,17 @@ func TestMissingTemplate(t *testing.T) {
 	tests := []struct {
 		name     string
 		config   string
-		change   func(t *testing.T, b *bench)
+		change   func(t *testing.T, b *fixture)
 		searched []string
 	}{
-		{"nowhere", ``, func(*testing.T, *bench) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
-		{"named", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/scripts/prompts/judge.md", "unused") }, []string{"work/mine.md"}},
-		{"empty", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/mine.md", " \n") }, []string{"work/mine.md (empty)"}},
-		{"unreadable", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/mine.md/x", "") }, []string{"work/mine.md (is a directory)"}},
+		{"nowhere", ``, func(*testing.T, *fixture) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
+		{"named", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/scripts/prompts/judge.md", "unused") }, []string{"work/mine.md"}},
+		{"empty", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md", " \n") }, []string{"work/mine.md (empty)"}},
+		{"unreadable", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md/x", "") }, []string{"work/mine.md (is a directory)"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.env[envHome], b.env[envRoot] = filepath.Join(b.dir, "home"), filepath.Join(b.dir, "root")
 			b.req.WorkDir, b.req.Config = filepath.Join(b.dir, "work"), []byte(tt.config)
 			tt.change(t, b)

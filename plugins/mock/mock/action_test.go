@@ -80,14 +80,14 @@ func TestActionRecords(t *testing.T) {
 }
 
 func TestActionFaults(t *testing.T) {
-	var ends []ended
-	a := &Action{process: process{end: func(how string, code int) { ends = append(ends, ended{how, code}) }}}
+	var ends []processEnd
+	a := &Action{process: process{end: func(how string, code int) { ends = append(ends, processEnd{how, code}) }}}
 	_, err := a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"failure":{}}`)})
 	if failure.KindOf(err) != failure.HookFailed {
 		t.Errorf("failure: %v", err)
 	}
 	_, err = a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"answers":[{"crash":"panic"}]}`)})
-	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (ended{"panic", 0}) {
+	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (processEnd{"panic", 0}) {
 		t.Errorf("crash: %v, %v", err, ends)
 	}
 }

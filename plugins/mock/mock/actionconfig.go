@@ -41,8 +41,8 @@ type MatchedAnswer struct {
 	Status    string        `json:"status,omitempty"`
 }
 
-// decodeAction reads and checks a configuration.
-func decodeAction(raw json.RawMessage) (ActionConfig, error) {
+// decodeActionConfig reads and checks a configuration.
+func decodeActionConfig(raw json.RawMessage) (ActionConfig, error) {
 	var c ActionConfig
 	if err := config.Decode(raw, &c); err != nil {
 		return ActionConfig{}, err
@@ -53,11 +53,11 @@ func decodeAction(raw json.RawMessage) (ActionConfig, error) {
 			problems = append(problems, fmt.Sprintf("answers[%d]: %s", i, problem))
 		}
 	}
-	return c, invalid(problems)
+	return c, configError(problems)
 }
 
 func (a Answer) check() []string {
-	problems := append(a.Fault.check(), oneOf("answer", a.Reply,
+	problems := append(a.Fault.check(), checkWord("answer", a.Reply,
 		sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext)...)
 	if a.Facts != nil && !isObject(a.Facts) {
 		problems = append(problems, "facts must be an object")

@@ -11,11 +11,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// write leaves what the agent leaves: a line in the progress file, its artifact, and its result or status.
-func (p *play) write(context.Context) error {
+// writeFiles leaves what the agent leaves: a line in the progress file, its artifact, and its result or status.
+func (p *performance) writeFiles(context.Context) error {
 	if p.reply.Progress != "" {
 		if p.req.Paths.Progress == "" {
-			return unplaced("a progress")
+			return missingPathError("a progress")
 		}
 		if err := appendText(p.req.Paths.Progress, p.reply.Progress); err != nil {
 			return err
@@ -41,12 +41,12 @@ func (p *play) write(context.Context) error {
 // artifactFile is where an agent leaves its artifact, beside the result.
 const artifactFile = "artifact.yaml"
 
-func (p *play) writeArtifact() error {
+func (p *performance) writeArtifact() error {
 	text := []byte(p.reply.Artifact)
 	switch {
 	case p.reply.ArtifactFile != "":
 		var err error
-		if text, err = os.ReadFile(absolute(p.req.WorkDir, p.reply.ArtifactFile)); err != nil {
+		if text, err = os.ReadFile(absolutePath(p.req.WorkDir, p.reply.ArtifactFile)); err != nil {
 			return failure.New(failure.ConfigInvalid, "mock: read artifact_file: %w", err)
 		}
 	case p.reply.RawArtifact != nil:
@@ -55,14 +55,14 @@ func (p *play) writeArtifact() error {
 		return nil
 	}
 	if p.req.Paths.Result == "" {
-		return unplaced("an artifact")
+		return missingPathError("an artifact")
 	}
 	return writeFile(filepath.Join(filepath.Dir(p.req.Paths.Result), artifactFile), text)
 }
 
 // writeFixture leaves the fixture of the iteration or the built-in result.
-func (p *play) writeFixture() error {
-	text, isStatus, err := p.script.fixtures.file(p.req.Iteration)
+func (p *performance) writeFixture() error {
+	text, isStatus, err := p.script.fixtures.readResult(p.req.Iteration)
 	if err != nil {
 		return err
 	}
@@ -80,19 +80,19 @@ func (p *play) writeFixture() error {
 	return p.writeResult(text)
 }
 
-func (p *play) writeResult(text []byte) error {
+func (p *performance) writeResult(text []byte) error {
 	if p.req.Paths.Result == "" {
-		return unplaced("a result")
+		return missingPathError("a result")
 	}
 	return writeFile(p.req.Paths.Result, text)
 }
 
 // writeStatus writes the status; if there is only a path for a result, what the status amounts to.
-func (p *play) writeStatus(text []byte) error {
+func (p *performance) writeStatus(text []byte) error {
 	if p.req.Paths.Status != "" {
 		return writeFile(p.req.Paths.Status, text)
 	}
-	converted, err := convert(text)
+	converted, err := convertStatus(text)
 	if err != nil {
 		return err
 	}
@@ -106,6 +106,6 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-func unplaced(what string) error {
+func missingPathError(what string) error {
 	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", what)
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// afford ends an attempt that would consume more than its budget, before it consumes anything.
-func (p *play) afford(context.Context) error {
+// checkBudget ends an attempt that would consume more than its budget, before it consumes anything.
+func (p *performance) checkBudget(context.Context) error {
 	b, u := p.req.Budget, p.reply.Usage
 	if b == nil || u == nil || p.reply.IgnoreBudget {
 		return nil
 	}
 	var over error
-	tokens := value(u.InputTokens) + value(u.OutputTokens) + value(u.CacheWriteTokens)
-	switch cost := value(u.CostUSD); {
+	tokens := valueOrZero(u.InputTokens) + valueOrZero(u.OutputTokens) + valueOrZero(u.CacheWriteTokens)
+	switch cost := valueOrZero(u.CostUSD); {
 	case b.MaxUSD != nil && cost > *b.MaxUSD:
 		over = failure.New(failure.BudgetExceeded, "mock: it would cost %g USD, %g are allowed", cost, *b.MaxUSD)
 	case b.MaxTokens != nil && tokens > *b.MaxTokens:
@@ -28,8 +28,8 @@ func (p *play) afford(context.Context) error {
 	return over
 }
 
-// value is what a pointer points to, 0 for nil.
-func value[T any](p *T) (v T) {
+// valueOrZero is what a pointer points to, 0 for nil.
+func valueOrZero[T any](p *T) (v T) {
 	if p != nil {
 		v = *p
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // checkCrash complains about a crash that is none of endProcess's.
-func checkCrash(how string) []string { return oneOf("crash", how, "exit", "panic", "kill") }
+func checkCrash(how string) []string { return checkWord("crash", how, "exit", "panic", "kill") }
 
-// oneOf complains when value is set and none of the words.
-func oneOf[T ~string](key string, value T, words ...T) []string {
+// checkWord complains when value is set and none of the words.
+func checkWord[T ~string](key string, value T, words ...T) []string {
 	if value == "" || slices.Contains(words, value) {
 		return nil
 	}
@@ -24,8 +24,8 @@ func oneOf[T ~string](key string, value T, words ...T) []string {
 	return []string{fmt.Sprintf("%s is %q, want one of %s", key, value, strings.Join(known, ", "))}
 }
 
-// invalid makes one config_invalid error of a component's problems, nil of none.
-func invalid(problems []string) error {
+// configError makes one config_invalid error of a component's problems, nil of none.
+func configError(problems []string) error {
 	if len(problems) == 0 {
 		return nil
 	}

@@ -8,12 +8,12 @@ import (
 )
 
 // result is the attempt so far.
-func (p *play) result() sdk.ExecuteResult {
+func (p *performance) result() sdk.ExecuteResult {
 	r := sdk.ExecuteResult{
-		Output:       p.said.String(),
+		Output:       p.output.String(),
 		Outcome:      p.reply.Outcome,
 		ExitCode:     p.reply.ExitCode,
-		Duration:     time.Since(p.begun),
+		Duration:     time.Since(p.started),
 		Usage:        p.reply.Usage,
 		Model:        p.reply.Model,
 		AgentVersion: p.reply.AgentVersion,
@@ -27,15 +27,15 @@ func (p *play) result() sdk.ExecuteResult {
 
 // finish ends the attempt as the reply says: well, with an outcome that carries its error, or with an
 // error.
-func (p *play) finish() (sdk.ExecuteResult, error) {
+func (p *performance) finish() (sdk.ExecuteResult, error) {
 	r := p.result()
 	switch {
 	case p.reply.Failure != nil:
 		if r.Outcome == "" {
 			r.Outcome = sdk.OutcomeFailed
 		}
-		return r, p.reply.Failure.err(failure.ProviderFailed)
-	case r.Outcome == "" && r.ExitCode == 0 && p.idle():
+		return r, p.reply.Failure.newError(failure.ProviderFailed)
+	case r.Outcome == "" && r.ExitCode == 0 && p.leftNothing():
 		r.Outcome = sdk.OutcomeEmpty
 	case r.Outcome == "" && r.ExitCode == 0:
 		r.Outcome = sdk.OutcomeSucceeded
@@ -44,19 +44,19 @@ func (p *play) finish() (sdk.ExecuteResult, error) {
 		r.Error = failure.New(failure.ProviderCrashed, "mock: the agent ended with exit code %d", r.ExitCode)
 	case r.Outcome != sdk.OutcomeSucceeded:
 		r.Error = failure.New(failure.ProviderFailed, "mock: the agent ended with outcome %s", r.Outcome)
-		r.Error.Retryable = retryable(r.Outcome)
+		r.Error.Retryable = isRetryable(r.Outcome)
 	}
 	return r, nil
 }
 
-// idle reports whether the agent neither said nor left anything, which is no success.
-func (p *play) idle() bool {
+// leftNothing reports whether the agent neither said nor left anything, which is no success.
+func (p *performance) leftNothing() bool {
 	r := p.reply
-	return p.said.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
+	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
 }
 
-// retryable reports whether trying again may help against an outcome.
-func retryable(o sdk.Outcome) bool {
+// isRetryable reports whether trying again may help against an outcome.
+func isRetryable(o sdk.Outcome) bool {
 	return o != sdk.OutcomePermissionDenied && o != sdk.OutcomeNeedsPerson
 }
 

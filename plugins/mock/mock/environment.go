@@ -51,8 +51,8 @@ func (e environment) delay() (time.Duration, error) {
 // maxDelaySeconds is a week: longer is a typing error, and far longer would overflow a duration.
 const maxDelaySeconds = 7 * 24 * 60 * 60
 
-// complete returns the request with what only the environment knows.
-func (e environment) complete(req sdk.ExecuteRequest) (sdk.ExecuteRequest, error) {
+// completeRequest returns the request with what only the environment knows.
+func (e environment) completeRequest(req sdk.ExecuteRequest) (sdk.ExecuteRequest, error) {
 	if text := e.get(envIteration); req.Iteration == 0 && text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {

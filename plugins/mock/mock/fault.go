@@ -39,8 +39,8 @@ type Failure struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// err is the configured error; kind is used where none is configured.
-func (f *Failure) err(kind failure.Kind) *failure.Error {
+// newError is the configured error; kind is used where none is configured.
+func (f *Failure) newError(kind failure.Kind) *failure.Error {
 	if f.Kind != "" {
 		kind = f.Kind
 	}

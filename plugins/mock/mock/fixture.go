@@ -72,25 +72,25 @@ func emptyResult() resultFile {
 // fixtures is a directory of prepared replies; "" has none.
 type fixtures string
 
-// text is iteration-N.txt, else default.txt, else the built-in text.
-func (dir fixtures) text(iteration int) (string, error) {
-	_, text, err := dir.first(fmt.Sprintf("iteration-%d.txt", iteration), "default.txt")
+// readText is iteration-N.txt, else default.txt, else the built-in text.
+func (dir fixtures) readText(iteration int) (string, error) {
+	_, text, err := dir.readFirst(fmt.Sprintf("iteration-%d.txt", iteration), "default.txt")
 	if err != nil || text != nil {
 		return string(text), err
 	}
 	return builtinText, nil
 }
 
-// file is result-N.json or result.json, else status-N.json or status.json, and whether it is a status;
+// readResult is result-N.json or result.json, else status-N.json or status.json, and whether it is a status;
 // nil if there is none of them.
-func (dir fixtures) file(iteration int) (text []byte, isStatus bool, err error) {
+func (dir fixtures) readResult(iteration int) (text []byte, isStatus bool, err error) {
 	result, status := fmt.Sprintf("result-%d.json", iteration), fmt.Sprintf("status-%d.json", iteration)
-	name, text, err := dir.first(result, "result.json", status, "status.json")
+	name, text, err := dir.readFirst(result, "result.json", status, "status.json")
 	return text, name == status || name == "status.json", err
 }
 
-// first reads the first of the named files that exists.
-func (dir fixtures) first(names ...string) (name string, text []byte, err error) {
+// readFirst reads the first of the named files that exists.
+func (dir fixtures) readFirst(names ...string) (name string, text []byte, err error) {
 	if dir == "" {
 		return "", nil, nil
 	}
@@ -122,9 +122,9 @@ func (dir fixtures) check() error {
 	return nil
 }
 
-// convert makes a result of a status, by the rules of the Bash engine. It serves requests that have
+// convertStatus makes a result of a status, by the rules of the Bash engine. It serves requests that have
 // a path for the result alone.
-func convert(status []byte) ([]byte, error) {
+func convertStatus(status []byte) ([]byte, error) {
 	var s statusFile
 	if err := json.Unmarshal(status, &s); err != nil {
 		return nil, failure.New(failure.ConfigInvalid, "the configured status is not valid: %w", err)

@@ -6,14 +6,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// key is the form of an attempt's key, <kind>:<node>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>. Its one
+// attemptKey is the form of an attempt's key, <kind>:<node>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>. Its one
 // group is the step.
-var key = regexp.MustCompile(`^[a-z]+:[^/]*/v\d+/r\d+/[^/]+/([^/]+)/i\d+#\d+$`)
+var attemptKey = regexp.MustCompile(`^[a-z]+:[^/]*/v\d+/r\d+/[^/]+/([^/]+)/i\d+#\d+$`)
 
-// stepOf is the id of the step that the request is for; "" where its node has no steps, or the key is none of
+// stepID is the id of the step that the request is for; "" where its node has no steps, or the key is none of
 // this form.
-func stepOf(req sdk.ExecuteRequest) string {
-	m := key.FindStringSubmatch(req.Key)
+func stepID(req sdk.ExecuteRequest) string {
+	m := attemptKey.FindStringSubmatch(req.Key)
 	if len(m) == 0 || m[1] == "-" {
 		return ""
 	}

@@ -9,27 +9,27 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// play is the performance of one reply.
-type play struct {
-	process process
-	req     sdk.ExecuteRequest
-	x       sdk.Exchange
-	script  script
-	reply   Reply
-	begun   time.Time
-	said    strings.Builder
+// performance is the performance of one reply.
+type performance struct {
+	process  process
+	req      sdk.ExecuteRequest
+	exchange sdk.Exchange
+	script   script
+	reply    Reply
+	started  time.Time
+	output   strings.Builder
 }
 
-func newPlay(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script, reply Reply) *play {
-	return &play{process: p, req: req, x: x, script: s, reply: reply, begun: time.Now()}
+func newPerformance(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script, reply Reply) *performance {
+	return &performance{process: p, req: req, exchange: x, script: s, reply: reply, started: time.Now()}
 }
 
 // run performs the reply from its beginning to its end. Whatever was said until an error is part of
 // the result.
-func (p *play) run(ctx context.Context) (sdk.ExecuteResult, error) {
+func (p *performance) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	acts := []func(context.Context) error{
-		p.interrupt(atStart), p.afford, p.spawn, p.wait, p.narrate, p.tools, p.speak,
-		p.interrupt(atBeforeResult), p.write, p.interrupt(atAfterResult),
+		p.faultAt(atStart), p.checkBudget, p.startSpawn, p.applyDelay, p.sendDiagnostics, p.makeToolCalls, p.sendOutput,
+		p.faultAt(atBeforeResult), p.writeFiles, p.faultAt(atAfterResult),
 	}
 	for _, act := range acts {
 		if ctx.Err() != nil && !p.reply.IgnoreCancel {
@@ -42,8 +42,8 @@ func (p *play) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	return p.finish()
 }
 
-// interrupt crashes or hangs if this is the moment for it.
-func (p *play) interrupt(moment string) func(context.Context) error {
+// faultAt crashes or hangs if this is the moment for it.
+func (p *performance) faultAt(moment string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		at := p.reply.At
 		if at == "" {
@@ -59,12 +59,12 @@ func (p *play) interrupt(moment string) func(context.Context) error {
 	}
 }
 
-func (p *play) spawn(context.Context) error {
+func (p *performance) startSpawn(context.Context) error {
 	return p.reply.Spawn.start(p.req.WorkDir, p.req.Paths.Result)
 }
 
-// wait takes the time that the agent takes.
-func (p *play) wait(ctx context.Context) error {
+// applyDelay takes the time that the agent takes.
+func (p *performance) applyDelay(ctx context.Context) error {
 	d := p.script.delay
 	if p.reply.DelayMS != nil {
 		d = milliseconds(*p.reply.DelayMS)
@@ -73,7 +73,7 @@ func (p *play) wait(ctx context.Context) error {
 }
 
 // pause is a silence of the agent, which the request may limit.
-func (p *play) pause(ctx context.Context, d time.Duration) error {
+func (p *performance) pause(ctx context.Context, d time.Duration) error {
 	idle := p.req.IdleTimeout
 	if p.reply.IgnoreCancel || idle == 0 || d <= idle {
 		return p.reply.pause(ctx, d)
@@ -81,10 +81,10 @@ func (p *play) pause(ctx context.Context, d time.Duration) error {
 	if err := p.reply.pause(ctx, idle); err != nil {
 		return err
 	}
-	return p.silent()
+	return p.silenceError()
 }
 
-func (p *play) hang(ctx context.Context) error {
+func (p *performance) hang(ctx context.Context) error {
 	idle := p.req.IdleTimeout
 	if p.reply.IgnoreCancel || idle == 0 {
 		return p.reply.hang(ctx)
@@ -92,30 +92,30 @@ func (p *play) hang(ctx context.Context) error {
 	if err := p.reply.pause(ctx, idle); err != nil {
 		return err
 	}
-	return p.silent()
+	return p.silenceError()
 }
 
-func (p *play) silent() error {
+func (p *performance) silenceError() error {
 	return failure.New(failure.ProviderTimeout, "mock: silent for longer than %s", p.req.IdleTimeout)
 }
 
-// narrate shows what stands beside the output: diagnostics, logs, the live view, usage.
-func (p *play) narrate(context.Context) error {
+// sendDiagnostics shows what stands beside the output: diagnostics, logs, the live view, usage.
+func (p *performance) sendDiagnostics(context.Context) error {
 	if p.reply.Stderr != "" {
-		p.x.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: p.reply.Stderr})
+		p.exchange.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: p.reply.Stderr})
 	}
 	for i, message := range p.reply.Messages {
-		p.x.Progress(sdk.Progress{Message: message, Turn: i + 1})
+		p.exchange.Progress(sdk.Progress{Message: message, Turn: i + 1})
 	}
 	if p.reply.Usage != nil {
-		p.x.Usage(*p.reply.Usage)
+		p.exchange.Usage(*p.reply.Usage)
 	}
 	return p.process.log(p.reply.Log)
 }
 
-// speak says the output.
-func (p *play) speak(ctx context.Context) error {
-	chunks, err := p.chunks()
+// sendOutput says the output.
+func (p *performance) sendOutput(ctx context.Context) error {
+	chunks, err := p.outputChunks()
 	if err != nil {
 		return err
 	}
@@ -125,13 +125,13 @@ func (p *play) speak(ctx context.Context) error {
 				return err
 			}
 		}
-		p.x.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: chunk})
-		p.said.WriteString(chunk)
+		p.exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: chunk})
+		p.output.WriteString(chunk)
 	}
 	return nil
 }
 
-func (p *play) chunks() ([]string, error) {
+func (p *performance) outputChunks() ([]string, error) {
 	if p.reply.OutputChunks != nil {
 		return p.reply.OutputChunks, nil
 	}
@@ -140,7 +140,7 @@ func (p *play) chunks() ([]string, error) {
 		text = *p.reply.Output
 	} else {
 		var err error
-		if text, err = p.script.fixtures.text(p.req.Iteration); err != nil {
+		if text, err = p.script.fixtures.readText(p.req.Iteration); err != nil {
 			return nil, err
 		}
 	}

@@ -22,7 +22,7 @@ type process struct {
 	end    func(how string, code int)
 }
 
-func thisProcess() process {
+func currentProcess() process {
 	return process{getenv: os.Getenv, stderr: os.Stderr, end: endProcess}
 }
 
@@ -62,8 +62,8 @@ func (p process) log(line string) error {
 	return nil
 }
 
-// strike lets the fault happen to a call that has nothing else to show: log, delay, hang, crash, failure.
-func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
+// applyFault lets the fault happen to a call that has nothing else to show: log, delay, hang, crash, failure.
+func (p process) applyFault(ctx context.Context, f Fault, kind failure.Kind) error {
 	if err := p.log(f.Log); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
 		return err
 	}
 	if f.Failure != nil {
-		return f.Failure.err(kind)
+		return f.Failure.newError(kind)
 	}
 	return nil
 }

@@ -11,11 +11,11 @@ import (
 // [NewProvider]. It is safe for concurrent use.
 type Provider struct {
 	process process
-	uses    uses
+	uses    useCounter
 }
 
 // NewProvider returns a provider whose replies with a limit have not been used yet.
-func NewProvider() *Provider { return &Provider{process: thisProcess()} }
+func NewProvider() *Provider { return &Provider{process: currentProcess()} }
 
 // Describe implements [sdk.Provider]. The traits are those of a mock that was not told to misbehave.
 func (p *Provider) Describe() sdk.Component {
@@ -44,15 +44,15 @@ func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 // of a configuration that cannot be used, and provider_timeout when the request's own limits pass.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	env := environment{request: req.Environment, getenv: p.process.getenv}
-	completed, err := env.complete(req)
+	completed, err := env.completeRequest(req)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	s, err := load(completed, env)
+	s, err := loadScript(completed, env)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	if err := record(req, s.records(req.WorkDir)); err != nil {
+	if err := recordRequest(req, s.recordFiles(req.WorkDir)); err != nil {
 		return sdk.ExecuteResult{}, err
 	}
 	if req.Timeout > 0 {
@@ -60,9 +60,9 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: passed the timeout of %s", req.Timeout))
 		defer cancel()
 	}
-	reply, err := p.uses.choose(s, completed, env.get(envProvider)).fill(templatesOf(completed))
+	reply, err := p.uses.chooseReply(s, completed, env.get(envProvider)).fillTemplates(newTemplateValues(completed))
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	return newPlay(p.process, completed, x, s, reply).run(ctx)
+	return newPerformance(p.process, completed, x, s, reply).run(ctx)
 }

@@ -80,8 +80,8 @@ type RecordedCall struct {
 	Finished bool   `json:"finished"`
 }
 
-// record appends the request to the files.
-func record(req sdk.ExecuteRequest, files []string) error {
+// recordRequest appends the request to the files.
+func recordRequest(req sdk.ExecuteRequest, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func record(req sdk.ExecuteRequest, files []string) error {
 func newRecord(req sdk.ExecuteRequest) Record {
 	r := Record{
 		Key: req.Key, Epoch: req.Epoch, Session: req.Session, Node: req.Node, Stage: req.Stage,
-		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepOf(req),
+		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepID(req),
 		Purpose: req.Purpose, Prompt: req.Prompt, Model: req.Model, Config: req.Config, WorkDir: req.WorkDir,
 		Environment: slices.Sorted(maps.Keys(req.Environment)),
 		Paths:       RecordedPaths(req.Paths),

@@ -121,15 +121,15 @@ func (m Match) matches(req sdk.ExecuteRequest, standsFor string) bool {
 	if purpose == "" {
 		purpose = sdk.PurposeWork
 	}
-	return same(m.Node, req.Node) && same(m.Stage, req.Stage) && same(m.Session, req.Session) &&
-		same(m.Iteration, req.Iteration) && same(m.Attempt, req.Attempt) && same(m.Visit, req.Visit) &&
-		same(m.Step, stepOf(req)) && same(m.Epoch, req.Epoch) &&
-		same(m.Purpose, purpose) && same(m.Provider, standsFor) && strings.Contains(req.Prompt, m.PromptContains) &&
+	return unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Session, req.Session) &&
+		unsetOrEqual(m.Iteration, req.Iteration) && unsetOrEqual(m.Attempt, req.Attempt) && unsetOrEqual(m.Visit, req.Visit) &&
+		unsetOrEqual(m.Step, stepID(req)) && unsetOrEqual(m.Epoch, req.Epoch) &&
+		unsetOrEqual(m.Purpose, purpose) && unsetOrEqual(m.Provider, standsFor) && strings.Contains(req.Prompt, m.PromptContains) &&
 		(m.Resumed == nil || *m.Resumed == (req.Resume != nil))
 }
 
-// same reports whether a condition is unset or met.
-func same[T comparable](want, got T) bool {
+// unsetOrEqual reports whether a condition is unset or met.
+func unsetOrEqual[T comparable](want, got T) bool {
 	var unset T
 	return want == unset || want == got
 }

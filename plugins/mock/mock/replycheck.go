@@ -24,15 +24,15 @@ func decodeConfig(raw json.RawMessage) (Config, error) {
 			problems = append(problems, fmt.Sprintf("replies[%d]: %s", i, problem))
 		}
 	}
-	return c, invalid(problems)
+	return c, configError(problems)
 }
 
 // check returns what is wrong with the reply.
 func (r Reply) check() []string {
 	problems := append(r.Fault.check(), r.checkFiles()...)
-	problems = append(problems, oneOf("at", r.At, atStart, atBeforeResult, atAfterResult)...)
-	problems = append(problems, oneOf("purpose", r.Purpose, sdk.PurposeWork, sdk.PurposeQuestion)...)
-	problems = append(problems, oneOf("outcome", r.Outcome, sdk.OutcomeSucceeded, sdk.OutcomeFailed, sdk.OutcomeEmpty,
+	problems = append(problems, checkWord("at", r.At, atStart, atBeforeResult, atAfterResult)...)
+	problems = append(problems, checkWord("purpose", r.Purpose, sdk.PurposeWork, sdk.PurposeQuestion)...)
+	problems = append(problems, checkWord("outcome", r.Outcome, sdk.OutcomeSucceeded, sdk.OutcomeFailed, sdk.OutcomeEmpty,
 		sdk.OutcomePermissionDenied, sdk.OutcomeRateLimited, sdk.OutcomeNeedsPerson, sdk.OutcomeInfrastructure)...)
 	if r.Output != nil && r.OutputChunks != nil {
 		problems = append(problems, "output and output_chunks exclude each other")
@@ -41,7 +41,7 @@ func (r Reply) check() []string {
 		problems = append(problems, "chunk_delay_ms, output_repeat and times must not be negative")
 	}
 	if r.Spawn != nil {
-		problems = append(problems, oneOf("spawn.kind", r.Spawn.Kind, spawnPlain, spawnSetsid)...)
+		problems = append(problems, checkWord("spawn.kind", r.Spawn.Kind, spawnPlain, spawnSetsid)...)
 	}
 	for i, call := range r.ToolCalls {
 		for _, problem := range call.check() {

@@ -55,7 +55,7 @@ func (s *Spawn) start(workDir, result string) error {
 	}
 	if s.PIDFile != "" {
 		pid := strconv.Itoa(cmd.Process.Pid) + "\n"
-		if err := os.WriteFile(absolute(workDir, s.PIDFile), []byte(pid), 0o644); err != nil {
+		if err := os.WriteFile(absolutePath(workDir, s.PIDFile), []byte(pid), 0o644); err != nil {
 			return fmt.Errorf("mock: %w", err)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 type Strategy struct{ process process }
 
 // NewStrategy returns a strategy.
-func NewStrategy() *Strategy { return &Strategy{process: thisProcess()} }
+func NewStrategy() *Strategy { return &Strategy{process: currentProcess()} }
 
 // Describe implements [sdk.Termination].
 func (s *Strategy) Describe() sdk.Component {
@@ -30,19 +30,19 @@ func (s *Strategy) Describe() sdk.Component {
 
 // Validate implements [sdk.Validator].
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	_, err := decodeStrategy(req.Config)
+	_, err := decodeStrategyConfig(req.Config)
 	return err
 }
 
 // Decide makes the configured decision of the iteration. Its errors are the configured ones and those
 // of a configuration that cannot be used.
 func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	c, err := decodeStrategy(req.Config)
+	c, err := decodeStrategyConfig(req.Config)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	d := c.at(req.Iteration)
-	if err := s.process.strike(ctx, d.Fault, failure.StrategyFailed); err != nil {
+	d := c.decisionFor(req.Iteration)
+	if err := s.process.applyFault(ctx, d.Fault, failure.StrategyFailed); err != nil {
 		return sdk.Decision{}, err
 	}
 	return d.decide(req)
@@ -57,8 +57,8 @@ func (s *Strategy) Release(_ context.Context, session string) error {
 	return nil
 }
 
-// at is the decision for an iteration.
-func (c StrategyConfig) at(iteration int) StrategyDecision {
+// decisionFor is the decision for an iteration.
+func (c StrategyConfig) decisionFor(iteration int) StrategyDecision {
 	switch {
 	case iteration == 0 && c.Before != nil:
 		return *c.Before
@@ -71,7 +71,7 @@ func (c StrategyConfig) at(iteration int) StrategyDecision {
 
 // decide answers the request as configured.
 func (d StrategyDecision) decide(req sdk.DecideRequest) (sdk.Decision, error) {
-	state, record, err := d.remember(req)
+	state, record, err := d.encodeState(req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -82,13 +82,13 @@ func (d StrategyDecision) decide(req sdk.DecideRequest) (sdk.Decision, error) {
 	case d.Action == sdk.DecisionAsk && req.Round < max(d.Ask.Times, 1):
 		decision.Question = &sdk.Question{Prompt: d.Ask.Prompt, Provider: d.Ask.Provider, Model: d.Ask.Model}
 	case d.Action == sdk.DecisionAsk:
-		decision.Action = d.Ask.conclude(req.Answer)
+		decision.Action = d.Ask.actionFor(req.Answer)
 	}
 	return decision, nil
 }
 
-// conclude turns the last answer into a decision.
-func (a *Ask) conclude(answer *sdk.Answer) sdk.DecisionAction {
+// actionFor turns the last answer into a decision.
+func (a *Ask) actionFor(answer *sdk.Answer) sdk.DecisionAction {
 	action := a.Then
 	switch {
 	case answer == nil || answer.Error != "":
@@ -102,8 +102,8 @@ func (a *Ask) conclude(answer *sdk.Answer) sdk.DecisionAction {
 	return action
 }
 
-// remember returns the state and the record of the decision.
-func (d StrategyDecision) remember(req sdk.DecideRequest) (state, record json.RawMessage, err error) {
+// encodeState returns the state and the record of the decision.
+func (d StrategyDecision) encodeState(req sdk.DecideRequest) (state, record json.RawMessage, err error) {
 	var counted StrategyState
 	if d.State == nil && len(req.State) > 0 {
 		if err := json.Unmarshal(req.State, &counted); err != nil {

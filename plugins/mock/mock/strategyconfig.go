@@ -77,8 +77,8 @@ type StrategyRecord struct {
 	Answer    string `json:"answer,omitempty"`
 }
 
-// decodeStrategy reads and checks a configuration.
-func decodeStrategy(raw json.RawMessage) (StrategyConfig, error) {
+// decodeStrategyConfig reads and checks a configuration.
+func decodeStrategyConfig(raw json.RawMessage) (StrategyConfig, error) {
 	var c StrategyConfig
 	if err := config.Decode(raw, &c); err != nil {
 		return StrategyConfig{}, err
@@ -94,7 +94,7 @@ func decodeStrategy(raw json.RawMessage) (StrategyConfig, error) {
 			problems = append(problems, fmt.Sprintf("decisions[%d]: %s", i, problem))
 		}
 	}
-	return c, invalid(problems)
+	return c, configError(problems)
 }
 
 // UnmarshalJSON reads a word or an object.
@@ -107,7 +107,7 @@ func (d *StrategyDecision) UnmarshalJSON(raw []byte) error {
 }
 
 func (d StrategyDecision) check() []string {
-	problems := append(d.Fault.check(), oneOf("action", d.Action,
+	problems := append(d.Fault.check(), checkWord("action", d.Action,
 		sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError, sdk.DecisionAsk)...)
 	if d.Confidence < 0 || d.Confidence > 1 {
 		problems = append(problems, "confidence must be from 0 to 1")
@@ -118,8 +118,8 @@ func (d StrategyDecision) check() []string {
 	if d.Ask == nil {
 		return problems
 	}
-	problems = append(problems, oneOf("ask.then", d.Ask.Then, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
-	problems = append(problems, oneOf("ask.on_error", d.Ask.OnError, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
+	problems = append(problems, checkWord("ask.then", d.Ask.Then, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
+	problems = append(problems, checkWord("ask.on_error", d.Ask.OnError, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
 	if d.Ask.Prompt == "" {
 		problems = append(problems, "ask.prompt is missing")
 	}

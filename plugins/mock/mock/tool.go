@@ -55,11 +55,11 @@ const (
 
 func (c ToolCall) check() []string {
 	problems := checkCrash(c.Crash)
-	problems = append(problems, oneOf("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
-	problems = append(problems, oneOf("on_deny", c.OnDeny, denyContinue, denyFail)...)
-	problems = append(problems, oneOf("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
-	problems = append(problems, oneOf("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
-	problems = append(problems, oneOf("category", c.Category, sdk.Categories()...)...)
+	problems = append(problems, checkWord("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
+	problems = append(problems, checkWord("on_deny", c.OnDeny, denyContinue, denyFail)...)
+	problems = append(problems, checkWord("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
+	problems = append(problems, checkWord("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
+	problems = append(problems, checkWord("category", c.Category, sdk.Categories()...)...)
 	if c.Tool == "" {
 		problems = append(problems, "tool is missing")
 	}

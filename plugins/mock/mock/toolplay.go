@@ -9,20 +9,20 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// saved is the blob of the mock's checkpoints.
-type saved struct {
+// checkpointBlob is the blob of the mock's checkpoints.
+type checkpointBlob struct {
 	// NextCall is the index of the first tool call that follows the checkpoint.
 	NextCall int    `json:"next_call"`
 	Blob     string `json:"blob,omitempty"`
 }
 
-// tools makes the tool calls. A resumed attempt leaves out those before its checkpoint and those that
+// makeToolCalls makes the tool calls. A resumed attempt leaves out those before its checkpoint and those that
 // are known to be finished; it asks again about one that was cut off.
-func (p *play) tools(ctx context.Context) error {
-	if err := p.openingCheckpoint(ctx); err != nil {
+func (p *performance) makeToolCalls(ctx context.Context) error {
+	if err := p.saveOpeningCheckpoint(ctx); err != nil {
 		return err
 	}
-	first, finished, err := p.resumed()
+	first, finished, err := p.resumePoint()
 	if err != nil {
 		return err
 	}
@@ -33,11 +33,11 @@ func (p *play) tools(ctx context.Context) error {
 		if i < first || finished[call.CallID] {
 			continue
 		}
-		if err := p.use(ctx, call); err != nil {
+		if err := p.makeCall(ctx, call); err != nil {
 			return err
 		}
 		if call.Checkpoint {
-			if err := p.checkpoint(ctx, i+1, saved{NextCall: i + 1}); err != nil {
+			if err := p.saveCheckpoint(ctx, i+1, checkpointBlob{NextCall: i + 1}); err != nil {
 				return err
 			}
 		}
@@ -45,29 +45,29 @@ func (p *play) tools(ctx context.Context) error {
 	return nil
 }
 
-// openingCheckpoint saves the configured checkpoint, unless the attempt goes on from one.
-func (p *play) openingCheckpoint(ctx context.Context) error {
+// saveOpeningCheckpoint saves the configured checkpoint, unless the attempt goes on from one.
+func (p *performance) saveOpeningCheckpoint(ctx context.Context) error {
 	c := p.reply.Checkpoint
 	if c == nil || p.req.Resume != nil {
 		return nil
 	}
-	return p.checkpoint(ctx, c.Turn, saved{Blob: c.Blob})
+	return p.saveCheckpoint(ctx, c.Turn, checkpointBlob{Blob: c.Blob})
 }
 
-func (p *play) checkpoint(ctx context.Context, turn int, s saved) error {
+func (p *performance) saveCheckpoint(ctx context.Context, turn int, s checkpointBlob) error {
 	blob, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("mock: checkpoint: %w", err)
 	}
-	return p.x.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: blob})
+	return p.exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: blob})
 }
 
-// resumed is the index of the first call to be made and the ids of later calls that are finished.
-func (p *play) resumed() (first int, finished map[string]bool, err error) {
+// resumePoint is the index of the first call to be made and the ids of later calls that are finished.
+func (p *performance) resumePoint() (first int, finished map[string]bool, err error) {
 	if p.req.Resume == nil {
 		return 0, nil, nil
 	}
-	var s saved
+	var s checkpointBlob
 	if blob := p.req.Resume.Checkpoint.Blob; len(blob) > 0 {
 		if err := json.Unmarshal(blob, &s); err != nil {
 			return 0, nil, failure.New(failure.ProviderFailed, "mock: the checkpoint is not one of the mock's: %w", err)
@@ -80,31 +80,31 @@ func (p *play) resumed() (first int, finished map[string]bool, err error) {
 	return s.NextCall, finished, nil
 }
 
-// use makes one call: on its own authority, or after the verdict that it asks for.
-func (p *play) use(ctx context.Context, call ToolCall) error {
+// makeCall makes one call: on its own authority, or after the verdict that it asks for.
+func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 	if !call.Gated {
-		p.x.Observe(call.call())
-		return p.perform(ctx, call, p.x.ObserveResult)
+		p.exchange.Observe(call.call())
+		return p.performCall(ctx, call, p.exchange.ObserveResult)
 	}
-	verdict, err := p.x.Call(ctx, call.call())
+	verdict, err := p.exchange.Call(ctx, call.call())
 	if err != nil {
 		return fmt.Errorf("mock: tool call %s: %w", call.CallID, err)
 	}
-	if err := p.note(call, verdict); err != nil {
+	if err := p.reportVerdict(call, verdict); err != nil {
 		return err
 	}
 	if verdict.Action == sdk.VerdictRun {
-		return p.perform(ctx, call, p.x.Result)
+		return p.performCall(ctx, call, p.exchange.Result)
 	}
-	p.x.Result(unmade(call, verdict))
+	p.exchange.Result(resultWithoutCall(call, verdict))
 	if verdict.Action == sdk.VerdictDeny && call.OnDeny == denyFail {
 		return failure.New(failure.ApprovalDenied, "mock: tool call %s (%s) was denied: %s", call.CallID, call.Tool, verdict.Reason)
 	}
 	return nil
 }
 
-// unmade is the end of a call that was not made: the result that the kernel gave, or that there is none.
-func unmade(call ToolCall, v sdk.Verdict) sdk.ToolResult {
+// resultWithoutCall is the end of a call that was not made: the result that the kernel gave, or that there is none.
+func resultWithoutCall(call ToolCall, v sdk.Verdict) sdk.ToolResult {
 	if v.Action == sdk.VerdictUse && v.Result != nil {
 		result := *v.Result
 		result.CallID = call.CallID
@@ -113,27 +113,27 @@ func unmade(call ToolCall, v sdk.Verdict) sdk.ToolResult {
 	return sdk.ToolResult{CallID: call.CallID, Status: sdk.ToolDenied}
 }
 
-// perform has the effect and reports it.
-func (p *play) perform(ctx context.Context, call ToolCall, report func(sdk.ToolResult)) error {
-	if err := p.crashIn(call, crashBeforeEffect); err != nil {
+// performCall has the effect and reports it.
+func (p *performance) performCall(ctx context.Context, call ToolCall, report func(sdk.ToolResult)) error {
+	if err := p.crashAt(call, crashBeforeEffect); err != nil {
 		return err
 	}
 	if err := p.pause(ctx, milliseconds(call.DelayMS)); err != nil {
 		return err
 	}
 	if call.CountFile != "" {
-		if err := appendLine(absolute(p.req.WorkDir, call.CountFile), p.req.Key+" "+call.CallID); err != nil {
+		if err := appendLine(absolutePath(p.req.WorkDir, call.CountFile), p.req.Key+" "+call.CallID); err != nil {
 			return err
 		}
 	}
-	if err := p.crashIn(call, crashBeforeReport); err != nil {
+	if err := p.crashAt(call, crashBeforeReport); err != nil {
 		return err
 	}
 	report(call.result())
-	return p.crashIn(call, crashAfterReport)
+	return p.crashAt(call, crashAfterReport)
 }
 
-func (p *play) crashIn(call ToolCall, moment string) error {
+func (p *performance) crashAt(call ToolCall, moment string) error {
 	at := call.CrashAt
 	if at == "" {
 		at = crashBeforeReport
@@ -144,8 +144,8 @@ func (p *play) crashIn(call ToolCall, moment string) error {
 	return p.process.crash(call.Crash, p.reply.ExitCode)
 }
 
-// note puts the verdict into the raw stream, where a test finds what the provider was told.
-func (p *play) note(call ToolCall, v sdk.Verdict) error {
+// reportVerdict puts the verdict into the raw stream, where a test finds what the provider was told.
+func (p *performance) reportVerdict(call ToolCall, v sdk.Verdict) error {
 	line, err := json.Marshal(struct {
 		Type   string            `json:"type"`
 		CallID string            `json:"call_id"`
@@ -156,6 +156,6 @@ func (p *play) note(call ToolCall, v sdk.Verdict) error {
 	if err != nil {
 		return fmt.Errorf("mock: %w", err)
 	}
-	p.x.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: string(line) + "\n"})
+	p.exchange.Output(sdk.OutputChunk{Stream: sdk.StreamRaw, Text: string(line) + "\n"})
 	return nil
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-func run(sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{Action: sdk.VerdictRun}, nil }
+func allowCall(sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{Action: sdk.VerdictRun}, nil }
 
 func TestObservedCalls(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"output":"x","tool_calls":[
+	tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[
 		{"tool":"read_file","args":{"path":"a"},"effect":"none","result":"text"},
 		{"tool":"write_file","call_id":"mine","status":"error","count_file":"count","turn":2,"category":"file_write",
 		 "paths":["a"],"command":"c","preview":"+a","reason":"why"}]}]}`)
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	want := heard{
+	want := received{
 		Text: "x",
 		Observed: []sdk.ToolCall{
 			{CallID: "call-1", Tool: "read_file", Args: json.RawMessage(`{"path":"a"}`), Effect: sdk.EffectNone},
@@ -35,7 +35,7 @@ func TestObservedCalls(t *testing.T) {
 			{CallID: "mine", Status: sdk.ToolError},
 		},
 	}
-	if diff := cmp.Diff(want, tr.heard); diff != "" {
+	if diff := cmp.Diff(want, tr.received); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got := tr.file(t, "count"); got != tr.req.Key+" mine\n" {
@@ -74,15 +74,15 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[{"output":"x","tool_calls":[{"tool":"pay","gated":true,"count_file":"count","on_deny":"`+tt.onDeny+`"}]}]}`)
+			tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[{"tool":"pay","gated":true,"count_file":"count","on_deny":"`+tt.onDeny+`"}]}]}`)
 			tr.verdict = func(sdk.ToolCall) (sdk.Verdict, error) { return tt.verdict, tt.err }
 			_, err := tr.execute(t.Context())
-			got := seen{tr.file(t, "count"), tr.heard.Results, tr.heard.Raw, tr.heard.Text, failure.KindOf(err)}
+			got := seen{tr.file(t, "count"), tr.received.Results, tr.received.Raw, tr.received.Text, failure.KindOf(err)}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			if len(tr.heard.Asked) != 1 || tr.heard.Observed != nil {
-				t.Errorf("asked %v, observed %v", tr.heard.Asked, tr.heard.Observed)
+			if len(tr.received.Asked) != 1 || tr.received.Observed != nil {
+				t.Errorf("asked %v, observed %v", tr.received.Asked, tr.received.Observed)
 			}
 		})
 	}
@@ -91,24 +91,24 @@ func TestVerdicts(t *testing.T) {
 func TestCrashInACall(t *testing.T) {
 	type seen struct {
 		Counted, Reported bool
-		Ends              []ended
+		Ends              []processEnd
 	}
 	tests := []struct {
 		at   string
 		want seen
 	}{
-		{"", seen{true, false, []ended{{"kill", 5}}}},
-		{"before_effect", seen{false, false, []ended{{"kill", 5}}}},
-		{"before_report", seen{true, false, []ended{{"kill", 5}}}},
-		{"after_report", seen{true, true, []ended{{"kill", 5}}}},
+		{"", seen{true, false, []processEnd{{"kill", 5}}}},
+		{"before_effect", seen{false, false, []processEnd{{"kill", 5}}}},
+		{"before_report", seen{true, false, []processEnd{{"kill", 5}}}},
+		{"after_report", seen{true, true, []processEnd{{"kill", 5}}}},
 	}
 	for _, tt := range tests {
-		tr := newTrial(t, `{"replies":[{"exit_code":5,"tool_calls":[{"tool":"pay","gated":true,"count_file":"count","crash":"kill","crash_at":"`+tt.at+`"}]}]}`)
-		tr.verdict = run
+		tr := newFixture(t, `{"replies":[{"exit_code":5,"tool_calls":[{"tool":"pay","gated":true,"count_file":"count","crash":"kill","crash_at":"`+tt.at+`"}]}]}`)
+		tr.verdict = allowCall
 		if _, err := tr.execute(t.Context()); !errors.Is(err, errCrash) {
 			t.Fatalf("got %v", err)
 		}
-		got := seen{tr.file(t, "count") != "", tr.heard.Results != nil, tr.ends}
+		got := seen{tr.file(t, "count") != "", tr.received.Results != nil, tr.ends}
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("at %q (-want +got)\n%s", tt.at, diff)
 		}
@@ -119,8 +119,8 @@ const threeCalls = `{"replies":[{"output":"x","checkpoint":{"turn":1,"blob":"so 
 	{"tool":"a","gated":true,"checkpoint":true},{"tool":"b","gated":true},{"tool":"c","gated":true}]}]}`
 
 func TestCheckpoints(t *testing.T) {
-	tr := newTrial(t, threeCalls)
-	tr.verdict = run
+	tr := newFixture(t, threeCalls)
+	tr.verdict = allowCall
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestCheckpoints(t *testing.T) {
 		{Turn: 1, Blob: []byte(`{"next_call":0,"blob":"so far"}`)},
 		{Turn: 1, Blob: []byte(`{"next_call":1}`)},
 	}
-	if diff := cmp.Diff(want, tr.heard.Checkpoints); diff != "" {
+	if diff := cmp.Diff(want, tr.received.Checkpoints); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -155,14 +155,14 @@ func TestResume(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, threeCalls)
-			tr.verdict = run
+			tr := newFixture(t, threeCalls)
+			tr.verdict = allowCall
 			tr.req.Resume = &tt.resume
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			var asked []string
-			for _, c := range tr.heard.Asked {
+			for _, c := range tr.received.Asked {
 				asked = append(asked, c.Tool)
 			}
 			if diff := cmp.Diff(tt.asked, asked); diff != "" {
@@ -171,7 +171,7 @@ func TestResume(t *testing.T) {
 		})
 	}
 
-	tr := newTrial(t, threeCalls)
+	tr := newFixture(t, threeCalls)
 	tr.req.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte("of another provider")}}
 	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
 		t.Errorf("a foreign blob: %v", err)

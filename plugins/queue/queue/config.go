@@ -37,9 +37,9 @@ func (c *Command) UnmarshalJSON(raw []byte) error {
 }
 
 const (
-	defaultTimeout = time.Minute
-	defaultPrefix  = "pipeline/"
-	envPrefix      = "BEADS_LABEL_PREFIX"
+	defaultTimeout     = time.Minute
+	defaultLabelPrefix = "pipeline/"
+	envLabelPrefix     = "BEADS_LABEL_PREFIX"
 )
 
 // readConfig reads and checks a configuration. Errors are of kind config_invalid.

@@ -16,7 +16,7 @@ import (
 func TestConforms(t *testing.T) {
 	plugintest.Termination(t, plugintest.TerminationConfig{
 		New: func(t testing.TB) sdk.Termination {
-			s, _ := scripted(t, "BD_READY=a\n")
+			s, _ := newTestStrategy(t, "BD_READY=a\n")
 			return s
 		},
 		Config: json.RawMessage(`{"type": "queue", "max": 25}`),

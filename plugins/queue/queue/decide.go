@@ -14,8 +14,8 @@ import (
 // promise is what agents print to say that nothing is left, whatever the queue says.
 const promise = "<promise>COMPLETE</promise>"
 
-// promiseBytes is how much of the end of an output is searched for it; the kernel keeps at most 1 MiB.
-const promiseBytes = 1 << 20
+// maxPromiseSearch is how much of the end of an output is searched for it; the kernel keeps at most 1 MiB.
+const maxPromiseSearch = 1 << 20
 
 // The reasons, in the words of the Bash engine.
 const (
@@ -39,14 +39,14 @@ func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decis
 	if req.Hint == "error" {
 		return sdk.Decision{Action: sdk.DecisionError, Reason: reasonError}, nil
 	}
-	promised, err := promised(req)
+	promised, err := hasPromise(req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
 	if promised {
 		return sdk.Decision{Action: sdk.DecisionStop, Reason: reasonPromise}, nil
 	}
-	left, err := s.left(ctx, c, req)
+	left, err := s.countItems(ctx, c, req)
 	switch {
 	case err != nil:
 		return sdk.Decision{}, err
@@ -59,8 +59,8 @@ func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decis
 	}
 }
 
-// promised reads the newest output.
-func promised(req sdk.DecideRequest) (bool, error) {
+// hasPromise reads the newest output.
+func hasPromise(req sdk.DecideRequest) (bool, error) {
 	if req.Iteration == 0 || len(req.Outputs) == 0 {
 		return false, nil
 	}
@@ -69,18 +69,18 @@ func promised(req sdk.DecideRequest) (bool, error) {
 	if err != nil {
 		return false, failure.New(failure.StrategyFailed, "queue: read the agent's output: %w", err)
 	}
-	return bytes.Contains(text[max(0, len(text)-promiseBytes):], []byte(promise)), nil
+	return bytes.Contains(text[max(0, len(text)-maxPromiseSearch):], []byte(promise)), nil
 }
 
-// left counts the lines that the queue prints.
-func (s *Strategy) left(ctx context.Context, c Config, req sdk.DecideRequest) (int, error) {
+// countItems counts the lines that the queue prints.
+func (s *Strategy) countItems(ctx context.Context, c Config, req sdk.DecideRequest) (int, error) {
 	command := c.Command
 	if len(command) == 0 {
-		command = Command{beads, "ready", "--label=" + s.label(c, req.Session)}
+		command = Command{beadsProgram, "ready", "--label=" + s.label(c, req.Session)}
 	}
-	printed, err := s.run(ctx, call{
-		command: command, dir: req.WorkDir, timeout: c.timeout(), oneIsEmpty: len(c.Command) > 0,
-		added: map[string]string{
+	printed, err := s.run(ctx, commandRun{
+		command: command, dir: req.WorkDir, timeout: c.timeout(), exitOneIsEmpty: len(c.Command) > 0,
+		extraEnv: map[string]string{
 			"CLAUDE_PIPELINE_SESSION": req.Session, "AGENT_PIPELINES_SESSION": req.Session,
 			"AGENT_PIPELINES_NODE": req.Node, "AGENT_PIPELINES_ITERATION": strconv.Itoa(req.Iteration),
 		},

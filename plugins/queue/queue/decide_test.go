@@ -45,7 +45,7 @@ func TestDecide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scripted(t, tt.env...)
+			s, _ := newTestStrategy(t, tt.env...)
 			tt.req.Config, tt.req.WorkDir = json.RawMessage(tt.config), t.TempDir()
 			d, err := s.Decide(t.Context(), tt.req)
 			if err != nil || d.Action != tt.action || !strings.Contains(d.Reason, tt.reason) {
@@ -65,12 +65,12 @@ func TestLabel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, log := scripted(t, tt.env)
+			s, log := newTestStrategy(t, tt.env)
 			req := sdk.DecideRequest{Session: "auth", Iteration: 1, Config: json.RawMessage(tt.config), WorkDir: t.TempDir()}
 			if _, err := s.Decide(t.Context(), req); err != nil {
 				t.Fatal(err)
 			}
-			if got, want := read(t, log), "bd ready --label="+tt.want+"\n"; got != want {
+			if got, want := readFile(t, log), "bd ready --label="+tt.want+"\n"; got != want {
 				t.Errorf("called %q, want %q", got, want)
 			}
 		})
@@ -100,7 +100,7 @@ func TestDecideFails(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, _ := scripted(t, tt.env...)
+			s, _ := newTestStrategy(t, tt.env...)
 			_, err := s.Decide(t.Context(), sdk.DecideRequest{Iteration: 1, Config: json.RawMessage(tt.config), WorkDir: t.TempDir()})
 			f := failure.From(err)
 			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
@@ -111,7 +111,7 @@ func TestDecideFails(t *testing.T) {
 }
 
 func TestDecideWithAnUnreadableOutput(t *testing.T) {
-	s, _ := scripted(t)
+	s, _ := newTestStrategy(t)
 	req := sdk.DecideRequest{Iteration: 1, Outputs: []sdk.FileRef{{Path: filepath.Join(t.TempDir(), "gone.md")}}, WorkDir: t.TempDir()}
 	if _, err := s.Decide(t.Context(), req); failure.KindOf(err) != failure.StrategyFailed {
 		t.Errorf("error %v, want strategy_failed", err)
@@ -119,7 +119,7 @@ func TestDecideWithAnUnreadableOutput(t *testing.T) {
 }
 
 func TestDecideCancelled(t *testing.T) {
-	s, _ := scripted(t)
+	s, _ := newTestStrategy(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if d, err := s.Decide(ctx, sdk.DecideRequest{Iteration: 1, WorkDir: t.TempDir()}); err == nil {

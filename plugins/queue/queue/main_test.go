@@ -10,9 +10,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scripted is a strategy with the stand-in for bd first in PATH, and the file where bd writes down how it
+// newTestStrategy is a strategy with the stand-in for bd first in PATH, and the file where bd writes down how it
 // was called.
-func scripted(t testing.TB, env ...string) (*Strategy, string) {
+func newTestStrategy(t testing.TB, env ...string) (*Strategy, string) {
 	t.Helper()
 	bin, err := filepath.Abs("testdata/bin")
 	if err != nil {
@@ -23,7 +23,7 @@ func scripted(t testing.TB, env ...string) (*Strategy, string) {
 	return &Strategy{environ: func() []string { return env }}, log
 }
 
-func read(t testing.TB, file string) string {
+func readFile(t testing.TB, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 //
 // Queues of a command of one's own are left alone: only their owner knows what taking an item means.
 func (s *Strategy) Release(ctx context.Context, session string) error {
-	if _, err := find(s.env(), Command{beads}); err != nil {
+	if _, err := findProgram(s.env(), Command{beadsProgram}); err != nil {
 		return nil //nolint:nilerr // no bd, no beads
 	}
 	s.mu.Lock()
 	dir := s.workDir
 	s.mu.Unlock()
-	bd := func(args ...string) (*lines, error) {
-		return s.run(ctx, call{command: append(Command{beads}, args...), dir: dir, timeout: defaultTimeout})
+	bd := func(args ...string) (*lineBuffer, error) {
+		return s.run(ctx, commandRun{command: append(Command{beadsProgram}, args...), dir: dir, timeout: defaultTimeout})
 	}
 	printed, err := bd("list", "--label="+s.label(Config{}, session), "--status=in_progress", "--json")
 	if err != nil {

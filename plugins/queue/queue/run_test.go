@@ -8,10 +8,10 @@ import (
 
 // However much a command prints, only its beginning is kept and all of it is counted.
 func TestLinesAreBounded(t *testing.T) {
-	l := &lines{}
+	l := &lineBuffer{}
 	l.add([]byte(" first \n"))
 	l.add([]byte("\n"))
-	long := bytes.Repeat([]byte("x"), maxBytes/4)
+	long := bytes.Repeat([]byte("x"), maxLineBytes/4)
 	for range 8 {
 		l.add(long)
 	}
@@ -19,7 +19,7 @@ func TestLinesAreBounded(t *testing.T) {
 	if l.count != 10 {
 		t.Errorf("counted %d, want 10", l.count)
 	}
-	if text := l.text.String(); len(text) > maxBytes || !strings.HasPrefix(text, "first\nxxx") || strings.Contains(text, "last") {
+	if text := l.text.String(); len(text) > maxLineBytes || !strings.HasPrefix(text, "first\nxxx") || strings.Contains(text, "last") {
 		t.Errorf("kept %d bytes that begin with %.9q", len(text), text)
 	}
 }

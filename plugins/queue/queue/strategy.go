@@ -52,7 +52,7 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = find(s.env(), orBeads(c.Command))
+	_, err = findProgram(s.env(), commandOrDefault(c.Command))
 	return err
 }
 
@@ -63,31 +63,31 @@ func (s *Strategy) label(c Config, session string) string {
 	if c.Label != "" {
 		return strings.ReplaceAll(c.Label, "${SESSION}", session)
 	}
-	if prefix := cliagent.Getenv(s.environ(), envPrefix); prefix != "" {
+	if prefix := cliagent.Getenv(s.environ(), envLabelPrefix); prefix != "" {
 		return prefix + session
 	}
-	return defaultPrefix + session
+	return defaultLabelPrefix + session
 }
 
-// beads is the program that keeps the default queue.
-const beads = "bd"
+// beadsProgram is the program that keeps the default queue.
+const beadsProgram = "bd"
 
-func orBeads(c Command) Command {
+func commandOrDefault(c Command) Command {
 	if len(c) == 0 {
-		return Command{beads}
+		return Command{beadsProgram}
 	}
 	return c
 }
 
-// find is the absolute path of a command's program. Errors are of kind config_invalid and say which
+// findProgram is the absolute path of a command's program. Errors are of kind config_invalid and say which
 // program is missing: without it nobody knows whether the queue is empty.
-func find(env []string, c Command) (string, error) {
+func findProgram(env []string, c Command) (string, error) {
 	path, err := cliagent.Lookup("queue", c[0], "", env)
 	if err == nil {
 		return path, nil
 	}
 	f := failure.New(failure.ConfigInvalid, "queue: there is no program %q in PATH", c[0])
-	if c[0] == beads {
+	if c[0] == beadsProgram {
 		return "", f.WithHint("install beads (bd), or let termination.command print the queue, one line for each item left")
 	}
 	return "", f.WithHint("name a program of PATH or an absolute path in termination.command")

@@ -76,11 +76,11 @@ func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	began := time.Now()
 	switch config.Type {
 	case typeFile, typeContent:
-		facts, err = lookAtFiles(config, req.WorkDir)
+		facts, err = measureFiles(config, req.WorkDir)
 	case typeCommand:
-		facts, err = c.command(ctx, config, req)
+		facts, err = c.measureCommand(ctx, config, req)
 	default:
-		facts, err = c.tests(ctx, config, req)
+		facts, err = c.measureTests(ctx, config, req)
 	}
 	if err != nil {
 		return sdk.HookAnswer{}, err
@@ -97,7 +97,7 @@ func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	return answer, nil
 }
 
-// unmeasured is the failure of a check that says nothing, neither good nor bad.
-func unmeasured(format string, args ...any) *failure.Error {
+// measureError is the failure of a check that says nothing, neither good nor bad.
+func measureError(format string, args ...any) *failure.Error {
 	return failure.New(failure.HookFailed, "check: "+format, args...)
 }

@@ -39,8 +39,8 @@ const goMany = `{"Action":"run","Package":"example.com/m","Test":"TestNew"}
 {"Action":"pass","Package":"example.com/other"}
 `
 
-// measured runs a check and returns its facts; the answer's outcome has to agree.
-func measured(t *testing.T, req sdk.HookRequest) (Facts, error) {
+// runCheck runs a check and returns its facts; the answer's outcome has to agree.
+func runCheck(t *testing.T, req sdk.HookRequest) (Facts, error) {
 	t.Helper()
 	answer, err := (&Action{firingtest.Runner(t)}).Run(t.Context(), req)
 	if err != nil {
@@ -59,7 +59,7 @@ func measured(t *testing.T, req sdk.HookRequest) (Facts, error) {
 	return facts, nil
 }
 
-func code(n int) *int { return &n }
+func exitCode(n int) *int { return &n }
 
 // A check measures and says what it measured; a part of DIALECT's checks.
 func TestCheck(t *testing.T) {
@@ -88,144 +88,144 @@ func TestCheck(t *testing.T) {
 		{"no pattern", `{"type": "content", "path": "a.txt", "matches": "^two$"}`, Facts{Reason: "nothing in a.txt matches ^two$", Counts: map[string]int{"files": 0}}},
 		{"no file with it", `{"type": "content", "path": "z", "contains": "x"}`, Facts{Reason: "there is no file z", Counts: map[string]int{"files": 0}}},
 
-		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: code(0), Output: "build"}},
-		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3: red", ExitCode: code(3), Output: "red"}},
-		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: code(-1)}},
+		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "build"}},
+		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3: red", ExitCode: exitCode(3), Output: "red"}},
+		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: exitCode(-1)}},
 		{"as DIALECT says it", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: map[string]int{"files": 1}}},
 		{"content as DIALECT says it", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: map[string]int{"files": 1}}},
-		{"a command as DIALECT says it", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: code(0), Output: "a"}},
+		{"a command as DIALECT says it", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "a"}},
 		{
 			"files behind a command", `{"type": "command", "run": "printf '<%s>' cat ", "files": ["a.txt", "sub/c.go", "-n", "$(id); x", "@y", "it's", ".env", "é b"]}`,
-			Facts{Passed: true, ExitCode: code(0), Output: "<cat><a.txt><sub/c.go><./-n><./$(id); x><./@y><it's><.env><é b>"},
+			Facts{Passed: true, ExitCode: exitCode(0), Output: "<cat><a.txt><sub/c.go><./-n><./$(id); x><./@y><it's><.env><é b>"},
 		},
 		{
 			"files where the command wants them", `{"type": "command", "command": "wc -l \"$@\" | tail -1; exit 3", "files": ["a.txt", "b.txt"]}`,
-			Facts{Reason: "the command of the check exited with code 3: 3 total", ExitCode: code(3), Output: "3 total"},
+			Facts{Reason: "the command of the check exited with code 3: 3 total", ExitCode: exitCode(3), Output: "3 total"},
 		},
 		{
 			"tests of files", `{"type": "tests", "run": "cat", "files": ["passed.json"]}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
 		},
 		{
 			"tests of a file that is not there", `{"type": "tests", "run": "cat 2>/dev/null", "files": ["gone/x_test.py::test_a"]}`,
-			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}},
+			Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}},
 		},
 		{
 			"go test takes packages: of its tests those of the files count", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/new_test.go", "mod/sub/deep_test.go"], "expect": "none_pass"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 3, "skipped": 0}, Failed: []string{"example.com/m.TestNew/a", "example.com/m.TestNew", "example.com/m/sub"}, Output: "--- FAIL"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 3, "skipped": 0}, Failed: []string{"example.com/m.TestNew/a", "example.com/m.TestNew", "example.com/m/sub"}, Output: "--- FAIL"},
 		},
 		{
 			"one of them passes", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/old_test.go"], "expect": "none_pass"}`,
-			Facts{Reason: "1 of 1 tests passed, none should", ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"},
+			Facts{Reason: "1 of 1 tests passed, none should", ExitCode: exitCode(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"example.com/m.TestOld"}, Output: "--- FAIL"},
 		},
 		{
 			"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`,
-			Facts{Reason: "no test ran, one has to fail", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "--- FAIL"},
+			Facts{Reason: "no test ran, one has to fail", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "--- FAIL"},
 		},
 		{
 			"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"t.T.test_a"}, Output: "test_a (t.T.test_a) ... ok\n\nRan 1 test in 0.001s\n\nOK"},
 		},
 		{
 			"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`,
-			Facts{Reason: "no test ran, one has to fail", ExitCode: code(5), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "no tests ran in 0.01s"},
+			Facts{Reason: "no test ran, one has to fail", ExitCode: exitCode(5), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "no tests ran in 0.01s"},
 		},
 		{
 			"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"warnings": 1}, Output: "a.c: Warning: x\n3 warnings"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"warnings": 1}, Output: "a.c: Warning: x\n3 warnings"},
 		},
 		{
 			"too many warnings", `{"type": "command", "command": "echo warning: x; echo warning: x", "expect": {"max_warnings": 1}}`,
-			Facts{Reason: "2 warnings, 1 are allowed", ExitCode: code(0), Counts: map[string]int{"warnings": 2}, Output: "warning: x\nwarning: x"},
+			Facts{Reason: "2 warnings, 1 are allowed", ExitCode: exitCode(0), Counts: map[string]int{"warnings": 2}, Output: "warning: x\nwarning: x"},
 		},
 		{
 			"warnings on stderr, and a failure", `{"type": "command", "command": "echo warning: x >&2; exit 1", "expect": {"max_warnings": 1}}`,
-			Facts{Reason: "the command of the check exited with code 1: warning: x", ExitCode: code(1), Counts: map[string]int{"warnings": 1}, Output: "warning: x"},
+			Facts{Reason: "the command of the check exited with code 1: warning: x", ExitCode: exitCode(1), Counts: map[string]int{"warnings": 1}, Output: "warning: x"},
 		},
 
 		{
 			"tests", `{"type": "tests", "command": "cat passed.json"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"p.TestA"}, Output: "--- PASS"},
 		},
 		{
 			"tests that fail", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "format": "go"}`,
 			Facts{
-				Reason: "1 of 2 tests failed", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
+				Reason: "1 of 2 tests failed", ExitCode: exitCode(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
 				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
 			"tests that fail are not made good by exit code 0", `{"type": "tests", "command": "printf 'TAP version 14\\n1..1\\nnot ok 1 - a\\n'"}`,
 			Facts{
-				Reason: "1 of 1 tests failed", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 0},
+				Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 0},
 				Failed: []string{"a"}, Output: "TAP version 14\n1..1\nnot ok 1 - a",
 			},
 		},
 		{
 			"an exit code is not made good by tests that pass", `{"type": "tests", "command": "printf '1..1\\nok 1\\n'; exit 1"}`,
 			Facts{
-				Reason: "the command of the check exited with code 1", ExitCode: code(1),
+				Reason: "the command of the check exited with code 1", ExitCode: exitCode(1),
 				Counts: map[string]int{"passed": 1, "failed": 0, "skipped": 0}, PassedTests: []string{"test 1"}, Output: "1..1\nok 1",
 			},
 		},
 		{
 			"tests that are all skipped", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'"}`,
 			Facts{
-				Reason: "no test passed: all were skipped", ExitCode: code(0),
+				Reason: "no test passed: all were skipped", ExitCode: exitCode(0),
 				Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1}, Output: "1..1\nok 1 # SKIP",
 			},
 		},
 		{
 			"a failure before there was a test", `{"type": "tests", "command": "echo does not build; exit 2"}`,
 			Facts{
-				Reason: "the command of the check exited with code 2", ExitCode: code(2),
+				Reason: "the command of the check exited with code 2", ExitCode: exitCode(2),
 				Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "does not build",
 			},
 		},
 		{
 			"an exit code is enough, and nothing is counted", `{"type": "tests", "command": "echo ok p 0.1s", "expect": "exit_zero"}`,
-			Facts{Passed: true, ExitCode: code(0), Output: "ok p 0.1s"},
+			Facts{Passed: true, ExitCode: exitCode(0), Output: "ok p 0.1s"},
 		},
 		{
 			"an exit code that is bad, and nothing is counted", `{"type": "tests", "command": "echo FAIL; exit 1", "expect": "exit_zero"}`,
-			Facts{Reason: "the command of the check exited with code 1", ExitCode: code(1), Output: "FAIL"},
+			Facts{Reason: "the command of the check exited with code 1", ExitCode: exitCode(1), Output: "FAIL"},
 		},
 		{
 			"an exit code is enough, but what is counted counts", `{"type": "tests", "command": "printf '1..2\nok 1 # SKIP\nnot ok 2\n'", "expect": "exit_zero"}`,
 			Facts{
-				Reason: "1 of 1 tests failed", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 1},
+				Reason: "1 of 1 tests failed", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 1},
 				Failed: []string{"test 2"}, Output: "1..2\nok 1 # SKIP\nnot ok 2",
 			},
 		},
 		{
 			"an exit code is enough where all are skipped", `{"type": "tests", "command": "printf '1..1\nok 1 # SKIP\n'", "expect": "exit_zero"}`,
-			Facts{Passed: true, ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1}, Output: "1..1\nok 1 # SKIP"},
+			Facts{Passed: true, ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1}, Output: "1..1\nok 1 # SKIP"},
 		},
 		{
 			"none passes", `{"type": "tests", "command": "cat failed.json; exit 1", "expect": "none_pass"}`,
 			Facts{
-				Passed: true, ExitCode: code(1), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 0},
+				Passed: true, ExitCode: exitCode(1), Counts: map[string]int{"passed": 0, "failed": 1, "skipped": 0},
 				Failed: []string{"p.TestB"}, Output: "b_test.go:7: no",
 			},
 		},
 		{
 			"one passes that should not", `{"type": "tests", "command": "cat passed.json failed.json; exit 1", "expect": "none_pass"}`,
 			Facts{
-				Reason: "1 of 2 tests passed, none should", ExitCode: code(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
+				Reason: "1 of 2 tests passed, none should", ExitCode: exitCode(1), Counts: map[string]int{"passed": 1, "failed": 1, "skipped": 0},
 				Failed: []string{"p.TestB"}, PassedTests: []string{"p.TestA"}, Output: "--- PASS\nb_test.go:7: no",
 			},
 		},
 		{
 			"none fails that should", `{"type": "tests", "command": "printf '1..1\\nok 1 # SKIP\\n'", "expect": "none_pass"}`,
 			Facts{
-				Reason: "no test failed, all should", ExitCode: code(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1},
+				Reason: "no test failed, all should", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 1},
 				Output: "1..1\nok 1 # SKIP",
 			},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := measured(t, firingtest.Request(t, tt.config, files))
+			got, err := runCheck(t, firingtest.Request(t, tt.config, files))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -280,13 +280,13 @@ func TestCheckCannotMeasure(t *testing.T) {
 			at := func(name string) string { return filepath.Join(req.WorkDir, name) }
 			for _, err := range []error{
 				os.Symlink("/etc/passwd", at("out")), os.Symlink("/etc", at("outdir")), syscall.Mkfifo(at("pipe"), 0o600),
-				os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), maxContent+1),
+				os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), maxFileSize+1),
 			} {
 				if err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, err := measured(t, req)
+			_, err := runCheck(t, req)
 			firingtest.CheckError(t, err, tt.kind, tt.says...)
 		})
 	}
@@ -300,7 +300,7 @@ func TestCheckSaysHowTestsCount(t *testing.T) {
 		`printf 'FAIL\\tp\\t0.1s\\n'`: "add -json",
 		`echo ok`:                     "one of the formats cargo, go, junit, node, pytest, tap, unittest; format is auto",
 	} {
-		_, err := measured(t, firingtest.Request(t, `{"type": "tests", "command": "`+command+`"}`, nil))
+		_, err := runCheck(t, firingtest.Request(t, `{"type": "tests", "command": "`+command+`"}`, nil))
 		if f := failure.From(err); f == nil || !strings.Contains(f.Hint, hint) {
 			t.Errorf("%s: %+v, want %q", command, f, hint)
 		}
@@ -310,7 +310,7 @@ func TestCheckSaysHowTestsCount(t *testing.T) {
 // Facts stay small, however much is printed and fails.
 func TestFactsAreSmall(t *testing.T) {
 	const flood = `{"type": "tests", "command": "awk 'BEGIN { print \"TAP version 13\"; for (i = 1; i < 20000; i++) print (i % 2 ? \"\" : \"not \") \"ok \" i \" - the test with the long name \" i }'"}`
-	facts, err := measured(t, firingtest.Request(t, flood, nil))
+	facts, err := runCheck(t, firingtest.Request(t, flood, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

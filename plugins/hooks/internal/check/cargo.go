@@ -12,11 +12,11 @@ import (
 // cargo reads what cargo test prints: the sections of Rust's test harness, one for each program of tests. Each says
 // at first how many tests it runs and at last how they went; tests of one that came to no end have failed.
 type cargo struct {
-	found results
+	tally results
 	// program is the one whose end has not come, nil between them.
 	program *cargoProgram
-	// listed says that the names of failed tests follow, which is below the second "failures:" of a section.
-	listed bool
+	// inFailureList says that the names of failed tests follow, which is below the second "failures:" of a section.
+	inFailureList bool
 }
 
 // cargoProgram is what is known of a program of tests while it runs.
@@ -25,12 +25,12 @@ type cargoProgram struct {
 }
 
 var (
-	cargoBegin  = regexp.MustCompile(`^running (\d{1,8}) tests?$`)
-	cargoTest   = regexp.MustCompile(`^test (.+) \.\.\. (ok|FAILED|ignored)\b`)
-	cargoShort  = regexp.MustCompile(`^[.i]+(?: +\d+/\d+)?$`) // of -q: a character for each test
-	cargoFailed = regexp.MustCompile(`^(\S.*) --- FAILED$`)   // of -q
-	cargoListed = regexp.MustCompile(`^ {4}(\S.*)$`)
-	cargoEnd    = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d{1,8}) passed; (\d{1,8}) failed; (\d{1,8}) ignored; (\d{1,8}) measured; `)
+	cargoBegin    = regexp.MustCompile(`^running (\d{1,8}) tests?$`)
+	cargoTest     = regexp.MustCompile(`^test (.+) \.\.\. (ok|FAILED|ignored)\b`)
+	cargoShort    = regexp.MustCompile(`^[.i]+(?: +\d+/\d+)?$`) // of -q: a character for each test
+	cargoFailed   = regexp.MustCompile(`^(\S.*) --- FAILED$`)   // of -q
+	cargoListItem = regexp.MustCompile(`^ {4}(\S.*)$`)
+	cargoEnd      = regexp.MustCompile(`^test result: (?:ok|FAILED)\. (\d{1,8}) passed; (\d{1,8}) failed; (\d{1,8}) ignored; (\d{1,8}) measured; `)
 )
 
 func beginsCargo(line []byte) bool {
@@ -38,54 +38,54 @@ func beginsCargo(line []byte) bool {
 	return cargoBegin.Match(line) || cargoEnd.Match(line)
 }
 
-func (c *cargo) line(line []byte) []byte {
+func (c *cargo) readLine(line []byte) []byte {
 	said := firing.PlainText(line)
 	begin, end := cargoBegin.FindStringSubmatch(said), cargoEnd.FindStringSubmatch(said)
 	switch {
 	case begin != nil:
-		c.cut()
-		c.program = &cargoProgram{planned: digits(begin[1])}
+		c.closeProgram()
+		c.program = &cargoProgram{planned: parseDigits(begin[1])}
 	case end != nil:
-		c.end(digits(end[1]), digits(end[2]), digits(end[3]), digits(end[4]))
+		c.endProgram(parseDigits(end[1]), parseDigits(end[2]), parseDigits(end[3]), parseDigits(end[4]))
 	case said == "failures:":
-		c.listed = true
+		c.inFailureList = true
 		return line
-	case c.listed && said == "":
+	case c.inFailureList && said == "":
 		return line
-	case c.listed:
-		if m := cargoListed.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
-			c.found.failures.add(string(m[1]))
+	case c.inFailureList:
+		if m := cargoListItem.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
+			c.tally.failedNames.add(string(m[1]))
 			return line
 		}
 	case c.program != nil:
-		c.test(said)
+		c.readTest(said)
 	}
-	c.listed = false
+	c.inFailureList = false
 	return line
 }
 
-// end takes what a program says at last. One that does not fit what it said at first is what a test has printed.
-func (c *cargo) end(passed, failed, skipped, measured int) {
+// endProgram takes what a program says at last. One that does not fit what it said at first is what a test has printed.
+func (c *cargo) endProgram(passed, failed, skipped, measured int) {
 	if c.program != nil && c.program.planned != passed+failed+skipped+measured {
 		return
 	}
 	c.program = nil
-	c.found.passed += passed
-	c.found.failed += failed
-	c.found.skipped += skipped
+	c.tally.passed += passed
+	c.tally.failed += failed
+	c.tally.skipped += skipped
 }
 
-// test reads the line of a test, or of -q of several.
-func (c *cargo) test(said string) {
+// readTest reads the line of a test, or of -q of several.
+func (c *cargo) readTest(said string) {
 	if m := cargoTest.FindStringSubmatch(said); m != nil {
 		name := strings.TrimSuffix(m[1], " - should panic")
 		switch m[2] {
 		case "ok":
 			c.program.passed++
-			c.found.passes.add(name)
+			c.tally.passedNames.add(name)
 		case "FAILED":
 			c.program.failed++
-			c.found.failures.add(name)
+			c.tally.failedNames.add(name)
 		default:
 			c.program.skipped++
 		}
@@ -93,7 +93,7 @@ func (c *cargo) test(said string) {
 	}
 	if m := cargoFailed.FindStringSubmatch(said); m != nil {
 		c.program.failed++
-		c.found.failures.add(m[1])
+		c.tally.failedNames.add(m[1])
 		return
 	}
 	if m := cargoShort.FindString(said); m != "" {
@@ -102,27 +102,27 @@ func (c *cargo) test(said string) {
 	}
 }
 
-// cut ends a program that did not say how its tests went.
-func (c *cargo) cut() {
+// closeProgram ends a program that did not say how its tests went.
+func (c *cargo) closeProgram() {
 	p := c.program
 	if p == nil {
 		return
 	}
 	c.program = nil
-	c.found.passed += p.passed
-	c.found.skipped += p.skipped
-	c.found.failed += p.failed
+	c.tally.passed += p.passed
+	c.tally.skipped += p.skipped
+	c.tally.failed += p.failed
 	missing := p.planned - p.passed - p.failed - p.skipped
-	c.found.failMore(strconv.Itoa(missing)+" of "+strconv.Itoa(p.planned)+" tests did not end", missing)
+	c.tally.addMoreFailed(strconv.Itoa(missing)+" of "+strconv.Itoa(p.planned)+" tests did not end", missing)
 }
 
 func (c *cargo) results() (results, error) {
-	c.cut()
-	return c.found, nil
+	c.closeProgram()
+	return c.tally, nil
 }
 
-// digits is a number that a pattern has found, of at most eight digits.
-func digits(s string) int {
+// parseDigits is a number that a pattern has found, of at most eight digits.
+func parseDigits(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n
 }

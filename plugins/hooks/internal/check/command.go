@@ -19,14 +19,14 @@ const maxOutput = 4 << 10
 // warning is what a line of a warning holds, by the habit of compilers and linters.
 var warning = regexp.MustCompile(`(?i)\bwarning\b`)
 
-// command measures the exit code of a command, and its warnings.
-func (c *Action) command(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
+// measureCommand measures the exit code of a command, and its warnings.
+func (c *Action) measureCommand(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
 	var warnings atomic.Int64
 	printed := &firing.TailBuffer{Max: maxOutput}
-	if err := inside(req.WorkDir, config.Files); err != nil {
+	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
-	run := inShellWith("the command of the check", config.Command, config.Files)
+	run := commandWithFiles("the command of the check", config.Command, config.Files)
 	run.Limit = firing.Limit(req, defaultLimit)
 	run.Stdout = func(line []byte) {
 		if warning.Match(line) {
@@ -35,7 +35,7 @@ func (c *Action) command(ctx context.Context, config Config, req sdk.HookRequest
 		printed.Add(line)
 	}
 	run.Stderr = run.Stdout
-	end, err := c.measure(ctx, run, req)
+	end, err := c.runCommand(ctx, run, req)
 	if err != nil {
 		return Facts{}, err
 	}
@@ -56,14 +56,14 @@ func (c *Action) command(ctx context.Context, config Config, req sdk.HookRequest
 	return facts, nil
 }
 
-// measure runs a command whose exit code means something: one that the shell could not start is an error.
-func (c *Action) measure(ctx context.Context, run firing.Command, req sdk.HookRequest) (cliagent.End, error) {
+// runCommand runs a command whose exit code means something: one that the shell could not start is an error.
+func (c *Action) runCommand(ctx context.Context, run firing.Command, req sdk.HookRequest) (cliagent.End, error) {
 	end, err := c.runner.Run(ctx, run, req)
 	if err != nil {
 		return end, err
 	}
 	if end.ExitCode == notExecutable || end.ExitCode == notFound {
-		return end, unmeasured("%s", end.Failure().Message).WithDetail(end.Stderr).
+		return end, measureError("%s", end.Failure().Message).WithDetail(end.Stderr).
 			WithHint("run it by hand in the project: the shell says which program it misses")
 	}
 	return end, nil

@@ -112,8 +112,8 @@ func invalid(format string, args ...any) *failure.Error {
 	return failure.New(failure.ConfigInvalid, "check: "+format, args...)
 }
 
-// oneOf is nil for a word of a list. Others are told the nearest.
-func oneOf(key, word string, words []string) error {
+// checkWord is nil for a word of a list. Others are told the nearest.
+func checkWord(key, word string, words []string) error {
 	if slices.Contains(words, word) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func oneOf(key, word string, words []string) error {
 }
 
 func (c *Config) checkType() error {
-	err := oneOf("type", c.Type, types)
+	err := checkWord("type", c.Type, types)
 	if alias, ok := typeAliases[c.Type]; ok {
 		c.Type = alias
 	}
@@ -228,7 +228,7 @@ func (c *Config) checkExpect() error {
 	if c.Expect.Word == "" {
 		c.Expect.Word = otherwise
 	}
-	return oneOf("expect", c.Expect.Word, words)
+	return checkWord("expect", c.Expect.Word, words)
 }
 
 func (c *Config) checkFormat() error {
@@ -238,5 +238,5 @@ func (c *Config) checkFormat() error {
 	if c.Format == "" {
 		c.Format = formatAuto
 	}
-	return oneOf("format", c.Format, formatNames())
+	return checkWord("format", c.Format, formatNames())
 }

@@ -18,7 +18,7 @@ var goCommand = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b`)
 // takesPackages reports whether the command is given packages and no files: go test, unless it says itself where the files
 // belong. What it runs beside the tests of the files is not counted then.
 func (c Config) takesPackages() bool {
-	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, arguments)
+	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, argumentsRef)
 }
 
 // goFiles are the tests of files, by import path and the name of the function.
@@ -32,7 +32,7 @@ var goModule = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 func readGoFiles(workDir string, files []string) (goFiles, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
-		return nil, unmeasured("open the project: %w", err)
+		return nil, measureError("open the project: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	all := goFiles{}
@@ -40,7 +40,7 @@ func readGoFiles(workDir string, files []string) (goFiles, error) {
 		file = path.Clean(file)
 		source, err := root.ReadFile(file)
 		if err != nil {
-			return nil, unmeasured("files: %w", err)
+			return nil, measureError("files: %w", err)
 		}
 		in, err := importPath(root, path.Dir(file))
 		if err != nil {
@@ -51,7 +51,7 @@ func readGoFiles(workDir string, files []string) (goFiles, error) {
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
 		if parsed == nil {
-			return nil, unmeasured("files: %w", err)
+			return nil, measureError("files: %w", err)
 		}
 		for _, d := range parsed.Decls {
 			if f, isFunc := d.(*ast.FuncDecl); isFunc && f.Recv == nil {
@@ -70,19 +70,19 @@ func importPath(root *os.Root, dir string) (string, error) {
 			return path.Join(string(m[1]), below), nil
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return "", unmeasured("files: %w", err)
+			return "", measureError("files: %w", err)
 		}
 		if at == "." {
-			return "", unmeasured("files: %s lies in no Go module", dir).WithHint("go test counts the tests of files by the go.mod of their module")
+			return "", measureError("files: %s lies in no Go module", dir).WithHint("go test counts the tests of files by the go.mod of their module")
 		}
 	}
 }
 
-// has reports whether a test, or the one that it is a part of, is one of the files'; of no files it is any.
-func (f goFiles) has(in, test string) bool {
+// hasTest reports whether a test, or the one that it is a part of, is one of the files'; of no files it is any.
+func (f goFiles) hasTest(in, test string) bool {
 	function, _, _ := strings.Cut(test, "/")
 	return f == nil || f[in][function]
 }
 
-// lacks reports whether no file lies in the package.
-func (f goFiles) lacks(in string) bool { return f != nil && f[in] == nil }
+// lacksPackage reports whether no file lies in the package.
+func (f goFiles) lacksPackage(in string) bool { return f != nil && f[in] == nil }

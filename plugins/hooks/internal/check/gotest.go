@@ -11,9 +11,9 @@ import (
 // goTest reads what go test -json prints: the events of test2json. A test and each of its subtests
 // count; so does a package that failed without a test that did, as one that does not build.
 type goTest struct {
-	only     goFiles // whose tests count, nil for all
+	files    goFiles // whose tests count, nil for all
 	began    bool
-	found    results
+	tally    results
 	packages map[string]*goPackage
 }
 
@@ -50,19 +50,19 @@ var goText = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SK
 
 func printsGoText(line []byte) bool { return goText.Match(line) }
 
-func (g *goTest) line(line []byte) []byte {
+func (g *goTest) readLine(line []byte) []byte {
 	e, ok := readGoEvent(line)
 	if !ok {
 		return line
 	}
 	g.began = true
-	if e.Package != "" && !g.only.lacks(e.Package) {
-		g.count(e)
+	if e.Package != "" && !g.files.lacksPackage(e.Package) {
+		g.countEvent(e)
 	}
 	return []byte(e.Output)
 }
 
-func (g *goTest) count(e goEvent) {
+func (g *goTest) countEvent(e goEvent) {
 	if g.packages == nil {
 		g.packages = map[string]*goPackage{}
 	}
@@ -75,41 +75,41 @@ func (g *goTest) count(e goEvent) {
 	case e.Test == "" && (e.Action == "pass" || e.Action == "skip"):
 		delete(g.packages, e.Package)
 	case e.Test == "" && e.Action == "fail":
-		g.cut(e.Package, p)
+		g.closePackage(e.Package, p)
 	case e.Test == "":
-	case !g.only.has(e.Package, e.Test):
+	case !g.files.hasTest(e.Package, e.Test):
 		p.failed = p.failed || e.Action == "fail"
 	case e.Action == "run":
 		p.running[e.Test] = true
 	case e.Action == "pass":
-		g.found.pass(e.Package + "." + e.Test)
+		g.tally.addPassed(e.Package + "." + e.Test)
 		delete(p.running, e.Test)
 	case e.Action == "skip":
-		g.found.skipped++
+		g.tally.skipped++
 		delete(p.running, e.Test)
 	case e.Action == "fail":
-		g.found.fail(e.Package + "." + e.Test)
+		g.tally.addFailed(e.Package + "." + e.Test)
 		p.failed = true
 		delete(p.running, e.Test)
 	}
 }
 
-// cut ends a package that failed or never came to its end: tests that were running have failed, and where
+// closePackage ends a package that failed or never came to its end: tests that were running have failed, and where
 // none did the package itself.
-func (g *goTest) cut(name string, p *goPackage) {
+func (g *goTest) closePackage(name string, p *goPackage) {
 	for _, test := range slices.Sorted(maps.Keys(p.running)) {
-		g.found.fail(name + "." + test)
+		g.tally.addFailed(name + "." + test)
 		p.failed = true
 	}
 	if !p.failed {
-		g.found.fail(name)
+		g.tally.addFailed(name)
 	}
 	delete(g.packages, name)
 }
 
 func (g *goTest) results() (results, error) {
 	for _, name := range slices.Sorted(maps.Keys(g.packages)) {
-		g.cut(name, g.packages[name])
+		g.closePackage(name, g.packages[name])
 	}
-	return g.found, nil
+	return g.tally, nil
 }

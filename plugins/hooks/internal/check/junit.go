@@ -15,13 +15,13 @@ type junit struct{ text []byte }
 // maxJUnit is how much is read.
 const maxJUnit = 64 << 20
 
-// suite is an element testsuites or testsuite.
-type suite struct {
-	Name     string      `xml:"name,attr"`
-	Failures string      `xml:"failures,attr"`
-	Errors   string      `xml:"errors,attr"`
-	Suites   []suite     `xml:"testsuite"`
-	Cases    []junitCase `xml:"testcase"`
+// junitSuite is an element testsuites or testsuite.
+type junitSuite struct {
+	Name     string       `xml:"name,attr"`
+	Failures string       `xml:"failures,attr"`
+	Errors   string       `xml:"errors,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+	Cases    []junitCase  `xml:"testcase"`
 }
 
 // junitCase is an element testcase.
@@ -42,7 +42,7 @@ func beginsJUnit(line []byte) bool {
 	return bytes.HasPrefix(line, []byte("<?xml")) || bytes.HasPrefix(line, junitRoot)
 }
 
-func (j *junit) line(line []byte) []byte {
+func (j *junit) readLine(line []byte) []byte {
 	if len(j.text) <= maxJUnit {
 		j.text = append(j.text, line...)
 	}
@@ -60,7 +60,7 @@ func (j *junit) results() (results, error) {
 		if begin < 0 {
 			return found, nil
 		}
-		var root suite
+		var root junitSuite
 		d := xml.NewDecoder(bytes.NewReader(rest[begin:]))
 		if err := d.Decode(&root); err != nil {
 			return found, fmt.Errorf("JUnit XML: %w", err)
@@ -71,32 +71,32 @@ func (j *junit) results() (results, error) {
 }
 
 // count counts what the suite shows and returns how many cases of it hold a failure or an error.
-func (s suite) count(found *results) (bad int) {
+func (s junitSuite) count(found *results) (bad int) {
 	for _, inner := range s.Suites {
 		bad += inner.count(found)
 	}
 	for _, c := range s.Cases {
-		if c.bad() {
+		if c.failed() {
 			bad++
 		}
 		switch {
-		case c.bad() && !c.toDo():
-			found.fail(c.String())
+		case c.failed() && !c.expectedToFail():
+			found.addFailed(c.String())
 		case len(c.Skipped) > 0:
 			found.skipped++
 		default:
-			found.pass(c.String())
+			found.addPassed(c.String())
 		}
 	}
-	hidden := number(s.Failures) + number(s.Errors) - bad
-	found.failMore(s.Name, hidden)
+	hidden := attributeNumber(s.Failures) + attributeNumber(s.Errors) - bad
+	found.addMoreFailed(s.Name, hidden)
 	return bad + max(hidden, 0)
 }
 
-func (c junitCase) bad() bool { return len(c.Failures) > 0 || len(c.Errors) > 0 }
+func (c junitCase) failed() bool { return len(c.Failures) > 0 || len(c.Errors) > 0 }
 
-// toDo says whether the case is expected to fail so far, as Node.js reports it: both failed and skipped.
-func (c junitCase) toDo() bool { return len(c.Skipped) > 0 && c.Skipped[0].Type == "todo" }
+// expectedToFail says whether the case is expected to fail so far, as Node.js reports it: both failed and skipped.
+func (c junitCase) expectedToFail() bool { return len(c.Skipped) > 0 && c.Skipped[0].Type == "todo" }
 
 // String is the name of the case with that of its class.
 func (c junitCase) String() string {
@@ -106,8 +106,8 @@ func (c junitCase) String() string {
 	return c.Class + "." + c.Name
 }
 
-// number is an attribute; one that is none claims nothing.
-func number(attribute string) int {
+// attributeNumber is an attribute; one that is none claims nothing.
+func attributeNumber(attribute string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(attribute))
 	if err != nil || n < 0 || n > maxPlan {
 		return 0

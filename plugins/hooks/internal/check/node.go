@@ -11,10 +11,10 @@ import (
 // nodeTest reads what node --test prints with its reporter spec or tap: the lines at the end that count (Node.js 18
 // and later), which both have, and the names of tests. A test that was cancelled has failed, one to do is skipped.
 type nodeTest struct {
-	found   results
-	counts  map[string]int // of a block of counts that has begun
-	summing bool           // the tests that failed are told once more
-	point   *point         // the last one, until it is known to be no suite
+	tally     results
+	counts    map[string]int // of a block of counts that has begun
+	inSummary bool           // the tests that failed are told once more
+	point     *point         // the last one, until it is known to be no suite
 }
 
 var (
@@ -25,8 +25,8 @@ var (
 )
 
 const (
-	nodeSumming = "✖ failing tests:"
-	nodeSuite   = "type: 'suite'" // of a point
+	nodeSummaryHeader = "✖ failing tests:"
+	nodeSuite         = "type: 'suite'" // of a point
 )
 
 // nodeCounts are the words of a block of counts, in order. The first and the last one are always there.
@@ -38,19 +38,19 @@ func beginsNode(line []byte) bool {
 	return nodeBegin.MatchString(said) || len(m) > 0 && m[1] == nodeCounts[0]
 }
 
-func (n *nodeTest) line(line []byte) []byte {
+func (n *nodeTest) readLine(line []byte) []byte {
 	said := firing.PlainText(line)
 	if m := nodeCount.FindStringSubmatch(said); len(m) > 0 && slices.Contains(nodeCounts, m[1]) {
-		n.count(m[1], digits(m[2]))
+		n.addCount(m[1], parseDigits(m[2]))
 		return line
 	}
 	n.counts = nil // a block has nothing else in it
-	n.name(said, line)
+	n.readName(said, line)
 	return line
 }
 
-// count takes a line of a block. Only a whole block counts, so that a test that prints such a line is not believed.
-func (n *nodeTest) count(word string, value int) {
+// addCount takes a line of a block. Only a whole block counts, so that a test that prints such a line is not believed.
+func (n *nodeTest) addCount(word string, value int) {
 	if word == nodeCounts[0] {
 		n.counts = map[string]int{}
 	}
@@ -68,46 +68,46 @@ func (n *nodeTest) count(word string, value int) {
 	if !pass || !fail {
 		return
 	}
-	n.found.passed += c["pass"]
-	n.found.failed += c["fail"] + c["cancelled"]
-	n.found.skipped += c["skipped"] + c["todo"]
-	n.found.failed += max(0, c["tests"]-c["pass"]-c["fail"]-c["cancelled"]-c["skipped"]-c["todo"])
+	n.tally.passed += c["pass"]
+	n.tally.failed += c["fail"] + c["cancelled"]
+	n.tally.skipped += c["skipped"] + c["todo"]
+	n.tally.failed += max(0, c["tests"]-c["pass"]-c["fail"]-c["cancelled"]-c["skipped"]-c["todo"])
 }
 
-// name reads the line of a test. Of those that failed only what stands below the counts tells tests from suites; with
+// readName reads the line of a test. Of those that failed only what stands below the counts tells tests from suites; with
 // the reporter tap it is a point.
-func (n *nodeTest) name(said string, line []byte) {
-	if said == nodeSumming {
-		n.summing = true
+func (n *nodeTest) readName(said string, line []byte) {
+	if said == nodeSummaryHeader {
+		n.inSummary = true
 		return
 	}
 	if m := nodePassed.FindStringSubmatch(said); m != nil {
-		n.found.passes.add(m[1])
+		n.tally.passedNames.add(m[1])
 	}
-	if m := nodeFailed.FindStringSubmatch(said); m != nil && n.summing {
-		n.found.failures.add(m[1])
+	if m := nodeFailed.FindStringSubmatch(said); m != nil && n.inSummary {
+		n.tally.failedNames.add(m[1])
 	}
 	if p, ok := readPoint(bytes.TrimSpace(line)); ok {
-		n.take()
+		n.addPoint()
 		n.point = &p
 	} else if said == nodeSuite {
 		n.point = nil
 	}
 }
 
-// take takes the name of the last point.
-func (n *nodeTest) take() {
+// addPoint takes the name of the last point.
+func (n *nodeTest) addPoint() {
 	switch p := n.point; {
 	case p == nil || p.skipped:
 	case p.failed:
-		n.found.failures.add(p.name)
+		n.tally.failedNames.add(p.name)
 	default:
-		n.found.passes.add(p.name)
+		n.tally.passedNames.add(p.name)
 	}
 	n.point = nil
 }
 
 func (n *nodeTest) results() (results, error) {
-	n.take()
-	return n.found, nil
+	n.addPoint()
+	return n.tally, nil
 }

@@ -12,8 +12,8 @@ import (
 // closes a run, and the names of the short summary before it (-r) and of -v. An error counts as failed, a test
 // that was expected to fail and did as skipped, and one that was and did not as passed.
 type pytest struct {
-	found  results
-	naming bool // in a short summary
+	tally     results
+	inSummary bool // in a short summary
 }
 
 var (
@@ -30,26 +30,26 @@ func beginsPytest(line []byte) bool {
 	return pytestBegin.Match(said) || pytestNames.Match(said) || pytestEnd.Match(said) || pytestNone.Match(said)
 }
 
-func (p *pytest) line(line []byte) []byte {
+func (p *pytest) readLine(line []byte) []byte {
 	said := firing.PlainText(line)
 	switch end := pytestEnd.FindStringSubmatch(said); {
 	case end != nil:
-		p.naming = false
-		p.count(end[1])
+		p.inSummary = false
+		p.addCounts(end[1])
 	case pytestNames.MatchString(said):
-		p.naming = true
-	case p.naming:
-		p.name(said)
+		p.inSummary = true
+	case p.inSummary:
+		p.readSummaryLine(said)
 	default:
 		if m := pytestPass.FindStringSubmatch(said); m != nil {
-			p.found.passes.add(m[1] + m[2])
+			p.tally.passedNames.add(m[1] + m[2])
 		}
 	}
 	return line
 }
 
-// count adds what a closing line says, such as "1 failed, 2 passed, 3 warnings".
-func (p *pytest) count(counts string) {
+// addCounts adds what a closing line says, such as "1 failed, 2 passed, 3 warnings".
+func (p *pytest) addCounts(counts string) {
 	for _, m := range pytestCount.FindAllStringSubmatch(counts, -1) {
 		n, err := strconv.Atoi(m[1])
 		if err != nil {
@@ -57,23 +57,23 @@ func (p *pytest) count(counts string) {
 		}
 		switch m[2] {
 		case "passed", "xpassed":
-			p.found.passed += n
+			p.tally.passed += n
 		case "failed", "error", "errors":
-			p.found.failed += n
+			p.tally.failed += n
 		case "skipped", "xfailed":
-			p.found.skipped += n
+			p.tally.skipped += n
 		}
 	}
 }
 
-// name reads a line of the short summary: the outcome, the test, and for a failure why.
-func (p *pytest) name(said string) {
+// readSummaryLine reads a line of the short summary: the outcome, the test, and for a failure why.
+func (p *pytest) readSummaryLine(said string) {
 	outcome, test, _ := strings.Cut(said, " ")
 	switch outcome {
 	case "FAILED", "ERROR":
-		p.found.failures.add(nodeID(test))
+		p.tally.failedNames.add(nodeID(test))
 	case "PASSED", "XPASS":
-		p.found.passes.add(nodeID(test))
+		p.tally.passedNames.add(nodeID(test))
 	}
 }
 
@@ -94,4 +94,4 @@ func nodeID(text string) string {
 	return before
 }
 
-func (p *pytest) results() (results, error) { return p.found, nil }
+func (p *pytest) results() (results, error) { return p.tally, nil }

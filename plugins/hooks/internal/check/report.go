@@ -9,8 +9,8 @@ import (
 
 // report reads what a test runner prints, line by line. It belongs to one run.
 type report interface {
-	// line takes a line with its newline and returns what of it is worth showing to a person.
-	line(line []byte) []byte
+	// readLine takes a line with its newline and returns what of it is worth showing to a person.
+	readLine(line []byte) []byte
 	// results is called once, after the last line. Errors are about a report that cannot be read.
 	results() (results, error)
 }
@@ -58,39 +58,39 @@ func newReport(format string) report {
 			return f.new()
 		}
 	}
-	return &auto{}
+	return &autoReport{}
 }
 
-// auto waits for the first line that tells a format and reads the rest by it.
-type auto struct{ found report }
+// autoReport waits for the first line that tells a format and reads the rest by it.
+type autoReport struct{ report report }
 
-func (a *auto) line(line []byte) []byte {
-	if a.found == nil {
+func (a *autoReport) readLine(line []byte) []byte {
+	if a.report == nil {
 		for _, f := range formats {
 			if f.begins(line) {
-				a.found = f.new()
+				a.report = f.new()
 				break
 			}
 		}
 	}
-	if a.found == nil {
+	if a.report == nil {
 		return line
 	}
-	return a.found.line(line)
+	return a.report.readLine(line)
 }
 
-func (a *auto) results() (results, error) {
-	if a.found == nil {
+func (a *autoReport) results() (results, error) {
+	if a.report == nil {
 		return results{}, nil
 	}
-	return a.found.results()
+	return a.report.results()
 }
 
-// begun reports whether the command printed a report at all, be it one of no test.
-func begun(r report) bool {
+// reportBegan reports whether the command printed a report at all, be it one of no test.
+func reportBegan(r report) bool {
 	switch r := r.(type) {
-	case *auto:
-		return r.found != nil
+	case *autoReport:
+		return r.report != nil
 	case *goTest:
 		return r.began
 	default:
@@ -101,37 +101,37 @@ func begun(r report) bool {
 // results are the counts of a report, and the names that it has for them. A report that counts without names, or
 // that names more than it counts, is as good as any: the counts are what holds.
 type results struct {
-	passed, failed, skipped int
-	passes, failures        names
+	passed, failed, skipped  int
+	passedNames, failedNames nameList
 }
 
-// pass counts a test that passed.
-func (r *results) pass(name string) {
+// addPassed counts a test that passed.
+func (r *results) addPassed(name string) {
 	r.passed++
-	r.passes.add(name)
+	r.passedNames.add(name)
 }
 
-// fail counts a test that failed.
-func (r *results) fail(name string) {
+// addFailed counts a test that failed.
+func (r *results) addFailed(name string) {
 	r.failed++
-	r.failures.add(name)
+	r.failedNames.add(name)
 }
 
-// failMore counts n tests that failed and have one name together; n may be less than 1.
-func (r *results) failMore(name string, n int) {
+// addMoreFailed counts n tests that failed and have one name together; n may be less than 1.
+func (r *results) addMoreFailed(name string, n int) {
 	if n > 0 {
-		r.fail(name)
+		r.addFailed(name)
 		r.failed += n - 1
 	}
 }
 
-// known says whether there was a test at all.
-func (r *results) known() bool { return r.passed+r.failed+r.skipped > 0 }
+// hasTests says whether there was a test at all.
+func (r *results) hasTests() bool { return r.passed+r.failed+r.skipped > 0 }
 
-// names are names of tests, each once, as far as there is room.
-type names struct {
-	list []string
-	room int // bytes so far
+// nameList are names of tests, each once, as far as there is room.
+type nameList struct {
+	names []string
+	size  int // bytes so far
 }
 
 const (
@@ -139,26 +139,26 @@ const (
 	maxName  = 200     // bytes of one
 )
 
-func (n *names) add(name string) {
+func (n *nameList) add(name string) {
 	if name = firing.PlainText([]byte(name)); len(name) > maxName {
 		name = firing.TrimText([]byte(name[:maxName])) + "…"
 	}
-	if name == "" || slices.Contains(n.list, name) || n.room+len(name) > maxNames {
+	if name == "" || slices.Contains(n.names, name) || n.size+len(name) > maxNames {
 		return
 	}
-	n.list, n.room = append(n.list, name), n.room+len(name)
+	n.names, n.size = append(n.names, name), n.size+len(name)
 }
 
-// of are the names of so many tests, and how many more there are.
-func (n *names) of(count int) []string {
-	switch more := count - len(n.list); {
+// listFor are the names of so many tests, and how many more there are.
+func (n *nameList) listFor(count int) []string {
+	switch more := count - len(n.names); {
 	case count == 0:
 		return nil
 	case more < 0:
-		return n.list[:count]
-	case more > 0 && len(n.list) > 0:
-		return append(slices.Clone(n.list), fmt.Sprintf("and %d more", more))
+		return n.names[:count]
+	case more > 0 && len(n.names) > 0:
+		return append(slices.Clone(n.names), fmt.Sprintf("and %d more", more))
 	default:
-		return n.list
+		return n.names
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// read gives a text to a report, line by line.
-func read(r report, text string) (results, error) {
+// readReport gives a text to a report, line by line.
+func readReport(r report, text string) (results, error) {
 	for line := range strings.Lines(text) {
-		r.line([]byte(line))
+		r.readLine([]byte(line))
 	}
 	return r.results()
 }
 
-// counted is what tests compare of results.
-type counted struct {
+// counts is what tests compare of results.
+type counts struct {
 	Passed, Failed, Skipped int
-	Names                   []string // of those that failed
-	Good                    []string
+	FailedNames             []string // of those that failed
+	PassedNames             []string
 }
 
 // What test runners print: go 1.26 and node 20 as they did, the others as their documents say.
 func TestReports(t *testing.T) {
 	tests := []struct {
 		name, format, text string
-		want               counted
+		want               counts
 	}{
 		{"go: passes, a subtest, a skip and a benchmark", formatGo, `{"Action":"start","Package":"m/ok"}
 {"Action":"run","Package":"m/ok","Test":"TestA"}
@@ -44,7 +44,7 @@ func TestReports(t *testing.T) {
 {"Action":"pass","Package":"m/ok","Elapsed":0.01}
 {"Action":"start","Package":"m/none"}
 {"Action":"skip","Package":"m/none","Elapsed":0}
-`, counted{2, 0, 1, nil, []string{"m/ok.TestA/x_y", "m/ok.TestA"}}},
+`, counts{2, 0, 1, nil, []string{"m/ok.TestA/x_y", "m/ok.TestA"}}},
 		{"go: failures, a panic, an exit and what does not build", formatGo, `go: downloading something
 {"ImportPath":"m/nobuild [m/nobuild.test]","Action":"build-output","Output":"undefined: undefined\n"}
 {"ImportPath":"m/nobuild [m/nobuild.test]","Action":"build-fail"}
@@ -59,19 +59,19 @@ func TestReports(t *testing.T) {
 {"Action":"fail","Package":"m/exits","Elapsed":0.004}
 {"Action":"start","Package":"m/nobuild"}
 {"Action":"fail","Package":"m/nobuild","Elapsed":0,"FailedBuild":"m/nobuild [m/nobuild.test]"}
-`, counted{0, 4, 0, []string{"m/bad.TestA/sub", "m/bad.TestA", "m/exits.TestA", "m/nobuild"}, nil}},
+`, counts{0, 4, 0, []string{"m/bad.TestA/sub", "m/bad.TestA", "m/exits.TestA", "m/nobuild"}, nil}},
 		{"go: a stream that was cut", formatGo, `{"Action":"start","Package":"b"}
 {"Action":"run","Package":"b","Test":"TestA"}
 {"Action":"start","Package":"a"}
 {"Action":"run","Package":"a","Test":"TestB"}
 {"Action":"pass","Package":"a","Test":"TestB"}
-{"Action":"pa`, counted{1, 2, 0, []string{"a", "b.TestA"}, []string{"a.TestB"}}},
+{"Action":"pa`, counts{1, 2, 0, []string{"a", "b.TestA"}, []string{"a.TestB"}}},
 		{"go: the same tests twice", formatGo, `{"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p","Test":"TestA"}
 {"Action":"run","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p","Test":"TestA"}
 {"Action":"fail","Package":"p"}
-`, counted{0, 2, 0, []string{"p.TestA", "and 1 more"}, nil}},
+`, counts{0, 2, 0, []string{"p.TestA", "and 1 more"}, nil}},
 
 		{"junit: node", formatJUnit, `<?xml version="1.0" encoding="utf-8"?>
 <testsuites>
@@ -86,11 +86,11 @@ func TestReports(t *testing.T) {
 		<testcase name="inner bad" classname="test" failure="b"><failure message="b">b</failure></testcase>
 	</testsuite>
 </testsuites>
-`, counted{2, 2, 2, []string{"test.inner bad", "test.fails # hash"}, []string{"test.inner ok", "test.adds"}}},
+`, counts{2, 2, 2, []string{"test.inner bad", "test.fails # hash"}, []string{"test.inner ok", "test.adds"}}},
 		{"junit: pytest, with lines around it", formatJUnit, `collected 3 items
 <?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1" failures="1" skipped="0" tests="3"><testcase classname="tests.test_a" name="test_ok" time="0.001" /><testcase classname="tests.test_a" name="test_no" time="0.001"><failure message="assert 1 == 2">E assert</failure></testcase><testcase classname="" name="tests.test_b" time="0.000"><error message="collection failure">ImportError</error></testcase></testsuite></testsuites>
 generated xml & more <b>
-`, counted{1, 2, 0, []string{"tests.test_a.test_no", "tests.test_b"}, []string{"tests.test_a.test_ok"}}},
+`, counts{1, 2, 0, []string{"tests.test_a.test_no", "tests.test_b"}, []string{"tests.test_a.test_ok"}}},
 		{"junit: two files of Maven", formatJUnit, `<?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="a.OneTest" tests="2" errors="0" skipped="1" failures="0">
   <properties><property name="x" value="y"/></properties>
@@ -101,9 +101,9 @@ generated xml & more <b>
   <testcase name="flaky" classname="a.TwoTest"><flakyFailure message="once"/></testcase>
   <testcase name="fine" classname="a.TwoTest"><system-out><![CDATA[<testsuite> & not ok 1]]></system-out></testcase>
 </testsuite>
-`, counted{3, 0, 1, nil, []string{"a.OneTest.one", "a.TwoTest.flaky", "a.TwoTest.fine"}}},
-		{"junit: a suite that claims more than it shows", formatJUnit, `<testsuites failures="2"><testsuite name="s" errors="2"><testcase name="a"/></testsuite></testsuites>`, counted{1, 2, 0, []string{"s", "and 1 more"}, []string{"a"}}},
-		{"junit: no tests", formatJUnit, `<testsuites/>`, counted{}},
+`, counts{3, 0, 1, nil, []string{"a.OneTest.one", "a.TwoTest.flaky", "a.TwoTest.fine"}}},
+		{"junit: a suite that claims more than it shows", formatJUnit, `<testsuites failures="2"><testsuite name="s" errors="2"><testcase name="a"/></testsuite></testsuites>`, counts{1, 2, 0, []string{"s", "and 1 more"}, []string{"a"}}},
+		{"junit: no tests", formatJUnit, `<testsuites/>`, counts{}},
 
 		{"tap: node", formatTAP, `TAP version 13
 # Subtest: adds
@@ -124,16 +124,16 @@ not ok 4 - later # TODO
 not ok 5 - suite
 1..5
 # tests 6
-`, counted{1, 2, 2, []string{`fails # hash \`, "suite"}, []string{"adds"}}},
-		{"tap: prove, with little", formatTAP, "1..4\r\nok\r\nnot ok\r\nok 3\r\nnot ok 4\r\n", counted{2, 2, 0, []string{"test", "test 4"}, []string{"test", "test 3"}}},
-		{"tap: a plan that was not kept", formatTAP, "1..5\nok 1 a\nnot ok 2 b\n", counted{1, 4, 0, []string{"b", "3 of 5 planned tests did not run", "and 2 more"}, []string{"a"}}},
-		{"tap: bailed out", formatTAP, "1..2\nok 1\nBail out! no database\n", counted{1, 2, 0, []string{"Bail out! no database", "1 of 2 planned tests did not run"}, []string{"test 1"}}},
-		{"tap: nothing to do", formatTAP, "TAP version 14\n1..0 # SKIP no database\n", counted{}},
-		{"tap: words that only begin so", formatTAP, "1..1\nokay\nok: yes\nnot okay\nok 1 done\n", counted{1, 0, 0, nil, []string{"done"}}},
+`, counts{1, 2, 2, []string{`fails # hash \`, "suite"}, []string{"adds"}}},
+		{"tap: prove, with little", formatTAP, "1..4\r\nok\r\nnot ok\r\nok 3\r\nnot ok 4\r\n", counts{2, 2, 0, []string{"test", "test 4"}, []string{"test", "test 3"}}},
+		{"tap: a plan that was not kept", formatTAP, "1..5\nok 1 a\nnot ok 2 b\n", counts{1, 4, 0, []string{"b", "3 of 5 planned tests did not run", "and 2 more"}, []string{"a"}}},
+		{"tap: bailed out", formatTAP, "1..2\nok 1\nBail out! no database\n", counts{1, 2, 0, []string{"Bail out! no database", "1 of 2 planned tests did not run"}, []string{"test 1"}}},
+		{"tap: nothing to do", formatTAP, "TAP version 14\n1..0 # SKIP no database\n", counts{}},
+		{"tap: words that only begin so", formatTAP, "1..1\nokay\nok: yes\nnot okay\nok 1 done\n", counts{1, 0, 0, nil, []string{"done"}}},
 
-		{"pytest: two runs, one of them long, with workers", formatPytest, "=== test session starts ===\n[gw0] [ 50%] PASSED a.py::test_a \n1 passed, 2 warnings in 0.10s\n== 2 failed, 1 rerun in 3661.00s (1:01:01) ==\n", counted{1, 2, 0, nil, []string{"a.py::test_a"}}},
-		{"pytest: brackets that do not match", formatPytest, "= short test summary info =\nFAILED a.py::t[[] - no - not\nERROR a.py::u]] - no\nERROR b.py - c\n3 errors in 1.00s\n", counted{0, 3, 0, []string{"a.py::t[[]", "a.py::u]]", "b.py"}, nil}},
-		{"pytest: words that only look so", formatPytest, "=== test session starts ===\n12 passed in no time\n1 passed in 0.1 s\nFAILED a.py::b\n", counted{}},
+		{"pytest: two runs, one of them long, with workers", formatPytest, "=== test session starts ===\n[gw0] [ 50%] PASSED a.py::test_a \n1 passed, 2 warnings in 0.10s\n== 2 failed, 1 rerun in 3661.00s (1:01:01) ==\n", counts{1, 2, 0, nil, []string{"a.py::test_a"}}},
+		{"pytest: brackets that do not match", formatPytest, "= short test summary info =\nFAILED a.py::t[[] - no - not\nERROR a.py::u]] - no\nERROR b.py - c\n3 errors in 1.00s\n", counts{0, 3, 0, []string{"a.py::t[[]", "a.py::u]]", "b.py"}, nil}},
+		{"pytest: words that only look so", formatPytest, "=== test session starts ===\n12 passed in no time\n1 passed in 0.1 s\nFAILED a.py::b\n", counts{}},
 
 		{"node: cancelled, missing, and blocks that are none", formatNode, `✔ a (0.5ms)
 ℹ pass 8
@@ -153,22 +153,22 @@ in between
 ℹ duration_ms 1.5
 ℹ tests 2
 ℹ duration_ms 1.5
-`, counted{1, 3, 1, nil, []string{"a"}}},
-		{"cargo: a program that ended in the middle", formatCargo, "running 4 tests\ntest a ... ok\ntest b ... FAILED\ntest c ... ignored\n\nrunning 1 test\ntest d ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n", counted{2, 2, 1, []string{"b", "1 of 4 tests did not end"}, []string{"a", "d"}}},
-		{"cargo: the same, quiet", formatCargo, "running 9 tests\n..i. 4/9\na::b --- FAILED\n.\n", counted{4, 4, 1, []string{"a::b", "3 of 9 tests did not end", "and 2 more"}, nil}},
-		{"cargo: a result of the tests' own", formatCargo, "running 2 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\ntest result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n", counted{0, 3, 0, nil, nil}},
+`, counts{1, 3, 1, nil, []string{"a"}}},
+		{"cargo: a program that ended in the middle", formatCargo, "running 4 tests\ntest a ... ok\ntest b ... FAILED\ntest c ... ignored\n\nrunning 1 test\ntest d ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n", counts{2, 2, 1, []string{"b", "1 of 4 tests did not end"}, []string{"a", "d"}}},
+		{"cargo: the same, quiet", formatCargo, "running 9 tests\n..i. 4/9\na::b --- FAILED\n.\n", counts{4, 4, 1, []string{"a::b", "3 of 9 tests did not end", "and 2 more"}, nil}},
+		{"cargo: a result of the tests' own", formatCargo, "running 2 tests\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\ntest result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n", counts{0, 3, 0, nil, nil}},
 
-		{"nothing", formatAuto, "", counted{}},
-		{"text of go test", formatAuto, "ok  \tm/a\t0.1s\nFAIL\tm/b\t0.1s\n{\"a\": 1}\n", counted{}},
+		{"nothing", formatAuto, "", counts{}},
+		{"text of go test", formatAuto, "ok  \tm/a\t0.1s\nFAIL\tm/b\t0.1s\n{\"a\": 1}\n", counts{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, format := range []string{tt.format, formatAuto} {
-				found, err := read(newReport(format), tt.text)
+				found, err := readReport(newReport(format), tt.text)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := counted{found.passed, found.failed, found.skipped, found.failures.of(found.failed), found.passes.of(found.passed)}
+				got := counts{found.passed, found.failed, found.skipped, found.failedNames.listFor(found.failed), found.passedNames.listFor(found.passed)}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("as %s (-want +got):\n%s", format, diff)
 				}
@@ -182,46 +182,46 @@ in between
 func TestRecordedReports(t *testing.T) {
 	tests := []struct {
 		name, format string
-		want         counted
+		want         counts
 	}{
-		{"pytest", formatPytest, counted{4, 3, 2, []string{"test_a.py::test_no", "test_a.py::test_par[c - d]", "test_a.py::test_err"}, nil}},
-		{"pytest-quiet", formatPytest, counted{0, 1, 0, []string{"test_b.py"}, nil}},
-		{"pytest-verbose", formatPytest, counted{
+		{"pytest", formatPytest, counts{4, 3, 2, []string{"test_a.py::test_no", "test_a.py::test_par[c - d]", "test_a.py::test_err"}, nil}},
+		{"pytest-quiet", formatPytest, counts{0, 1, 0, []string{"test_b.py"}, nil}},
+		{"pytest-verbose", formatPytest, counts{
 			4, 3, 2,
 			[]string{"test_a.py::test_no", "test_a.py::test_par[c - d]", "test_a.py::test_err"},
 			[]string{"test_a.py::test_ok", "test_a.py::test_xpass", "test_a.py::test_par[a b]", "test_a.py::TestC::test_in"},
 		}},
-		{"pytest-all", formatPytest, counted{
+		{"pytest-all", formatPytest, counts{
 			4, 3, 2,
 			[]string{"test_a.py::test_err", "test_a.py::test_no", "test_a.py::test_par[c - d]"},
 			[]string{"test_a.py::test_ok", "test_a.py::test_par[a b]", "test_a.py::TestC::test_in", "test_a.py::test_xpass"},
 		}},
-		{"pytest-passed", formatPytest, counted{1, 0, 0, nil, nil}},
-		{"pytest-none", formatPytest, counted{}},
-		{"node-spec", formatNode, counted{3, 2, 2, []string{"fails # hash", "inner bad"}, []string{"adds", "inner ok", "ℹ pass 9"}}},
-		{"node-spec-broken", formatNode, counted{1, 1, 0, []string{"/home/dev/js/syn.test.js"}, []string{"fine"}}},
-		{"node-tap", formatNode, counted{3, 2, 2, []string{"fails # hash", "inner bad"}, []string{"adds", "inner ok", "ℹ pass 9"}}},
-		{"node-passed", formatNode, counted{1, 0, 0, nil, []string{"fine"}}},
-		{"cargo", formatCargo, counted{
+		{"pytest-passed", formatPytest, counts{1, 0, 0, nil, nil}},
+		{"pytest-none", formatPytest, counts{}},
+		{"node-spec", formatNode, counts{3, 2, 2, []string{"fails # hash", "inner bad"}, []string{"adds", "inner ok", "ℹ pass 9"}}},
+		{"node-spec-broken", formatNode, counts{1, 1, 0, []string{"/home/dev/js/syn.test.js"}, []string{"fine"}}},
+		{"node-tap", formatNode, counts{3, 2, 2, []string{"fails # hash", "inner bad"}, []string{"adds", "inner ok", "ℹ pass 9"}}},
+		{"node-passed", formatNode, counts{1, 0, 0, nil, []string{"fine"}}},
+		{"cargo", formatCargo, counts{
 			4, 1, 1,
 			[]string{"tests::bad"},
 			[]string{"tests::ok", "tests::panics", "outer", "src/lib.rs - add (line 1)"},
 		}},
-		{"cargo-quiet", formatCargo, counted{4, 1, 1, []string{"tests::bad"}, nil}},
-		{"cargo-nocapture", formatCargo, counted{2, 1, 1, []string{"tests::bad"}, []string{"tests::ok", "tests::panics"}}},
-		{"cargo-passed", formatCargo, counted{1, 0, 0, nil, []string{"tests::ok"}}},
-		{"unittest", formatUnittest, counted{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), nil}},
-		{"unittest-verbose", formatUnittest, counted{
+		{"cargo-quiet", formatCargo, counts{4, 1, 1, []string{"tests::bad"}, nil}},
+		{"cargo-nocapture", formatCargo, counts{2, 1, 1, []string{"tests::bad"}, []string{"tests::ok", "tests::panics"}}},
+		{"cargo-passed", formatCargo, counts{1, 0, 0, nil, []string{"tests::ok"}}},
+		{"unittest", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), nil}},
+		{"unittest-verbose", formatUnittest, counts{
 			3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"},
 		}},
-		{"unittest-313", formatUnittest, counted{
+		{"unittest-313", formatUnittest, counts{
 			3, 6, 2, append(slices.Clone(pythonFailed), "test_a.T.test_xpass", "and 1 more"), []string{"test_a.T.test_ok", "and 2 more"},
 		}},
-		{"unittest-38", formatUnittest, counted{3, 6, 2, append(slices.Clone(pythonFailed), "and 2 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
-		{"unittest-import", formatUnittest, counted{0, 1, 0, []string{"unittest.loader._FailedTest.test_b"}, nil}},
-		{"unittest-passed", formatUnittest, counted{2, 0, 0, nil, []string{"test_a.T.test_ok", "and 1 more"}}},
-		{"unittest-none", formatUnittest, counted{}},
-		{"unittest-313-none", formatUnittest, counted{}},
+		{"unittest-38", formatUnittest, counts{3, 6, 2, append(slices.Clone(pythonFailed), "and 2 more"), []string{"test_a.T.test_ok", "and 2 more"}}},
+		{"unittest-import", formatUnittest, counts{0, 1, 0, []string{"unittest.loader._FailedTest.test_b"}, nil}},
+		{"unittest-passed", formatUnittest, counts{2, 0, 0, nil, []string{"test_a.T.test_ok", "and 1 more"}}},
+		{"unittest-none", formatUnittest, counts{}},
+		{"unittest-313-none", formatUnittest, counts{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -234,11 +234,11 @@ func TestRecordedReports(t *testing.T) {
 				formats = formats[:1] // by itself it is TAP
 			}
 			for _, format := range formats {
-				found, err := read(newReport(format), string(text))
+				found, err := readReport(newReport(format), string(text))
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := counted{found.passed, found.failed, found.skipped, found.failures.of(found.failed), found.passes.of(found.passed)}
+				got := counts{found.passed, found.failed, found.skipped, found.failedNames.listFor(found.failed), found.passedNames.listFor(found.passed)}
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("as %s (-want +got):\n%s", format, diff)
 				}
@@ -250,7 +250,7 @@ func TestRecordedReports(t *testing.T) {
 // A report that cannot be read is an error, not a report without failures.
 func TestUnreadableReports(t *testing.T) {
 	for _, text := range []string{`<testsuite><testcase name="a"/>`, `<testsuite><testcase></testsuite>`, `<testsuite>&nope;</testsuite>`} {
-		if found, err := read(&junit{}, text); err == nil {
+		if found, err := readReport(&junit{}, text); err == nil {
 			t.Errorf("%s: %+v, want an error", text, found)
 		}
 	}
@@ -260,20 +260,20 @@ func TestUnreadableReports(t *testing.T) {
 	}
 }
 
-// sound holds what is true of all results.
-func sound(t *testing.T, r report, text string) {
-	found, err := read(r, text)
+// checkResults holds what is true of all results.
+func checkResults(t *testing.T, r report, text string) {
+	found, err := readReport(r, text)
 	if err != nil {
 		return
 	}
 	if found.passed < 0 || found.skipped < 0 || found.failed < 0 {
 		t.Errorf("%q: %+v", text, found)
 	}
-	for n, count := range map[*names]int{&found.passes: found.passed, &found.failures: found.failed} {
-		if named := n.of(count); len(named) > count {
+	for n, count := range map[*nameList]int{&found.passedNames: found.passed, &found.failedNames: found.failed} {
+		if named := n.listFor(count); len(named) > count {
 			t.Errorf("%q: %d names of %d tests", text, len(named), count)
 		}
-		if size := len(strings.Join(n.list, "")); size > maxNames {
+		if size := len(strings.Join(n.names, "")); size > maxNames {
 			t.Errorf("names of %d bytes", size)
 		}
 	}
@@ -283,7 +283,7 @@ func FuzzGoTest(f *testing.F) {
 	for _, seed := range []string{"", unescape(goPassed), unescape(goFailed), `{"Action":"run","Package":"p","Test":"T"}`, `{"Action":1}`, "{}", "\xff"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &goTest{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &goTest{}, text) })
 }
 
 func FuzzJUnit(f *testing.F) {
@@ -293,29 +293,29 @@ func FuzzJUnit(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &junit{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &junit{}, text) })
 }
 
 func FuzzTAP(f *testing.F) {
 	for _, seed := range []string{"", "TAP version 13\n1..2\nok 1 - a # SKIP\nnot ok 2 b\n", "1..99999999999999999999\n", "ok", "not ok # TODO", "Bail out!", "1..0", "not ok 1 - \\# \xff"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &tap{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &tap{}, text) })
 }
 
 // pythonFailed are the tests of the recordings of unittest that fail: two parts of the last one do.
 var pythonFailed = []string{"test_a.S.setUpClass", "test_a.T.test_err", "test_a.T.test_bad", "test_a.T.test_sub"}
 
 func FuzzUnittest(f *testing.F) {
-	recordings(f, formatUnittest)
+	addRecordings(f, formatUnittest)
 	for _, seed := range []string{"Ran 1 test in 0.1s\nOK", "a (b) ... ok\nRan 0 tests in 0.000s\n\nFAILED (failures=9)", "FAIL: a (b)"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &unittest{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &unittest{}, text) })
 }
 
-// recordings gives the recorded reports of a format to a fuzz test.
-func recordings(f *testing.F, format string) {
+// addRecordings gives the recorded reports of a format to a fuzz test.
+func addRecordings(f *testing.F, format string) {
 	files, err := filepath.Glob("testdata/reports/" + format + "*.txt")
 	if err != nil || len(files) == 0 {
 		f.Fatalf("recordings %v, %v", files, err)
@@ -330,33 +330,33 @@ func recordings(f *testing.F, format string) {
 }
 
 func FuzzCargo(f *testing.F) {
-	recordings(f, formatCargo)
+	addRecordings(f, formatCargo)
 	for _, seed := range []string{"running 99999999 tests\n.", "failures:\n    a\n", "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &cargo{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &cargo{}, text) })
 }
 
 func FuzzNode(f *testing.F) {
-	recordings(f, formatNode)
+	addRecordings(f, formatNode)
 	for _, seed := range []string{"ℹ tests 1\nℹ duration_ms 1", "not ok 1\ntype: 'suite'", "✖ failing tests:\n✖ a (1ms)"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &nodeTest{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &nodeTest{}, text) })
 }
 
 func FuzzPytest(f *testing.F) {
-	recordings(f, formatPytest)
+	addRecordings(f, formatPytest)
 	for _, seed := range []string{"1 passed in 0.1s", "= short test summary info =\nFAILED a[ - ]] - b", "a:: PASSED", "99999999 errors, 1 x in 0.0s (1 day, 0:00:01)"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, text string) { sound(t, &pytest{}, text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &pytest{}, text) })
 }
 
 func FuzzAuto(f *testing.F) {
 	for _, format := range []string{formatCargo, formatNode, formatPytest} {
-		recordings(f, format)
+		addRecordings(f, format)
 	}
 	f.Add("1..1\nok 1\n")
-	f.Fuzz(func(t *testing.T, text string) { sound(t, newReport(formatAuto), text) })
+	f.Fuzz(func(t *testing.T, text string) { checkResults(t, newReport(formatAuto), text) })
 }

@@ -13,28 +13,28 @@ import (
 	"syscall"
 )
 
-// maxContent is the largest file that is searched.
-const maxContent = 16 << 20
+// maxFileSize is the largest file that is searched.
+const maxFileSize = 16 << 20
 
-// lookAtFiles measures files of the project. Nothing outside it is looked at, wherever links lead.
-func lookAtFiles(c Config, workDir string) (Facts, error) {
+// measureFiles measures files of the project. Nothing outside it is looked at, wherever links lead.
+func measureFiles(c Config, workDir string) (Facts, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
-		return Facts{}, unmeasured("open the project: %w", err)
+		return Facts{}, measureError("open the project: %w", err)
 	}
 	defer func() { _ = root.Close() }()
-	names, err := find(root, c.Path)
+	names, err := findFiles(root, c.Path)
 	if err != nil {
-		return Facts{}, unmeasured("look for %s: %w", c.Path, err).WithHint("a check sees the files of the project only")
+		return Facts{}, measureError("look for %s: %w", c.Path, err).WithHint("a check sees the files of the project only")
 	}
 	if c.Type == typeFile {
-		return Facts{Reason: c.existence(len(names)), Counts: map[string]int{"files": len(names)}}, nil
+		return Facts{Reason: c.existenceReason(len(names)), Counts: map[string]int{"files": len(names)}}, nil
 	}
 	hits := 0
 	for _, name := range names {
-		hit, err := c.matchesIn(root, name)
+		hit, err := c.fileMatches(root, name)
 		if err != nil {
-			return Facts{}, unmeasured("read %s: %w", name, err).WithHint("let path match ordinary files of the project only")
+			return Facts{}, measureError("read %s: %w", name, err).WithHint("let path match ordinary files of the project only")
 		}
 		if hit {
 			hits++
@@ -52,8 +52,8 @@ func lookAtFiles(c Config, workDir string) (Facts, error) {
 	return facts, nil
 }
 
-// existence is why the number of files is not what was expected, or "".
-func (c Config) existence(found int) string {
+// existenceReason is why the number of files is not what was expected, or "".
+func (c Config) existenceReason(found int) string {
 	expected := c.Exists == nil || *c.Exists
 	switch {
 	case expected && found == 0:
@@ -65,10 +65,10 @@ func (c Config) existence(found int) string {
 	}
 }
 
-// find are the files and directories that match. What cannot be looked at, as a link that leads out of
+// findFiles are the files and directories that match. What cannot be looked at, as a link that leads out of
 // the project, is an error and not a file that is missing.
-func find(root *os.Root, pattern string) ([]string, error) {
-	if ok, err := exists(root, fixed(pattern)); !ok {
+func findFiles(root *os.Root, pattern string) ([]string, error) {
+	if ok, err := exists(root, literalPrefix(pattern)); !ok {
 		return nil, err
 	}
 	matches, err := fs.Glob(root.FS(), pattern)
@@ -88,8 +88,8 @@ func find(root *os.Root, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// fixed are the elements of a pattern before the first one with a wildcard.
-func fixed(pattern string) string {
+// literalPrefix are the elements of a pattern before the first one with a wildcard.
+func literalPrefix(pattern string) string {
 	elements := strings.Split(pattern, "/")
 	wild := slices.IndexFunc(elements, func(e string) bool { return strings.ContainsAny(e, `*?[\`) })
 	if wild < 0 {
@@ -106,8 +106,8 @@ func exists(root *os.Root, name string) (bool, error) {
 	return err == nil, err
 }
 
-// matchesIn says whether a file has the content. Directories have none.
-func (c Config) matchesIn(root *os.Root, name string) (bool, error) {
+// fileMatches says whether a file has the content. Directories have none.
+func (c Config) fileMatches(root *os.Root, name string) (bool, error) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
@@ -116,15 +116,15 @@ func (c Config) matchesIn(root *os.Root, name string) (bool, error) {
 		return false, nil
 	case !info.Mode().IsRegular():
 		return false, errors.New("not a regular file")
-	case info.Size() > maxContent:
-		return false, fmt.Errorf("it has %d bytes, at most %d are searched", info.Size(), maxContent)
+	case info.Size() > maxFileSize:
+		return false, fmt.Errorf("it has %d bytes, at most %d are searched", info.Size(), maxFileSize)
 	}
 	f, err := root.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(f, maxContent))
+	content, err := io.ReadAll(io.LimitReader(f, maxFileSize))
 	if err != nil {
 		return false, err
 	}

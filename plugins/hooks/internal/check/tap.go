@@ -12,9 +12,9 @@ import (
 // which are indented, are summed up by the point of their test and do not count. A point that is to do
 // counts as skipped.
 type tap struct {
-	found   results
-	planned int // points by the plans
-	points  int // points that came
+	tally         results
+	plannedPoints int // points by the plans
+	points        int // points that came
 }
 
 var (
@@ -34,19 +34,19 @@ func beginsTAP(line []byte) bool {
 	return tapVersion.Match(line) || tapPlan.Match(line) || tapNumbered.Match(line)
 }
 
-func (t *tap) line(line []byte) []byte {
+func (t *tap) readLine(line []byte) []byte {
 	bare := bytes.TrimRight(line, "\r\n \t")
 	p, isPoint := readPoint(bare)
 	switch {
 	case isPoint:
-		t.point(p)
+		t.addPoint(p)
 	case tapPlan.Match(bare):
 		n, err := strconv.Atoi(string(tapPlan.FindSubmatch(bare)[1]))
 		if err == nil && n <= maxPlan {
-			t.planned += n
+			t.plannedPoints += n
 		}
 	case tapBail.Match(bare):
-		t.found.fail("Bail out! " + string(tapBail.FindSubmatch(bare)[1]))
+		t.tally.addFailed("Bail out! " + string(tapBail.FindSubmatch(bare)[1]))
 	}
 	return line
 }
@@ -54,15 +54,15 @@ func (t *tap) line(line []byte) []byte {
 // maxPlan is the longest plan that is believed.
 const maxPlan = 10_000_000
 
-func (t *tap) point(p point) {
+func (t *tap) addPoint(p point) {
 	t.points++
 	switch {
 	case p.skipped:
-		t.found.skipped++
+		t.tally.skipped++
 	case p.failed:
-		t.found.fail(p.name)
+		t.tally.addFailed(p.name)
 	default:
-		t.found.pass(p.name)
+		t.tally.addPassed(p.name)
 	}
 }
 
@@ -93,7 +93,7 @@ func readPoint(line []byte) (point, bool) {
 
 // results counts what was planned and never came as failed.
 func (t *tap) results() (results, error) {
-	missing := t.planned - t.points
-	t.found.failMore(fmt.Sprintf("%d of %d planned tests did not run", missing, t.planned), missing)
-	return t.found, nil
+	missing := t.plannedPoints - t.points
+	t.tally.addMoreFailed(fmt.Sprintf("%d of %d planned tests did not run", missing, t.plannedPoints), missing)
+	return t.tally, nil
 }

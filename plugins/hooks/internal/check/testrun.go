@@ -11,10 +11,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// tests measures the tests that a command runs, by what it reports on stdout.
-func (c *Action) tests(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
+// measureTests measures the tests that a command runs, by what it reports on stdout.
+func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
 	printed := &firing.TailBuffer{Max: maxOutput}
-	if err := inside(req.WorkDir, config.Files); err != nil {
+	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
 	read, files := newReport(config.Format), config.Files
@@ -23,50 +23,50 @@ func (c *Action) tests(ctx context.Context, config Config, req sdk.HookRequest) 
 		if err != nil {
 			return Facts{}, err
 		}
-		read, files = &goTest{only: only}, nil
+		read, files = &goTest{files: only}, nil
 	}
-	run := inShellWith("the command of the check", config.Command, files)
+	run := commandWithFiles("the command of the check", config.Command, files)
 	run.Limit = firing.Limit(req, defaultLimit)
 	goText := false // go test without -json, which counts nothing
 	onStderr := &unittest{}
 	run.Stderr = func(line []byte) {
-		onStderr.line(line)
+		onStderr.readLine(line)
 		printed.Add(line)
 	}
 	run.Stdout = func(line []byte) {
 		goText = goText || printsGoText(line)
-		printed.Add(read.line(line))
+		printed.Add(read.readLine(line))
 	}
-	end, err := c.measure(ctx, run, req)
+	end, err := c.runCommand(ctx, run, req)
 	if err != nil {
 		return Facts{}, err
 	}
 	found, err := read.results()
 	if err != nil {
-		return Facts{}, unmeasured("the report of the tests: %w", err).WithDetail(printed.String()).
+		return Facts{}, measureError("the report of the tests: %w", err).WithDetail(printed.String()).
 			WithHint("format: says which one it is; nothing else belongs on stdout")
 	}
-	if !found.known() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
+	if !found.hasTests() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
 		read = onStderr
 		if found, err = read.results(); err != nil {
 			return Facts{}, err
 		}
 	}
-	if !found.known() {
-		if facts, settled, err := config.withoutTests(end, printed.String(), begun(read), goText); settled {
+	if !found.hasTests() {
+		if facts, settled, err := config.factsWithoutTests(end, printed.String(), reportBegan(read), goText); settled {
 			return facts, err
 		}
 	}
 	return Facts{
 		ExitCode: &end.ExitCode,
 		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
-		Failed:   found.failures.of(found.failed), PassedTests: found.passes.of(found.passed), Output: printed.String(), Reason: unexpected(config.Expect.Word, found, end),
+		Failed:   found.failedNames.listFor(found.failed), PassedTests: found.passedNames.listFor(found.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, found, end),
 	}, nil
 }
 
-// withoutTests is what is measured where the command's report has no tests: by its exit code alone, where that is all that is
+// factsWithoutTests is what is measured where the command's report has no tests: by its exit code alone, where that is all that is
 // expected; nothing, where some should be there. It is not settled where the command failed and tests were to pass.
-func (c Config) withoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, settled bool, err error) {
+func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, settled bool, err error) {
 	facts = Facts{ExitCode: &end.ExitCode, Output: printed}
 	switch {
 	case c.Expect.Word == expectNonePass && began:
@@ -78,14 +78,14 @@ func (c Config) withoutTests(end cliagent.End, printed string, began, goText boo
 		}
 		return facts, true, nil
 	case end.Clean() || c.Expect.Word == expectNonePass:
-		return Facts{}, true, unmeasured("no test was found in what the command printed").WithDetail(printed).WithHint("%s", c.missing(goText))
+		return Facts{}, true, measureError("no test was found in what the command printed").WithDetail(printed).WithHint("%s", c.missingTestsHint(goText))
 	default:
 		return Facts{}, false, nil
 	}
 }
 
-// missing says what to do where no test was found.
-func (c Config) missing(goText bool) string {
+// missingTestsHint says what to do where no test was found.
+func (c Config) missingTestsHint(goText bool) string {
 	if goText {
 		return "go test prints its results as text: add -json, as in go test -json ./..., or measure the exit code alone with expect: exit_zero"
 	}
@@ -93,8 +93,8 @@ func (c Config) missing(goText bool) string {
 		strings.Join(formatNames()[1:], ", "), c.Format)
 }
 
-// unexpected is why the tests did not come out as expected, or "".
-func unexpected(expect string, found results, end cliagent.End) string {
+// unexpectedReason is why the tests did not come out as expected, or "".
+func unexpectedReason(expect string, found results, end cliagent.End) string {
 	switch {
 	case expect == expectNonePass && found.passed > 0:
 		return fmt.Sprintf("%d of %d tests passed, none should", found.passed, found.passed+found.failed)

@@ -13,12 +13,12 @@ import (
 // a run, and with -v the tests that passed. An error counts as failed, and so does a test that passed although it was
 // expected to fail, as for unittest itself; one that was expected to fail and did is skipped.
 type unittest struct {
-	found  results
-	ran    int      // tests of the run that is being closed, as "Ran" says
-	broken []string // tests of the run that failed, each once
-	ok     int      // tests of the run that -v says passed
-	open   bool     // "Ran" was said, and not yet how it ended
-	began  bool
+	tally       results
+	ranTests    int      // tests of the run that is being closed, as "Ran" says
+	failedTests []string // tests of the run that failed, each once
+	passedTests int      // tests of the run that -v says passed
+	awaitsEnd   bool     // "Ran" was said, and not yet how it ended
+	began       bool
 }
 
 var (
@@ -30,68 +30,68 @@ var (
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
-// fixtures are what is set up and torn down around tests: their errors are not among the tests that ran.
-var fixtures = []string{"setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
+// fixtureMethods are what is set up and torn down around tests: their errors are not among the tests that ran.
+var fixtureMethods = []string{"setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
 
 func beginsUnittest(line []byte) bool {
 	said := firing.PlainText(line)
 	return unittestRan.MatchString(said) || unittestHeader.MatchString(said) || unittestTest.MatchString(said) && strings.Contains(said, " ... ")
 }
 
-func (u *unittest) line(line []byte) []byte {
+func (u *unittest) readLine(line []byte) []byte {
 	said := firing.PlainText(line)
 	switch {
-	case u.open && unittestEnd.MatchString(said):
-		u.close(unittestEnd.FindStringSubmatch(said)[1])
+	case u.awaitsEnd && unittestEnd.MatchString(said):
+		u.closeRun(unittestEnd.FindStringSubmatch(said)[1])
 	case unittestRan.MatchString(said):
-		u.ran, _ = strconv.Atoi(unittestRan.FindStringSubmatch(said)[1]) // digits
-		u.open, u.began = true, true
+		u.ranTests, _ = strconv.Atoi(unittestRan.FindStringSubmatch(said)[1]) // digits
+		u.awaitsEnd, u.began = true, true
 	case unittestHeader.MatchString(said):
-		u.fail(unittestHeader.FindStringSubmatch(said))
+		u.addFailure(unittestHeader.FindStringSubmatch(said))
 	case unittestTest.MatchString(said) && unittestOK.MatchString(said):
 		m := unittestTest.FindStringSubmatch(said)
-		u.ok++
-		u.found.passes.add(testName(m[1], m[2]))
+		u.passedTests++
+		u.tally.passedNames.add(fullTestName(m[1], m[2]))
 	}
 	return line
 }
 
-// fail takes the header of a failure. Those of subtests have the name of their test.
-func (u *unittest) fail(header []string) {
-	method, name := header[2], testName(header[2], header[3])
-	u.found.failures.add(name)
-	if expected := header[1] != "UNEXPECTED SUCCESS"; expected && !slices.Contains(fixtures, method) && !slices.Contains(u.broken, name) {
-		u.broken = append(u.broken, name)
+// addFailure takes the header of a failure. Those of subtests have the name of their test.
+func (u *unittest) addFailure(header []string) {
+	method, name := header[2], fullTestName(header[2], header[3])
+	u.tally.failedNames.add(name)
+	if expected := header[1] != "UNEXPECTED SUCCESS"; expected && !slices.Contains(fixtureMethods, method) && !slices.Contains(u.failedTests, name) {
+		u.failedTests = append(u.failedTests, name)
 	}
 }
 
-// testName is a test as the command line takes it: since Python 3.11 the brackets have all of it.
-func testName(method, in string) string {
+// fullTestName is a test as the command line takes it: since Python 3.11 the brackets have all of it.
+func fullTestName(method, in string) string {
 	if strings.HasSuffix(in, "."+method) {
 		return in
 	}
 	return in + "." + method
 }
 
-// close takes the last line of a run: "FAILED (failures=1, errors=2, skipped=3)".
-func (u *unittest) close(counts string) {
+// closeRun takes the last line of a run: "FAILED (failures=1, errors=2, skipped=3)".
+func (u *unittest) closeRun(counts string) {
 	of := map[string]int{}
 	for _, m := range unittestCount.FindAllStringSubmatch(counts, -1) {
 		n, _ := strconv.Atoi(m[2]) // digits
 		of[m[1]] += n
 	}
 	skipped := of["skipped"] + of["expected failures"]
-	u.found.failed += of["failures"] + of["errors"] + of["unexpected successes"]
-	u.found.skipped += skipped
-	u.found.passed += max(u.ok, u.ran-len(u.broken)-skipped-of["unexpected successes"], 0)
-	u.ran, u.broken, u.ok, u.open = 0, nil, 0, false
+	u.tally.failed += of["failures"] + of["errors"] + of["unexpected successes"]
+	u.tally.skipped += skipped
+	u.tally.passed += max(u.passedTests, u.ranTests-len(u.failedTests)-skipped-of["unexpected successes"], 0)
+	u.ranTests, u.failedTests, u.passedTests, u.awaitsEnd = 0, nil, 0, false
 }
 
 // results: a report that ends in the middle has failed.
 func (u *unittest) results() (results, error) {
-	if len(u.broken) > 0 || u.ok > 0 || u.open {
-		u.found.passed += u.ok
-		u.found.failMore("", max(1, len(u.broken)))
+	if len(u.failedTests) > 0 || u.passedTests > 0 || u.awaitsEnd {
+		u.tally.passed += u.passedTests
+		u.tally.addMoreFailed("", max(1, len(u.failedTests)))
 	}
-	return u.found, nil
+	return u.tally, nil
 }

@@ -9,13 +9,13 @@ import (
 	"unicode"
 )
 
-// colour is a control sequence of a terminal (ECMA-48, CSI), its parameters, and its last character.
-var colour = regexp.MustCompile(`\x1b\[[\x20-\x3f]*[\x40-\x7e]`)
+// controlSequence is a control sequence of a terminal (ECMA-48, CSI), its parameters, and its last character.
+var controlSequence = regexp.MustCompile(`\x1b\[[\x20-\x3f]*[\x40-\x7e]`)
 
 // plain is text that a person or a model can read: UTF-8, without colours and control characters, and
 // without white space around it.
 func PlainText(b []byte) string {
-	s := colour.ReplaceAllString(strings.ToValidUTF8(string(b), "\uFFFD"), "")
+	s := controlSequence.ReplaceAllString(strings.ToValidUTF8(string(b), "\uFFFD"), "")
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return -1
@@ -32,22 +32,22 @@ func TrimText(b []byte) string {
 
 // head keeps the beginning of what is written.
 type HeadBuffer struct {
-	Max  int
-	kept []byte
-	lost int // bytes that came after it
+	Max     int
+	data    []byte
+	dropped int // bytes that came after it
 }
 
 func (h *HeadBuffer) Add(b []byte) {
-	n := min(len(b), h.Max-len(h.kept))
-	h.kept = append(h.kept, b[:n]...)
-	h.lost += len(b) - n
+	n := min(len(b), h.Max-len(h.data))
+	h.data = append(h.data, b[:n]...)
+	h.dropped += len(b) - n
 }
 
 // String is the beginning, and how much is missing if something is.
 func (h *HeadBuffer) String() string {
-	s := TrimText(h.kept)
-	if h.lost > 0 {
-		s += fmt.Sprintf("\n[%d more bytes were left out]", h.lost)
+	s := TrimText(h.data)
+	if h.dropped > 0 {
+		s += fmt.Sprintf("\n[%d more bytes were left out]", h.dropped)
 	}
 	return s
 }
@@ -56,17 +56,17 @@ func (h *HeadBuffer) String() string {
 type TailBuffer struct {
 	Max int
 
-	mu   sync.Mutex
-	kept []byte
-	cut  bool // something was thrown away
+	mu        sync.Mutex
+	data      []byte
+	truncated bool // something was thrown away
 }
 
 func (t *TailBuffer) Add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.kept = append(t.kept, line...)
-	if over := len(t.kept) - t.Max; over > 0 {
-		t.kept, t.cut = append(t.kept[:0], t.kept[over:]...), true
+	t.data = append(t.data, line...)
+	if over := len(t.data) - t.Max; over > 0 {
+		t.data, t.truncated = append(t.data[:0], t.data[over:]...), true
 	}
 }
 
@@ -74,8 +74,8 @@ func (t *TailBuffer) Add(line []byte) {
 func (t *TailBuffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	whole := t.kept
-	if nl := bytes.IndexByte(whole, '\n'); t.cut && nl >= 0 {
+	whole := t.data
+	if nl := bytes.IndexByte(whole, '\n'); t.truncated && nl >= 0 {
 		whole = whole[nl+1:]
 	}
 	return PlainText(whole)

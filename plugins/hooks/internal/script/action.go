@@ -65,7 +65,7 @@ func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 
 // command is what the configuration names.
 func (c Config) command(workDir string) firing.Command {
-	run := firing.ShellCommand(c.name(), c.Command)
+	run := firing.ShellCommand(c.displayName(), c.Command)
 	if c.Script != "" {
 		file := c.Script
 		if !filepath.IsAbs(file) {
@@ -77,8 +77,8 @@ func (c Config) command(workDir string) firing.Command {
 	return run
 }
 
-// name is the script in messages.
-func (c Config) name() string {
+// displayName is the script in messages.
+func (c Config) displayName() string {
 	if c.Script != "" {
 		return "the script " + c.Script
 	}

@@ -124,13 +124,13 @@ func TestScriptLogsStderr(t *testing.T) {
 	}
 }
 
-// tree is a script that starts three more processes, one of them deaf to SIGTERM, all of which hold its
+// processTree is a script that starts three more processes, one of them deaf to SIGTERM, all of which hold its
 // stdout, writes their ids into pids, says something and goes on as told.
-const tree = `(trap "" TERM; sh -c "sleep 600; true" & echo $! >>pids; exec sleep 600) & echo $! >>pids; sleep 600 & echo $! >>pids; echo $$ >>pids; until [ $(wc -l <pids) -ge 4 ]; do sleep 0.01; done; echo lost; `
+const processTree = `(trap "" TERM; sh -c "sleep 600; true" & echo $! >>pids; exec sleep 600) & echo $! >>pids; sleep 600 & echo $! >>pids; echo $$ >>pids; until [ $(wc -l <pids) -ge 4 ]; do sleep 0.01; done; echo lost; `
 
-// alive are those of the processes in a file that are still there. What has ended and was not yet waited
+// livingProcesses are those of the processes in a file that are still there. What has ended and was not yet waited
 // for by its foster parent counts as gone.
-func alive(t *testing.T, file string) []string {
+func livingProcesses(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -171,14 +171,14 @@ func TestScriptLeavesNoProcess(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			req := firingtest.Request(t, fmt.Sprintf(`{"command": %q}`, tree+tt.then), nil)
+			req := firingtest.Request(t, fmt.Sprintf(`{"command": %q}`, processTree+tt.then), nil)
 			req.Timeout = tt.timeout
 			answer, err := (&Action{firingtest.Runner(t)}).Run(t.Context(), req)
 			firingtest.CheckError(t, err, tt.kind)
 			if tt.kind != "" && answer.Context != "" {
 				t.Errorf("%q became context", answer.Context)
 			}
-			if left := alive(t, filepath.Join(req.WorkDir, "pids")); len(left) > 0 {
+			if left := livingProcesses(t, filepath.Join(req.WorkDir, "pids")); len(left) > 0 {
 				t.Errorf("processes %q are still there", left)
 			}
 		})
@@ -198,20 +198,20 @@ func TestScriptMayTidyUp(t *testing.T) {
 
 func TestScriptStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	req := firingtest.Request(t, fmt.Sprintf(`{"command": %q}`, tree+"echo up >&2; wait"), nil)
+	req := firingtest.Request(t, fmt.Sprintf(`{"command": %q}`, processTree+"echo up >&2; wait"), nil)
 	r := firingtest.Runner(t)
-	r.Log = writer(func() { cancel() })
+	r.Log = writerFunc(func() { cancel() })
 	_, err := (&Action{r}).Run(ctx, req)
 	firingtest.CheckError(t, err, failure.SignalInterrupt, "the script was stopped")
-	if left := alive(t, filepath.Join(req.WorkDir, "pids")); len(left) > 0 {
+	if left := livingProcesses(t, filepath.Join(req.WorkDir, "pids")); len(left) > 0 {
 		t.Errorf("processes %q are still there", left)
 	}
 }
 
-// writer is told that something was written.
-type writer func()
+// writerFunc is told that something was written.
+type writerFunc func()
 
-func (w writer) Write(b []byte) (int, error) { w(); return len(b), nil }
+func (w writerFunc) Write(b []byte) (int, error) { w(); return len(b), nil }
 
 func TestScriptConforms(t *testing.T) {
 	plugintest.HookAction(t, plugintest.HookActionConfig{

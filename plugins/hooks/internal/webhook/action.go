@@ -22,9 +22,9 @@ const defaultLimit = time.Minute
 
 // Action is the hook action webhook. Use [New]. It is safe for concurrent use.
 type Action struct {
-	lookup    func(name string) (string, bool) // in the environment
-	transport http.RoundTripper
-	pause     func() backoff.BackOff // between tries
+	lookupEnv  func(name string) (string, bool) // in the environment
+	transport  http.RoundTripper
+	newBackOff func() backoff.BackOff // between tries
 }
 
 // New returns the action. It reads the process's environment, and so the proxies that are set
@@ -33,9 +33,9 @@ func New() *Action {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableKeepAlives = true
 	return &Action{
-		lookup:    os.LookupEnv,
-		transport: t,
-		pause:     func() backoff.BackOff { return backoff.NewExponentialBackOff() },
+		lookupEnv:  os.LookupEnv,
+		transport:  t,
+		newBackOff: func() backoff.BackOff { return backoff.NewExponentialBackOff() },
 	}
 }
 
@@ -58,7 +58,7 @@ func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.resolve(w.lookup)
+	_, err = c.resolve(w.lookupEnv)
 	return err
 }
 
@@ -73,7 +73,7 @@ func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
-	target, err := c.resolve(w.lookup)
+	target, err := c.resolve(w.lookupEnv)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
@@ -87,7 +87,7 @@ func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	}
 	answer, err := readResponse(body)
 	if err != nil {
-		return sdk.HookAnswer{}, m.failed(err).
+		return sdk.HookAnswer{}, m.newFailure(err).
 			WithHint("respond with a text, with nothing, or with a JSON object that has context, action or reason; docs/hooks.md has the words")
 	}
 	return firing.AllowedAnswer(req.Point, answer), nil

@@ -35,35 +35,35 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type service struct {
 	*httptest.Server
 
-	mu     sync.Mutex
-	heard  []*http.Request
-	bodies []string
+	mu       sync.Mutex
+	requests []*http.Request
+	bodies   []string
 }
 
-type respond func(w http.ResponseWriter, r *http.Request)
+type responder func(w http.ResponseWriter, r *http.Request)
 
-func status(code int, body string) respond {
+func respondWith(code int, body string) responder {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(code)
 		_, _ = io.WriteString(w, body)
 	}
 }
 
-// hang answers when the caller has gone.
-func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+// waitForCaller answers when the caller has gone.
+func waitForCaller(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func serve(t testing.TB, answers ...respond) *service {
-	return start(t, httptest.NewUnstartedServer, (*httptest.Server).Start, answers)
+func serve(t testing.TB, answers ...responder) *service {
+	return startService(t, httptest.NewUnstartedServer, (*httptest.Server).Start, answers)
 }
 
-func start(t testing.TB, create func(http.Handler) *httptest.Server, start func(*httptest.Server), answers []respond) *service {
+func startService(t testing.TB, create func(http.Handler) *httptest.Server, start func(*httptest.Server), answers []responder) *service {
 	t.Helper()
 	s := &service{}
 	s.Server = create(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
-		n := len(s.heard)
-		s.heard, s.bodies = append(s.heard, r), append(s.bodies, string(body))
+		n := len(s.requests)
+		s.requests, s.bodies = append(s.requests, r), append(s.bodies, string(body))
 		s.mu.Unlock()
 		answers[min(n, len(answers)-1)](w, r)
 	}))
@@ -77,23 +77,23 @@ func start(t testing.TB, create func(http.Handler) *httptest.Server, start func(
 func (s *service) calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.heard)
+	return len(s.requests)
 }
 
-// hasty is a webhook that does not wait between tries.
-func hasty(s *service, env map[string]string) *Action {
+// newTestAction is a webhook that does not wait between tries.
+func newTestAction(s *service, env map[string]string) *Action {
 	w := New()
 	if s != nil && s.TLS != nil {
 		transport := s.Client().Transport.(*http.Transport).Clone()
 		transport.DisableKeepAlives = true
 		w.transport = transport
 	}
-	w.pause = func() backoff.BackOff { return &backoff.ZeroBackOff{} }
-	w.lookup = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	w.newBackOff = func() backoff.BackOff { return &backoff.ZeroBackOff{} }
+	w.lookupEnv = func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	return w
 }
 
-func webhookConfig(url, more string) string { return fmt.Sprintf(`{"url": %q%s}`, url, more) }
+func configJSON(url, more string) string { return fmt.Sprintf(`{"url": %q%s}`, url, more) }
 
 // The response becomes context, or says what to do (REQUIREMENTS U245).
 func TestWebhookAnswers(t *testing.T) {
@@ -120,10 +120,10 @@ func TestWebhookAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := serve(t, status(tt.code, tt.body))
-			req := firingtest.Request(t, webhookConfig(s.URL, ""), nil)
+			s := serve(t, respondWith(tt.code, tt.body))
+			req := firingtest.Request(t, configJSON(s.URL, ""), nil)
 			req.Point = tt.point
-			got, err := hasty(s, nil).Run(t.Context(), req)
+			got, err := newTestAction(s, nil).Run(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -136,9 +136,9 @@ func TestWebhookAnswers(t *testing.T) {
 
 // What is sent, and that it is signed.
 func TestWebhookSends(t *testing.T) {
-	s := serve(t, status(200, ""))
-	req := firingtest.Request(t, webhookConfig(s.URL+"/review?x=y", `, "headers": {"authorization": "Bearer ${TOKEN}", "X-Plain": "$5"}, "secret_env": "KEY"`), nil)
-	if _, err := hasty(s, map[string]string{"TOKEN": "t0k", "KEY": "s3cret"}).Run(t.Context(), req); err != nil {
+	s := serve(t, respondWith(200, ""))
+	req := firingtest.Request(t, configJSON(s.URL+"/review?x=y", `, "headers": {"authorization": "Bearer ${TOKEN}", "X-Plain": "$5"}, "secret_env": "KEY"`), nil)
+	if _, err := newTestAction(s, map[string]string{"TOKEN": "t0k", "KEY": "s3cret"}).Run(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	var got map[string]any
@@ -154,9 +154,9 @@ func TestWebhookSends(t *testing.T) {
 	}
 	mac := hmac.New(sha256.New, []byte("s3cret"))
 	mac.Write([]byte(s.bodies[0]))
-	r := s.heard[0]
+	r := s.requests[0]
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "Idempotency-Key": req.Key, "Authorization": "Bearer t0k", "X-Plain": "$5", "User-Agent": agent,
+		"Content-Type": "application/json", "Idempotency-Key": req.Key, "Authorization": "Bearer t0k", "X-Plain": "$5", "User-Agent": userAgent,
 		"X-Agent-Pipelines-Signature": "sha256=" + hex.EncodeToString(mac.Sum(nil)),
 	} {
 		if got := r.Header.Get(name); got != want {
@@ -178,28 +178,28 @@ func TestWebhookRetries(t *testing.T) {
 	tests := []struct {
 		name    string
 		more    string
-		answers []respond
+		answers []responder
 		calls   int
 		says    []string // "" is success
 	}{
-		{"a busy service", "", []respond{status(503, "busy"), status(200, "ok")}, 2, nil},
-		{"a gateway", "", []respond{status(502, ""), status(504, ""), status(200, "ok")}, 3, nil},
-		{"too many requests", "", []respond{status(429, ""), status(200, "ok")}, 2, nil},
-		{"a connection that broke", "", []respond{cut, status(200, "ok")}, 2, nil},
-		{"a service that stays busy", "", []respond{status(503, "busy")}, 3, []string{"503 Service Unavailable", "3 tries", "busy"}},
-		{"none", `, "retries": 0`, []respond{status(503, "busy"), status(200, "ok")}, 1, []string{"503"}},
-		{"more than the limit allows", "", []respond{later, status(200, "ok")}, 1, []string{"503"}},
-		{"a fault of the service", "", []respond{status(500, "boom\x1b[31m"), status(200, "ok")}, 1, []string{"500 Internal Server Error", "boom"}},
-		{"a request that is refused", "", []respond{status(404, ""), status(200, "ok")}, 1, []string{"404"}},
-		{"an answer that is too long", "", []respond{status(200, strings.Repeat("x", firing.MaxContext+1))}, 1, []string{"longer than 256 KiB"}},
-		{"an action that is none", "", []respond{status(200, `{"action": "puase"}`)}, 1, []string{`did you mean "pause"?`}},
-		{"an action that is no text", "", []respond{status(200, `{"action": 3}`)}, 1, []string{"action is 3"}},
-		{"a reason that is no text", "", []respond{status(200, `{"action": "pause", "reason": []}`)}, 1, []string{"reason is []"}},
+		{"a busy service", "", []responder{respondWith(503, "busy"), respondWith(200, "ok")}, 2, nil},
+		{"a gateway", "", []responder{respondWith(502, ""), respondWith(504, ""), respondWith(200, "ok")}, 3, nil},
+		{"too many requests", "", []responder{respondWith(429, ""), respondWith(200, "ok")}, 2, nil},
+		{"a connection that broke", "", []responder{cut, respondWith(200, "ok")}, 2, nil},
+		{"a service that stays busy", "", []responder{respondWith(503, "busy")}, 3, []string{"503 Service Unavailable", "3 tries", "busy"}},
+		{"none", `, "retries": 0`, []responder{respondWith(503, "busy"), respondWith(200, "ok")}, 1, []string{"503"}},
+		{"more than the limit allows", "", []responder{later, respondWith(200, "ok")}, 1, []string{"503"}},
+		{"a fault of the service", "", []responder{respondWith(500, "boom\x1b[31m"), respondWith(200, "ok")}, 1, []string{"500 Internal Server Error", "boom"}},
+		{"a request that is refused", "", []responder{respondWith(404, ""), respondWith(200, "ok")}, 1, []string{"404"}},
+		{"an answer that is too long", "", []responder{respondWith(200, strings.Repeat("x", firing.MaxContext+1))}, 1, []string{"longer than 256 KiB"}},
+		{"an action that is none", "", []responder{respondWith(200, `{"action": "puase"}`)}, 1, []string{`did you mean "pause"?`}},
+		{"an action that is no text", "", []responder{respondWith(200, `{"action": 3}`)}, 1, []string{"action is 3"}},
+		{"a reason that is no text", "", []responder{respondWith(200, `{"action": "pause", "reason": []}`)}, 1, []string{"reason is []"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serve(t, tt.answers...)
-			answer, err := hasty(s, nil).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, tt.more), nil))
+			answer, err := newTestAction(s, nil).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, tt.more), nil))
 			if tt.says == nil {
 				if err != nil || answer.Context != "ok" {
 					t.Errorf("answer %+v, error %v", answer, err)
@@ -213,7 +213,7 @@ func TestWebhookRetries(t *testing.T) {
 			if s.calls() != tt.calls {
 				t.Errorf("asked %d times, want %d", s.calls(), tt.calls)
 			}
-			for i, r := range s.heard {
+			for i, r := range s.requests {
 				if r.Header.Get("Idempotency-Key") != "hook:1/v1/r1/-/-/i2#1" || s.bodies[i] != s.bodies[0] {
 					t.Errorf("try %d: key %q, body %s", i, r.Header.Get("Idempotency-Key"), s.bodies[i])
 				}
@@ -224,10 +224,10 @@ func TestWebhookRetries(t *testing.T) {
 
 // A response that does not come in time has a kind of its own, whether the service hangs or the tries took the time.
 func TestWebhookTimesOut(t *testing.T) {
-	s := serve(t, status(503, "busy"), hang)
-	req := firingtest.Request(t, webhookConfig(s.URL, ""), nil)
+	s := serve(t, respondWith(503, "busy"), waitForCaller)
+	req := firingtest.Request(t, configJSON(s.URL, ""), nil)
 	req.Timeout = 200 * time.Millisecond
-	answer, err := hasty(s, nil).Run(t.Context(), req)
+	answer, err := newTestAction(s, nil).Run(t.Context(), req)
 	firingtest.CheckError(t, err, failure.HookTimeout, "hook_webhook_failed: POST "+s.URL, "took longer than 200ms", "503")
 	if answer.Action != "" {
 		t.Errorf("answer %+v", answer)
@@ -238,7 +238,7 @@ func TestWebhookTimesOut(t *testing.T) {
 }
 
 func TestWebhookStopped(t *testing.T) {
-	s := serve(t, hang)
+	s := serve(t, waitForCaller)
 	for kind, end := range map[failure.Kind]func() (context.Context, context.CancelFunc){
 		failure.SignalInterrupt: func() (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -250,7 +250,7 @@ func TestWebhookStopped(t *testing.T) {
 		},
 	} {
 		ctx, cancel := end()
-		_, err := hasty(s, nil).Run(ctx, firingtest.Request(t, webhookConfig(s.URL, ""), nil))
+		_, err := newTestAction(s, nil).Run(ctx, firingtest.Request(t, configJSON(s.URL, ""), nil))
 		cancel()
 		if failure.KindOf(err) != kind {
 			t.Errorf("error %v, want %s", err, kind)
@@ -265,7 +265,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	_, err = hasty(nil, nil).Run(t.Context(), firingtest.Request(t, webhookConfig("http://me:pass@"+address+"/a?token=t0k", ""), nil))
+	_, err = newTestAction(nil, nil).Run(t.Context(), firingtest.Request(t, configJSON("http://me:pass@"+address+"/a?token=t0k", ""), nil))
 	firingtest.CheckError(t, err, failure.HookFailed, "hook_webhook_failed: POST http://"+address+"/a: ", "refused", "3 tries")
 	if strings.Contains(err.Error(), "pass") || strings.Contains(err.Error(), "t0k") {
 		t.Errorf("%v tells a secret", err)
@@ -273,16 +273,16 @@ func TestWebhookUnreachable(t *testing.T) {
 }
 
 func TestWebhookDistrustsACertificate(t *testing.T) {
-	s := start(t, httptest.NewUnstartedServer, (*httptest.Server).StartTLS, []respond{status(200, "ok")})
-	w := hasty(nil, nil)
-	_, err := w.Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, ""), nil))
+	s := startService(t, httptest.NewUnstartedServer, (*httptest.Server).StartTLS, []responder{respondWith(200, "ok")})
+	w := newTestAction(nil, nil)
+	_, err := w.Run(t.Context(), firingtest.Request(t, configJSON(s.URL, ""), nil))
 	firingtest.CheckError(t, err, failure.HookFailed, "certificate")
 	if strings.Contains(err.Error(), "tries") {
 		t.Errorf("%v: tried again", err)
 	}
 }
 
-func redirect(code int, to *string) respond {
+func redirect(code int, to *string) responder {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Location", *to)
 		w.WriteHeader(code)
@@ -296,23 +296,23 @@ func TestWebhookRedirects(t *testing.T) {
 
 	t.Run("to the same host", func(t *testing.T) {
 		to := "/there"
-		s := serve(t, redirect(307, &to), redirect(308, &to), redirect(302, &to), status(200, "ok"))
-		answer, err := hasty(s, env).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, more), nil))
+		s := serve(t, redirect(307, &to), redirect(308, &to), redirect(302, &to), respondWith(200, "ok"))
+		answer, err := newTestAction(s, env).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, more), nil))
 		if err != nil || answer.Context != "ok" || s.calls() != 4 {
 			t.Fatalf("answer %+v, error %v after %d calls", answer, err, s.calls())
 		}
-		last := s.heard[2]
+		last := s.requests[2]
 		if last.Method != http.MethodPost || s.bodies[2] != s.bodies[0] || last.Header.Get(headerSignature) == "" || last.Header.Get("X-Token") != "t0k" {
 			t.Errorf("%s with %v", last.Method, last.Header)
 		}
 	})
 	t.Run("to another host", func(t *testing.T) {
-		other := serve(t, status(200, "ok"))
+		other := serve(t, respondWith(200, "ok"))
 		s := serve(t, redirect(307, &other.URL))
-		if _, err := hasty(s, env).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, more), nil)); err != nil {
+		if _, err := newTestAction(s, env).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, more), nil)); err != nil {
 			t.Fatal(err)
 		}
-		h := other.heard[0].Header
+		h := other.requests[0].Header
 		if h.Get(headerSignature) != "" || h.Get("X-Token") != "" {
 			t.Errorf("another host was told %v", h)
 		}
@@ -322,27 +322,27 @@ func TestWebhookRedirects(t *testing.T) {
 	})
 	t.Run("to a result", func(t *testing.T) {
 		to := "/result"
-		s := serve(t, redirect(303, &to), status(200, "ok"))
-		if _, err := hasty(s, env).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, more), nil)); err != nil {
+		s := serve(t, redirect(303, &to), respondWith(200, "ok"))
+		if _, err := newTestAction(s, env).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, more), nil)); err != nil {
 			t.Fatal(err)
 		}
-		if r := s.heard[1]; r.Method != http.MethodGet || r.Header.Get(headerSignature) != "" || r.Header.Get("X-Token") != "t0k" {
+		if r := s.requests[1]; r.Method != http.MethodGet || r.Header.Get(headerSignature) != "" || r.Header.Get("X-Token") != "t0k" {
 			t.Errorf("%s with %v", r.Method, r.Header)
 		}
 	})
 	t.Run("too often", func(t *testing.T) {
 		to := "/there"
 		s := serve(t, redirect(307, &to))
-		_, err := hasty(s, env).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, more), nil))
+		_, err := newTestAction(s, env).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, more), nil))
 		firingtest.CheckError(t, err, failure.HookFailed, "redirected more than 3 times")
 		if s.calls() != 4 {
 			t.Errorf("asked %d times, want 4", s.calls())
 		}
 	})
 	t.Run("to an unprotected connection", func(t *testing.T) {
-		open := serve(t, status(200, "ok"))
-		s := start(t, httptest.NewUnstartedServer, (*httptest.Server).StartTLS, []respond{redirect(307, &open.URL)})
-		_, err := hasty(s, env).Run(t.Context(), firingtest.Request(t, webhookConfig(s.URL, more), nil))
+		open := serve(t, respondWith(200, "ok"))
+		s := startService(t, httptest.NewUnstartedServer, (*httptest.Server).StartTLS, []responder{redirect(307, &open.URL)})
+		_, err := newTestAction(s, env).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, more), nil))
 		firingtest.CheckError(t, err, failure.HookFailed, "redirected from https to http")
 		if open.calls() != 0 {
 			t.Error("it was followed")
@@ -362,7 +362,7 @@ func FuzzReadResponse(f *testing.F) {
 			}
 			return
 		}
-		if _, err := actionOf(json.RawMessage(fmt.Sprintf("%q", answer.Action))); err != nil {
+		if _, err := parseAction(json.RawMessage(fmt.Sprintf("%q", answer.Action))); err != nil {
 			t.Error(err)
 		}
 		if strings.ToValidUTF8(answer.Context, "") != answer.Context || strings.TrimSpace(answer.Context) != answer.Context {

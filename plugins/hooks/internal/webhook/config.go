@@ -38,8 +38,8 @@ const (
 	headerAgent     = "User-Agent"
 )
 
-// ownHeaders cannot be configured, in their canonical form.
-var ownHeaders = []string{headerKey, headerSignature, headerType, "Content-Length", "Host", "Transfer-Encoding", "Connection"}
+// reservedHeaders cannot be configured, in their canonical form.
+var reservedHeaders = []string{headerKey, headerSignature, headerType, "Content-Length", "Host", "Transfer-Encoding", "Connection"}
 
 var (
 	// headerName is a token of RFC 9110, section 5.6.2.
@@ -74,7 +74,7 @@ func (c Config) checkHeaders() error {
 		switch {
 		case !headerName.MatchString(name):
 			return failure.New(failure.ConfigInvalid, "webhook: %q is no name of a header", name)
-		case slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
+		case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
 			return failure.New(failure.ConfigInvalid, "webhook: the header %s is set by the action itself", name).WithHint("leave it out of headers")
 		}
 		for _, ref := range variable.FindAllString(value, -1) {

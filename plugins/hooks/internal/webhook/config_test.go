@@ -13,7 +13,7 @@ import (
 
 // What a hook's own keys may be, and what a person is told who mistyped one (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
-	action := &Action{lookup: func(name string) (string, bool) {
+	action := &Action{lookupEnv: func(name string) (string, bool) {
 		values := map[string]string{"TOKEN": "t", "LINES": "a\nb", "EMPTY": ""}
 		text, ok := values[name]
 		return text, ok

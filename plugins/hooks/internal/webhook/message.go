@@ -36,8 +36,8 @@ type message struct {
 	body   []byte
 }
 
-// agent is the value of User-Agent where the configuration has none.
-const agent = "agent-pipelines-webhook"
+// userAgent is the value of User-Agent where the configuration has none.
+const userAgent = "agent-pipelines-webhook"
 
 // message is the request of a firing. The signature is of the body, as it is sent.
 func (t target) message(req sdk.HookRequest) (message, error) {
@@ -52,7 +52,7 @@ func (t target) message(req sdk.HookRequest) (message, error) {
 	if err != nil {
 		return message{}, failure.New(failure.ConfigInvalid, "webhook: url: %w", err)
 	}
-	h := http.Header{headerAgent: {agent}}
+	h := http.Header{headerAgent: {userAgent}}
 	for name, values := range t.headers {
 		h[name] = values
 	}
@@ -86,10 +86,10 @@ func (m message) String() string {
 	return m.url.Scheme + "://" + m.url.Host + m.url.EscapedPath()
 }
 
-// failed is the failure of a webhook, in the words that pipelines compare.
-func (m message) failed(cause error) *failure.Error {
-	return failure.New(failure.HookFailed, webhookFailed+"POST %s: %w", m, cause)
+// newFailure is the failure of a webhook, in the words that pipelines compare.
+func (m message) newFailure(cause error) *failure.Error {
+	return failure.New(failure.HookFailed, failurePrefix+"POST %s: %w", m, cause)
 }
 
-// webhookFailed begins each message about a webhook that failed (REQUIREMENTS U245).
-const webhookFailed = "hook_webhook_failed: "
+// failurePrefix begins each message about a webhook that failed (REQUIREMENTS U245).
+const failurePrefix = "hook_webhook_failed: "

@@ -34,13 +34,13 @@ func readResponse(body []byte) (sdk.HookAnswer, error) {
 	if !hasContext && !hasAction {
 		return firing.ContextAnswer(firing.TrimText(body)), nil
 	}
-	answer := firing.ContextAnswer(textOf(given))
+	answer := firing.ContextAnswer(jsonText(given))
 	if hasAction {
-		action, err := actionOf(wanted)
+		action, err := parseAction(wanted)
 		if err != nil {
 			return sdk.HookAnswer{}, err
 		}
-		answer = sdk.HookAnswer{Action: action, Context: textOf(given)}
+		answer = sdk.HookAnswer{Action: action, Context: jsonText(given)}
 	}
 	if reason, ok := object["reason"]; ok {
 		if err := json.Unmarshal(reason, &answer.Reason); err != nil {
@@ -50,7 +50,7 @@ func readResponse(body []byte) (sdk.HookAnswer, error) {
 	return answer, nil
 }
 
-func actionOf(raw json.RawMessage) (sdk.Action, error) {
+func parseAction(raw json.RawMessage) (sdk.Action, error) {
 	var word string
 	if err := json.Unmarshal(raw, &word); err != nil {
 		return "", fmt.Errorf("the response's action is %.40s, want a text", raw)
@@ -64,8 +64,8 @@ func actionOf(raw json.RawMessage) (sdk.Action, error) {
 	return "", fmt.Errorf("the response's action %.40q is none, known are %s", word, strings.Join(actions, ", "))
 }
 
-// textOf is the text of a JSON value: of a string what it says, of null nothing, of another value its JSON.
-func textOf(raw json.RawMessage) string {
+// jsonText is the text of a JSON value: of a string what it says, of null nothing, of another value its JSON.
+func jsonText(raw json.RawMessage) string {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil {
 		return firing.TrimText(raw)

@@ -22,8 +22,8 @@ import (
 // maxRedirects is how many redirections one request follows.
 const maxRedirects = 3
 
-// maxComplaint is how much is kept of the body of a response that is no success.
-const maxComplaint = 2 << 10
+// maxErrorBody is how much is kept of the body of a response that is no success.
+const maxErrorBody = 2 << 10
 
 var (
 	errTooLong      = fmt.Errorf("the response is longer than %d KiB", firing.MaxContext>>10)
@@ -36,7 +36,7 @@ var (
 func (w *Action) send(ctx context.Context, m message, retries int, limit time.Duration) ([]byte, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	client := &http.Client{Transport: w.transport, CheckRedirect: follow}
+	client := &http.Client{Transport: w.transport, CheckRedirect: checkRedirect}
 	tries := 0
 	var last error // of a try that was not cut off
 	body, err := backoff.Retry(within, func() ([]byte, error) {
@@ -46,27 +46,27 @@ func (w *Action) send(ctx context.Context, m message, retries int, limit time.Du
 			last = err
 		}
 		return body, err
-	}, backoff.WithBackOff(w.pause()), backoff.WithMaxTries(uint(retries)+1), backoff.WithMaxElapsedTime(limit)) //nolint:gosec // checked to be small
+	}, backoff.WithBackOff(w.newBackOff()), backoff.WithMaxTries(uint(retries)+1), backoff.WithMaxElapsedTime(limit)) //nolint:gosec // checked to be small
 	switch {
 	case err == nil:
 		return body, nil
 	case ctx.Err() != nil:
-		return nil, firing.StopError(ctx, webhookFailed+"POST "+m.String())
+		return nil, firing.StopError(ctx, failurePrefix+"POST "+m.String())
 	case within.Err() != nil:
-		return nil, firing.TimeoutError(webhookFailed+"POST "+m.String(), limit).WithDetail(said(last))
+		return nil, firing.TimeoutError(failurePrefix+"POST "+m.String(), limit).WithDetail(previousErrorDetail(last))
 	}
-	return nil, explain(m.failed(err), err, tries)
+	return nil, addHint(m.newFailure(err), err, tries)
 }
 
-func said(err error) string {
+func previousErrorDetail(err error) string {
 	if err == nil {
 		return ""
 	}
 	return "before that: " + err.Error()
 }
 
-// explain adds what to do.
-func explain(f *failure.Error, err error, tries int) *failure.Error {
+// addHint adds what to do.
+func addHint(f *failure.Error, err error, tries int) *failure.Error {
 	if tries > 1 {
 		f.Message += fmt.Sprintf(" (%d tries)", tries)
 	}
@@ -89,11 +89,11 @@ func post(ctx context.Context, client *http.Client, m message) ([]byte, error) {
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, requestError(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return nil, refused(resp)
+		return nil, newStatusError(resp)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, firing.MaxContext+1))
 	switch {
@@ -105,9 +105,9 @@ func post(ctx context.Context, client *http.Client, m message) ([]byte, error) {
 	return body, nil
 }
 
-// unreached tells a service that cannot be reached now from one that never can. The address, which may
+// requestError tells a service that cannot be reached now from one that never can. The address, which may
 // hold a secret, is left out of the error.
-func unreached(err error) error {
+func requestError(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
@@ -121,24 +121,24 @@ func unreached(err error) error {
 
 // statusError is a response that is no success.
 type statusError struct {
-	status string
-	body   string // its beginning
-	after  error  // a backoff.RetryAfterError, or nil
+	status     string
+	body       string // its beginning
+	retryAfter error  // a backoff.RetryAfterError, or nil
 }
 
 func (e *statusError) Error() string { return e.status }
-func (e *statusError) Unwrap() error { return e.after }
+func (e *statusError) Unwrap() error { return e.retryAfter }
 
-// refused is the error of a response that is no success. It is worth another try where the service says
+// newStatusError is the error of a response that is no success. It is worth another try where the service says
 // that it is busy or not there.
-func refused(resp *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // what can be had of it
+func newStatusError(resp *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what can be had of it
 	e := &statusError{status: resp.Status, body: firing.PlainText(text)}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		const day = 24 * 60 * 60
 		if s, err := strconv.Atoi(strings.TrimSpace(resp.Header.Get("Retry-After"))); err == nil && s > 0 {
-			e.after = backoff.RetryAfter(min(s, day))
+			e.retryAfter = backoff.RetryAfter(min(s, day))
 		}
 		return e
 	default:
@@ -146,9 +146,9 @@ func refused(resp *http.Response) error {
 	}
 }
 
-// follow decides on redirections: at most [maxRedirects], never to an unprotected connection, and nothing
+// checkRedirect decides on redirections: at most [maxRedirects], never to an unprotected connection, and nothing
 // that was configured for one host goes to another. What is asked for without the body goes unsigned.
-func follow(r *http.Request, via []*http.Request) error {
+func checkRedirect(r *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
 	case len(via) > maxRedirects:
