@@ -18,7 +18,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/webhook"
 )
 
-// Plugin is the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{
 		Name: "hooks", Version: version,
@@ -27,11 +27,11 @@ func Plugin(version string) sdk.Plugin {
 	}
 }
 
-// Wrapped is the provider command: it runs the command of a node that wraps one, and asks no model. Use [NewWrapped].
-// It is safe for concurrent use.
+// CommandProvider is the provider command: it runs the command of a node that wraps one, without a model. Use
+// [NewCommandProvider]. It is safe for concurrent use.
 type CommandProvider struct{ environ func() []string }
 
-// NewWrapped returns the provider. Its commands get the process's environment.
+// NewCommandProvider returns the provider. Its commands inherit the process's environment.
 func NewCommandProvider() *CommandProvider { return &CommandProvider{os.Environ} }
 
 // Describe implements [sdk.Provider].
@@ -45,16 +45,18 @@ func (w *CommandProvider) Describe() sdk.Component {
 	}
 }
 
-// tempFail is EX_TEMPFAIL of sysexits.h: what failed now may work later.
+// tempFail is EX_TEMPFAIL of sysexits.h: a temporary failure, so that a retry may succeed.
 const tempFail = 75
 
-// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command ends well with
-// exit code 0 and one JSON object on its standard output, which becomes the artifact; the result is written beside it,
-// as an agent would. Any other end is a failure; [tempFail] says that trying again can help.
+// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command succeeds
+// with exit code 0 and one JSON object on its standard output; that object becomes the artifact.
+//
+// Execute writes the artifact and a result file to the paths of the request, as an agent would. Every other end is
+// a failure; exit code [tempFail] makes the failure retryable.
 func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	if req.Run == "" {
-		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: there is nothing to run").
-			WithHint("this provider runs what a node wraps, wraps: {run: …}; a prompt is for another one")
+		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: the request has no command").
+			WithHint("wrap a command with wraps: {run: …}; for a prompt use another provider")
 	}
 	printed := &stdoutBuffer{}
 	end, err := cliagent.Run(ctx, cliagent.Command{
@@ -76,13 +78,13 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 	}
 	if failed != nil {
 		result.Outcome, result.Error = sdk.OutcomeFailed, failed
-		return result, nil //nolint:nilerr // it ended by itself: the result says how
+		return result, nil //nolint:nilerr // the command exited by itself: the result holds the error
 	}
 	result.Outcome = sdk.OutcomeSucceeded
 	return result, nil
 }
 
-// commandInput is what the command reads: an object in any case.
+// commandInput returns the command's standard input: always a JSON object.
 func commandInput(req sdk.ExecuteRequest) []byte {
 	if len(req.Input) == 0 {
 		return []byte("{}\n")
@@ -90,12 +92,12 @@ func commandInput(req sdk.ExecuteRequest) []byte {
 	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
 }
 
-// zeroUsage is what a command uses of any model, so that its ceiling of cost is charged with that.
+// zeroUsage returns a usage of 0, so that the command is charged nothing against its budget.
 func zeroUsage() *sdk.Usage {
 	return &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 }
 
-// attemptVariables are the variables that a command is given, beside those of the attempt.
+// attemptVariables returns the environment variables of the attempt, those of the request included.
 func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 	vars := map[string]string{
 		firing.VariablePrefix + "SESSION": req.Session, firing.VariablePrefix + "NODE": req.Node, firing.VariablePrefix + "STAGE": req.Stage, firing.VariablePrefix + "ITERATION": strconv.Itoa(req.Iteration),
@@ -105,38 +107,38 @@ func attemptVariables(req sdk.ExecuteRequest) map[string]string {
 	return vars
 }
 
-// readOutputs are the outputs of a command that ended by itself, or why it failed.
+// readOutputs returns the outputs of a command that exited by itself, or the reason for its failure.
 func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *failure.Error) {
 	switch {
 	case end.ExitCode == tempFail:
-		f := failure.New(failure.ProviderFailed, "the command exited with code %d: it may work later", tempFail).WithDetail(end.Stderr)
+		f := failure.New(failure.ProviderFailed, "the command exited with code %d: a retry may succeed", tempFail).WithDetail(end.Stderr)
 		f.Retryable = true
-		return nil, f.WithHint("its last words say what it waits for")
+		return nil, f.WithHint("read its stderr: it names the reason")
 	case !end.Clean():
 		f := failure.New(failure.ProviderFailed, "%s", end.Failure().Message).WithDetail(end.Stderr)
 		f.Retryable = false
-		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; exit code %d says that trying again can help", tempFail)
+		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; let it exit with code %d if a retry can help", tempFail)
 	}
-	outputs, wrong := printed.parseObject()
-	if wrong == "" {
+	outputs, problem := printed.parseObject()
+	if problem == "" {
 		return outputs, nil
 	}
-	f := failure.New(failure.ResultInvalid, "the command %s", wrong).WithDetail(end.Stderr)
+	f := failure.New(failure.ResultInvalid, "the command %s", problem).WithDetail(end.Stderr)
 	f.Retryable = false
-	return nil, f.WithHint("it has to print its outputs as one JSON object, alone or as its last line, {} for none; what is for people goes to stderr")
+	return nil, f.WithHint("print the outputs as one JSON object, alone or as the last line, {} for none; print text for the user to stderr")
 }
 
-// successResult is the result of a command that ended well; its artifact lies beside it.
+// successResult is the result file of a command that succeeded; its artifact is beside it.
 const successResult = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
 
-// writeOutputs leaves what an agent would leave: its artifact, and its result.
+// writeOutputs writes the artifact and the result file, as an agent would.
 func writeOutputs(to sdk.Paths, outputs json.RawMessage) *failure.Error {
 	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(successResult)} {
-		if path == "" { // nobody reads it
+		if path == "" { // the request has no such path
 			continue
 		}
 		if err := os.WriteFile(path, text, 0o600); err != nil {
-			return failure.From(fmt.Errorf("keep the outputs of the command: %w", err))
+			return failure.From(fmt.Errorf("write the outputs of the command: %w", err))
 		}
 	}
 	return nil

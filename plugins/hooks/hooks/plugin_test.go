@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newRequest is a request to run a command, in a directory of its own.
+// newRequest returns a request to run a command in a new directory.
 func newRequest(t testing.TB, run, input string) sdk.ExecuteRequest {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,16 +36,16 @@ func newRequest(t testing.TB, run, input string) sdk.ExecuteRequest {
 	return req
 }
 
-// U027: inputs on stdin, outputs on stdout, as one JSON object each.
-func TestWrapped(t *testing.T) {
+// The inputs arrive on stdin and the outputs on stdout, as one JSON object each (U027).
+func TestExecute(t *testing.T) {
 	for _, tt := range []struct{ name, run, input, want string }{
 		{"the whole output", "cat", `{"a": [1, "b"]}`, `{"a": [1, "b"]}`},
 		{"without inputs", "cat", "", `{}`},
 		{"over several lines", `printf '{\n "a": 1\n}\n\n'`, "", "{\n \"a\": 1\n}"},
 		{"the last line", `echo working; echo '{"a": 0}'; echo '{"a": 1}'; echo`, "", `{"a": 1}`},
-		{"what it is told", `echo "{\"a\": \"$AGENT_PIPELINES_SESSION $AGENT_PIPELINES_NODE $AGENT_PIPELINES_STAGE $AGENT_PIPELINES_ITERATION $AGENT_PIPELINES_ATTEMPT $AGENT_PIPELINES_ATTEMPT_KEY $AGENT_PIPELINES_STAGE_DIR $MINE\"}"`, "", `{"a": "auth build builder 2 3 attempt:1/v1/r1/-/-/i2#1 /stages/builder yes"}`},
-		{"one that reads nothing", `echo '{}'`, `{"a": "` + strings.Repeat("x", 1<<20) + `"}`, `{}`},
-		{"words for people", `echo noise >&2; echo '{}'`, "", `{}`},
+		{"its variables", `echo "{\"a\": \"$AGENT_PIPELINES_SESSION $AGENT_PIPELINES_NODE $AGENT_PIPELINES_STAGE $AGENT_PIPELINES_ITERATION $AGENT_PIPELINES_ATTEMPT $AGENT_PIPELINES_ATTEMPT_KEY $AGENT_PIPELINES_STAGE_DIR $MINE\"}"`, "", `{"a": "auth build builder 2 3 attempt:1/v1/r1/-/-/i2#1 /stages/builder yes"}`},
+		{"input that is not read", `echo '{}'`, `{"a": "` + strings.Repeat("x", 1<<20) + `"}`, `{}`},
+		{"text on stderr", `echo noise >&2; echo '{}'`, "", `{}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &CommandProvider{func() []string {
@@ -63,25 +63,25 @@ func TestWrapped(t *testing.T) {
 			if diff := cmp.Diff(tt.want, string(text)); diff != "" {
 				t.Errorf("outputs (-want +got):\n%s", diff)
 			}
-			said, err := os.ReadFile(req.Paths.Result)
-			if err != nil || !json.Valid(said) {
-				t.Errorf("result %q, %v", said, err)
+			text, err = os.ReadFile(req.Paths.Result)
+			if err != nil || !json.Valid(text) {
+				t.Errorf("result %q, %v", text, err)
 			}
 		})
 	}
 }
 
-func TestWrappedFails(t *testing.T) {
+func TestCommandFails(t *testing.T) {
 	for _, tt := range []struct {
 		name, run string
 		kind      failure.Kind
-		again     bool
+		retryable bool
 		says      []string
 	}{
 		{"an exit code", `echo '{}'; echo first >&2; echo boom >&2; exit 3`, failure.ProviderFailed, false, []string{"the command exited with code 3", "first\nboom"}},
-		{"one that passes", `echo busy >&2; exit 75`, failure.ProviderFailed, true, []string{"code 75", "busy"}},
+		{"a temporary failure", `echo busy >&2; exit 75`, failure.ProviderFailed, true, []string{"code 75", "busy"}},
 		{"a signal", `kill -9 $$`, failure.ProviderFailed, false, []string{"ended by signal 9"}},
-		{"a program that is missing", `nosuchprogram`, failure.ProviderFailed, false, []string{"exit code 127", "nosuchprogram"}},
+		{"a missing program", `nosuchprogram`, failure.ProviderFailed, false, []string{"exit code 127", "nosuchprogram"}},
 		{"no output", `echo quiet >&2`, failure.ResultInvalid, false, []string{"printed no outputs", "quiet"}},
 		{"no object", `echo '{"a": 1}'; echo done`, failure.ResultInvalid, false, []string{"is no JSON object: done"}},
 		{"a list", `echo '[1]'`, failure.ResultInvalid, false, []string{"is no JSON object: [1]"}},
@@ -95,7 +95,7 @@ func TestWrappedFails(t *testing.T) {
 				t.Fatalf("%+v, %v", result, err)
 			}
 			firingtest.CheckError(t, result.Error, tt.kind, tt.says...)
-			if result.Error.Retryable != tt.again {
+			if result.Error.Retryable != tt.retryable {
 				t.Errorf("retryable %t", result.Error.Retryable)
 			}
 			if _, err := os.Stat(req.Paths.Artifact); !os.IsNotExist(err) {
@@ -105,8 +105,8 @@ func TestWrappedFails(t *testing.T) {
 	}
 }
 
-// A command that is ended leaves nothing behind and is no success, whatever it has printed.
-func TestWrappedIsEnded(t *testing.T) {
+// A command that is stopped leaves no artifact and is no success, whatever it has printed.
+func TestCommandIsStopped(t *testing.T) {
 	for name, limit := range map[string]time.Duration{"by its limit": 50 * time.Millisecond, "from outside": 0} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -128,14 +128,14 @@ func TestWrappedIsEnded(t *testing.T) {
 	}
 }
 
-func TestWrappedHasNothingToRun(t *testing.T) {
+func TestExecuteWithoutCommand(t *testing.T) {
 	_, err := NewCommandProvider().Execute(t.Context(), newRequest(t, "", ""), &plugintest.Exchange{})
 	if failure.KindOf(err) != failure.ConfigInvalid || failure.From(err).Hint == "" {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestWrappedConforms(t *testing.T) {
+func TestConforms(t *testing.T) {
 	plugintest.Provider(t, plugintest.ProviderConfig{
 		New:    func(testing.TB) sdk.Provider { return NewCommandProvider() },
 		Normal: plugintest.Case{Run: "cat", Input: json.RawMessage(`{"a": 1}`)},

@@ -8,16 +8,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// Bounds of what a command prints to its standard output, in bytes.
+// Limits of a command's standard output, in bytes.
 const (
-	maxPrinted = 64 << 20 // what is read of it: as much as an artifact may have
-	maxShown   = 8 << 20  // what is told of it as text
+	maxPrinted = 64 << 20 // the output that is read: the maximum size of an artifact
+	maxShown   = 8 << 20  // the output that is returned as text
 )
 
-// stdoutBuffer keeps what a command prints.
+// stdoutBuffer keeps the standard output of a command.
 type stdoutBuffer struct {
 	text     bytes.Buffer
-	overflow bool // it printed more than maxPrinted
+	overflow bool // the command printed more than maxPrinted
 }
 
 func (s *stdoutBuffer) addLine(b []byte) (final bool) {
@@ -27,7 +27,7 @@ func (s *stdoutBuffer) addLine(b []byte) (final bool) {
 	return false
 }
 
-// display is the text for people: the whole, or how long it is.
+// display returns the output as text, or its length if it exceeds maxShown.
 func (s *stdoutBuffer) display() string {
 	if s.text.Len() > maxShown {
 		return fmt.Sprintf("[the command printed %d bytes]", s.text.Len())
@@ -35,15 +35,15 @@ func (s *stdoutBuffer) display() string {
 	return s.text.String()
 }
 
-// parseObject is the JSON object that was printed: the whole, else the last line that is not empty. wrong says why there is
-// none.
-func (s *stdoutBuffer) parseObject() (object json.RawMessage, wrong string) {
+// parseObject returns the JSON object in the output: the whole output, else its last non-empty line. problem is
+// the reason if there is none.
+func (s *stdoutBuffer) parseObject() (object json.RawMessage, problem string) {
 	whole := bytes.TrimSpace(s.text.Bytes())
 	switch {
 	case s.overflow:
 		return nil, fmt.Sprintf("printed more than %d bytes", maxPrinted)
 	case len(whole) == 0:
-		return nil, "ended well, but printed no outputs"
+		return nil, "succeeded, but printed no outputs"
 	}
 	last := whole[bytes.LastIndexByte(whole, '\n')+1:]
 	for _, text := range [][]byte{whole, last} {
@@ -51,10 +51,10 @@ func (s *stdoutBuffer) parseObject() (object json.RawMessage, wrong string) {
 			return text, ""
 		}
 	}
-	return nil, fmt.Sprintf("ended well, but what it printed is no JSON object: %s", excerpt(last))
+	return nil, fmt.Sprintf("succeeded, but its output is no JSON object: %s", excerpt(last))
 }
 
-// maxExcerpt is how much of a line a message repeats, in bytes.
+// maxExcerpt is the longest excerpt of a line in a message, in bytes.
 const maxExcerpt = 200
 
 func excerpt(line []byte) string {

@@ -18,39 +18,41 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// runner runs the user's commands. It is safe for concurrent use.
+// Runner runs the user's commands. It is safe for concurrent use.
 type Runner struct {
 	Environ func() []string
-	TempDir string // for the file with the context; "" is the system's
+	TempDir string // directory of the context file; "" is the system's
 
 	mu  sync.Mutex
-	Log io.Writer // gets what commands write to stderr, line by line
+	Log io.Writer // receives the lines that commands write to stderr
 }
 
+// NewRunner returns a runner whose commands inherit the process's environment.
 func NewRunner() *Runner { return &Runner{Environ: os.Environ, Log: os.Stderr} }
 
-// command is one run for one firing.
+// Command is one run of a program for one firing.
 type Command struct {
-	Name  string // in messages, "the script"
+	Name  string // the subject of messages, such as "the script"
 	Path  string // absolute
 	Args  []string
 	Env   map[string]string
 	Limit time.Duration
-	// stdout and stderr get the lines, at the same time.
+	// Stdout and Stderr receive the lines, concurrently.
 	Stdout, Stderr func(line []byte)
 }
 
-// shell is the program that runs a text.
+// Shell is the program that runs a shell text.
 const Shell = "/bin/sh"
 
-// inShell is a command that the shell runs.
-func ShellCommand(who, text string) Command {
-	return Command{Name: who, Path: Shell, Args: []string{"-c", text}}
+// ShellCommand returns the command that runs a text in the shell.
+func ShellCommand(name, text string) Command {
+	return Command{Name: name, Path: Shell, Args: []string{"-c", text}}
 }
 
-// run runs the command in the project and returns how it ended by itself, well or not. Nothing that it
-// started is left then. Errors are of kind hook_timeout where the limit was passed, signal_interrupt
-// where it was stopped, and hook_failed where it could not be started.
+// Run runs the command in the project and returns its end; none of its processes is left then.
+//
+// Errors are of kind hook_timeout if the command exceeded its limit, signal_interrupt if it was stopped, and
+// hook_failed if it could not start.
 func (r *Runner) Run(ctx context.Context, c Command, req sdk.HookRequest) (cliagent.End, error) {
 	added, remove, err := r.variables(req)
 	if err != nil {
@@ -83,25 +85,25 @@ func (r *Runner) Run(ctx context.Context, c Command, req sdk.HookRequest) (cliag
 	return end, nil
 }
 
-func (r *Runner) logLine(who string, line []byte) {
+func (r *Runner) logLine(name string, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintf(r.Log, "%s: %s\n", who, bytes.TrimRight(line, "\r\n"))
+	fmt.Fprintf(r.Log, "%s: %s\n", name, bytes.TrimRight(line, "\r\n"))
 }
 
-// maxVariable is the longest value that becomes an environment variable. Linux takes 128 KiB for name
-// and value together (MAX_ARG_STRLEN).
+// maxVariable is the longest value of an environment variable, in bytes. Linux allows 128 KiB for name and value
+// together (MAX_ARG_STRLEN).
 const maxVariable = 100 << 10
 
-// prefix begins the names of our variables.
+// VariablePrefix begins the names of the variables that a command receives.
 const VariablePrefix = "AGENT_PIPELINES_"
 
-// variables are what a command is told of the firing. The context also lies in a file, whole however
-// long it is, and a variable that would be too long is empty; remove deletes the file.
+// variables returns the firing as environment variables. A file holds the whole context, since a variable that
+// would be too long is empty; remove deletes that file.
 func (r *Runner) variables(req sdk.HookRequest) (vars map[string]string, remove func(), err error) {
 	dir, err := os.MkdirTemp(r.TempDir, "agent-pipelines-hook-")
 	if err != nil {
-		return nil, nil, failure.New(failure.HookFailed, "make a directory for the context: %w", err).WithHint("TMPDIR names a directory that can be written")
+		return nil, nil, failure.New(failure.HookFailed, "create a directory for the context: %w", err).WithHint("set TMPDIR to a writable directory")
 	}
 	remove = func() { _ = os.RemoveAll(dir) }
 	file := filepath.Join(dir, "context")

@@ -9,42 +9,40 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxContext is the longest text that an action hands on as context, in bytes.
+// MaxContext is the longest text that an action returns as context, in bytes.
 const MaxContext = 256 << 10
 
-// limitOf is how long an action may take.
-func Limit(req sdk.HookRequest, otherwise time.Duration) time.Duration {
+// Limit returns the time limit of an action: the hook's timeout, else the default.
+func Limit(req sdk.HookRequest, defaultLimit time.Duration) time.Duration {
 	if req.Timeout > 0 {
 		return req.Timeout
 	}
-	return otherwise
+	return defaultLimit
 }
 
-// tookTooLong is the failure of an action that passed its limit; who names it in messages.
-func TimeoutError(who string, limit time.Duration) *failure.Error {
-	return failure.New(failure.HookTimeout, "%s took longer than %s and has been ended", who, limit).
-		WithHint("give the hook more time (timeout: seconds), or let the run go on without it (on_timeout: continue)")
+// TimeoutError returns the failure of an action that exceeded its limit; name is its subject in messages.
+func TimeoutError(name string, limit time.Duration) *failure.Error {
+	return failure.New(failure.HookTimeout, "%s took longer than %s and has been ended", name, limit).
+		WithHint("raise the hook's limit with timeout: <seconds>, or continue the run without the hook with on_timeout: continue")
 }
 
-// cutOff is the failure of an action that was ended from outside, by the caller's deadline or because
-// the run stops.
-func StopError(ctx context.Context, who string) *failure.Error {
+// StopError returns the failure of an action that the caller's deadline or the end of the run stopped.
+func StopError(ctx context.Context, name string) *failure.Error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.HookTimeout, "%s passed the deadline of its caller: %w", who, context.Cause(ctx))
+		return failure.New(failure.HookTimeout, "%s passed the deadline of its caller: %w", name, context.Cause(ctx))
 	}
-	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", who, context.Cause(ctx))
+	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", name, context.Cause(ctx))
 }
 
-// atPoint is an answer that the point allows: at the end of a session nothing is left to pause, to repeat
-// or to tell an agent.
-func AllowedAnswer(point sdk.HookPoint, a sdk.HookAnswer) sdk.HookAnswer {
-	if point == sdk.SessionEnd && a.Action != sdk.ActionAbort {
-		a.Action, a.Context = sdk.ActionContinue, ""
+// AllowedAnswer returns the answer that the hook point allows: at the end of a session only abort has an effect.
+func AllowedAnswer(point sdk.HookPoint, answer sdk.HookAnswer) sdk.HookAnswer {
+	if point == sdk.SessionEnd && answer.Action != sdk.ActionAbort {
+		answer.Action, answer.Context = sdk.ActionContinue, ""
 	}
-	return a
+	return answer
 }
 
-// injecting answers with a text for the agents, or goes on where there is none.
+// ContextAnswer returns an answer that hands a text to the agents; an empty text continues.
 func ContextAnswer(text string) sdk.HookAnswer {
 	if text == "" {
 		return sdk.HookAnswer{Action: sdk.ActionContinue}

@@ -9,11 +9,10 @@ import (
 	"unicode"
 )
 
-// controlSequence is a control sequence of a terminal (ECMA-48, CSI), its parameters, and its last character.
+// controlSequence is a control sequence of a terminal (ECMA-48, CSI): its parameters and its final byte.
 var controlSequence = regexp.MustCompile(`\x1b\[[\x20-\x3f]*[\x40-\x7e]`)
 
-// plain is text that a person or a model can read: UTF-8, without colours and control characters, and
-// without white space around it.
+// PlainText returns readable text: UTF-8 without colours, control characters and surrounding white space.
 func PlainText(b []byte) string {
 	s := controlSequence.ReplaceAllString(strings.ToValidUTF8(string(b), "\uFFFD"), "")
 	s = strings.Map(func(r rune) rune {
@@ -25,25 +24,26 @@ func PlainText(b []byte) string {
 	return strings.TrimSpace(s)
 }
 
-// text is valid UTF-8 without white space around it.
+// TrimText returns valid UTF-8 without surrounding white space.
 func TrimText(b []byte) string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(b)), "\uFFFD")
 }
 
-// head keeps the beginning of what is written.
+// HeadBuffer keeps the first Max bytes that are added.
 type HeadBuffer struct {
 	Max     int
 	data    []byte
-	dropped int // bytes that came after it
+	dropped int // bytes that exceeded Max
 }
 
+// Add appends b as far as it fits.
 func (h *HeadBuffer) Add(b []byte) {
 	n := min(len(b), h.Max-len(h.data))
 	h.data = append(h.data, b[:n]...)
 	h.dropped += len(b) - n
 }
 
-// String is the beginning, and how much is missing if something is.
+// String returns the kept text and the number of dropped bytes, if any.
 func (h *HeadBuffer) String() string {
 	s := TrimText(h.data)
 	if h.dropped > 0 {
@@ -52,15 +52,16 @@ func (h *HeadBuffer) String() string {
 	return s
 }
 
-// tail keeps the last lines of what is written. It is safe for concurrent use.
+// TailBuffer keeps the last Max bytes of the lines that are added. It is safe for concurrent use.
 type TailBuffer struct {
 	Max int
 
 	mu        sync.Mutex
 	data      []byte
-	truncated bool // something was thrown away
+	truncated bool // earlier bytes were dropped
 }
 
+// Add appends a line and drops the oldest bytes above Max.
 func (t *TailBuffer) Add(line []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +71,7 @@ func (t *TailBuffer) Add(line []byte) {
 	}
 }
 
-// String is what was kept, without a torn first line.
+// String returns the kept lines, without an incomplete first line.
 func (t *TailBuffer) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

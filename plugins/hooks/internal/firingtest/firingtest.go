@@ -18,13 +18,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// quiet is a runner with a small environment whose log goes nowhere.
+// Runner returns a runner with a minimal environment and without a log.
 func Runner(t testing.TB, env ...string) *firing.Runner {
 	env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	return &firing.Runner{Environ: func() []string { return env }, TempDir: t.TempDir(), Log: io.Discard}
 }
 
-// firing is a request with a configuration, in a directory with the files.
+// Request returns a request with a configuration, in a new directory with the files; a file that begins with "#!"
+// is executable.
 func Request(t testing.TB, config string, files map[string]string) sdk.HookRequest {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,8 +48,9 @@ func Request(t testing.TB, config string, files map[string]string) sdk.HookReque
 	}
 }
 
-// says checks kind and words of a failure; kind "" wants none.
-func CheckError(t *testing.T, err error, kind failure.Kind, words ...string) {
+// CheckError checks the kind of a failure and that its message or detail contains the texts; kind "" wants no
+// error.
+func CheckError(t *testing.T, err error, kind failure.Kind, texts ...string) {
 	t.Helper()
 	if kind == "" {
 		if err != nil {
@@ -63,14 +65,14 @@ func CheckError(t *testing.T, err error, kind failure.Kind, words ...string) {
 	if f.Hint == "" && kind != failure.SignalInterrupt && kind != failure.ConfigInvalid {
 		t.Errorf("%v: no hint", f)
 	}
-	for _, w := range words {
-		if !strings.Contains(f.Message+"\n"+f.Detail, w) {
-			t.Errorf("%q with detail %q does not say %q", f.Message, f.Detail, w)
+	for _, text := range texts {
+		if !strings.Contains(f.Message+"\n"+f.Detail, text) {
+			t.Errorf("%q with detail %q does not contain %q", f.Message, f.Detail, text)
 		}
 	}
 }
 
-// Configs are configurations as the conformance suite takes them.
+// Configs returns texts as the configurations of a conformance test.
 func Configs(texts ...string) []json.RawMessage {
 	var list []json.RawMessage
 	for _, t := range texts {

@@ -15,13 +15,13 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// defaultLimit is how long a script may take where the hook does not say.
+// defaultLimit is the time limit of a script whose hook sets no timeout.
 const defaultLimit = 30 * time.Second
 
-// Script is the hook action script. Use [New]. It is safe for concurrent use.
+// Action is the hook action script. Use [New]. It is safe for concurrent use.
 type Action struct{ runner *firing.Runner }
 
-// New returns the action. Its scripts get the process's environment.
+// New returns the action. Its scripts inherit the process's environment.
 func New() *Action { return &Action{firing.NewRunner()} }
 
 // Describe implements [sdk.HookAction].
@@ -41,9 +41,8 @@ func (s *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Run runs the script and answers with what it printed to stdout. A script that ends with another exit
-// code than 0 is a failure of kind hook_failed; what a script printed before it failed or was ended for
-// its time never becomes context.
+// Run runs the script and returns its standard output as context. A non-zero exit code is a failure of kind
+// hook_failed. The output of a script that failed or exceeded its limit never becomes context.
 func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -58,12 +57,12 @@ func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 		return sdk.HookAnswer{}, err
 	case !end.Clean():
 		return sdk.HookAnswer{}, failure.New(failure.HookFailed, "%s", end.Failure().Message).WithDetail(end.Stderr).
-			WithHint("run it by hand in the project; on_error: continue lets the run go on without it")
+			WithHint("run it by hand in the project, or continue the run without it with on_error: continue")
 	}
 	return firing.AllowedAnswer(req.Point, firing.ContextAnswer(printed.String())), nil
 }
 
-// command is what the configuration names.
+// command returns the configured command.
 func (c Config) command(workDir string) firing.Command {
 	run := firing.ShellCommand(c.displayName(), c.Command)
 	if c.Script != "" {
@@ -77,7 +76,7 @@ func (c Config) command(workDir string) firing.Command {
 	return run
 }
 
-// displayName is the script in messages.
+// displayName returns the subject of messages.
 func (c Config) displayName() string {
 	if c.Script != "" {
 		return "the script " + c.Script

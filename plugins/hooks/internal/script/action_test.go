@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A script runs in the project, knows where it is, and its stdout becomes context (REQUIREMENTS U246).
+// A script runs in the project with the firing as variables, and its stdout becomes context (REQUIREMENTS U246).
 func TestScript(t *testing.T) {
 	long := strings.Repeat("x", firing.MaxContext)
 	tests := []struct {
@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		{name: "a command", config: `{"command": "printf ' two\\n words \\n'"}`, want: "two\n words"},
 		{name: "silence", config: `{"command": "echo trouble >&2"}`, want: ""},
 		{
-			name: "where it is",
+			name: "its variables",
 			config: `{"command": "cd . && ls && for n in SESSION NODE STAGE ITERATION PROVIDER POINT STATUS HOOK_KEY MESSAGE CONTEXT; do
 				eval echo $n=\\$AGENT_PIPELINES_$n; done; cat $AGENT_PIPELINES_CONTEXT_FILE"}`,
 			files:  map[string]string{"go.mod": ""},
@@ -95,8 +95,8 @@ func TestScriptFails(t *testing.T) {
 	}{
 		{"its exit code", `{"command": "echo lost; echo first >&2; echo boom >&2; exit 3"}`, []string{"the script exited with code 3", "first\nboom"}},
 		{"a signal", `{"command": "kill -9 $$"}`, []string{"ended by signal 9"}},
-		{"a program that is missing", `{"command": "nosuchprogram"}`, []string{"exit code 127"}},
-		{"a file that is missing", `{"script": "gone.sh"}`, []string{"the script gone.sh", "no such file"}},
+		{"a missing program", `{"command": "nosuchprogram"}`, []string{"exit code 127"}},
+		{"a missing file", `{"script": "gone.sh"}`, []string{"the script gone.sh", "no such file"}},
 		{"a file that cannot be executed", `{"script": "plain.sh"}`, []string{"permission denied"}},
 		{"arguments that are too long", `{"script": "/bin/true", "args": ["` + strings.Repeat("x", 200_000) + `"]}`, []string{"argument list too long"}},
 	}
@@ -124,12 +124,11 @@ func TestScriptLogsStderr(t *testing.T) {
 	}
 }
 
-// processTree is a script that starts three more processes, one of them deaf to SIGTERM, all of which hold its
-// stdout, writes their ids into pids, says something and goes on as told.
+// processTree starts three more processes, one of which ignores SIGTERM and all of which hold stdout, and writes
+// their ids to the file pids.
 const processTree = `(trap "" TERM; sh -c "sleep 600; true" & echo $! >>pids; exec sleep 600) & echo $! >>pids; sleep 600 & echo $! >>pids; echo $$ >>pids; until [ $(wc -l <pids) -ge 4 ]; do sleep 0.01; done; echo lost; `
 
-// livingProcesses are those of the processes in a file that are still there. What has ended and was not yet waited
-// for by its foster parent counts as gone.
+// livingProcesses returns the process ids in a file that still exist. A zombie counts as gone.
 func livingProcesses(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -155,8 +154,8 @@ func livingProcesses(t *testing.T, file string) []string {
 	return left
 }
 
-// A script that overruns its time leaves no process, and what it printed never becomes context
-// (REQUIREMENTS U249). Neither does one that ends and leaves others behind.
+// A script that exceeds its limit leaves no process, and its output never becomes context (REQUIREMENTS U249). A
+// script that exits leaves no process either.
 func TestScriptLeavesNoProcess(t *testing.T) {
 	tests := []struct {
 		name, then string
@@ -164,7 +163,7 @@ func TestScriptLeavesNoProcess(t *testing.T) {
 		kind       failure.Kind
 	}{
 		{"it takes too long", "wait", 2 * time.Second, failure.HookTimeout},
-		{"it is deaf itself", `trap "" TERM; while :; do sleep 1; done`, 2 * time.Second, failure.HookTimeout},
+		{"it ignores SIGTERM itself", `trap "" TERM; while :; do sleep 1; done`, 2 * time.Second, failure.HookTimeout},
 		{"it fails", "exit 4", time.Minute, failure.HookFailed},
 		{"it ends well", "exit 0", time.Minute, ""},
 	}
@@ -185,7 +184,7 @@ func TestScriptLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// A script may tidy up when its time is over, although it waits for a program.
+// A script may clean up when its limit has passed, even while it waits for a program.
 func TestScriptMayTidyUp(t *testing.T) {
 	req := firingtest.Request(t, `{"command": "trap 'echo tidy >done; exit 0' TERM; sleep 600"}`, nil)
 	req.Timeout = time.Second
@@ -208,7 +207,7 @@ func TestScriptStopped(t *testing.T) {
 	}
 }
 
-// writerFunc is told that something was written.
+// writerFunc is called at each write.
 type writerFunc func()
 
 func (w writerFunc) Write(b []byte) (int, error) { w(); return len(b), nil }

@@ -17,18 +17,18 @@ import (
 //go:embed schema.json
 var schema []byte
 
-// defaultLimit is how long a webhook may take where the hook does not say.
+// defaultLimit is the time limit of a webhook whose hook sets no timeout.
 const defaultLimit = time.Minute
 
 // Action is the hook action webhook. Use [New]. It is safe for concurrent use.
 type Action struct {
-	lookupEnv  func(name string) (string, bool) // in the environment
+	lookupEnv  func(name string) (string, bool)
 	transport  http.RoundTripper
-	newBackOff func() backoff.BackOff // between tries
+	newBackOff func() backoff.BackOff // of the wait between attempts
 }
 
-// New returns the action. It reads the process's environment, and so the proxies that are set
-// there. Connections are not kept: a hook is called seldom, and the other end closes them meanwhile.
+// New returns the action. It uses the environment of the process, including its proxy settings. Connections are
+// not kept alive: hooks are rare, and the server closes them between calls.
 func New() *Action {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DisableKeepAlives = true
@@ -51,8 +51,7 @@ func (w *Action) Describe() sdk.Component {
 	}
 }
 
-// Validate implements [sdk.Validator]: the configuration can be read, and the variables that it names
-// are set.
+// Validate implements [sdk.Validator]: the configuration is valid and each variable that it names is set.
 func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -62,12 +61,10 @@ func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Run posts the firing and makes an answer of the response. A response that is none of success, or none
-// at all, is a failure of kind hook_failed, one that does not come in time of kind hook_timeout; both
-// messages begin with "hook_webhook_failed: ".
+// Run posts the firing and turns the response into an answer. A missing response or one without success is a
+// failure of kind hook_failed, a late one of kind hook_timeout; both messages begin with "hook_webhook_failed: ".
 //
-// All tries of one firing send the same Idempotency-Key, as does the firing when it is made again after
-// a crash.
+// All attempts of one firing send the same Idempotency-Key, and so does a firing that is repeated after a crash.
 func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -88,7 +85,7 @@ func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	answer, err := readResponse(body)
 	if err != nil {
 		return sdk.HookAnswer{}, m.newFailure(err).
-			WithHint("respond with a text, with nothing, or with a JSON object that has context, action or reason; docs/hooks.md has the words")
+			WithHint("respond with a text, with nothing, or with a JSON object that has context, action or reason; see docs/hooks.md")
 	}
 	return firing.AllowedAnswer(req.Point, answer), nil
 }

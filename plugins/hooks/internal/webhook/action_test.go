@@ -31,7 +31,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// service is an HTTP server that remembers what it was sent and answers from a list, the last of which holds.
+// service is an HTTP server that records its requests and answers from a list, whose last entry repeats.
 type service struct {
 	*httptest.Server
 
@@ -49,7 +49,7 @@ func respondWith(code int, body string) responder {
 	}
 }
 
-// waitForCaller answers when the caller has gone.
+// waitForCaller answers when the caller has closed the connection.
 func waitForCaller(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func serve(t testing.TB, answers ...responder) *service {
@@ -73,14 +73,14 @@ func startService(t testing.TB, create func(http.Handler) *httptest.Server, star
 	return s
 }
 
-// calls is how often the service was asked.
+// calls returns the number of requests.
 func (s *service) calls() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.requests)
 }
 
-// newTestAction is a webhook that does not wait between tries.
+// newTestAction returns an action that does not wait between attempts.
 func newTestAction(s *service, env map[string]string) *Action {
 	w := New()
 	if s != nil && s.TLS != nil {
@@ -95,7 +95,7 @@ func newTestAction(s *service, env map[string]string) *Action {
 
 func configJSON(url, more string) string { return fmt.Sprintf(`{"url": %q%s}`, url, more) }
 
-// The response becomes context, or says what to do (REQUIREMENTS U245).
+// The response becomes context or an action (REQUIREMENTS U245).
 func TestWebhookAnswers(t *testing.T) {
 	tests := []struct {
 		name, body string
@@ -168,7 +168,7 @@ func TestWebhookSends(t *testing.T) {
 	}
 }
 
-// What is tried again, always with the same key, and what is not.
+// Retries send the same key; only temporary errors are retried.
 func TestWebhookRetries(t *testing.T) {
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	later := func(w http.ResponseWriter, _ *http.Request) {
@@ -177,29 +177,29 @@ func TestWebhookRetries(t *testing.T) {
 	}
 	tests := []struct {
 		name    string
-		more    string
+		keys    string
 		answers []responder
 		calls   int
-		says    []string // "" is success
+		says    []string // nil for success
 	}{
 		{"a busy service", "", []responder{respondWith(503, "busy"), respondWith(200, "ok")}, 2, nil},
 		{"a gateway", "", []responder{respondWith(502, ""), respondWith(504, ""), respondWith(200, "ok")}, 3, nil},
 		{"too many requests", "", []responder{respondWith(429, ""), respondWith(200, "ok")}, 2, nil},
 		{"a connection that broke", "", []responder{cut, respondWith(200, "ok")}, 2, nil},
-		{"a service that stays busy", "", []responder{respondWith(503, "busy")}, 3, []string{"503 Service Unavailable", "3 tries", "busy"}},
+		{"a service that stays busy", "", []responder{respondWith(503, "busy")}, 3, []string{"503 Service Unavailable", "3 attempts", "busy"}},
 		{"none", `, "retries": 0`, []responder{respondWith(503, "busy"), respondWith(200, "ok")}, 1, []string{"503"}},
 		{"more than the limit allows", "", []responder{later, respondWith(200, "ok")}, 1, []string{"503"}},
 		{"a fault of the service", "", []responder{respondWith(500, "boom\x1b[31m"), respondWith(200, "ok")}, 1, []string{"500 Internal Server Error", "boom"}},
 		{"a request that is refused", "", []responder{respondWith(404, ""), respondWith(200, "ok")}, 1, []string{"404"}},
 		{"an answer that is too long", "", []responder{respondWith(200, strings.Repeat("x", firing.MaxContext+1))}, 1, []string{"longer than 256 KiB"}},
-		{"an action that is none", "", []responder{respondWith(200, `{"action": "puase"}`)}, 1, []string{`did you mean "pause"?`}},
+		{"an unknown action", "", []responder{respondWith(200, `{"action": "puase"}`)}, 1, []string{`did you mean "pause"?`}},
 		{"an action that is no text", "", []responder{respondWith(200, `{"action": 3}`)}, 1, []string{"action is 3"}},
 		{"a reason that is no text", "", []responder{respondWith(200, `{"action": "pause", "reason": []}`)}, 1, []string{"reason is []"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serve(t, tt.answers...)
-			answer, err := newTestAction(s, nil).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, tt.more), nil))
+			answer, err := newTestAction(s, nil).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, tt.keys), nil))
 			if tt.says == nil {
 				if err != nil || answer.Context != "ok" {
 					t.Errorf("answer %+v, error %v", answer, err)
@@ -222,7 +222,7 @@ func TestWebhookRetries(t *testing.T) {
 	}
 }
 
-// A response that does not come in time has a kind of its own, whether the service hangs or the tries took the time.
+// A response that is too late has a kind of its own, whether the service hangs or the retries exceed the limit.
 func TestWebhookTimesOut(t *testing.T) {
 	s := serve(t, respondWith(503, "busy"), waitForCaller)
 	req := firingtest.Request(t, configJSON(s.URL, ""), nil)
@@ -266,7 +266,7 @@ func TestWebhookUnreachable(t *testing.T) {
 	address := l.Addr().String()
 	l.Close()
 	_, err = newTestAction(nil, nil).Run(t.Context(), firingtest.Request(t, configJSON("http://me:pass@"+address+"/a?token=t0k", ""), nil))
-	firingtest.CheckError(t, err, failure.HookFailed, "hook_webhook_failed: POST http://"+address+"/a: ", "refused", "3 tries")
+	firingtest.CheckError(t, err, failure.HookFailed, "hook_webhook_failed: POST http://"+address+"/a: ", "refused", "3 attempts")
 	if strings.Contains(err.Error(), "pass") || strings.Contains(err.Error(), "t0k") {
 		t.Errorf("%v tells a secret", err)
 	}
@@ -277,7 +277,7 @@ func TestWebhookDistrustsACertificate(t *testing.T) {
 	w := newTestAction(nil, nil)
 	_, err := w.Run(t.Context(), firingtest.Request(t, configJSON(s.URL, ""), nil))
 	firingtest.CheckError(t, err, failure.HookFailed, "certificate")
-	if strings.Contains(err.Error(), "tries") {
+	if strings.Contains(err.Error(), "attempts") {
 		t.Errorf("%v: tried again", err)
 	}
 }
@@ -289,7 +289,7 @@ func redirect(code int, to *string) responder {
 	}
 }
 
-// Redirections are followed with care.
+// A redirect loses the signature and the configured headers where it leaves the host.
 func TestWebhookRedirects(t *testing.T) {
 	const more = `, "headers": {"X-Token": "${TOKEN}"}, "secret_env": "TOKEN", "retries": 0`
 	env := map[string]string{"TOKEN": "t0k"}

@@ -13,15 +13,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config are the keys of a hook with action webhook.
+// Config holds the keys of a hook with action webhook.
 type Config struct {
-	// URL gets the POST; http or https. Required.
+	// URL receives the POST request; http or https. Required.
 	URL string `json:"url"`
-	// Headers are sent besides those of the action itself. ${NAME} in a value is the variable NAME.
+	// Headers are sent in addition to the action's own. ${NAME} in a value is replaced by the variable NAME.
 	Headers map[string]string `json:"headers"`
-	// SecretEnv names the variable that holds the key of the signature. Default: no signature.
+	// SecretEnv names the variable that holds the signature key. Default: no signature.
 	SecretEnv string `json:"secret_env"`
-	// Retries is how many more times a request is sent that met no healthy service. Default 2, at most 10.
+	// Retries is the number of retries after a network error or a response 429, 502, 503 or 504. Default 2, at
+	// most 10.
 	Retries int `json:"retries"`
 }
 
@@ -30,7 +31,7 @@ const (
 	maxRetries     = 10
 )
 
-// The headers of the action itself.
+// The headers that the action sets.
 const (
 	headerKey       = "Idempotency-Key"
 	headerSignature = "X-Agent-Pipelines-Signature"
@@ -38,18 +39,18 @@ const (
 	headerAgent     = "User-Agent"
 )
 
-// reservedHeaders cannot be configured, in their canonical form.
+// reservedHeaders are the headers that a configuration cannot set, in canonical form.
 var reservedHeaders = []string{headerKey, headerSignature, headerType, "Content-Length", "Host", "Transfer-Encoding", "Connection"}
 
 var (
 	// headerName is a token of RFC 9110, section 5.6.2.
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-	// variable is a reference to the environment, or what was meant as one.
+	// variable is a reference to the environment, well-formed or not.
 	variable     = regexp.MustCompile(`\$\{[^}]*\}?`)
 	variableName = regexp.MustCompile(`^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$`)
 )
 
-// readConfig reads and checks a configuration. Errors are of kind config_invalid.
+// readConfig decodes and checks a configuration. Errors are of kind config_invalid.
 func readConfig(raw json.RawMessage) (Config, error) {
 	c := Config{Retries: defaultRetries}
 	if err := config.Decode(raw, &c); err != nil {
@@ -58,10 +59,10 @@ func readConfig(raw json.RawMessage) (Config, error) {
 	u, err := url.Parse(c.URL)
 	switch {
 	case c.URL == "":
-		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url is missing").WithHint("url: https://… is where the hook sends its request")
+		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url is missing").WithHint("set url: https://… to the address of the request")
 	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
 		return Config{}, failure.New(failure.ConfigInvalid, "webhook: url %q is no http or https URL", c.URL).
-			WithHint("write the whole address, such as https://ci.example.com/review")
+			WithHint("write the full address, such as https://ci.example.com/review")
 	case c.Retries < 0 || c.Retries > maxRetries:
 		return Config{}, failure.New(failure.ConfigInvalid, "webhook: retries is %d, want 0 to %d", c.Retries, maxRetries)
 	}
@@ -75,7 +76,7 @@ func (c Config) checkHeaders() error {
 		case !headerName.MatchString(name):
 			return failure.New(failure.ConfigInvalid, "webhook: %q is no name of a header", name)
 		case slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)):
-			return failure.New(failure.ConfigInvalid, "webhook: the header %s is set by the action itself", name).WithHint("leave it out of headers")
+			return failure.New(failure.ConfigInvalid, "webhook: the header %s is set by the action itself", name).WithHint("remove it from headers")
 		}
 		for _, ref := range variable.FindAllString(value, -1) {
 			if !variableName.MatchString(ref) {
@@ -86,14 +87,14 @@ func (c Config) checkHeaders() error {
 	return nil
 }
 
-// target is a configuration with the values of its variables.
+// target is a configuration with its variables replaced.
 type target struct {
 	url     string
 	headers http.Header
 	secret  []byte // nil: no signature
 }
 
-// resolve takes the variables from the environment. One that is not set is an error that names it.
+// resolve replaces the variables from the environment. The error names all that are not set.
 func (c Config) resolve(lookup func(string) (string, bool)) (target, error) {
 	t := target{url: c.URL, headers: http.Header{}}
 	var missing []string
@@ -118,7 +119,7 @@ func (c Config) resolve(lookup func(string) (string, bool)) (target, error) {
 	}
 	if len(missing) > 0 {
 		return target{}, failure.New(failure.ConfigInvalid, "webhook: not set in the environment of the hook: %s", strings.Join(missing, ", ")).
-			WithHint("export it before the run, and let policy.env pass it on where that names variables")
+			WithHint("export it before the run, and add it to policy.env if that lists variables")
 	}
 	return t, nil
 }

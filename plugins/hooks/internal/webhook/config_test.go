@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
-// What a hook's own keys may be, and what a person is told who mistyped one (REQUIREMENTS U243).
+// The error of an invalid key names it (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
 	action := &Action{lookupEnv: func(name string) (string, bool) {
 		values := map[string]string{"TOKEN": "t", "LINES": "a\nb", "EMPTY": ""}
@@ -36,20 +36,19 @@ func TestValidate(t *testing.T) {
 	})
 }
 
-// The limit of a hook without a timeout (seed 004, Hook Timeouts).
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 60*time.Second {
 		t.Errorf("default limit %s", defaultLimit)
 	}
 }
 
-// The schema is written by hand; this holds it to the struct that reads the configuration.
+// The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
 }
 
-// FuzzConfig reads any configuration of a webhook and fills it from an environment that has every variable: what
-// is taken can be sent by net/http.
+// FuzzConfig decodes any configuration and resolves it in an environment with every variable. net/http can send
+// what is accepted.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"url":"https://ci.example.com/x","headers":{"Authorization":"Bearer ${TOKEN}","X-A":"b"},"secret_env":"S","retries":2}`, `{"url":"http://[::1]:80/"}`, `{"url":"ftp://x"}`, `{"url":"https://"}`,

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Payload is the body that a webhook sends. All keys are there always; texts may be empty.
+// Payload is the body of the request. All keys are always present; texts may be empty.
 type Payload struct {
 	Session   string `json:"session"`
 	Node      string `json:"node"`
@@ -25,21 +25,21 @@ type Payload struct {
 	Status    string `json:"status"`
 	Summary   string `json:"summary"`
 	Context   string `json:"context"`
-	Message   string `json:"message"` // the hook's own
+	Message   string `json:"message"` // the hook's message
 	Key       string `json:"key"`     // the idempotency key
 }
 
-// message is one request, the same for each try.
+// message is one request, the same for each attempt.
 type message struct {
 	url    *url.URL
 	header http.Header
 	body   []byte
 }
 
-// userAgent is the value of User-Agent where the configuration has none.
+// userAgent is the User-Agent header of a configuration without one.
 const userAgent = "agent-pipelines-webhook"
 
-// message is the request of a firing. The signature is of the body, as it is sent.
+// message returns the request of a firing. The signature covers the body as sent.
 func (t target) message(req sdk.HookRequest) (message, error) {
 	body, err := json.Marshal(Payload{
 		Session: req.Session, Node: req.Node, Stage: req.Stage, Iteration: req.Iteration, Provider: req.Provider,
@@ -64,14 +64,14 @@ func (t target) message(req sdk.HookRequest) (message, error) {
 	return message{url: address, header: h, body: body}, nil
 }
 
-// sign is the value of the signature: the HMAC with SHA-256 of the body, in hexadecimal digits.
+// sign returns the signature header: the HMAC with SHA-256 of the body, in hexadecimal digits.
 func sign(secret, body []byte) string {
 	mac := hmac.New(sha256.New, secret)
 	mac.Write(body)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// request makes the request of one try.
+// request returns the HTTP request of one attempt.
 func (m message) request(ctx context.Context) (*http.Request, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url.String(), bytes.NewReader(m.body))
 	if err != nil {
@@ -81,15 +81,15 @@ func (m message) request(ctx context.Context) (*http.Request, error) {
 	return r, nil
 }
 
-// String is the address as messages show it, without what may be a secret: user, password and query.
+// String returns the address without user, password and query, which may be secret.
 func (m message) String() string {
 	return m.url.Scheme + "://" + m.url.Host + m.url.EscapedPath()
 }
 
-// newFailure is the failure of a webhook, in the words that pipelines compare.
+// newFailure returns the failure of a webhook, with the prefix that pipelines compare.
 func (m message) newFailure(cause error) *failure.Error {
 	return failure.New(failure.HookFailed, failurePrefix+"POST %s: %w", m, cause)
 }
 
-// failurePrefix begins each message about a webhook that failed (REQUIREMENTS U245).
+// failurePrefix begins each message of a webhook that failed (REQUIREMENTS U245).
 const failurePrefix = "hook_webhook_failed: "

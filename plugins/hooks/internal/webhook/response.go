@@ -13,34 +13,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// actions are the answers that a service may name.
+// actions are the actions that a response may name.
 var actions = []string{
 	string(sdk.ActionAbort), string(sdk.ActionContinue), string(sdk.ActionModifyContext), string(sdk.ActionPause), string(sdk.ActionRestartStage),
 }
 
-// readResponse makes an answer of the body of a successful response. Nothing at all goes on. A JSON
-// object with context or action is an answer: its context is the text for the agents, and without an
-// action the answer is to inject that. Everything else is the text for the agents itself.
+// readResponse turns the body of a successful response into an answer. An empty body continues. A JSON object with
+// context or action is an answer, whose default action is to add the context. Every other body is context itself.
 //
-// Errors are about an action or a reason that is none.
+// An error means that action or reason is invalid.
 func readResponse(body []byte) (sdk.HookAnswer, error) {
 	body = bytes.TrimSpace(body)
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
-		object = nil // a text
+		object = nil // the body is a text
 	}
-	given, hasContext := object["context"]
-	wanted, hasAction := object["action"]
+	rawContext, hasContext := object["context"]
+	rawAction, hasAction := object["action"]
 	if !hasContext && !hasAction {
 		return firing.ContextAnswer(firing.TrimText(body)), nil
 	}
-	answer := firing.ContextAnswer(jsonText(given))
+	answer := firing.ContextAnswer(jsonText(rawContext))
 	if hasAction {
-		action, err := parseAction(wanted)
+		action, err := parseAction(rawAction)
 		if err != nil {
 			return sdk.HookAnswer{}, err
 		}
-		answer = sdk.HookAnswer{Action: action, Context: jsonText(given)}
+		answer = sdk.HookAnswer{Action: action, Context: jsonText(rawContext)}
 	}
 	if reason, ok := object["reason"]; ok {
 		if err := json.Unmarshal(reason, &answer.Reason); err != nil {
@@ -51,20 +50,20 @@ func readResponse(body []byte) (sdk.HookAnswer, error) {
 }
 
 func parseAction(raw json.RawMessage) (sdk.Action, error) {
-	var word string
-	if err := json.Unmarshal(raw, &word); err != nil {
+	var name string
+	if err := json.Unmarshal(raw, &name); err != nil {
 		return "", fmt.Errorf("the response's action is %.40s, want a text", raw)
 	}
-	if slices.Contains(actions, word) {
-		return sdk.Action(word), nil
+	if slices.Contains(actions, name) {
+		return sdk.Action(name), nil
 	}
-	if near := nearest.Name(word, actions); near != "" {
-		return "", fmt.Errorf("the response's action %.40q is none, did you mean %q?", word, near)
+	if near := nearest.Name(name, actions); near != "" {
+		return "", fmt.Errorf("the response's action %.40q is unknown, did you mean %q?", name, near)
 	}
-	return "", fmt.Errorf("the response's action %.40q is none, known are %s", word, strings.Join(actions, ", "))
+	return "", fmt.Errorf("the response's action %.40q is unknown: want one of %s", name, strings.Join(actions, ", "))
 }
 
-// jsonText is the text of a JSON value: of a string what it says, of null nothing, of another value its JSON.
+// jsonText returns the text of a JSON value: the value of a string, "" for null, else its JSON.
 func jsonText(raw json.RawMessage) string {
 	var s *string
 	if json.Unmarshal(raw, &s) != nil {

@@ -19,34 +19,33 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// maxRedirects is how many redirections one request follows.
+// maxRedirects is the number of redirects that one request follows.
 const maxRedirects = 3
 
-// maxErrorBody is how much is kept of the body of a response that is no success.
+// maxErrorBody is the number of bytes that are kept of the body of an error response.
 const maxErrorBody = 2 << 10
 
 var (
-	errTooLong      = fmt.Errorf("the response is longer than %d KiB", firing.MaxContext>>10)
-	errInsecure     = errors.New("redirected from https to http")
-	errManyRedirect = fmt.Errorf("redirected more than %d times", maxRedirects)
+	errTooLong          = fmt.Errorf("the response is longer than %d KiB", firing.MaxContext>>10)
+	errInsecure         = errors.New("redirected from https to http")
+	errTooManyRedirects = fmt.Errorf("redirected more than %d times", maxRedirects)
 )
 
-// send posts the message, again where that may help, all within the limit, and returns the body of the
-// response.
+// send posts the message, with retries, within the limit and returns the response body.
 func (w *Action) send(ctx context.Context, m message, retries int, limit time.Duration) ([]byte, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	client := &http.Client{Transport: w.transport, CheckRedirect: checkRedirect}
-	tries := 0
-	var last error // of a try that was not cut off
+	attempts := 0
+	var last error // of an attempt that the limit did not end
 	body, err := backoff.Retry(within, func() ([]byte, error) {
-		tries++
+		attempts++
 		body, err := post(within, client, m)
 		if err != nil && within.Err() == nil {
 			last = err
 		}
 		return body, err
-	}, backoff.WithBackOff(w.newBackOff()), backoff.WithMaxTries(uint(retries)+1), backoff.WithMaxElapsedTime(limit)) //nolint:gosec // checked to be small
+	}, backoff.WithBackOff(w.newBackOff()), backoff.WithMaxTries(uint(retries)+1), backoff.WithMaxElapsedTime(limit)) //nolint:gosec // at most maxRetries
 	switch {
 	case err == nil:
 		return body, nil
@@ -55,7 +54,7 @@ func (w *Action) send(ctx context.Context, m message, retries int, limit time.Du
 	case within.Err() != nil:
 		return nil, firing.TimeoutError(failurePrefix+"POST "+m.String(), limit).WithDetail(previousErrorDetail(last))
 	}
-	return nil, addHint(m.newFailure(err), err, tries)
+	return nil, addHint(m.newFailure(err), err, attempts)
 }
 
 func previousErrorDetail(err error) string {
@@ -65,23 +64,23 @@ func previousErrorDetail(err error) string {
 	return "before that: " + err.Error()
 }
 
-// addHint adds what to do.
-func addHint(f *failure.Error, err error, tries int) *failure.Error {
-	if tries > 1 {
-		f.Message += fmt.Sprintf(" (%d tries)", tries)
+// addHint adds the number of attempts and a hint to the failure.
+func addHint(f *failure.Error, err error, attempts int) *failure.Error {
+	if attempts > 1 {
+		f.Message += fmt.Sprintf(" (%d attempts)", attempts)
 	}
 	var status *statusError
 	switch {
 	case errors.As(err, &status):
-		return f.WithDetail(status.body).WithHint("see what the service says; on_error: continue lets the run go on without it")
+		return f.WithDetail(status.body).WithHint("read the response of the service, or continue the run without it with on_error: continue")
 	case errors.Is(err, errTooLong):
-		return f.WithHint("let the service respond with less; the agents read it as context")
+		return f.WithHint("shorten the response of the service; the agents read it as context")
 	default:
-		return f.WithHint("check the url and that the service runs; on_error: continue lets the run go on without it")
+		return f.WithHint("check the url and that the service runs, or continue the run without it with on_error: continue")
 	}
 }
 
-// post makes one try. Errors that another try cannot mend are permanent.
+// post makes one attempt. Errors that a retry cannot resolve are permanent.
 func post(ctx context.Context, client *http.Client, m message) ([]byte, error) {
 	r, err := m.request(ctx)
 	if err != nil {
@@ -105,34 +104,34 @@ func post(ctx context.Context, client *http.Client, m message) ([]byte, error) {
 	return body, nil
 }
 
-// requestError tells a service that cannot be reached now from one that never can. The address, which may
-// hold a secret, is left out of the error.
+// requestError removes the address, which may hold a secret, from the error, and makes an error permanent that no
+// retry can resolve.
 func requestError(err error) error {
 	var at *url.Error
 	if errors.As(err, &at) {
 		err = at.Err
 	}
 	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &certificate) || errors.Is(err, errInsecure) || errors.Is(err, errManyRedirect) {
+	if errors.As(err, &certificate) || errors.Is(err, errInsecure) || errors.Is(err, errTooManyRedirects) {
 		return backoff.Permanent(err)
 	}
 	return err
 }
 
-// statusError is a response that is no success.
+// statusError is a response without success.
 type statusError struct {
 	status     string
-	body       string // its beginning
+	body       string // at most maxErrorBody
 	retryAfter error  // a backoff.RetryAfterError, or nil
 }
 
 func (e *statusError) Error() string { return e.status }
 func (e *statusError) Unwrap() error { return e.retryAfter }
 
-// newStatusError is the error of a response that is no success. It is worth another try where the service says
-// that it is busy or not there.
+// newStatusError returns the error of a response without success. It is permanent unless the service is busy or
+// unavailable.
 func newStatusError(resp *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // what can be had of it
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody)) // an incomplete body is enough
 	e := &statusError{status: resp.Status, body: firing.PlainText(text)}
 	switch resp.StatusCode {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -146,13 +145,13 @@ func newStatusError(resp *http.Response) error {
 	}
 }
 
-// checkRedirect decides on redirections: at most [maxRedirects], never to an unprotected connection, and nothing
-// that was configured for one host goes to another. What is asked for without the body goes unsigned.
+// checkRedirect follows at most [maxRedirects] redirects and none from https to http. Another host gets no
+// configured header and no signature; a request without a body has no signature.
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	first, last := via[0], via[len(via)-1]
 	switch {
 	case len(via) > maxRedirects:
-		return errManyRedirect
+		return errTooManyRedirects
 	case last.URL.Scheme == "https" && r.URL.Scheme != "https":
 		return errInsecure
 	}
