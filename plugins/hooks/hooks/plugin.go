@@ -38,7 +38,7 @@ func NewCommandProvider() *CommandProvider { return &CommandProvider{os.Environ}
 func (w *CommandProvider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:        "command",
-		Summary:     "runs the command that a node wraps; asks no model",
+		Summary:     "runs the command that a node wraps; uses no model",
 		Concurrency: sdk.ConcurrencySafe,
 		Provider:    &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
 		Needs:       &sdk.Needs{Commands: true},

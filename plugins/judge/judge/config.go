@@ -19,16 +19,16 @@ type Config struct {
 	MinIterations Count `json:"min_iterations"`
 	// Consensus is how many times in a row the judge must say stop. Default 2.
 	Consensus Count `json:"consensus"`
-	// Criteria is told to the judge as ${TERMINATION_CRITERIA}: a text, or any JSON. Default {}.
+	// Criteria is the judge's criteria, ${TERMINATION_CRITERIA} in the prompt: a text, or any JSON. Default {}.
 	Criteria json.RawMessage `json:"criteria"`
 	// OnJudgeFailure says what happens when the judge has failed too often: continue (default) without
 	// it, or fail.
 	OnJudgeFailure string `json:"on_judge_failure"`
-	// Judge says who is asked and how.
+	// Judge says the judge and its settings.
 	Judge Judge `json:"judge"`
 }
 
-// Judge says who is asked and how.
+// Judge says the judge and its settings.
 type Judge struct {
 	// Provider is asked. JUDGE_PROVIDER goes before it; default claude.
 	Provider string `json:"provider"`

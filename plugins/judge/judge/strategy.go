@@ -28,7 +28,7 @@ func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "judge",
 		Aliases:      []string{"judgment"},
-		Summary:      "stops when a judging model says so several times in a row",
+		Summary:      "stops when a judge model says stop several times in a row",
 		ConfigSchema: schema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},

@@ -39,7 +39,7 @@ func NewAction() *Action { return &Action{process: currentProcess()} }
 func (a *Action) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
-		Summary:      "gives a configured answer",
+		Summary:      "returns a configured answer",
 		ConfigSchema: schema("hook_action"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},

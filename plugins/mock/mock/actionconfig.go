@@ -12,7 +12,7 @@ import (
 // matches.
 type ActionConfig struct {
 	Answer
-	// Answers are tried in their order; the first that matches is given.
+	// Answers are tried in their order; the first match is returned.
 	Answers []MatchedAnswer `json:"answers,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`

@@ -11,12 +11,12 @@ import (
 // the file that MOCK_CONFIG names, and as mock.json in the directory of fixtures. All of them
 // are asked, in this order.
 type Config struct {
-	// Replies are tried in their order; the first that matches is played. When none of any
+	// Replies are tried in their order; the first match is played. When none of any
 	// configuration matches, the fixtures are, and without fixtures the built-in text.
 	Replies []Reply `json:"replies,omitempty"`
-	// FixturesDir is used instead of MOCK_FIXTURES_DIR. Relative to the work directory.
+	// FixturesDir is replaces MOCK_FIXTURES_DIR. Relative to the work directory.
 	FixturesDir string `json:"fixtures_dir,omitempty"`
-	// DelayMS is the delay of replies that name none, in milliseconds; it replaces MOCK_DELAY.
+	// DelayMS is the delay of replies without one, in milliseconds; it replaces MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`

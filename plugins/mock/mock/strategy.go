@@ -20,7 +20,7 @@ func NewStrategy() *Strategy { return &Strategy{process: currentProcess()} }
 func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
-		Summary:      "decides by iteration from a configured list",
+		Summary:      "makes the configured decision of each iteration",
 		ConfigSchema: schema("termination"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},

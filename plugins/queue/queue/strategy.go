@@ -31,7 +31,7 @@ func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "queue",
 		Aliases:      []string{"beads-empty"},
-		Summary:      "stops when a queue outside is empty: the session's ready beads, or what a command prints",
+		Summary:      "stops when a queue is empty: the session's ready beads, or the lines of a command",
 		ConfigSchema: schema,
 		Needs:        &sdk.Needs{Commands: true},
 		Concurrency:  sdk.ConcurrencySafe,

@@ -27,7 +27,8 @@ const (
 	goFailed = `{"Action":"run","Package":"p","Test":"TestB"}\n{"Action":"output","Package":"p","Test":"TestB","Output":"b_test.go:7: no\\n"}\n{"Action":"fail","Package":"p","Test":"TestB"}\n{"Action":"fail","Package":"p"}\n`
 )
 
-// goMany has a test with a part that fails, one that passes, a package that does not build, and one of another module.
+// goMany holds a test with a failed subtest, a passed test, a package that does not build, and a test of another
+// module.
 const goMany = `{"Action":"run","Package":"example.com/m","Test":"TestNew"}
 {"Action":"run","Package":"example.com/m","Test":"TestNew/a"}
 {"Action":"output","Package":"example.com/m","Test":"TestNew/a","Output":"--- FAIL\n"}
@@ -39,7 +40,7 @@ const goMany = `{"Action":"run","Package":"example.com/m","Test":"TestNew"}
 {"Action":"pass","Package":"example.com/other"}
 `
 
-// runCheck runs a check and returns its facts; the answer's outcome has to agree.
+// runCheck runs a check and returns its facts; the answer's outcome must agree with them.
 func runCheck(t *testing.T, req sdk.HookRequest) (Facts, error) {
 	t.Helper()
 	answer, err := (&Action{firingtest.Runner(t)}).Run(t.Context(), req)
@@ -61,7 +62,7 @@ func runCheck(t *testing.T, req sdk.HookRequest) (Facts, error) {
 
 func exitCode(n int) *int { return &n }
 
-// A check measures and says what it measured; a part of DIALECT's checks.
+// A check returns the measurement as facts.
 func TestCheck(t *testing.T) {
 	files := map[string]string{
 		"a.txt": "one\ntwo\n", "b.txt": "three\n", "sub/c.go": "package c\n",
@@ -80,7 +81,7 @@ func TestCheck(t *testing.T) {
 		{"no file", `{"type": "file", "path": "gone/*.txt"}`, Facts{Reason: "there is no file gone/*.txt", Counts: map[string]int{"files": 0}}},
 		{"no file below a file", `{"type": "file", "path": "a.txt/x"}`, Facts{Reason: "there is no file a.txt/x", Counts: map[string]int{"files": 0}}},
 		{"a file that should not be", `{"type": "file", "path": "a.txt", "exists": false}`, Facts{Reason: "there is a file a.txt", Counts: map[string]int{"files": 1}}},
-		{"no file as wished", `{"type": "file", "path": "z.txt", "exists": false}`, Facts{Passed: true, Counts: map[string]int{"files": 0}}},
+		{"no file as expected", `{"type": "file", "path": "z.txt", "exists": false}`, Facts{Passed: true, Counts: map[string]int{"files": 0}}},
 
 		{"a text", `{"type": "content", "path": "*.txt", "contains": "hre"}`, Facts{Passed: true, Counts: map[string]int{"files": 1}}},
 		{"no text", `{"type": "content", "path": "*", "contains": "four"}`, Facts{Reason: `* does not contain "four"`, Counts: map[string]int{"files": 0}}},
@@ -91,9 +92,9 @@ func TestCheck(t *testing.T) {
 		{"a command", `{"type": "command", "command": "test -f a.txt && echo $AGENT_PIPELINES_NODE"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "build"}},
 		{"a command that fails", `{"type": "command", "command": "printf '\\033[31mred\\033[0m\\n'; exit 3"}`, Facts{Reason: "the command of the check exited with code 3: red", ExitCode: exitCode(3), Output: "red"}},
 		{"a command that is killed", `{"type": "command", "command": "kill -9 $$"}`, Facts{Reason: "the command of the check was ended by signal 9 (killed)", ExitCode: exitCode(-1)}},
-		{"as DIALECT says it", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: map[string]int{"files": 1}}},
-		{"content as DIALECT says it", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: map[string]int{"files": 1}}},
-		{"a command as DIALECT says it", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "a"}},
+		{"alias file_exists", `{"type": "file_exists", "path": "a.txt"}`, Facts{Type: "file", Passed: true, Counts: map[string]int{"files": 1}}},
+		{"alias file_content", `{"type": "file_content", "path": "a.txt", "contains": "one"}`, Facts{Type: "content", Passed: true, Counts: map[string]int{"files": 1}}},
+		{"alias run", `{"type": "command", "run": "echo a"}`, Facts{Passed: true, ExitCode: exitCode(0), Output: "a"}},
 		{
 			"files behind a command", `{"type": "command", "run": "printf '<%s>' cat ", "files": ["a.txt", "sub/c.go", "-n", "$(id); x", "@y", "it's", ".env", "é b"]}`,
 			Facts{Passed: true, ExitCode: exitCode(0), Output: "<cat><a.txt><sub/c.go><./-n><./$(id); x><./@y><it's><.env><é b>"},
@@ -120,7 +121,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"none of them is run", `{"type": "tests", "run": "cat many.json; : go test -json ./...", "files": ["mod/empty_test.go"], "expect": "none_pass"}`,
-			Facts{Reason: "no test ran, one has to fail", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "--- FAIL"},
+			Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(0), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "--- FAIL"},
 		},
 		{
 			"Python's unittest reports to stderr", `{"type": "tests", "run": "printf 'test_a (t.T.test_a) ... ok\\n\\nRan 1 test in 0.001s\\n\\nOK\\n' >&2"}`,
@@ -128,7 +129,7 @@ func TestCheck(t *testing.T) {
 		},
 		{
 			"pytest without a test", `{"type": "tests", "run": "echo; echo 'no tests ran in 0.01s'; exit 5", "expect": "none_pass"}`,
-			Facts{Reason: "no test ran, one has to fail", ExitCode: exitCode(5), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "no tests ran in 0.01s"},
+			Facts{Reason: "no test ran, at least one must fail", ExitCode: exitCode(5), Counts: map[string]int{"passed": 0, "failed": 0, "skipped": 0}, Output: "no tests ran in 0.01s"},
 		},
 		{
 			"as many warnings as allowed", `{"type": "command", "command": "echo a.c: Warning: x; echo 3 warnings", "expect": {"max_warnings": 1}}`,
@@ -247,14 +248,14 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\n`, "\n", `\\n`, `\n`).Replace(s)
 }
 
-// What cannot be measured is an error and never a pass.
+// A check that cannot measure is an error and never passes.
 func TestCheckCannotMeasure(t *testing.T) {
 	tests := []struct {
 		name, config string
 		kind         failure.Kind
 		says         []string
 	}{
-		{"a program that is missing", `{"type": "command", "command": "nosuchprogram"}`, failure.HookFailed, []string{"exit code 127", "nosuchprogram"}},
+		{"a missing program", `{"type": "command", "command": "nosuchprogram"}`, failure.HookFailed, []string{"exit code 127", "nosuchprogram"}},
 		{"a file that is no program", `{"type": "tests", "command": "./plain.sh"}`, failure.HookFailed, []string{"exit code 126"}},
 		{"time", `{"type": "command", "command": "exec sleep 600"}`, failure.HookTimeout, []string{"took longer than 300ms"}},
 		{"time for tests", `{"type": "tests", "command": "echo ok 1; exec sleep 600"}`, failure.HookTimeout, []string{"took longer than 300ms"}},
@@ -292,7 +293,7 @@ func TestCheckCannotMeasure(t *testing.T) {
 	}
 }
 
-// Who lets go test print text is told what to add; others which formats there are (the example of DIALECT B3).
+// The hint for go test without -json is to add it; other output gets the list of formats.
 func TestCheckSaysHowTestsCount(t *testing.T) {
 	for command, hint := range map[string]string{
 		`printf 'ok  \\tp\\t0.1s\\n'`: "add -json",
@@ -307,7 +308,7 @@ func TestCheckSaysHowTestsCount(t *testing.T) {
 	}
 }
 
-// Facts stay small, however much is printed and fails.
+// Facts stay small however much the command prints.
 func TestFactsAreSmall(t *testing.T) {
 	const flood = `{"type": "tests", "command": "awk 'BEGIN { print \"TAP version 13\"; for (i = 1; i < 20000; i++) print (i % 2 ? \"\" : \"not \") \"ok \" i \" - the test with the long name \" i }'"}`
 	facts, err := runCheck(t, firingtest.Request(t, flood, nil))

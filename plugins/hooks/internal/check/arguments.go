@@ -13,42 +13,43 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// A shell's text has all its arguments at "$@", each as it is.
+// The references to all arguments of a shell text.
 const (
 	argumentsRef       = "$@"
 	quotedArgumentsRef = `"$@"`
 )
 
-// plainPath is how a path begins that no program takes for an option or for anything else but a path.
+// plainPath matches the start of a path that no program takes for an option or a special argument.
 var plainPath = regexp.MustCompile(`^[\pL\pN_.]`)
 
-// endWithoutArguments finds a text at whose end an argument would be none: behind an operator, a comment, or in another line.
+// endWithoutArguments matches a text to which no argument can be appended: it ends with an operator, contains a
+// comment, or has several lines.
 var endWithoutArguments = regexp.MustCompile("[;&|<>(){}\\\\`]\\s*$|(?:^|\\s)#|\\n\\s*\\S")
 
-// checkFiles checks the paths, which may come from what an agent wrote, and that the command has a place for them.
+// checkFiles checks the paths, which an agent may have written, and that the command can receive them.
 func (c *Config) checkFiles() error {
 	if c.Files == nil {
 		return nil
 	}
 	if len(c.Files) == 0 {
-		return invalid("files names nothing")
+		return invalid("files is empty")
 	}
 	for _, file := range c.Files {
 		switch {
 		case strings.ContainsFunc(file, unicode.IsControl) || strings.ContainsRune(file, unicode.ReplacementChar):
-			return invalid("files: %.200q is no path", file)
+			return invalid("files: %.200q is not a path", file)
 		case !filepath.IsLocal(filepath.FromSlash(file)):
-			return invalid("files: %.200q leads out of the project", file).WithHint("write it from the project's directory on")
+			return invalid("files: %.200q is outside the project", file).WithHint("write a path relative to the project")
 		}
 	}
 	if !strings.Contains(c.Command, argumentsRef) && !c.takesPackages() && endWithoutArguments.MatchString(c.Command) {
-		return invalid("files: nothing can be added at the end of the command").WithHint(`write "$@" where the files belong`)
+		return invalid("files: no argument can be appended to the command").WithHint(`write "$@" at the place of the files`)
 	}
 	return nil
 }
 
-// checkInside complains about files that lie outside the project, wherever links lead. Those that are not there are the
-// command's affair: it says so.
+// checkInside returns an error for files outside the project, wherever links lead. The command itself reports
+// missing files.
 func checkInside(workDir string, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -60,15 +61,15 @@ func checkInside(workDir string, files []string) error {
 	defer func() { _ = root.Close() }()
 	for _, file := range files {
 		if _, err := root.Stat(file); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-			return measureError("files: %w", err).WithHint("a check sees the files of the project only")
+			return measureError("files: %w", err).WithHint("name files of the project only")
 		}
 	}
 	return nil
 }
 
-// commandWithFiles is a command that the shell runs with files as arguments.
-func commandWithFiles(who, text string, files []string) firing.Command {
-	run := firing.ShellCommand(who, text)
+// commandWithFiles returns the shell command that receives the files as arguments.
+func commandWithFiles(name, text string, files []string) firing.Command {
+	run := firing.ShellCommand(name, text)
 	if len(files) == 0 {
 		return run
 	}

@@ -9,17 +9,18 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// cargo reads what cargo test prints: the sections of Rust's test harness, one for each program of tests. Each says
-// at first how many tests it runs and at last how they went; tests of one that came to no end have failed.
+// cargo reads the output of cargo test: the sections of Rust's test harness, one for each test program. A section
+// begins with its number of tests and ends with the counts; the missing tests of a section without an end have
+// failed.
 type cargo struct {
 	tally results
-	// program is the one whose end has not come, nil between them.
+	// program is the running program, nil between programs.
 	program *cargoProgram
-	// inFailureList says that the names of failed tests follow, which is below the second "failures:" of a section.
+	// inFailureList is true below a line "failures:", where the names of failed tests follow.
 	inFailureList bool
 }
 
-// cargoProgram is what is known of a program of tests while it runs.
+// cargoProgram holds the counts of a running test program.
 type cargoProgram struct {
 	planned, passed, failed, skipped int
 }
@@ -39,18 +40,18 @@ func beginsCargo(line []byte) bool {
 }
 
 func (c *cargo) readLine(line []byte) []byte {
-	said := firing.PlainText(line)
-	begin, end := cargoBegin.FindStringSubmatch(said), cargoEnd.FindStringSubmatch(said)
+	text := firing.PlainText(line)
+	begin, end := cargoBegin.FindStringSubmatch(text), cargoEnd.FindStringSubmatch(text)
 	switch {
 	case begin != nil:
 		c.closeProgram()
 		c.program = &cargoProgram{planned: parseDigits(begin[1])}
 	case end != nil:
 		c.endProgram(parseDigits(end[1]), parseDigits(end[2]), parseDigits(end[3]), parseDigits(end[4]))
-	case said == "failures:":
+	case text == "failures:":
 		c.inFailureList = true
 		return line
-	case c.inFailureList && said == "":
+	case c.inFailureList && text == "":
 		return line
 	case c.inFailureList:
 		if m := cargoListItem.FindSubmatch(bytes.TrimRight(line, "\r\n")); m != nil {
@@ -58,13 +59,14 @@ func (c *cargo) readLine(line []byte) []byte {
 			return line
 		}
 	case c.program != nil:
-		c.readTest(said)
+		c.readTest(text)
 	}
 	c.inFailureList = false
 	return line
 }
 
-// endProgram takes what a program says at last. One that does not fit what it said at first is what a test has printed.
+// endProgram adds the counts of a section's end. Counts that do not match the section's start were printed by a
+// test and are ignored.
 func (c *cargo) endProgram(passed, failed, skipped, measured int) {
 	if c.program != nil && c.program.planned != passed+failed+skipped+measured {
 		return
@@ -75,9 +77,9 @@ func (c *cargo) endProgram(passed, failed, skipped, measured int) {
 	c.tally.skipped += skipped
 }
 
-// readTest reads the line of a test, or of -q of several.
-func (c *cargo) readTest(said string) {
-	if m := cargoTest.FindStringSubmatch(said); m != nil {
+// readTest reads the line of a test, or with -q of several tests.
+func (c *cargo) readTest(text string) {
+	if m := cargoTest.FindStringSubmatch(text); m != nil {
 		name := strings.TrimSuffix(m[1], " - should panic")
 		switch m[2] {
 		case "ok":
@@ -91,18 +93,18 @@ func (c *cargo) readTest(said string) {
 		}
 		return
 	}
-	if m := cargoFailed.FindStringSubmatch(said); m != nil {
+	if m := cargoFailed.FindStringSubmatch(text); m != nil {
 		c.program.failed++
 		c.tally.failedNames.add(m[1])
 		return
 	}
-	if m := cargoShort.FindString(said); m != "" {
+	if m := cargoShort.FindString(text); m != "" {
 		c.program.passed += strings.Count(m, ".")
 		c.program.skipped += strings.Count(m, "i")
 	}
 }
 
-// closeProgram ends a program that did not say how its tests went.
+// closeProgram closes a section without an end.
 func (c *cargo) closeProgram() {
 	p := c.program
 	if p == nil {
@@ -121,7 +123,7 @@ func (c *cargo) results() (results, error) {
 	return c.tally, nil
 }
 
-// parseDigits is a number that a pattern has found, of at most eight digits.
+// parseDigits returns the number that a pattern has matched, of at most eight digits.
 func parseDigits(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

@@ -13,10 +13,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// maxOutput is how much of the end of a command's output the facts hold, in bytes.
+// maxOutput is the length of the command's output in the facts, in bytes.
 const maxOutput = 4 << 10
 
-// warning is what a line of a warning holds, by the habit of compilers and linters.
+// warning matches a line with a warning, as compilers and linters print it.
 var warning = regexp.MustCompile(`(?i)\bwarning\b`)
 
 // measureCommand measures the exit code of a command, and its warnings.
@@ -40,23 +40,23 @@ func (c *Action) measureCommand(ctx context.Context, config Config, req sdk.Hook
 		return Facts{}, err
 	}
 	facts := Facts{ExitCode: &end.ExitCode, Output: printed.String()}
-	if most := config.Expect.MaxWarnings; most != nil {
+	if limit := config.Expect.MaxWarnings; limit != nil {
 		found := int(warnings.Load())
 		facts.Counts = map[string]int{"warnings": found}
-		if found > *most {
-			facts.Reason = fmt.Sprintf("%d warnings, %d are allowed", found, *most)
+		if found > *limit {
+			facts.Reason = fmt.Sprintf("%d warnings, %d are allowed", found, *limit)
 		}
 	}
 	if !end.Clean() {
 		facts.Reason = end.Failure().Message
 		if last := facts.Output[strings.LastIndexByte(facts.Output, '\n')+1:]; last != "" {
-			facts.Reason += ": " + last // what people are told; agents get all of the output
+			facts.Reason += ": " + last // the user sees this line, the agents the whole output
 		}
 	}
 	return facts, nil
 }
 
-// runCommand runs a command whose exit code means something: one that the shell could not start is an error.
+// runCommand runs a command. It returns an error if the shell could not start the program.
 func (c *Action) runCommand(ctx context.Context, run firing.Command, req sdk.HookRequest) (cliagent.End, error) {
 	end, err := c.runner.Run(ctx, run, req)
 	if err != nil {
@@ -64,12 +64,12 @@ func (c *Action) runCommand(ctx context.Context, run firing.Command, req sdk.Hoo
 	}
 	if end.ExitCode == notExecutable || end.ExitCode == notFound {
 		return end, measureError("%s", end.Failure().Message).WithDetail(end.Stderr).
-			WithHint("run it by hand in the project: the shell says which program it misses")
+			WithHint("run it by hand in the project: the shell names the missing program")
 	}
 	return end, nil
 }
 
-// What a shell exits with when it cannot start a program (POSIX, 2.8.2).
+// The exit codes of a shell that cannot start a program (POSIX, 2.8.2).
 const (
 	notExecutable = 126
 	notFound      = 127

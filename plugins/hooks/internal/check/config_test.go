@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
 )
 
-// What a hook's own keys may be, and what a person is told who mistyped one (REQUIREMENTS U243).
+// The error of an invalid key names it (REQUIREMENTS U243).
 func TestValidate(t *testing.T) {
 	action := New()
 	firingtest.Validate(t, action, [][2]string{
@@ -23,18 +23,18 @@ func TestValidate(t *testing.T) {
 		{`{}`, "type is missing"},
 		{`{"type": "test"}`, `did you mean "tests"?`},
 		{`{"type": "file"}`, "path is missing"},
-		{`{"type": "file", "path": ""}`, "path names nothing"},
+		{`{"type": "file", "path": ""}`, "path is empty"},
 		{`{"type": "file", "path": "a", "command": "x"}`, "a check of type file has no command"},
-		{`{"type": "file", "path": "../a"}`, "leads out of the project"},
-		{`{"type": "file", "path": "/etc/passwd"}`, "leads out of the project"},
-		{`{"type": "file", "path": "a/**/b"}`, "** is not known"},
+		{`{"type": "file", "path": "../a"}`, "is outside the project"},
+		{`{"type": "file", "path": "/etc/passwd"}`, "is outside the project"},
+		{`{"type": "file", "path": "a/**/b"}`, "** is not supported"},
 		{`{"type": "file", "path": "a["}`, "syntax error in pattern"},
 		{`{"type": "content", "path": "a"}`, "either contains or matches"},
 		{`{"type": "content", "path": "a", "contains": "b", "matches": "c"}`, "either contains or matches"},
 		{`{"type": "content", "path": "a", "matches": "("}`, "missing closing )"},
-		{`{"type": "command", "command": ""}`, "no text for a shell"},
+		{`{"type": "command", "command": ""}`, "command is empty"},
 		{`{"type": "command", "command": "x", "expect": "exit_zeor"}`, `did you mean "exit_zero"?`},
-		{`{"type": "command", "command": "x", "expect": "all_pass"}`, `expect "all_pass" is none`},
+		{`{"type": "command", "command": "x", "expect": "all_pass"}`, `expect "all_pass" is unknown`},
 		{`{"type": "command", "command": "x", "expect": {"max_warnigs": 1}}`, `did you mean "max_warnings"?`},
 		{`{"type": "command", "command": "x", "expect": {}}`, "at least 0"},
 		{`{"type": "tests", "command": "x", "expect": {"max_warnings": 1}}`, "for checks of type command"},
@@ -44,46 +44,44 @@ func TestValidate(t *testing.T) {
 		{`{"type": "file_content", "path": "a"}`, "either contains or matches"},
 		{`{"type": "file_exist", "path": "a"}`, `did you mean "file_exists"?`},
 		{`{"type": "command", "run": "x"}`, ""},
-		{`{"type": "command", "run": ""}`, "no text for a shell"},
+		{`{"type": "command", "run": ""}`, "command is empty"},
 		{`{"type": "command", "run": "x", "command": "x"}`, "run and command are the same"},
 		{`{"type": "file", "path": "a", "run": "x"}`, "a check of type file has no run"},
 		{`{"type": "tests", "run": "x", "format": "cargo", "files": ["a", "b/c d.py::t"]}`, ""},
 		{`{"type": "command", "run": "x && y", "files": ["a"]}`, ""},
 		{`{"type": "command", "run": "(cd x; y $@) # z", "files": ["a"]}`, ""},
-		{`{"type": "tests", "run": "x", "files": []}`, "files names nothing"},
-		{`{"type": "tests", "run": "x", "files": ["a", ""]}`, "leads out of the project"},
-		{`{"type": "tests", "run": "x", "files": ["a/../../b"]}`, "leads out of the project"},
-		{`{"type": "tests", "run": "x", "files": ["/etc/passwd"]}`, "leads out of the project"},
-		{`{"type": "tests", "run": "x", "files": ["a\nb"]}`, "is no path"},
-		{`{"type": "tests", "run": "x", "files": ["a\u0000"]}`, "is no path"},
+		{`{"type": "tests", "run": "x", "files": []}`, "files is empty"},
+		{`{"type": "tests", "run": "x", "files": ["a", ""]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["a/../../b"]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["/etc/passwd"]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["a\nb"]}`, "is not a path"},
+		{`{"type": "tests", "run": "x", "files": ["a\u0000"]}`, "is not a path"},
 		{`{"type": "tests", "run": "x", "files": "a"}`, "want an array"},
-		{`{"type": "tests", "run": "x;", "files": ["a"]}`, "nothing can be added"},
-		{`{"type": "tests", "run": "x & ", "files": ["a"]}`, "nothing can be added"},
-		{`{"type": "tests", "run": "(x)", "files": ["a"]}`, "nothing can be added"},
-		{`{"type": "tests", "run": "x # y", "files": ["a"]}`, "nothing can be added"},
-		{`{"type": "tests", "run": "x \\", "files": ["a"]}`, "nothing can be added"},
-		{`{"type": "tests", "run": "x\ny", "files": ["a"]}`, "nothing can be added"},
+		{`{"type": "tests", "run": "x;", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x & ", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "(x)", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x # y", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x \\", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x\ny", "files": ["a"]}`, "no argument can be appended"},
 		{`{"type": "tests", "run": "x\n", "files": ["a"]}`, ""},
-		{`{"type": "tests", "run": "x >", "files": ["a"]}`, "nothing can be added"},
+		{`{"type": "tests", "run": "x >", "files": ["a"]}`, "no argument can be appended"},
 		{`{"type": "file", "path": "a", "files": ["a"]}`, "has no files"},
 		{`{"type": 7}`, "want a string"},
 	})
 }
 
-// The limit of a hook without a timeout (seed 004, Hook Timeouts).
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 120*time.Second {
 		t.Errorf("default limit %s", defaultLimit)
 	}
 }
 
-// The schema is written by hand; this holds it to the struct that reads the configuration.
+// The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
 }
 
-// FuzzConfig reads any configuration of a check: what is taken has a type of ours and what that type needs; all
-// else is a mistake in the configuration that says check.
+// FuzzConfig decodes any configuration. An accepted one has a known type and the keys that the type requires.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"type":"tests","command":"go test ./...","expect":"all_pass","format":"go"}`, `{"type":"command","run":"make","expect":{"max_warnings":0}}`, `{"type":"file_exists","path":"a","exists":false}`,
@@ -103,13 +101,13 @@ func FuzzConfig(f *testing.F) {
 		if !known {
 			t.Fatalf("type %q is taken", c.Type)
 		}
-		if slices.Contains(keys.needed, "command") && strings.TrimSpace(c.Command) == "" || slices.Contains(keys.needed, "path") && c.Path == "" {
+		if slices.Contains(keys.required, "command") && strings.TrimSpace(c.Command) == "" || slices.Contains(keys.required, "path") && c.Path == "" {
 			t.Errorf("%s lacks what it needs: %+v", c.Type, c)
 		}
 	})
 }
 
-// FuzzExpectation reads any expectation: it is a word or a limit, never both and never a limit below zero.
+// FuzzExpectation decodes any expectation. An accepted one is a word or a limit of at least 0, never both.
 func FuzzExpectation(f *testing.F) {
 	for _, seed := range []string{`"all_pass"`, `{"max_warnings":3}`, `{"max_warnings":-1}`, "null", "{}", `{"max_warnings":null}`, `{"other":1}`} {
 		f.Add([]byte(seed))

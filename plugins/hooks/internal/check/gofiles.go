@@ -12,23 +12,23 @@ import (
 	"strings"
 )
 
-// goCommand finds go test in a shell's text.
+// goCommand matches go test in a shell text.
 var goCommand = regexp.MustCompile(`(?:^|[\s;&|(])go\s+test\b`)
 
-// takesPackages reports whether the command is given packages and no files: go test, unless it says itself where the files
-// belong. What it runs beside the tests of the files is not counted then.
+// takesPackages reports whether the command takes packages instead of files: it is go test without "$@". Tests
+// outside the files are not counted then.
 func (c Config) takesPackages() bool {
 	return len(c.Files) > 0 && goCommand.MatchString(c.Command) && !strings.Contains(c.Command, argumentsRef)
 }
 
-// goFiles are the tests of files, by import path and the name of the function.
+// goFiles holds the tests of files: import path to function names.
 type goFiles map[string]map[string]bool
 
-// goModule is the line of a go.mod that names the module.
+// goModule matches the module line of a go.mod.
 var goModule = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?`)
 
-// readGoFiles finds the tests that the files have. One that cannot be parsed has those that can be seen: its package does
-// not build, and that counts.
+// readGoFiles returns the tests of the files. A file with syntax errors has the tests that can be parsed: its
+// package does not build, and that counts as a failure.
 func readGoFiles(workDir string, files []string) (goFiles, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
@@ -42,12 +42,12 @@ func readGoFiles(workDir string, files []string) (goFiles, error) {
 		if err != nil {
 			return nil, measureError("files: %w", err)
 		}
-		in, err := importPath(root, path.Dir(file))
+		pkg, err := importPath(root, path.Dir(file))
 		if err != nil {
 			return nil, err
 		}
-		if all[in] == nil {
-			all[in] = map[string]bool{}
+		if all[pkg] == nil {
+			all[pkg] = map[string]bool{}
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
 		if parsed == nil {
@@ -55,14 +55,14 @@ func readGoFiles(workDir string, files []string) (goFiles, error) {
 		}
 		for _, d := range parsed.Decls {
 			if f, isFunc := d.(*ast.FuncDecl); isFunc && f.Recv == nil {
-				all[in][f.Name.Name] = true
+				all[pkg][f.Name.Name] = true
 			}
 		}
 	}
 	return all, nil
 }
 
-// importPath is that of a directory of the project, by the go.mod of its module.
+// importPath returns the import path of a directory of the project, by the go.mod of its module.
 func importPath(root *os.Root, dir string) (string, error) {
 	for at, below := dir, "."; ; at, below = path.Dir(at), path.Join(path.Base(at), below) {
 		text, err := root.ReadFile(path.Join(at, "go.mod"))
@@ -73,16 +73,16 @@ func importPath(root *os.Root, dir string) (string, error) {
 			return "", measureError("files: %w", err)
 		}
 		if at == "." {
-			return "", measureError("files: %s lies in no Go module", dir).WithHint("go test counts the tests of files by the go.mod of their module")
+			return "", measureError("files: %s is in no Go module", dir).WithHint("add a go.mod, or name files of a Go module")
 		}
 	}
 }
 
-// hasTest reports whether a test, or the one that it is a part of, is one of the files'; of no files it is any.
-func (f goFiles) hasTest(in, test string) bool {
+// hasTest reports whether a test or its parent test is in the files; nil files have every test.
+func (f goFiles) hasTest(pkg, test string) bool {
 	function, _, _ := strings.Cut(test, "/")
-	return f == nil || f[in][function]
+	return f == nil || f[pkg][function]
 }
 
-// lacksPackage reports whether no file lies in the package.
-func (f goFiles) lacksPackage(in string) bool { return f != nil && f[in] == nil }
+// lacksPackage reports whether no file is in the package.
+func (f goFiles) lacksPackage(pkg string) bool { return f != nil && f[pkg] == nil }

@@ -8,19 +8,19 @@ import (
 	"slices"
 )
 
-// goTest reads what go test -json prints: the events of test2json. A test and each of its subtests
-// count; so does a package that failed without a test that did, as one that does not build.
+// goTest reads the output of go test -json, the events of test2json. Tests and subtests count. A package that
+// failed without a failed test counts too, such as one that does not build.
 type goTest struct {
-	files    goFiles // whose tests count, nil for all
+	files    goFiles // only their tests count; nil for all
 	began    bool
 	tally    results
 	packages map[string]*goPackage
 }
 
-// goPackage is a package whose end has not come.
+// goPackage is a package that is still running.
 type goPackage struct {
-	running map[string]bool // tests without an end
-	failed  bool            // a test of it has failed
+	running map[string]bool // tests that are still running
+	failed  bool            // one of its tests has failed
 }
 
 // goEvent is a line of test2json (go doc test2json).
@@ -45,7 +45,7 @@ func beginsGoTest(line []byte) bool {
 	return ok && (e.Package != "" || e.Action == "build-output" || e.Action == "build-fail")
 }
 
-// goText finds what go test prints without -json.
+// goText matches the output of go test without -json.
 var goText = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SKIP): |^=== RUN `)
 
 func printsGoText(line []byte) bool { return goText.Match(line) }
@@ -94,8 +94,8 @@ func (g *goTest) countEvent(e goEvent) {
 	}
 }
 
-// closePackage ends a package that failed or never came to its end: tests that were running have failed, and where
-// none did the package itself.
+// closePackage closes a package that failed or did not end: its running tests have failed; without a failed test
+// the package itself has.
 func (g *goTest) closePackage(name string, p *goPackage) {
 	for _, test := range slices.Sorted(maps.Keys(p.running)) {
 		g.tally.addFailed(name + "." + test)

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// junit reads JUnit's XML as test runners write it. Several documents may follow each other, and what
-// stands between them is passed over. A suite that claims more failures than it shows counts by its claim.
+// junit reads the JUnit XML of test runners. Several documents may follow each other, with other text between
+// them. A suite with a higher number of failures than failed cases counts by that number.
 type junit struct{ text []byte }
 
-// maxJUnit is how much is read.
+// maxJUnit is the longest report, in bytes.
 const maxJUnit = 64 << 20
 
 // junitSuite is an element testsuites or testsuite.
@@ -35,7 +35,7 @@ type junitCase struct {
 	} `xml:"skipped"`
 }
 
-var junitRoot = []byte("<testsuite") // of testsuites too
+var junitRoot = []byte("<testsuite") // also matches testsuites
 
 func beginsJUnit(line []byte) bool {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")))
@@ -52,7 +52,7 @@ func (j *junit) readLine(line []byte) []byte {
 func (j *junit) results() (results, error) {
 	var found results
 	if len(j.text) > maxJUnit {
-		return found, fmt.Errorf("it is longer than %d MiB", maxJUnit>>20)
+		return found, fmt.Errorf("the report is longer than %d MiB", maxJUnit>>20)
 	}
 	rest := bytes.ToValidUTF8(j.text, []byte("\uFFFD"))
 	for {
@@ -70,7 +70,7 @@ func (j *junit) results() (results, error) {
 	}
 }
 
-// count counts what the suite shows and returns how many cases of it hold a failure or an error.
+// count adds the cases of the suite and returns the number of cases with a failure or an error.
 func (s junitSuite) count(found *results) (bad int) {
 	for _, inner := range s.Suites {
 		bad += inner.count(found)
@@ -95,10 +95,10 @@ func (s junitSuite) count(found *results) (bad int) {
 
 func (c junitCase) failed() bool { return len(c.Failures) > 0 || len(c.Errors) > 0 }
 
-// expectedToFail says whether the case is expected to fail so far, as Node.js reports it: both failed and skipped.
+// expectedToFail reports whether the case is expected to fail, which Node.js reports as both failed and skipped.
 func (c junitCase) expectedToFail() bool { return len(c.Skipped) > 0 && c.Skipped[0].Type == "todo" }
 
-// String is the name of the case with that of its class.
+// String returns the name of the case, with that of its class.
 func (c junitCase) String() string {
 	if c.Class == "" || strings.HasPrefix(c.Name, c.Class) {
 		return c.Name
@@ -106,7 +106,7 @@ func (c junitCase) String() string {
 	return c.Class + "." + c.Name
 }
 
-// attributeNumber is an attribute; one that is none claims nothing.
+// attributeNumber returns the number in an attribute, 0 if it is invalid.
 func attributeNumber(attribute string) int {
 	n, err := strconv.Atoi(strings.TrimSpace(attribute))
 	if err != nil || n < 0 || n > maxPlan {

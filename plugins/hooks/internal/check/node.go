@@ -8,13 +8,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// nodeTest reads what node --test prints with its reporter spec or tap: the lines at the end that count (Node.js 18
-// and later), which both have, and the names of tests. A test that was cancelled has failed, one to do is skipped.
+// nodeTest reads the output of node --test with reporter spec or tap: the counts at the end, which both print
+// since Node.js 18, and the test names. A cancelled test has failed, a test marked todo is skipped.
 type nodeTest struct {
 	tally     results
-	counts    map[string]int // of a block of counts that has begun
-	inSummary bool           // the tests that failed are told once more
-	point     *point         // the last one, until it is known to be no suite
+	counts    map[string]int // of an unfinished block of counts
+	inSummary bool           // below the header of the failed tests
+	point     *point         // the last point, until it is known to be no suite
 }
 
 var (
@@ -26,39 +26,39 @@ var (
 
 const (
 	nodeSummaryHeader = "✖ failing tests:"
-	nodeSuite         = "type: 'suite'" // of a point
+	nodeSuite         = "type: 'suite'" // a line of a point
 )
 
-// nodeCounts are the words of a block of counts, in order. The first and the last one are always there.
+// nodeCounts are the names in a block of counts, in order. The first and the last are always present.
 var nodeCounts = []string{"tests", "suites", "pass", "fail", "cancelled", "skipped", "todo", "duration_ms"}
 
 func beginsNode(line []byte) bool {
-	said := firing.PlainText(line)
-	m := nodeCount.FindStringSubmatch(said)
-	return nodeBegin.MatchString(said) || len(m) > 0 && m[1] == nodeCounts[0]
+	text := firing.PlainText(line)
+	m := nodeCount.FindStringSubmatch(text)
+	return nodeBegin.MatchString(text) || len(m) > 0 && m[1] == nodeCounts[0]
 }
 
 func (n *nodeTest) readLine(line []byte) []byte {
-	said := firing.PlainText(line)
-	if m := nodeCount.FindStringSubmatch(said); len(m) > 0 && slices.Contains(nodeCounts, m[1]) {
+	text := firing.PlainText(line)
+	if m := nodeCount.FindStringSubmatch(text); len(m) > 0 && slices.Contains(nodeCounts, m[1]) {
 		n.addCount(m[1], parseDigits(m[2]))
 		return line
 	}
-	n.counts = nil // a block has nothing else in it
-	n.readName(said, line)
+	n.counts = nil // another line ends the block
+	n.readName(text, line)
 	return line
 }
 
-// addCount takes a line of a block. Only a whole block counts, so that a test that prints such a line is not believed.
-func (n *nodeTest) addCount(word string, value int) {
-	if word == nodeCounts[0] {
+// addCount reads a line of a block. Only a complete block counts, because a test may print such a line.
+func (n *nodeTest) addCount(name string, value int) {
+	if name == nodeCounts[0] {
 		n.counts = map[string]int{}
 	}
 	if n.counts == nil {
 		return
 	}
-	n.counts[word] = value
-	if word != nodeCounts[len(nodeCounts)-1] {
+	n.counts[name] = value
+	if name != nodeCounts[len(nodeCounts)-1] {
 		return
 	}
 	c := n.counts
@@ -74,28 +74,28 @@ func (n *nodeTest) addCount(word string, value int) {
 	n.tally.failed += max(0, c["tests"]-c["pass"]-c["fail"]-c["cancelled"]-c["skipped"]-c["todo"])
 }
 
-// readName reads the line of a test. Of those that failed only what stands below the counts tells tests from suites; with
-// the reporter tap it is a point.
-func (n *nodeTest) readName(said string, line []byte) {
-	if said == nodeSummaryHeader {
+// readName reads the line of a test. For failed tests only the summary distinguishes tests from suites; with
+// reporter tap the line is a point.
+func (n *nodeTest) readName(text string, line []byte) {
+	if text == nodeSummaryHeader {
 		n.inSummary = true
 		return
 	}
-	if m := nodePassed.FindStringSubmatch(said); m != nil {
+	if m := nodePassed.FindStringSubmatch(text); m != nil {
 		n.tally.passedNames.add(m[1])
 	}
-	if m := nodeFailed.FindStringSubmatch(said); m != nil && n.inSummary {
+	if m := nodeFailed.FindStringSubmatch(text); m != nil && n.inSummary {
 		n.tally.failedNames.add(m[1])
 	}
 	if p, ok := readPoint(bytes.TrimSpace(line)); ok {
 		n.addPoint()
 		n.point = &p
-	} else if said == nodeSuite {
+	} else if text == nodeSuite {
 		n.point = nil
 	}
 }
 
-// addPoint takes the name of the last point.
+// addPoint adds the name of the last point.
 func (n *nodeTest) addPoint() {
 	switch p := n.point; {
 	case p == nil || p.skipped:

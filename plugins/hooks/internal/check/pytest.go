@@ -8,9 +8,9 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// pytest reads what pytest shows at a terminal (its own reporter, pytest 6 to 9): the counts of each line that
-// closes a run, and the names of the short summary before it (-r) and of -v. An error counts as failed, a test
-// that was expected to fail and did as skipped, and one that was and did not as passed.
+// pytest reads the terminal output of pytest 6 to 9: the counts of each closing line, and the names of the short
+// summary (-r) and of -v. An error counts as failed, an expected failure as skipped, and an unexpected pass as
+// passed.
 type pytest struct {
 	tally     results
 	inSummary bool // in a short summary
@@ -26,29 +26,29 @@ var (
 )
 
 func beginsPytest(line []byte) bool {
-	said := []byte(firing.PlainText(line))
-	return pytestBegin.Match(said) || pytestNames.Match(said) || pytestEnd.Match(said) || pytestNone.Match(said)
+	text := []byte(firing.PlainText(line))
+	return pytestBegin.Match(text) || pytestNames.Match(text) || pytestEnd.Match(text) || pytestNone.Match(text)
 }
 
 func (p *pytest) readLine(line []byte) []byte {
-	said := firing.PlainText(line)
-	switch end := pytestEnd.FindStringSubmatch(said); {
+	text := firing.PlainText(line)
+	switch end := pytestEnd.FindStringSubmatch(text); {
 	case end != nil:
 		p.inSummary = false
 		p.addCounts(end[1])
-	case pytestNames.MatchString(said):
+	case pytestNames.MatchString(text):
 		p.inSummary = true
 	case p.inSummary:
-		p.readSummaryLine(said)
+		p.readSummaryLine(text)
 	default:
-		if m := pytestPass.FindStringSubmatch(said); m != nil {
+		if m := pytestPass.FindStringSubmatch(text); m != nil {
 			p.tally.passedNames.add(m[1] + m[2])
 		}
 	}
 	return line
 }
 
-// addCounts adds what a closing line says, such as "1 failed, 2 passed, 3 warnings".
+// addCounts adds the counts of a closing line, such as "1 failed, 2 passed, 3 warnings".
 func (p *pytest) addCounts(counts string) {
 	for _, m := range pytestCount.FindAllStringSubmatch(counts, -1) {
 		n, err := strconv.Atoi(m[1])
@@ -66,9 +66,9 @@ func (p *pytest) addCounts(counts string) {
 	}
 }
 
-// readSummaryLine reads a line of the short summary: the outcome, the test, and for a failure why.
-func (p *pytest) readSummaryLine(said string) {
-	outcome, test, _ := strings.Cut(said, " ")
+// readSummaryLine reads a line of the short summary: the outcome, the test, and the reason of a failure.
+func (p *pytest) readSummaryLine(text string) {
+	outcome, test, _ := strings.Cut(text, " ")
 	switch outcome {
 	case "FAILED", "ERROR":
 		p.tally.failedNames.add(nodeID(test))
@@ -77,7 +77,7 @@ func (p *pytest) readSummaryLine(said string) {
 	}
 }
 
-// nodeID is the text before " - ", which may also stand in the brackets of a test's parameters.
+// nodeID returns the text before " - ", which may also occur in the brackets of a test's parameters.
 func nodeID(text string) string {
 	depth := 0
 	for i := range len(text) {
@@ -90,7 +90,7 @@ func nodeID(text string) string {
 			return text[:i]
 		}
 	}
-	before, _, _ := strings.Cut(text, " - ") // where the brackets do not match
+	before, _, _ := strings.Cut(text, " - ") // unbalanced brackets
 	return before
 }
 

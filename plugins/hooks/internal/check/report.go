@@ -7,15 +7,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// report reads what a test runner prints, line by line. It belongs to one run.
+// report reads the output of a test runner line by line. It is used for one run.
 type report interface {
-	// readLine takes a line with its newline and returns what of it is worth showing to a person.
+	// readLine takes a line with its newline and returns the part of it to show to the user.
 	readLine(line []byte) []byte
-	// results is called once, after the last line. Errors are about a report that cannot be read.
+	// results is called once, after the last line. An error means that the report cannot be read.
 	results() (results, error)
 }
 
-// The formats. Each has a file of its own with its report.
+// The formats. Each has its report in a file of its own.
 const (
 	formatAuto   = "auto"
 	formatCargo  = "cargo"
@@ -28,7 +28,7 @@ const (
 	formatUnittest = "unittest"
 )
 
-// formats are the formats, how their reports are made, and which line tells that one begins.
+// formats are the formats with their constructors, and a test for the first line of a report.
 var formats = []struct {
 	name   string
 	new    func() report
@@ -43,7 +43,7 @@ var formats = []struct {
 	{formatUnittest, func() report { return &unittest{} }, beginsUnittest},
 }
 
-// formatNames are the words of the key format.
+// formatNames returns the values of the key format.
 func formatNames() []string {
 	names := []string{formatAuto}
 	for _, f := range formats {
@@ -61,7 +61,7 @@ func newReport(format string) report {
 	return &autoReport{}
 }
 
-// autoReport waits for the first line that tells a format and reads the rest by it.
+// autoReport detects the format by the first line that identifies one, and reads the rest in that format.
 type autoReport struct{ report report }
 
 func (a *autoReport) readLine(line []byte) []byte {
@@ -86,7 +86,7 @@ func (a *autoReport) results() (results, error) {
 	return a.report.results()
 }
 
-// reportBegan reports whether the command printed a report at all, be it one of no test.
+// reportBegan reports whether the command printed a report, even one without tests.
 func reportBegan(r report) bool {
 	switch r := r.(type) {
 	case *autoReport:
@@ -94,30 +94,30 @@ func reportBegan(r report) bool {
 	case *goTest:
 		return r.began
 	default:
-		return true // somebody said that it is one
+		return true // the configuration names the format
 	}
 }
 
-// results are the counts of a report, and the names that it has for them. A report that counts without names, or
-// that names more than it counts, is as good as any: the counts are what holds.
+// results are the counts of a report and its test names. A report may have no names, or more names than tests; the
+// counts decide.
 type results struct {
 	passed, failed, skipped  int
 	passedNames, failedNames nameList
 }
 
-// addPassed counts a test that passed.
+// addPassed counts a passed test.
 func (r *results) addPassed(name string) {
 	r.passed++
 	r.passedNames.add(name)
 }
 
-// addFailed counts a test that failed.
+// addFailed counts a failed test.
 func (r *results) addFailed(name string) {
 	r.failed++
 	r.failedNames.add(name)
 }
 
-// addMoreFailed counts n tests that failed and have one name together; n may be less than 1.
+// addMoreFailed counts n failed tests with one name; n may be less than 1.
 func (r *results) addMoreFailed(name string, n int) {
 	if n > 0 {
 		r.addFailed(name)
@@ -125,18 +125,18 @@ func (r *results) addMoreFailed(name string, n int) {
 	}
 }
 
-// hasTests says whether there was a test at all.
+// hasTests reports whether any test was counted.
 func (r *results) hasTests() bool { return r.passed+r.failed+r.skipped > 0 }
 
-// nameList are names of tests, each once, as far as there is room.
+// nameList holds distinct test names up to a total length.
 type nameList struct {
 	names []string
-	size  int // bytes so far
+	size  int // bytes of all names
 }
 
 const (
 	maxNames = 2 << 10 // bytes of all names
-	maxName  = 200     // bytes of one
+	maxName  = 200     // bytes of one name
 )
 
 func (n *nameList) add(name string) {
@@ -149,7 +149,7 @@ func (n *nameList) add(name string) {
 	n.names, n.size = append(n.names, name), n.size+len(name)
 }
 
-// listFor are the names of so many tests, and how many more there are.
+// listFor returns the names for count tests, followed by the number of unnamed tests.
 func (n *nameList) listFor(count int) []string {
 	switch more := count - len(n.names); {
 	case count == 0:

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// readReport gives a text to a report, line by line.
+// readReport passes a text to a report, line by line.
 func readReport(r report, text string) (results, error) {
 	for line := range strings.Lines(text) {
 		r.readLine([]byte(line))
@@ -18,14 +18,15 @@ func readReport(r report, text string) (results, error) {
 	return r.results()
 }
 
-// counts is what tests compare of results.
+// counts is the part of results that the tests compare.
 type counts struct {
 	Passed, Failed, Skipped int
-	FailedNames             []string // of those that failed
+	FailedNames             []string
 	PassedNames             []string
 }
 
-// What test runners print: go 1.26 and node 20 as they did, the others as their documents say.
+// The go and node reports are recorded from go 1.26 and node 20; the others follow the documentation of their
+// formats.
 func TestReports(t *testing.T) {
 	tests := []struct {
 		name, format, text string
@@ -177,8 +178,8 @@ in between
 	}
 }
 
-// What the runners of other languages print, recorded from pytest 7.2, node 20.20 and cargo 1.95. The tests of
-// node-spec, node-tap and cargo print lines that look like counts themselves.
+// The reports are recorded from pytest 7.2, node 20.20 and cargo 1.95. Some tests of node-spec, node-tap and cargo
+// print lines that look like counts.
 func TestRecordedReports(t *testing.T) {
 	tests := []struct {
 		name, format string
@@ -231,7 +232,7 @@ func TestRecordedReports(t *testing.T) {
 			}
 			formats := []string{tt.format, formatAuto}
 			if tt.name == "node-tap" {
-				formats = formats[:1] // by itself it is TAP
+				formats = formats[:1] // without a format it is TAP
 			}
 			for _, format := range formats {
 				found, err := readReport(newReport(format), string(text))
@@ -260,7 +261,7 @@ func TestUnreadableReports(t *testing.T) {
 	}
 }
 
-// checkResults holds what is true of all results.
+// checkResults checks the invariants of all results.
 func checkResults(t *testing.T, r report, text string) {
 	found, err := readReport(r, text)
 	if err != nil {
@@ -303,7 +304,7 @@ func FuzzTAP(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &tap{}, text) })
 }
 
-// pythonFailed are the tests of the recordings of unittest that fail: two parts of the last one do.
+// pythonFailed are the failed tests in the recordings of unittest; two subtests of the last one fail.
 var pythonFailed = []string{"test_a.S.setUpClass", "test_a.T.test_err", "test_a.T.test_bad", "test_a.T.test_sub"}
 
 func FuzzUnittest(f *testing.F) {
@@ -314,7 +315,7 @@ func FuzzUnittest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkResults(t, &unittest{}, text) })
 }
 
-// addRecordings gives the recorded reports of a format to a fuzz test.
+// addRecordings adds the recorded reports of a format to the seeds of a fuzz test.
 func addRecordings(f *testing.F, format string) {
 	files, err := filepath.Glob("testdata/reports/" + format + "*.txt")
 	if err != nil || len(files) == 0 {

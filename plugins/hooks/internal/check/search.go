@@ -13,10 +13,10 @@ import (
 	"syscall"
 )
 
-// maxFileSize is the largest file that is searched.
+// maxFileSize is the largest file that is searched, in bytes.
 const maxFileSize = 16 << 20
 
-// measureFiles measures files of the project. Nothing outside it is looked at, wherever links lead.
+// measureFiles measures files of the project. It follows no link out of the project.
 func measureFiles(c Config, workDir string) (Facts, error) {
 	root, err := os.OpenRoot(workDir)
 	if err != nil {
@@ -25,7 +25,7 @@ func measureFiles(c Config, workDir string) (Facts, error) {
 	defer func() { _ = root.Close() }()
 	names, err := findFiles(root, c.Path)
 	if err != nil {
-		return Facts{}, measureError("look for %s: %w", c.Path, err).WithHint("a check sees the files of the project only")
+		return Facts{}, measureError("find %s: %w", c.Path, err).WithHint("name files of the project only")
 	}
 	if c.Type == typeFile {
 		return Facts{Reason: c.existenceReason(len(names)), Counts: map[string]int{"files": len(names)}}, nil
@@ -34,7 +34,7 @@ func measureFiles(c Config, workDir string) (Facts, error) {
 	for _, name := range names {
 		hit, err := c.fileMatches(root, name)
 		if err != nil {
-			return Facts{}, measureError("read %s: %w", name, err).WithHint("let path match ordinary files of the project only")
+			return Facts{}, measureError("read %s: %w", name, err).WithHint("change path to match only regular files of the project")
 		}
 		if hit {
 			hits++
@@ -52,21 +52,21 @@ func measureFiles(c Config, workDir string) (Facts, error) {
 	return facts, nil
 }
 
-// existenceReason is why the number of files is not what was expected, or "".
-func (c Config) existenceReason(found int) string {
+// existenceReason returns the reason if the number of files is unexpected, else "".
+func (c Config) existenceReason(count int) string {
 	expected := c.Exists == nil || *c.Exists
 	switch {
-	case expected && found == 0:
+	case expected && count == 0:
 		return "there is no file " + c.Path
-	case !expected && found > 0:
+	case !expected && count > 0:
 		return fmt.Sprintf("there is a file %s", c.Path)
 	default:
 		return ""
 	}
 }
 
-// findFiles are the files and directories that match. What cannot be looked at, as a link that leads out of
-// the project, is an error and not a file that is missing.
+// findFiles returns the matching files and directories. A link that leads out of the project is an error, not a
+// missing file.
 func findFiles(root *os.Root, pattern string) ([]string, error) {
 	if ok, err := exists(root, literalPrefix(pattern)); !ok {
 		return nil, err
@@ -88,7 +88,7 @@ func findFiles(root *os.Root, pattern string) ([]string, error) {
 	return found, nil
 }
 
-// literalPrefix are the elements of a pattern before the first one with a wildcard.
+// literalPrefix returns the path elements of a pattern before the first wildcard.
 func literalPrefix(pattern string) string {
 	elements := strings.Split(pattern, "/")
 	wild := slices.IndexFunc(elements, func(e string) bool { return strings.ContainsAny(e, `*?[\`) })
@@ -106,7 +106,7 @@ func exists(root *os.Root, name string) (bool, error) {
 	return err == nil, err
 }
 
-// fileMatches says whether a file has the content. Directories have none.
+// fileMatches reports whether a file has the content. A directory has none.
 func (c Config) fileMatches(root *os.Root, name string) (bool, error) {
 	info, err := root.Stat(name)
 	switch {

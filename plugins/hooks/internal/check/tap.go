@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org). The points of subtests,
-// which are indented, are summed up by the point of their test and do not count. A point that is to do
-// counts as skipped.
+// tap reads the Test Anything Protocol, versions 12 to 14 (testanything.org). The indented points of subtests do
+// not count, because the point of their test sums them up. A point marked todo counts as skipped.
 type tap struct {
 	tally         results
-	plannedPoints int // points by the plans
-	points        int // points that came
+	plannedPoints int // the sum of the plans
+	points        int // points so far
 }
 
 var (
@@ -28,7 +27,7 @@ var (
 
 var tapEscapes = strings.NewReplacer(`\\`, `\`, `\#`, "#")
 
-// beginsTAP does not take points without a number: go test prints "ok" and a package.
+// beginsTAP rejects points without a number: go test prints "ok" and a package.
 func beginsTAP(line []byte) bool {
 	line = bytes.TrimRight(line, "\r\n")
 	return tapVersion.Match(line) || tapPlan.Match(line) || tapNumbered.Match(line)
@@ -51,7 +50,7 @@ func (t *tap) readLine(line []byte) []byte {
 	return line
 }
 
-// maxPlan is the longest plan that is believed.
+// maxPlan is the longest plan that is accepted.
 const maxPlan = 10_000_000
 
 func (t *tap) addPoint(p point) {
@@ -66,13 +65,13 @@ func (t *tap) addPoint(p point) {
 	}
 }
 
-// point is what a point says.
+// point is the content of a point.
 type point struct {
 	failed, skipped bool
 	name            string
 }
 
-// readPoint reads a line without white space around it.
+// readPoint parses a line without surrounding white space.
 func readPoint(line []byte) (point, bool) {
 	m := tapPoint.FindSubmatch(line)
 	if m == nil {
@@ -91,7 +90,7 @@ func readPoint(line []byte) (point, bool) {
 	return p, true
 }
 
-// results counts what was planned and never came as failed.
+// results counts planned points that are missing as failed.
 func (t *tap) results() (results, error) {
 	missing := t.plannedPoints - t.points
 	t.tally.addMoreFailed(fmt.Sprintf("%d of %d planned tests did not run", missing, t.plannedPoints), missing)

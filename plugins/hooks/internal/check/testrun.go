@@ -11,23 +11,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// measureTests measures the tests that a command runs, by what it reports on stdout.
+// measureTests measures the tests that a command runs, by its report on stdout.
 func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
 	printed := &firing.TailBuffer{Max: maxOutput}
 	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
-	read, files := newReport(config.Format), config.Files
+	report, files := newReport(config.Format), config.Files
 	if config.takesPackages() {
 		only, err := readGoFiles(req.WorkDir, files)
 		if err != nil {
 			return Facts{}, err
 		}
-		read, files = &goTest{files: only}, nil
+		report, files = &goTest{files: only}, nil
 	}
 	run := commandWithFiles("the command of the check", config.Command, files)
 	run.Limit = firing.Limit(req, defaultLimit)
-	goText := false // go test without -json, which counts nothing
+	goText := false // go test without -json, whose tests cannot be counted
 	onStderr := &unittest{}
 	run.Stderr = func(line []byte) {
 		onStderr.readLine(line)
@@ -35,25 +35,25 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 	}
 	run.Stdout = func(line []byte) {
 		goText = goText || printsGoText(line)
-		printed.Add(read.readLine(line))
+		printed.Add(report.readLine(line))
 	}
 	end, err := c.runCommand(ctx, run, req)
 	if err != nil {
 		return Facts{}, err
 	}
-	found, err := read.results()
+	found, err := report.results()
 	if err != nil {
-		return Facts{}, measureError("the report of the tests: %w", err).WithDetail(printed.String()).
-			WithHint("format: says which one it is; nothing else belongs on stdout")
+		return Facts{}, measureError("read the test report: %w", err).WithDetail(printed.String()).
+			WithHint("set format: to that of the report, and print nothing else on stdout")
 	}
 	if !found.hasTests() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
-		read = onStderr
-		if found, err = read.results(); err != nil {
+		report = onStderr
+		if found, err = report.results(); err != nil {
 			return Facts{}, err
 		}
 	}
 	if !found.hasTests() {
-		if facts, settled, err := config.factsWithoutTests(end, printed.String(), reportBegan(read), goText); settled {
+		if facts, ok, err := config.factsWithoutTests(end, printed.String(), reportBegan(report), goText); ok {
 			return facts, err
 		}
 	}
@@ -64,13 +64,13 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 	}, nil
 }
 
-// factsWithoutTests is what is measured where the command's report has no tests: by its exit code alone, where that is all that is
-// expected; nothing, where some should be there. It is not settled where the command failed and tests were to pass.
-func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, settled bool, err error) {
+// factsWithoutTests returns the facts of a report without tests: those of the exit code if that suffices, else an
+// error. ok is false if the command failed and its tests had to pass.
+func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, ok bool, err error) {
 	facts = Facts{ExitCode: &end.ExitCode, Output: printed}
 	switch {
 	case c.Expect.Word == expectNonePass && began:
-		facts.Counts, facts.Reason = map[string]int{"passed": 0, "failed": 0, "skipped": 0}, "no test ran, one has to fail"
+		facts.Counts, facts.Reason = map[string]int{"passed": 0, "failed": 0, "skipped": 0}, "no test ran, at least one must fail"
 		return facts, true, nil
 	case c.Expect.Word == expectExitZero:
 		if !end.Clean() {
@@ -78,22 +78,22 @@ func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goTex
 		}
 		return facts, true, nil
 	case end.Clean() || c.Expect.Word == expectNonePass:
-		return Facts{}, true, measureError("no test was found in what the command printed").WithDetail(printed).WithHint("%s", c.missingTestsHint(goText))
+		return Facts{}, true, measureError("no test was found in the output of the command").WithDetail(printed).WithHint("%s", c.missingTestsHint(goText))
 	default:
 		return Facts{}, false, nil
 	}
 }
 
-// missingTestsHint says what to do where no test was found.
+// missingTestsHint returns the hint of a report without tests.
 func (c Config) missingTestsHint(goText bool) string {
 	if goText {
-		return "go test prints its results as text: add -json, as in go test -json ./..., or measure the exit code alone with expect: exit_zero"
+		return "add -json to go test, as in go test -json ./..., or measure only the exit code with expect: exit_zero"
 	}
-	return fmt.Sprintf("let it print the results of its tests on stdout, in one of the formats %s; format is %s",
+	return fmt.Sprintf("print the test results on stdout in one of the formats %s; format is %s",
 		strings.Join(formatNames()[1:], ", "), c.Format)
 }
 
-// unexpectedReason is why the tests did not come out as expected, or "".
+// unexpectedReason returns the reason if the result is unexpected, else "".
 func unexpectedReason(expect string, found results, end cliagent.End) string {
 	switch {
 	case expect == expectNonePass && found.passed > 0:

@@ -9,15 +9,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// unittest reads what Python's unittest writes, which it does to stderr: the header of each failure, the closing lines of
-// a run, and with -v the tests that passed. An error counts as failed, and so does a test that passed although it was
-// expected to fail, as for unittest itself; one that was expected to fail and did is skipped.
+// unittest reads the output of Python's unittest, which it writes to stderr: the header of each failure, the
+// closing lines of a run, and with -v the passed tests. Errors and unexpected successes count as failed, as for
+// unittest itself, expected failures as skipped.
 type unittest struct {
 	tally       results
-	ranTests    int      // tests of the run that is being closed, as "Ran" says
-	failedTests []string // tests of the run that failed, each once
-	passedTests int      // tests of the run that -v says passed
-	awaitsEnd   bool     // "Ran" was said, and not yet how it ended
+	ranTests    int      // tests of the run, by its line "Ran"
+	failedTests []string // distinct failed tests of the run
+	passedTests int      // passed tests of the run, by -v
+	awaitsEnd   bool     // between the line "Ran" and the result
 	began       bool
 }
 
@@ -30,33 +30,33 @@ var (
 	unittestOK     = regexp.MustCompile(`(?:^|\.\.\. )ok$`)
 )
 
-// fixtureMethods are what is set up and torn down around tests: their errors are not among the tests that ran.
+// fixtureMethods set up and tear down tests; their errors are not in the number of tests.
 var fixtureMethods = []string{"setUpClass", "tearDownClass", "setUpModule", "tearDownModule"}
 
 func beginsUnittest(line []byte) bool {
-	said := firing.PlainText(line)
-	return unittestRan.MatchString(said) || unittestHeader.MatchString(said) || unittestTest.MatchString(said) && strings.Contains(said, " ... ")
+	text := firing.PlainText(line)
+	return unittestRan.MatchString(text) || unittestHeader.MatchString(text) || unittestTest.MatchString(text) && strings.Contains(text, " ... ")
 }
 
 func (u *unittest) readLine(line []byte) []byte {
-	said := firing.PlainText(line)
+	text := firing.PlainText(line)
 	switch {
-	case u.awaitsEnd && unittestEnd.MatchString(said):
-		u.closeRun(unittestEnd.FindStringSubmatch(said)[1])
-	case unittestRan.MatchString(said):
-		u.ranTests, _ = strconv.Atoi(unittestRan.FindStringSubmatch(said)[1]) // digits
+	case u.awaitsEnd && unittestEnd.MatchString(text):
+		u.closeRun(unittestEnd.FindStringSubmatch(text)[1])
+	case unittestRan.MatchString(text):
+		u.ranTests, _ = strconv.Atoi(unittestRan.FindStringSubmatch(text)[1]) // digits
 		u.awaitsEnd, u.began = true, true
-	case unittestHeader.MatchString(said):
-		u.addFailure(unittestHeader.FindStringSubmatch(said))
-	case unittestTest.MatchString(said) && unittestOK.MatchString(said):
-		m := unittestTest.FindStringSubmatch(said)
+	case unittestHeader.MatchString(text):
+		u.addFailure(unittestHeader.FindStringSubmatch(text))
+	case unittestTest.MatchString(text) && unittestOK.MatchString(text):
+		m := unittestTest.FindStringSubmatch(text)
 		u.passedTests++
 		u.tally.passedNames.add(fullTestName(m[1], m[2]))
 	}
 	return line
 }
 
-// addFailure takes the header of a failure. Those of subtests have the name of their test.
+// addFailure reads the header of a failure. A subtest has the name of its test.
 func (u *unittest) addFailure(header []string) {
 	method, name := header[2], fullTestName(header[2], header[3])
 	u.tally.failedNames.add(name)
@@ -65,29 +65,29 @@ func (u *unittest) addFailure(header []string) {
 	}
 }
 
-// fullTestName is a test as the command line takes it: since Python 3.11 the brackets have all of it.
-func fullTestName(method, in string) string {
-	if strings.HasSuffix(in, "."+method) {
-		return in
+// fullTestName returns a test as the command line takes it. Since Python 3.11 the brackets contain the full name.
+func fullTestName(method, class string) string {
+	if strings.HasSuffix(class, "."+method) {
+		return class
 	}
-	return in + "." + method
+	return class + "." + method
 }
 
-// closeRun takes the last line of a run: "FAILED (failures=1, errors=2, skipped=3)".
+// closeRun reads the last line of a run, such as "FAILED (failures=1, errors=2, skipped=3)".
 func (u *unittest) closeRun(counts string) {
-	of := map[string]int{}
+	numbers := map[string]int{}
 	for _, m := range unittestCount.FindAllStringSubmatch(counts, -1) {
 		n, _ := strconv.Atoi(m[2]) // digits
-		of[m[1]] += n
+		numbers[m[1]] += n
 	}
-	skipped := of["skipped"] + of["expected failures"]
-	u.tally.failed += of["failures"] + of["errors"] + of["unexpected successes"]
+	skipped := numbers["skipped"] + numbers["expected failures"]
+	u.tally.failed += numbers["failures"] + numbers["errors"] + numbers["unexpected successes"]
 	u.tally.skipped += skipped
-	u.tally.passed += max(u.passedTests, u.ranTests-len(u.failedTests)-skipped-of["unexpected successes"], 0)
+	u.tally.passed += max(u.passedTests, u.ranTests-len(u.failedTests)-skipped-numbers["unexpected successes"], 0)
 	u.ranTests, u.failedTests, u.passedTests, u.awaitsEnd = 0, nil, 0, false
 }
 
-// results: a report that ends in the middle has failed.
+// results counts an incomplete report as failed.
 func (u *unittest) results() (results, error) {
 	if len(u.failedTests) > 0 || u.passedTests > 0 || u.awaitsEnd {
 		u.tally.passed += u.passedTests

@@ -28,7 +28,7 @@ func New() *Action { return &Action{firing.NewRunner()} }
 func (s *Action) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "script",
-		Summary:      "runs a command in the project; what it prints becomes context",
+		Summary:      "runs a command in the project; its output becomes context",
 		ConfigSchema: schema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Needs:        &sdk.Needs{Commands: true},

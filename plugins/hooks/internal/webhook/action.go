@@ -43,7 +43,7 @@ func New() *Action {
 func (w *Action) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "webhook",
-		Summary:      "sends what happened to a URL; the response becomes context",
+		Summary:      "posts the event to a URL; the response becomes context",
 		ConfigSchema: schema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
