@@ -55,7 +55,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// The schema is written by hand; this holds it to the structs that read the configuration.
+// The schema is written by hand, so it must declare the keys that the structs read.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	type object struct {
 		Properties map[string]json.RawMessage `json:"properties"`

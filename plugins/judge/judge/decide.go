@@ -9,24 +9,24 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// State is what travels from one decision to the next.
+// State is the state from one decision to the next.
 type State struct {
-	// Stops counts how often in a row the judge (under PLATEAU_TEST_MODE the agents) said stop.
+	// Stops is the number of stops in a row, by the judge or, under PLATEAU_TEST_MODE, by the agents.
 	Stops int `json:"stops"`
-	// JudgeFailures counts the decisions in a row that the judge failed to make.
+	// JudgeFailures is the number of decisions in a row that the judge failed to make.
 	JudgeFailures int `json:"judge_failures"`
 }
 
-// Decide asks the judge once the stage has had its minimum of iterations, and stops when the judge has
-// said stop as often in a row as consensus demands. A decision that the judge fails to make counts
-// neither way: the stage goes on, and after max_failures of them the judge is not asked any more.
-// An agent that reports an error ends the stage at once.
+// Decide asks the judge once the stage has its minimum of iterations, and stops after as many stops in a row as
+// consensus demands. A decision that the judge fails to make counts neither way, and after max_failures of them
+// there are no more questions. An agent that reports an error ends the stage at once.
 //
-// The judge's prompt is the file that JUDGE_PROMPT_PATH or judge.prompt names, else prompts/judge.md in
-// the user's directory ~/.config/agent-pipelines, else scripts/prompts/judge.md in the work directory.
+// The prompt template is the file that JUDGE_PROMPT_PATH or judge.prompt names, else prompts/judge.md in the
+// user's directory ~/.config/agent-pipelines, else scripts/prompts/judge.md in the shared directory
+// AGENT_PIPELINES_ROOT, else the same file in the work directory.
 //
-// Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for
-// files that cannot be read or a foreign state, and judge_error under on_judge_failure: fail.
+// Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for unreadable
+// files or a foreign state, and judge_error under on_judge_failure: fail.
 func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	c, err := s.readSettings(req.Config)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 	var state State
 	if len(req.State) > 0 {
 		if err := json.Unmarshal(req.State, &state); err != nil {
-			return sdk.Decision{}, failure.New(failure.StrategyFailed, "judge: the state is not the strategy's own: %w", err)
+			return sdk.Decision{}, failure.New(failure.StrategyFailed, "judge: read the state of the last decision: %w", err)
 		}
 	}
 	switch {
@@ -61,11 +61,11 @@ func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decisio
 	return state.countVerdict(verdict, record, c), nil
 }
 
-// askJudge puts the question.
+// askJudge returns the question to the judge.
 func (s *Strategy) askJudge(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
 	template, err := s.readTemplate(c, req.WorkDir)
 	if err != nil && s.getenv(envMock) == "true" {
-		return state.newDecision(sdk.DecisionContinue, "no judge's prompt, and a mock would answer it"), nil
+		return state.newDecision(sdk.DecisionContinue, "no judge prompt, and a mock would answer it"), nil
 	}
 	if err != nil {
 		return sdk.Decision{}, err
@@ -101,7 +101,7 @@ func (state State) countVerdict(v Verdict, record json.RawMessage, c settings) s
 	return d
 }
 
-// countAgentStop decides by the agents' own wish to stop.
+// countAgentStop decides by the stop hints of the agents.
 func (state State) countAgentStop(stop bool, c settings) sdk.Decision {
 	state.Stops++
 	if !stop {
@@ -113,7 +113,7 @@ func (state State) countAgentStop(stop bool, c settings) sdk.Decision {
 	return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
 }
 
-// countFailure counts a decision that the judge did not make. There is no verdict to keep.
+// countFailure counts a decision without a verdict.
 func (state State) countFailure(c settings, reason string) (sdk.Decision, error) {
 	state.JudgeFailures++
 	if state.JudgeFailures >= int(c.Judge.MaxFailures) {
@@ -122,12 +122,12 @@ func (state State) countFailure(c settings, reason string) (sdk.Decision, error)
 	return state.newDecision(sdk.DecisionContinue, reason), nil
 }
 
-// decideUnreliable goes on without the judge, or gives up. reason is the last failure that led here.
+// decideUnreliable continues without the judge, or fails. reason is the last failure of the judge.
 func (state State) decideUnreliable(c settings, reason string) (sdk.Decision, error) {
 	if c.OnJudgeFailure == onFailureFail {
 		return sdk.Decision{}, failure.New(failure.JudgeError, "the judge (provider %s) failed %d times in a row, last: %s",
 			c.Judge.Provider, state.JudgeFailures, reason).
-			WithHint("see judge.log of the last iterations; termination.judge names another judge, on_judge_failure: continue goes on without one")
+			WithHint("read judge.log of the last iterations; set another judge in termination.judge, or continue without one with on_judge_failure: continue")
 	}
 	return state.newDecision(sdk.DecisionContinue, reasonUnreliable), nil
 }

@@ -25,7 +25,7 @@ type fixture struct {
 	req sdk.DecideRequest
 }
 
-// newFixture has a prompt, and asks about iteration 5 of the default configuration.
+// newFixture returns a fixture with a prompt and a request about iteration 5 of the default configuration.
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	b := &fixture{dir: t.TempDir(), env: map[string]string{}}
@@ -56,7 +56,7 @@ func (b *fixture) decide(t *testing.T) sdk.Decision {
 	return d
 }
 
-// decisionSummary is a decision in words.
+// decisionSummary is the part of a decision that the tests compare.
 type decisionSummary struct {
 	Action sdk.DecisionAction
 	Reason string
@@ -104,7 +104,7 @@ func TestDecide(t *testing.T) {
 			decisionSummary{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"an agent's wish to stop is not the judge's", ``, func(b *fixture) { b.req.Hint = "stop" },
+			"a stop hint of an agent is not a verdict", ``, func(b *fixture) { b.req.Hint = "stop" },
 			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
@@ -160,11 +160,11 @@ func TestDecide(t *testing.T) {
 			decisionSummary{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, ``},
 		},
 		{
-			"after the third failure nobody is asked", ``, withState(`{"stops":1,"judge_failures":3}`, func(*fixture) {}),
+			"no question after the third failure", ``, withState(`{"stops":1,"judge_failures":3}`, func(*fixture) {}),
 			decisionSummary{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""},
 		},
 		{
-			"more patience", `{"judge":{"max_failures":4}}`, withState(`{"judge_failures":3}`, func(*fixture) {}),
+			"a higher max_failures", `{"judge":{"max_failures":4}}`, withState(`{"judge_failures":3}`, func(*fixture) {}),
 			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""},
 		},
 		{
@@ -207,7 +207,7 @@ func withTestMode(hint string) func(*fixture) {
 	return func(b *fixture) { b.env[envTestMode], b.req.Hint = "1", hint }
 }
 
-// A stage as the kernel would run it: every decision with the questions it takes, the state handed on.
+// A stage as the kernel runs it: every decision with its questions, and the state of the previous one.
 func TestStage(t *testing.T) {
 	type round struct {
 		Iteration int
@@ -218,7 +218,7 @@ func TestStage(t *testing.T) {
 	tests := []struct {
 		name    string
 		config  string
-		replies []sdk.Answer // the last one is repeated
+		replies []sdk.Answer // the last one repeats
 		want    []round
 	}{
 		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: continueReply}, {Output: continueReply}, {Output: stopReply}}, []round{
@@ -293,20 +293,20 @@ func TestJudgeError(t *testing.T) {
 	}
 }
 
-func TestWhoIsAsked(t *testing.T) {
-	type who struct{ Provider, Model string }
+func TestProviderAndModel(t *testing.T) {
+	type choice struct{ Provider, Model string }
 	tests := []struct {
 		name   string
 		config string
 		env    map[string]string
-		want   who
+		want   choice
 	}{
-		{"by default", ``, nil, who{"claude", "haiku"}},
-		{"configured", `{"judge":{"provider":"codex","model":"mini"}}`, nil, who{"codex", "mini"}},
-		{"another provider has its own default", `{"judge":{"provider":"codex"}}`, nil, who{"codex", ""}},
-		{"another model", `{"judge":{"model":"opus"}}`, nil, who{"claude", "opus"}},
-		{"the environment goes first", `{"judge":{"provider":"a","model":"b"}}`, map[string]string{envProvider: "codex", envModel: "m"}, who{"codex", "m"}},
-		{"a provider from the environment", ``, map[string]string{envProvider: "codex"}, who{"codex", ""}},
+		{"by default", ``, nil, choice{"claude", "haiku"}},
+		{"configured", `{"judge":{"provider":"codex","model":"mini"}}`, nil, choice{"codex", "mini"}},
+		{"another provider has its own default", `{"judge":{"provider":"codex"}}`, nil, choice{"codex", ""}},
+		{"another model", `{"judge":{"model":"opus"}}`, nil, choice{"claude", "opus"}},
+		{"the environment overrides", `{"judge":{"provider":"a","model":"b"}}`, map[string]string{envProvider: "codex", envModel: "m"}, choice{"codex", "m"}},
+		{"a provider from the environment", ``, map[string]string{envProvider: "codex"}, choice{"codex", ""}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -316,7 +316,7 @@ func TestWhoIsAsked(t *testing.T) {
 				b.env[name] = value
 			}
 			q := b.decide(t).Question
-			if diff := cmp.Diff(who{tt.want.Provider, tt.want.Model}, who{q.Provider, q.Model}); diff != "" {
+			if diff := cmp.Diff(choice{tt.want.Provider, tt.want.Model}, choice{q.Provider, q.Model}); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -332,9 +332,9 @@ func TestUnusableConfig(t *testing.T) {
 			`termination: min_iterations is -1, want at least 0; consensus is 0, want at least 1; judge.attempts is 5, want at most 4; ` +
 				`judge.max_failures is 0, want at least 1; on_judge_failure is "cry", want continue or fail`,
 		},
-		{`{"consensus":"two"}`, `termination: "two" is no whole number`},
-		{`{"judge":{"model":7}}`, `termination: judge.model does not fit: got number`},
-		{`{"judge":"claude"}`, `termination: judge does not fit: got string`},
+		{`{"consensus":"two"}`, `termination: "two" is not a whole number`},
+		{`{"judge":{"model":7}}`, `termination: judge.model has the wrong type: got number`},
+		{`{"judge":"claude"}`, `termination: judge has the wrong type: got string`},
 	}
 	for _, tt := range tests {
 		b := newFixture(t)

@@ -8,8 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FuzzSettings reads any termination block: what is taken has counts that make sense and somebody to ask, all else is
-// a mistake in the configuration.
+// FuzzSettings decodes any termination block. An accepted one has valid counts and a provider.
 func FuzzSettings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"type":"judgment","max":3,"min_iterations":"2","consensus":1,"criteria":{"a":[1]}}`, `{"consensus":"+3"}`, `{"consensus":1.0}`,
@@ -27,7 +26,7 @@ func FuzzSettings(f *testing.F) {
 			return
 		}
 		if c.MinIterations < 0 || c.Consensus < 1 || c.Judge.Attempts < 1 || c.Judge.Attempts > sdk.MaxQuestionRounds || c.Judge.MaxFailures < 1 || c.Judge.Provider == "" {
-			t.Errorf("taken: %+v", c.Config)
+			t.Errorf("accepted: %+v", c.Config)
 		}
 	})
 }

@@ -16,15 +16,15 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Limits of what a judge is given to read, in bytes. Of longer files the end is given, of a longer
-// history the newest iterations.
+// Limits of the texts in a judge's prompt, in bytes. Longer files keep their end, a longer history its newest
+// iterations.
 const (
 	maxOutputBytes   = 128 << 10
 	maxProgressBytes = 64 << 10
 	maxHistoryBytes  = 256 << 10
 )
 
-// fillTemplate puts the iteration into the template. The text put in is not searched for variables again.
+// fillTemplate replaces the variables of the template. It does not search the replacements for variables.
 func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, error) {
 	outputs, err := readOutputs(req.Outputs)
 	if err != nil {
@@ -49,22 +49,23 @@ func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, e
 	).Replace(template), nil
 }
 
-// readOutputs gives the texts of the newest outputs that fit, oldest first; "" stands for those before them.
+// readOutputs returns the texts of the outputs, oldest first. Outputs that exceed the limits are "", the newest
+// ones excepted.
 func readOutputs(refs []sdk.FileRef) ([]string, error) {
 	texts := make([]string, len(refs))
-	room := maxOutputBytes + maxHistoryBytes
-	for i := len(refs) - 1; i >= 0 && room > 0; i-- {
+	remaining := maxOutputBytes + maxHistoryBytes
+	for i := len(refs) - 1; i >= 0 && remaining > 0; i-- {
 		text, err := readTail(refs[i].Path, maxOutputBytes)
 		if err != nil {
 			return nil, err
 		}
 		texts[i] = text
-		room -= len(text)
+		remaining -= len(text)
 	}
 	return texts, nil
 }
 
-// formatHistory is the outputs of the earlier iterations, last of which has number last.
+// formatHistory returns the outputs of the earlier iterations; last is the number of the newest one.
 func formatHistory(outputs []string, last int) string {
 	parts := make([]string, 0, len(outputs)+1)
 	size, i := 0, len(outputs)-1
@@ -85,7 +86,7 @@ func formatHistory(outputs []string, last int) string {
 	return text.String()
 }
 
-// readTail is the end of a file as valid UTF-8 without newlines at its end, "" for no file.
+// readTail returns the end of a file as valid UTF-8 without trailing newlines, "" for a missing file.
 func readTail(path string, limit int64) (string, error) {
 	if path == "" {
 		return "", nil
@@ -98,29 +99,29 @@ func readTail(path string, limit int64) (string, error) {
 		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
 	}
 	defer f.Close()
-	text, left, err := readEnd(f, limit)
+	text, omitted, err := readEnd(f, limit)
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)
 	}
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
-	if left > 0 {
-		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", left, text)
+	if omitted > 0 {
+		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", omitted, text)
 	}
 	return text, nil
 }
 
-// readEnd reads the last bytes of a file and says how many are before them.
-func readEnd(f *os.File, limit int64) (text string, left int64, err error) {
+// readEnd returns the last bytes of a file and the number of bytes before them.
+func readEnd(f *os.File, limit int64) (text string, omitted int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", 0, err
 	}
-	left = max(info.Size()-limit, 0)
-	raw, err := io.ReadAll(io.NewSectionReader(f, left, limit))
-	return string(raw), left, err
+	omitted = max(info.Size()-limit, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, omitted, limit))
+	return string(raw), omitted, err
 }
 
-// jsonText is a JSON text without its quotes, other JSON in its shortest form.
+// jsonText returns the value of a JSON string, or other JSON in its shortest form.
 func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -129,7 +130,7 @@ func jsonText(raw json.RawMessage) string {
 	return compactJSON(raw)
 }
 
-// compactJSON is JSON in its shortest form, {} where there is none.
+// compactJSON returns JSON in its shortest form, {} if it is empty or invalid.
 func compactJSON(raw json.RawMessage) string {
 	var short bytes.Buffer
 	if len(raw) == 0 || json.Compact(&short, raw) != nil {

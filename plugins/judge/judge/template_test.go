@@ -22,10 +22,10 @@ func TestTemplateLookup(t *testing.T) {
 		{"project", ``, nil, "project"},
 		{"home", ``, map[string]string{envHome: "$DIR/home"}, "home"},
 		{"xdg", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "$DIR/xdg"}, "xdg"},
-		{"a relative xdg counts for nothing", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "xdg"}, "home"},
+		{"a relative xdg is ignored", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "xdg"}, "home"},
 		{"a home without one", ``, map[string]string{envHome: "$DIR/nowhere"}, "project"},
 		{"root", ``, map[string]string{envRoot: "$DIR/root"}, "root"},
-		{"home goes before root", ``, map[string]string{envHome: "$DIR/home", envRoot: "$DIR/root"}, "home"},
+		{"home precedes root", ``, map[string]string{envHome: "$DIR/home", envRoot: "$DIR/root"}, "home"},
 		{"configured", `{"judge":{"prompt":"my/judge.md"}}`, map[string]string{envHome: "$DIR/home"}, "mine"},
 		{"configured in the home", `{"judge":{"prompt":"~/own.md"}}`, map[string]string{envHome: "$DIR/home"}, "own"},
 		{"environment", `{"judge":{"prompt":"missing.md"}}`, map[string]string{envPrompt: "my/judge.md"}, "mine"},
@@ -98,7 +98,7 @@ func TestMissingTemplate(t *testing.T) {
 			}
 			b.env[envTestMode] = "1"
 			if err := validate(); err != nil {
-				t.Errorf("validated in test mode, which asks nobody: %v", err)
+				t.Errorf("validated in test mode, which asks no judge: %v", err)
 			}
 		})
 	}

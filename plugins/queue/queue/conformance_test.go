@@ -28,7 +28,7 @@ func TestConforms(t *testing.T) {
 	})
 }
 
-// The schema is written by hand; this holds it to the struct that reads the configuration.
+// The schema is written by hand, so it must declare the keys that the struct reads.
 func TestSchemaNamesWhatIsRead(t *testing.T) {
 	var declared struct {
 		Properties map[string]json.RawMessage `json:"properties"`

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FuzzConfig reads any termination block: what is taken names a program, or none at all, and has time to run.
+// FuzzConfig decodes any termination block. An accepted one has a program or no command, and a valid timeout.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "null", `{"command":"bd ready","label":"x","timeout":1}`, `{"command":["bd","ready"]}`, `{"command":[]}`, `{"command":""}`, `{"timeout":1e-10}`,
@@ -24,7 +24,7 @@ func FuzzConfig(f *testing.F) {
 			return
 		}
 		if d := c.timeout(); d <= 0 || d > 24*time.Hour || c.Command != nil && (len(c.Command) == 0 || c.Command[0] == "") {
-			t.Errorf("taken: %+v, %s", c, d)
+			t.Errorf("accepted: %+v, %s", c, d)
 		}
 	})
 }

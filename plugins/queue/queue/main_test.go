@@ -10,8 +10,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// newTestStrategy is a strategy with the stand-in for bd first in PATH, and the file where bd writes down how it
-// was called.
+// newTestStrategy returns a strategy whose PATH begins with a fake bd, and the file to which that bd writes its
+// calls.
 func newTestStrategy(t testing.TB, env ...string) (*Strategy, string) {
 	t.Helper()
 	bin, err := filepath.Abs("testdata/bin")

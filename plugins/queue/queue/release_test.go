@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// What a dead session had taken becomes open again (REQUIREMENTS U062).
+// The beads of a dead session become open again (REQUIREMENTS U062).
 func TestRelease(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -21,7 +21,7 @@ func TestRelease(t *testing.T) {
 		{"none", "[]", "", ""},
 		{"no text", "", "", ""},
 		{"one cannot be reopened", `[{"id": "stuck"}, {"id": "b-8"}]`, "bd update stuck --status=open\nbd update b-8 --status=open\n", "exited with code 3"},
-		{"ids that are none", `[{"id": "--all"}, {"id": ""}]`, "", ""},
+		{"invalid ids", `[{"id": "--all"}, {"id": ""}]`, "", ""},
 		{"no list", `{"error": "locked"}`, "", "list that bd printed"},
 	}
 	for _, tt := range tests {

@@ -14,21 +14,22 @@ import (
 type commandRun struct {
 	command  Command
 	dir      string
-	extraEnv map[string]string // environment
+	extraEnv map[string]string
 	timeout  time.Duration
-	// exitOneIsEmpty takes exit code 1 without output as an empty queue, as grep and its like mean it.
+	// exitOneIsEmpty treats exit code 1 without output as an empty queue, the convention of grep.
 	exitOneIsEmpty bool
 }
 
-// maxLineBytes bounds what is kept of the lines of a queue.
+// maxLineBytes is the limit of the lines that are kept, in bytes.
 const maxLineBytes = 16 << 20
 
-// lineBuffer are those with text that a command printed.
+// lineBuffer holds the non-empty lines that a command printed.
 type lineBuffer struct {
-	// count is how many there were.
+	// count is the number of lines, including those that were not kept.
 	count int
-	// text are the first of them, each with a newline, until one more would pass maxBytes.
+	// text holds the first lines up to maxLineBytes, each with a newline.
 	text strings.Builder
+	// full is true once a line was not kept.
 	full bool
 }
 
@@ -44,8 +45,8 @@ func (l *lineBuffer) add(line []byte) {
 	}
 }
 
-// run returns the lines with text that the command prints on stdout. Nothing that it started outlives
-// it. Errors are of kind config_invalid where the program is missing, else strategy_failed.
+// run returns the non-empty lines that the command prints on stdout. None of its processes is left. Errors are of
+// kind config_invalid for a missing program, else strategy_failed.
 func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
 	env := cliagent.Environ(s.environ(), c.extraEnv)
 	path, err := findProgram(env, c.command)
@@ -71,6 +72,7 @@ func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
 	return nil, c.newFailure(end)
 }
 
+// newFailure returns the failure of a run that did not succeed.
 func (c commandRun) newFailure(end cliagent.End) error {
 	cause := end.Failure()
 	f := failure.New(failure.StrategyFailed, "queue: %s: %s", c.display(), cause.Message).WithDetail(end.Stderr)
@@ -79,12 +81,12 @@ func (c commandRun) newFailure(end cliagent.End) error {
 		if end.Cut == cliagent.CutTimeout {
 			f.Kind = failure.StrategyFailed
 		}
-		return f.WithHint("termination.timeout sets the limit in seconds")
+		return f.WithHint("set a higher limit with termination.timeout, in seconds")
 	}
-	return f.WithHint("run it by hand; a command has to end with exit code 0 when the queue can be read, with or without items")
+	return f.WithHint("run it by hand: it must end with exit code 0 if the queue can be read, even an empty one")
 }
 
-// display is the command as a person would type it.
+// display returns the command as a user would type it.
 func (c commandRun) display() string {
 	if len(c.command) == 3 && c.command[0] == "sh" && c.command[1] == "-c" {
 		return c.command[2]

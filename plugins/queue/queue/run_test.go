@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// However much a command prints, only its beginning is kept and all of it is counted.
+// All lines are counted, but only the first ones are kept.
 func TestLinesAreBounded(t *testing.T) {
 	l := &lineBuffer{}
 	l.add([]byte(" first \n"))

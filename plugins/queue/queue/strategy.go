@@ -20,10 +20,10 @@ type Strategy struct {
 	environ func() []string
 
 	mu      sync.Mutex
-	workDir string // of Init
+	workDir string // set by Init
 }
 
-// New returns a strategy that reads the process's environment.
+// New returns a strategy that uses the environment of the process.
 func New() *Strategy { return &Strategy{environ: os.Environ} }
 
 // Describe implements [sdk.Termination].
@@ -38,7 +38,7 @@ func (s *Strategy) Describe() sdk.Component {
 	}
 }
 
-// Init implements [sdk.Initializer]: it remembers where Release runs bd.
+// Init implements [sdk.Initializer]: it stores the directory in which Release runs bd.
 func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	return nil
 }
 
-// Validate implements [sdk.Validator]: the configuration can be read and its program exists.
+// Validate implements [sdk.Validator]: the configuration is valid and its program exists.
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -58,7 +58,7 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 
 func (s *Strategy) env() []string { return cliagent.Environ(s.environ(), nil) }
 
-// label is the label of a session's beads.
+// label returns the label of a session's beads.
 func (s *Strategy) label(c Config, session string) string {
 	if c.Label != "" {
 		return strings.ReplaceAll(c.Label, "${SESSION}", session)
@@ -69,7 +69,7 @@ func (s *Strategy) label(c Config, session string) string {
 	return defaultLabelPrefix + session
 }
 
-// beadsProgram is the program that keeps the default queue.
+// beadsProgram is the program of the default queue.
 const beadsProgram = "bd"
 
 func commandOrDefault(c Command) Command {
@@ -79,16 +79,16 @@ func commandOrDefault(c Command) Command {
 	return c
 }
 
-// findProgram is the absolute path of a command's program. Errors are of kind config_invalid and say which
-// program is missing: without it nobody knows whether the queue is empty.
+// findProgram returns the absolute path of a command's program. Errors are of kind config_invalid and name the
+// missing program.
 func findProgram(env []string, c Command) (string, error) {
 	path, err := cliagent.Lookup("queue", c[0], "", env)
 	if err == nil {
 		return path, nil
 	}
-	f := failure.New(failure.ConfigInvalid, "queue: there is no program %q in PATH", c[0])
+	f := failure.New(failure.ConfigInvalid, "queue: program %q is not in PATH", c[0])
 	if c[0] == beadsProgram {
-		return "", f.WithHint("install beads (bd), or let termination.command print the queue, one line for each item left")
+		return "", f.WithHint("install beads (bd), or set termination.command to a command that prints one line for each remaining item")
 	}
-	return "", f.WithHint("name a program of PATH or an absolute path in termination.command")
+	return "", f.WithHint("set termination.command to a program in PATH or to an absolute path")
 }
