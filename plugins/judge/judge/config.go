@@ -2,13 +2,14 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -102,12 +103,12 @@ func (s *Strategy) readSettings(raw json.RawMessage) (settings, error) {
 	if err := c.check(); err != nil {
 		return settings{}, err
 	}
-	c.Judge.Provider = first(s.getenv(envProvider), c.Judge.Provider, "claude")
-	c.Judge.Model = first(s.getenv(envModel), c.Judge.Model)
+	c.Judge.Provider = cmp.Or(s.getenv(envProvider), c.Judge.Provider, "claude")
+	c.Judge.Model = cmp.Or(s.getenv(envModel), c.Judge.Model)
 	if c.Judge.Model == "" && c.Judge.Provider == "claude" {
 		c.Judge.Model = "haiku"
 	}
-	c.Judge.Prompt = first(s.getenv(envPrompt), c.Judge.Prompt)
+	c.Judge.Prompt = cmp.Or(s.getenv(envPrompt), c.Judge.Prompt)
 	return c, nil
 }
 
@@ -146,14 +147,4 @@ func (c settings) check() error {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "termination: %s", strings.Join(problems, "; "))
-}
-
-// first is the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

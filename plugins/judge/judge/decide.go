@@ -1,11 +1,12 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -90,7 +91,7 @@ func (state State) countVerdict(v Verdict, record json.RawMessage, c settings) s
 	switch {
 	case state.Stops >= int(c.Consensus):
 		d.Action = sdk.DecisionStop
-		d.Reason = first(v.Reason, fmt.Sprintf("the judge said stop %d times in a row", state.Stops))
+		d.Reason = cmp.Or(v.Reason, fmt.Sprintf("the judge said stop %d times in a row", state.Stops))
 	case v.Stop:
 		d.Reason = fmt.Sprintf("stop suggested but not confirmed (%d/%d)", state.Stops, c.Consensus)
 		if v.Reason != "" {

@@ -6,11 +6,16 @@ import (
 	"os"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 //go:embed config.schema.json
 var schema []byte
+
+// Plugin returns the plugin agent-plugin-judge. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{Name: "judge", Version: version, Terminations: []sdk.Termination{New()}}
+}
 
 // Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
 type Strategy struct {

@@ -4,7 +4,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Plugin is the plugin agent-plugin-mock. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-mock. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{
 		Name:         "mock",

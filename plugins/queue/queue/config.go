@@ -61,3 +61,11 @@ func readConfig(raw json.RawMessage) (Config, error) {
 }
 
 func (c Config) timeout() time.Duration { return time.Duration(c.Timeout * float64(time.Second)) }
+
+// program returns the program of the command.
+func (c Config) program() string {
+	if len(c.Command) == 0 {
+		return beadsProgram
+	}
+	return c.Command[0]
+}

@@ -14,7 +14,7 @@ import (
 //
 // It ignores the queue of a configured command: only the owner of that queue knows how to return an item.
 func (s *Strategy) Release(ctx context.Context, session string) error {
-	if _, err := findProgram(s.env(), Command{beadsProgram}); err != nil {
+	if _, err := findProgram(s.env(), beadsProgram); err != nil {
 		return nil //nolint:nilerr // no bd, no beads
 	}
 	s.mu.Lock()

@@ -49,7 +49,7 @@ func (l *lineBuffer) add(line []byte) {
 // kind config_invalid for a missing program, else strategy_failed.
 func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
 	env := cliagent.Environ(s.environ(), c.extraEnv)
-	path, err := findProgram(env, c.command)
+	path, err := findProgram(env, c.command[0])
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,11 @@ import (
 //go:embed config.schema.json
 var schema []byte
 
+// Plugin returns the plugin agent-plugin-queue. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{Name: "queue", Version: version, Terminations: []sdk.Termination{New()}}
+}
+
 // Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
 type Strategy struct {
 	environ func() []string
@@ -52,7 +57,7 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = findProgram(s.env(), commandOrDefault(c.Command))
+	_, err = findProgram(s.env(), c.program())
 	return err
 }
 
@@ -72,22 +77,15 @@ func (s *Strategy) label(c Config, session string) string {
 // beadsProgram is the program of the default queue.
 const beadsProgram = "bd"
 
-func commandOrDefault(c Command) Command {
-	if len(c) == 0 {
-		return Command{beadsProgram}
-	}
-	return c
-}
-
 // findProgram returns the absolute path of a command's program. Errors are of kind config_invalid and name the
 // missing program.
-func findProgram(env []string, c Command) (string, error) {
-	path, err := cliagent.Lookup("queue", c[0], "", env)
+func findProgram(env []string, program string) (string, error) {
+	path, err := cliagent.Lookup("queue", program, "", env)
 	if err == nil {
 		return path, nil
 	}
-	f := failure.New(failure.ConfigInvalid, "queue: program %q is not in PATH", c[0])
-	if c[0] == beadsProgram {
+	f := failure.New(failure.ConfigInvalid, "queue: program %q is not in PATH", program)
+	if program == beadsProgram {
 		return "", f.WithHint("install beads (bd), or set termination.command to a command that prints one line for each remaining item")
 	}
 	return "", f.WithHint("set termination.command to a program in PATH or to an absolute path")
