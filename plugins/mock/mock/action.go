@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -32,7 +32,7 @@ type HookRecord struct {
 // Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
 type Action struct{ process process }
 
-// NewAction returns a hook action.
+// NewAction returns the hook action.
 func NewAction() *Action { return &Action{process: currentProcess()} }
 
 // Describe implements [sdk.HookAction].
@@ -43,7 +43,7 @@ func (a *Action) Describe() sdk.Component {
 		ConfigSchema: schema("hook_action"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
+		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 	}
 }
 
@@ -53,8 +53,7 @@ func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	return err
 }
 
-// Run gives the configured answer. Its errors are the configured ones and those of a configuration that
-// cannot be used.
+// Run returns the configured answer. Its errors are the configured ones and those of an unusable configuration.
 func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
 	c, err := decodeActionConfig(req.Config)
 	if err != nil {
@@ -74,15 +73,12 @@ func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 	if err := a.process.applyFault(ctx, answer.Fault, failure.HookFailed); err != nil {
 		return sdk.HookAnswer{}, cmp.Or(context.Cause(ctx), err)
 	}
-	if answer.Reply == "" {
-		answer.Reply = sdk.ActionContinue
-	}
 	return sdk.HookAnswer{
-		Action: answer.Reply, Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
+		Action: cmp.Or(answer.Reply, sdk.ActionContinue), Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
 	}, nil
 }
 
-// answerFor finds the answer for the firing.
+// answerFor returns the answer for the firing.
 func (c ActionConfig) answerFor(req sdk.HookRequest) Answer {
 	for _, m := range c.Answers {
 		if unsetOrEqual(m.Point, req.Point) && unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Iteration, req.Iteration) &&

@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
-// ActionConfig is the configuration of the hook action. Its own [Answer] holds where none of Answers
-// matches.
+// ActionConfig is the configuration of the hook action. Its own [Answer] applies if none of Answers matches.
 type ActionConfig struct {
 	Answer
-	// Answers are tried in their order; the first match is returned.
+	// Answers are tried in order; the first match is returned.
 	Answers []MatchedAnswer `json:"answers,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`
@@ -25,7 +24,7 @@ type Answer struct {
 	Reply   sdk.Action `json:"answer,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 	Context string     `json:"context,omitempty"`
-	// Facts are what a check would have measured, an object.
+	// Facts are the measurement of a check, an object.
 	Facts   json.RawMessage `json:"facts,omitempty"`
 	Outcome string          `json:"outcome,omitempty"`
 }
@@ -41,7 +40,7 @@ type MatchedAnswer struct {
 	Status    string        `json:"status,omitempty"`
 }
 
-// decodeActionConfig reads and checks a configuration.
+// decodeActionConfig decodes and checks a configuration.
 func decodeActionConfig(raw json.RawMessage) (ActionConfig, error) {
 	var c ActionConfig
 	if err := config.Decode(raw, &c); err != nil {

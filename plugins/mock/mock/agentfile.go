@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// writeFiles leaves what the agent leaves: a line in the progress file, its artifact, and its result or status.
+// writeFiles writes the files of the agent: progress, artifact, and result or status.
 func (p *performance) writeFiles(context.Context) error {
 	if p.reply.Progress != "" {
 		if p.req.Paths.Progress == "" {
@@ -38,7 +38,7 @@ func (p *performance) writeFiles(context.Context) error {
 	}
 }
 
-// artifactFile is where an agent leaves its artifact, beside the result.
+// artifactFile is the name of an artifact beside the result.
 const artifactFile = "artifact.yaml"
 
 func (p *performance) writeArtifact() error {
@@ -60,7 +60,7 @@ func (p *performance) writeArtifact() error {
 	return writeFile(filepath.Join(filepath.Dir(p.req.Paths.Result), artifactFile), text)
 }
 
-// writeFixture leaves the fixture of the iteration or the built-in result.
+// writeFixture writes the fixture of the iteration or the built-in result.
 func (p *performance) writeFixture() error {
 	text, isStatus, err := p.script.fixtures.readResult(p.req.Iteration)
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *performance) writeFixture() error {
 	}
 	switch {
 	case p.req.Paths.Result == "" && (!isStatus || p.req.Paths.Status == ""):
-		return nil // nobody asked for a file, and nothing but the surroundings offers one
+		return nil // the request asks for no file
 	case isStatus:
 		return p.writeStatus(text)
 	case text != nil:
@@ -87,7 +87,7 @@ func (p *performance) writeResult(text []byte) error {
 	return writeFile(p.req.Paths.Result, text)
 }
 
-// writeStatus writes the status; if there is only a path for a result, what the status amounts to.
+// writeStatus writes the status, or the converted result if the request has only a result path.
 func (p *performance) writeStatus(text []byte) error {
 	if p.req.Paths.Status != "" {
 		return writeFile(p.req.Paths.Status, text)
@@ -106,6 +106,6 @@ func writeFile(path string, text []byte) error {
 	return nil
 }
 
-func missingPathError(what string) error {
-	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", what)
+func missingPathError(file string) error {
+	return failure.New(failure.ConfigInvalid, "mock: the reply has %s, but the request has no path for it", file)
 }

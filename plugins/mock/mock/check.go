@@ -9,10 +9,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// checkCrash complains about a crash that is none of endProcess's.
+// checkCrash returns a problem unless endProcess knows the crash.
 func checkCrash(how string) []string { return checkWord("crash", how, "exit", "panic", "kill") }
 
-// checkWord complains when value is set and none of the words.
+// checkWord returns a problem if the value is set and not one of the words.
 func checkWord[T ~string](key string, value T, words ...T) []string {
 	if value == "" || slices.Contains(words, value) {
 		return nil
@@ -24,7 +24,7 @@ func checkWord[T ~string](key string, value T, words ...T) []string {
 	return []string{fmt.Sprintf("%s is %q, want one of %s", key, value, strings.Join(known, ", "))}
 }
 
-// configError makes one config_invalid error of a component's problems, nil of none.
+// configError returns one config_invalid error for all problems, nil for none.
 func configError(problems []string) error {
 	if len(problems) == 0 {
 		return nil

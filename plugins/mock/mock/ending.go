@@ -1,13 +1,14 @@
 package mock
 
 import (
+	"cmp"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// result is the attempt so far.
+// result returns the attempt so far.
 func (p *performance) result() sdk.ExecuteResult {
 	r := sdk.ExecuteResult{
 		Output:       p.output.String(),
@@ -15,18 +16,14 @@ func (p *performance) result() sdk.ExecuteResult {
 		ExitCode:     p.reply.ExitCode,
 		Duration:     time.Since(p.started),
 		Usage:        p.reply.Usage,
-		Model:        p.reply.Model,
+		Model:        cmp.Or(p.reply.Model, p.req.Model),
 		AgentVersion: p.reply.AgentVersion,
 		Conversation: p.reply.Conversation,
-	}
-	if r.Model == "" {
-		r.Model = p.req.Model
 	}
 	return r
 }
 
-// finish ends the attempt as the reply says: well, with an outcome that carries its error, or with an
-// error.
+// finish ends the attempt: with success, with an outcome and its error, or with the configured failure.
 func (p *performance) finish() (sdk.ExecuteResult, error) {
 	r := p.result()
 	switch {
@@ -49,18 +46,18 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 	return r, nil
 }
 
-// leftNothing reports whether the agent neither said nor left anything, which is no success.
+// leftNothing reports whether the agent produced neither output nor files nor tool calls.
 func (p *performance) leftNothing() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
 }
 
-// isRetryable reports whether trying again may help against an outcome.
+// isRetryable reports whether a retry may help after an outcome.
 func isRetryable(o sdk.Outcome) bool {
 	return o != sdk.OutcomePermissionDenied && o != sdk.OutcomeNeedsPerson
 }
 
-// succeeds reports whether the reply is meant to end well.
+// succeeds reports whether the reply is configured to succeed.
 func (r Reply) succeeds() bool {
 	return r.Failure == nil && r.ExitCode == 0 && (r.Outcome == "" || r.Outcome == sdk.OutcomeSucceeded)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The words of the Bash engine's mock mode, which scripts and recorded runs rely on.
+// The texts of the Bash engine's mock mode, which scripts and recorded runs rely on.
 const (
 	bashText = `Mock response - no fixture found.
 

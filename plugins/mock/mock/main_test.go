@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// envCrash makes the test binary end as a plugin process would, for TestEndProcess.
+// envCrash makes the test binary end like a plugin process, for TestEndProcess.
 const envCrash = "MOCK_TEST_CRASH"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// received is what a kernel hears of an attempt.
+// received is the record of an attempt as a kernel receives it.
 type received struct {
 	Text        string
 	Raw         string
@@ -35,7 +35,7 @@ type received struct {
 	Checkpoints []sdk.Checkpoint
 }
 
-// exchange remembers what it hears and answers calls by verdict. It serves one attempt.
+// exchange records the attempt and answers calls with verdict. It serves one attempt.
 type exchange struct {
 	received *received
 	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
@@ -68,13 +68,13 @@ func (x exchange) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
 	return x.verdict(c)
 }
 
-// processEnd is one way in which a process would have ended.
+// processEnd is one end of a process.
 type processEnd struct {
 	How  string
 	Code int
 }
 
-// fixture is a provider in a directory, with an environment of its own and no real process to end.
+// fixture is a provider in a directory, with its own environment and without a real process to end.
 type fixture struct {
 	received received
 	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
@@ -110,7 +110,7 @@ func (tr *fixture) execute(ctx context.Context) (sdk.ExecuteResult, error) {
 	return tr.provider.Execute(ctx, tr.req, exchange{received: &tr.received, verdict: tr.verdict})
 }
 
-// file reads a file of the work directory, "" if there is none.
+// file returns the content of a file in the work directory, "" if there is none.
 func (tr *fixture) file(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(tr.dir, name))
@@ -120,7 +120,7 @@ func (tr *fixture) file(t *testing.T, name string) string {
 	return string(text)
 }
 
-// write puts a file into the work directory and makes its directory.
+// write writes a file in the work directory and creates its directory.
 func (tr *fixture) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(tr.dir, name)

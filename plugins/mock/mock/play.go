@@ -1,15 +1,16 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// performance is the performance of one reply.
+// performance is the play of one reply.
 type performance struct {
 	process  process
 	req      sdk.ExecuteRequest
@@ -24,32 +25,27 @@ func newPerformance(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script,
 	return &performance{process: p, req: req, exchange: x, script: s, reply: reply, started: time.Now()}
 }
 
-// run performs the reply from its beginning to its end. Whatever was said until an error is part of
-// the result.
+// run plays the reply. After an error the result holds the output so far.
 func (p *performance) run(ctx context.Context) (sdk.ExecuteResult, error) {
-	acts := []func(context.Context) error{
+	steps := []func(context.Context) error{
 		p.faultAt(atStart), p.checkBudget, p.startSpawn, p.applyDelay, p.sendDiagnostics, p.makeToolCalls, p.sendOutput,
 		p.faultAt(atBeforeResult), p.writeFiles, p.faultAt(atAfterResult),
 	}
-	for _, act := range acts {
+	for _, step := range steps {
 		if ctx.Err() != nil && !p.reply.IgnoreCancel {
 			return p.result(), cancelled(ctx)
 		}
-		if err := act(ctx); err != nil {
+		if err := step(ctx); err != nil {
 			return p.result(), err
 		}
 	}
 	return p.finish()
 }
 
-// faultAt crashes or hangs if this is the moment for it.
+// faultAt returns a step that crashes or hangs if the reply does so at the moment.
 func (p *performance) faultAt(moment string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		at := p.reply.At
-		if at == "" {
-			at = atBeforeResult
-		}
-		if at != moment {
+		if cmp.Or(p.reply.At, atBeforeResult) != moment {
 			return nil
 		}
 		if p.reply.Hang {
@@ -63,7 +59,7 @@ func (p *performance) startSpawn(context.Context) error {
 	return p.reply.Spawn.start(p.req.WorkDir, p.req.Paths.Result)
 }
 
-// applyDelay takes the time that the agent takes.
+// applyDelay waits for the delay of the reply or of the configuration.
 func (p *performance) applyDelay(ctx context.Context) error {
 	d := p.script.delay
 	if p.reply.DelayMS != nil {
@@ -72,7 +68,7 @@ func (p *performance) applyDelay(ctx context.Context) error {
 	return p.pause(ctx, d)
 }
 
-// pause is a silence of the agent, which the request may limit.
+// pause waits for d, but not longer than the idle timeout of the request.
 func (p *performance) pause(ctx context.Context, d time.Duration) error {
 	idle := p.req.IdleTimeout
 	if p.reply.IgnoreCancel || idle == 0 || d <= idle {
@@ -99,7 +95,7 @@ func (p *performance) silenceError() error {
 	return failure.New(failure.ProviderTimeout, "mock: silent for longer than %s", p.req.IdleTimeout)
 }
 
-// sendDiagnostics shows what stands beside the output: diagnostics, logs, the live view, usage.
+// sendDiagnostics sends diagnostics, progress messages, usage and the log line.
 func (p *performance) sendDiagnostics(context.Context) error {
 	if p.reply.Stderr != "" {
 		p.exchange.Output(sdk.OutputChunk{Stream: sdk.StreamStderr, Text: p.reply.Stderr})
@@ -113,7 +109,7 @@ func (p *performance) sendDiagnostics(context.Context) error {
 	return p.process.log(p.reply.Log)
 }
 
-// sendOutput says the output.
+// sendOutput sends the output.
 func (p *performance) sendOutput(ctx context.Context) error {
 	chunks, err := p.outputChunks()
 	if err != nil {

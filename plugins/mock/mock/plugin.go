@@ -1,7 +1,7 @@
 package mock
 
 import (
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 // Plugin returns the plugin agent-plugin-mock. The version is a semantic version without a leading v.

@@ -71,7 +71,7 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// A command is told where the result goes, and may be waited for.
+// A command receives the path of the result, and the attempt may wait for it.
 func TestSpawnOfACommand(t *testing.T) {
 	tr := newFixture(t, `{"replies":[{"spawn":{"command":["sh","-c","echo $MOCK_RESULT_FILE >path"],"wait":true}}]}`)
 	if _, err := tr.execute(t.Context()); err != nil {

@@ -3,21 +3,21 @@ package mock
 import (
 	"context"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Provider is the provider mock: an agent that says and does what its configuration says. Use
-// [NewProvider]. It is safe for concurrent use.
+// Provider is the provider mock: an agent that behaves as configured. Use [NewProvider]. It is safe for concurrent
+// use.
 type Provider struct {
 	process process
 	uses    useCounter
 }
 
-// NewProvider returns a provider whose replies with a limit have not been used yet.
+// NewProvider returns a provider with its own use counts of replies with a limit.
 func NewProvider() *Provider { return &Provider{process: currentProcess()} }
 
-// Describe implements [sdk.Provider]. The traits are those of a mock that was not told to misbehave.
+// Describe implements [sdk.Provider]. The traits are those of a mock without configured faults.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
@@ -25,7 +25,7 @@ func (p *Provider) Describe() sdk.Component {
 		ConfigSchema: schema("provider"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
+		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 		Provider: &sdk.ProviderTraits{
 			ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityLocal, GatedTools: true, ObservedTools: true,
 			Usage: sdk.ReportsSome, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
@@ -33,15 +33,14 @@ func (p *Provider) Describe() sdk.Component {
 	}
 }
 
-// Validate implements [sdk.Validator]: it refuses unknown keys and values that contradict each other.
-// Any model is accepted.
+// Validate implements [sdk.Validator]: it rejects unknown keys and contradicting values, and accepts every model.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	_, err := decodeConfig(req.Config)
 	return err
 }
 
-// Execute plays the reply that is configured for the request. Its errors are the configured ones, those
-// of a configuration that cannot be used, and provider_timeout when the request's own limits pass.
+// Execute plays the reply that is configured for the request. Its errors are the configured ones, those of an
+// unusable configuration, and provider_timeout when a limit of the request passes.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	env := environment{request: req.Environment, getenv: p.process.getenv}
 	completed, err := env.completeRequest(req)
@@ -57,7 +56,7 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: passed the timeout of %s", req.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: exceeded the timeout of %s", req.Timeout))
 		defer cancel()
 	}
 	reply, err := p.uses.chooseReply(s, completed, env.get(envProvider)).fillTemplates(newTemplateValues(completed))

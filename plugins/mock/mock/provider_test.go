@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -182,7 +182,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// An artifact lies beside the result, whether the attempt ends well or not.
+// The artifact is written beside the result, whether the attempt succeeds or not.
 func TestArtifact(t *testing.T) {
 	tests := []struct {
 		name, reply, artifact, result string
@@ -213,7 +213,7 @@ func TestArtifact(t *testing.T) {
 	}
 }
 
-// Templates make replies differ where they are wanted to; all else stays as it was written.
+// Templates are replaced; all other text stays unchanged.
 func TestTemplates(t *testing.T) {
 	type wrote struct {
 		Output, Message, Progress, Result, Status, Artifact string
@@ -255,7 +255,7 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// A reply is used again with its templates, whatever an earlier request made of them.
+// Each request fills the templates of a shared reply with its own values.
 func TestTemplatesAreFilledAnew(t *testing.T) {
 	tr := newFixture(t, `{"replies":[{"output_chunks":["${VISIT}"],"result":{"visit":["${VISIT}"]}}]}`)
 	for want := 1; want <= 2; want++ {
@@ -267,20 +267,20 @@ func TestTemplatesAreFilledAnew(t *testing.T) {
 	}
 }
 
-// An attempt does not pass its budget; what it did not do it does not charge (K32).
+// An attempt does not exceed its budget and reports no usage if it did not start (K32).
 func TestBudget(t *testing.T) {
 	const usage = `"usage":{"input_tokens":60,"output_tokens":30,"cache_write_tokens":10,"cache_read_tokens":500,"cost_usd":0.5}`
 	tests := []struct {
 		name, reply string
 		budget      *sdk.Budget
-		want        string // the message; "" where the reply is played
+		want        string // the error; "" if the reply is played
 	}{
 		{"none", usage, nil, ""},
 		{"no limit", usage, &sdk.Budget{}, ""},
 		{"just enough", usage, &sdk.Budget{MaxUSD: ptr(0.5), MaxTokens: ptr(int64(100))}, ""},
 		{"no usage", `"output":"x"`, &sdk.Budget{MaxUSD: ptr(0.0), MaxTokens: ptr(int64(0))}, ""},
-		{"too dear", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: it would cost 0.5 USD, 0.25 are allowed"},
-		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: it would take 100 tokens, 99 are allowed"},
+		{"too dear", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: the attempt would cost 0.5 USD, 0.25 are allowed"},
+		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: the attempt would use 100 tokens, 99 are allowed"},
 		{"too dear and deaf", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
 	}
 	for _, tt := range tests {

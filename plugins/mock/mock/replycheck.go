@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
-// decodeConfig reads and checks a configuration.
+// decodeConfig decodes and checks a configuration.
 func decodeConfig(raw json.RawMessage) (Config, error) {
 	var c Config
 	if err := config.Decode(raw, &c); err != nil {
@@ -27,7 +27,7 @@ func decodeConfig(raw json.RawMessage) (Config, error) {
 	return c, configError(problems)
 }
 
-// check returns what is wrong with the reply.
+// check returns the problems of the reply.
 func (r Reply) check() []string {
 	problems := append(r.Fault.check(), r.checkFiles()...)
 	problems = append(problems, checkWord("at", r.At, atStart, atBeforeResult, atAfterResult)...)

@@ -11,24 +11,24 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// script is everything that is configured for one request.
+// script is the complete configuration of one request.
 type script struct {
 	sources  []source
 	fixtures fixtures
 	delay    time.Duration
 }
 
-// source is one configuration and what tells it from others.
+// source is one configuration and its digest.
 type source struct {
 	digest [sha256.Size]byte
 	config Config
 }
 
-// loadScript reads the configurations that hold for the request, in the order in which they are asked.
+// loadScript reads the configurations of the request, in order of precedence.
 func loadScript(req sdk.ExecuteRequest, env environment) (script, error) {
 	delay, err := env.delay()
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *script) addConfig(raw json.RawMessage) error {
 	return nil
 }
 
-// recordFiles are the files to which the request is to be appended.
+// recordFiles returns the files to which the request is appended.
 func (s script) recordFiles(workDir string) []string {
 	var files []string
 	for _, source := range s.sources {
@@ -102,18 +102,17 @@ func (s script) recordFiles(workDir string) []string {
 	return files
 }
 
-// useCounter counts how often the replies with a limit were used in this process, for each session. It is safe for
-// concurrent use.
+// useCounter counts the uses of replies with a limit, per session, in this process. It is safe for concurrent use.
 type useCounter struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// chooseReply finds the reply for the request and counts its use; the zero Reply if none matches.
-func (u *useCounter) chooseReply(s script, req sdk.ExecuteRequest, standsFor string) Reply {
+// chooseReply returns the first reply that matches the request and counts its use; the zero Reply if none matches.
+func (u *useCounter) chooseReply(s script, req sdk.ExecuteRequest, provider string) Reply {
 	for _, source := range s.sources {
 		for i, reply := range source.config.Replies {
-			if reply.matches(req, standsFor) && u.countUse(fmt.Sprintf("%x/%d/%s", source.digest, i, req.Session), reply.Times) {
+			if reply.matches(req, provider) && u.countUse(fmt.Sprintf("%x/%d/%s", source.digest, i, req.Session), reply.Times) {
 				return reply
 			}
 		}
@@ -121,7 +120,7 @@ func (u *useCounter) chooseReply(s script, req sdk.ExecuteRequest, standsFor str
 	return Reply{}
 }
 
-// countUse uses something up; it reports false when nothing is left of it.
+// countUse counts one use; it reports false if the limit is reached. A limit of 0 is none.
 func (u *useCounter) countUse(key string, limit int) bool {
 	if limit == 0 {
 		return true
@@ -138,7 +137,7 @@ func (u *useCounter) countUse(key string, limit int) bool {
 	return true
 }
 
-// absolutePath is path relative to dir; "" stays "".
+// absolutePath returns path relative to dir; "" stays "".
 func absolutePath(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path

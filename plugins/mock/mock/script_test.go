@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -58,7 +58,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A reply is for a step of its node; the step stands in the key of the attempt.
+// A reply can match a step of its node; the key of the attempt contains the step.
 func TestMatchStep(t *testing.T) {
 	tests := []struct{ key, want string }{
 		{"attempt:0/v1/r1/-/s1/i1#1", "first"},

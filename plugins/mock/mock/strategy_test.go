@@ -10,11 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// decisionSummary is what most tests compare of a decision.
+// decisionSummary is the part of a decision that most tests compare.
 type decisionSummary struct {
 	Action   sdk.DecisionAction
 	Reason   string

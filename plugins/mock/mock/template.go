@@ -7,13 +7,13 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// templatePattern finds what is replaced in the texts of a reply.
+// templatePattern matches the templates in the texts of a reply.
 var templatePattern = regexp.MustCompile(`\$\{(VISIT|ITERATION|ATTEMPT|STEP|NODE)\}`)
 
-// templateValues say what the templates of one request's reply stand for.
+// templateValues are the values of the templates of one request, by name.
 type templateValues map[string]string
 
 func newTemplateValues(req sdk.ExecuteRequest) templateValues {
@@ -23,7 +23,8 @@ func newTemplateValues(req sdk.ExecuteRequest) templateValues {
 	}
 }
 
-// fillTemplates returns the reply with all templates replaced. The reply itself, which others share, stays as it is.
+// fillTemplates returns the reply with all templates replaced. The receiver, which other requests share, stays
+// unchanged.
 func (r Reply) fillTemplates(t templateValues) (Reply, error) {
 	r.Output, r.RawResult, r.RawArtifact = t.fillOptionalText(r.Output), t.fillOptionalText(r.RawResult), t.fillOptionalText(r.RawArtifact)
 	r.Progress = t.fillText(r.Progress)
@@ -39,11 +40,11 @@ func (r Reply) fillTemplates(t templateValues) (Reply, error) {
 }
 
 func (t templateValues) fillText(s string) string {
-	return templatePattern.ReplaceAllStringFunc(s, func(found string) string { return t[variableName(found)] })
+	return templatePattern.ReplaceAllStringFunc(s, func(reference string) string { return t[variableName(reference)] })
 }
 
-// variableName is what stands between the braces.
-func variableName(found string) string { return found[len("${") : len(found)-len("}")] }
+// variableName returns the name between the braces.
+func variableName(reference string) string { return reference[len("${") : len(reference)-len("}")] }
 
 func (t templateValues) fillOptionalText(s *string) *string {
 	if s == nil {
@@ -64,7 +65,8 @@ func (t templateValues) fillTexts(list []string) []string {
 	return filled
 }
 
-// fillObject fills the texts and keys of a JSON value. One without templates stays as it is, byte for byte.
+// fillObject replaces the templates in the texts and keys of a JSON value. A value without templates stays byte
+// for byte unchanged.
 func (t templateValues) fillObject(raw json.RawMessage) (json.RawMessage, error) {
 	if !templatePattern.Match(raw) {
 		return raw, nil
@@ -84,8 +86,8 @@ func (t templateValues) fillObject(raw json.RawMessage) (json.RawMessage, error)
 	return bytes.TrimSuffix(filled.Bytes(), []byte("\n")), nil
 }
 
-// fillValue fills a value. A text that is nothing but the template of a number becomes that number, since schemas
-// ask for numbers.
+// fillValue replaces the templates of a value. A text that consists of the template of a number becomes that
+// number, since schemas require numbers.
 func (t templateValues) fillValue(v any) any {
 	switch v := v.(type) {
 	case string:

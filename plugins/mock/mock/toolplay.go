@@ -1,23 +1,24 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // checkpointBlob is the blob of the mock's checkpoints.
 type checkpointBlob struct {
-	// NextCall is the index of the first tool call that follows the checkpoint.
+	// NextCall is the index of the first tool call after the checkpoint.
 	NextCall int    `json:"next_call"`
 	Blob     string `json:"blob,omitempty"`
 }
 
-// makeToolCalls makes the tool calls. A resumed attempt leaves out those before its checkpoint and those that
-// are known to be finished; it asks again about one that was cut off.
+// makeToolCalls makes the tool calls. A resumed attempt skips the calls before its checkpoint and finished calls,
+// and repeats the request of an interrupted one.
 func (p *performance) makeToolCalls(ctx context.Context) error {
 	if err := p.saveOpeningCheckpoint(ctx); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (p *performance) makeToolCalls(ctx context.Context) error {
 	return nil
 }
 
-// saveOpeningCheckpoint saves the configured checkpoint, unless the attempt goes on from one.
+// saveOpeningCheckpoint saves the configured checkpoint, unless the attempt is resumed.
 func (p *performance) saveOpeningCheckpoint(ctx context.Context) error {
 	c := p.reply.Checkpoint
 	if c == nil || p.req.Resume != nil {
@@ -57,12 +58,12 @@ func (p *performance) saveOpeningCheckpoint(ctx context.Context) error {
 func (p *performance) saveCheckpoint(ctx context.Context, turn int, s checkpointBlob) error {
 	blob, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Errorf("mock: checkpoint: %w", err)
+		return fmt.Errorf("mock: encode the checkpoint: %w", err)
 	}
 	return p.exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: turn, Blob: blob})
 }
 
-// resumePoint is the index of the first call to be made and the ids of later calls that are finished.
+// resumePoint returns the index of the first call to make and the ids of later calls that are finished.
 func (p *performance) resumePoint() (first int, finished map[string]bool, err error) {
 	if p.req.Resume == nil {
 		return 0, nil, nil
@@ -70,7 +71,7 @@ func (p *performance) resumePoint() (first int, finished map[string]bool, err er
 	var s checkpointBlob
 	if blob := p.req.Resume.Checkpoint.Blob; len(blob) > 0 {
 		if err := json.Unmarshal(blob, &s); err != nil {
-			return 0, nil, failure.New(failure.ProviderFailed, "mock: the checkpoint is not one of the mock's: %w", err)
+			return 0, nil, failure.New(failure.ProviderFailed, "mock: read the checkpoint: %w", err)
 		}
 	}
 	finished = make(map[string]bool)
@@ -80,7 +81,7 @@ func (p *performance) resumePoint() (first int, finished map[string]bool, err er
 	return s.NextCall, finished, nil
 }
 
-// makeCall makes one call: on its own authority, or after the verdict that it asks for.
+// makeCall makes one call, after the verdict if the call is gated.
 func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 	if !call.Gated {
 		p.exchange.Observe(call.call())
@@ -103,7 +104,7 @@ func (p *performance) makeCall(ctx context.Context, call ToolCall) error {
 	return nil
 }
 
-// resultWithoutCall is the end of a call that was not made: the result that the kernel gave, or that there is none.
+// resultWithoutCall returns the result of a call that was not made: that of the verdict, or denied.
 func resultWithoutCall(call ToolCall, v sdk.Verdict) sdk.ToolResult {
 	if v.Action == sdk.VerdictUse && v.Result != nil {
 		result := *v.Result
@@ -134,17 +135,13 @@ func (p *performance) performCall(ctx context.Context, call ToolCall, report fun
 }
 
 func (p *performance) crashAt(call ToolCall, moment string) error {
-	at := call.CrashAt
-	if at == "" {
-		at = crashBeforeReport
-	}
-	if at != moment {
+	if cmp.Or(call.CrashAt, crashBeforeReport) != moment {
 		return nil
 	}
 	return p.process.crash(call.Crash, p.reply.ExitCode)
 }
 
-// reportVerdict puts the verdict into the raw stream, where a test finds what the provider was told.
+// reportVerdict writes the verdict to the raw stream, where a test can read it.
 func (p *performance) reportVerdict(call ToolCall, v sdk.Verdict) error {
 	line, err := json.Marshal(struct {
 		Type   string            `json:"type"`

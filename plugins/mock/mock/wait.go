@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// pause waits for d, or for less if the call is cancelled, which is an error.
+// pause waits for d. An earlier end of the call is an error.
 func (f Fault) pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -36,8 +36,8 @@ func (f Fault) hang(ctx context.Context) error {
 	return cancelled(ctx)
 }
 
-// cancelled says why a call ended early: by a deadline of ours (a failure.Error given as cause), or
-// because the kernel wanted it.
+// cancelled returns the reason why a call ended early: a limit of the mock, which is the context's cause, or a
+// cancellation by the kernel.
 func cancelled(ctx context.Context) error {
 	if cause := new(failure.Error); errors.As(context.Cause(ctx), &cause) {
 		return cause
