@@ -2,10 +2,23 @@ package mock
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
+
+// Plugin returns the plugin agent-plugin-mock. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{
+		Name:         "mock",
+		Version:      version,
+		Providers:    []sdk.Provider{NewProvider()},
+		Terminations: []sdk.Termination{NewStrategy()},
+		HookActions:  []sdk.HookAction{NewAction()},
+	}
+}
 
 // Provider is the provider mock: an agent that behaves as configured. Use [NewProvider]. It is safe for concurrent
 // use.
@@ -64,4 +77,17 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 		return sdk.ExecuteResult{}, err
 	}
 	return newPerformance(p.process, completed, x, s, reply).run(ctx)
+}
+
+//go:embed schema/*.json
+var schemas embed.FS
+
+// schema returns the JSON Schema of a kind of component. The schemas are embedded, so a missing one is a
+// programming error.
+func schema(kind string) json.RawMessage {
+	text, err := schemas.ReadFile("schema/" + kind + ".json")
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

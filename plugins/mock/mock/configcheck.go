@@ -3,10 +3,12 @@ package mock
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // decodeConfig decodes and checks a configuration.
@@ -80,4 +82,33 @@ func (r Reply) checkFiles() []string {
 		problems = append(problems, "status must be an object")
 	}
 	return problems
+}
+
+// checkCrash returns a problem unless endProcess knows the crash.
+func checkCrash(how string) []string { return checkWord("crash", how, "exit", "panic", "kill") }
+
+// checkWord returns a problem if the value is set and not one of the words.
+func checkWord[T ~string](key string, value T, words ...T) []string {
+	if value == "" || slices.Contains(words, value) {
+		return nil
+	}
+	known := make([]string, len(words))
+	for i, word := range words {
+		known[i] = string(word)
+	}
+	return []string{fmt.Sprintf("%s is %q, want one of %s", key, value, strings.Join(known, ", "))}
+}
+
+// configError returns one config_invalid error for all problems, nil for none.
+func configError(problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return failure.New(failure.ConfigInvalid, "config: %s", strings.Join(problems, "; "))
+}
+
+// isObject reports whether raw is a JSON object.
+func isObject(raw json.RawMessage) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(raw, &object) == nil && object != nil
 }
