@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"fence without an end", "```json\n" + bare, done, `{"confidence":0.9,"reason":"flat","stop":true}`},
 		{"windows newlines", "```json\r\n" + bare + "\r\n```\r\n", done, `{"confidence":0.9,"reason":"flat","stop":true}`},
 		{"defaults", `{"stop": false}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
-		{"nothing said", `{}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
+		{"no members", `{}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
 		{"null", `{"stop":null,"reason":null,"confidence":null}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
 		{"members of its own", `{"stop":true,"extra":{"kept":[1]}}`, Verdict{Stop: true}, `{"confidence":0,"extra":{"kept":[1]},"reason":"","stop":true}`},
 		{"texts for booleans", `{"stop":"True"}`, Verdict{Stop: true}, `{"confidence":0,"reason":"","stop":true}`},

@@ -16,7 +16,7 @@ import (
 func TestAnswers(t *testing.T) {
 	firing := sdk.HookRequest{Point: sdk.StageEnd, Node: "plan", Stage: "planner", Iteration: 2, Provider: "claude", Status: "success"}
 	const other = `{"answer":"pause","reason":"mine","answers":[{`
-	mine, general := sdk.HookAnswer{Action: sdk.ActionAbort}, sdk.HookAnswer{Action: sdk.ActionPause, Reason: "mine"}
+	matched, general := sdk.HookAnswer{Action: sdk.ActionAbort}, sdk.HookAnswer{Action: sdk.ActionPause, Reason: "mine"}
 	tests := []struct {
 		config string
 		want   sdk.HookAnswer
@@ -27,8 +27,8 @@ func TestAnswers(t *testing.T) {
 			`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
 			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"},
 		},
-		{other + `"answer":"abort"}]}`, mine},
-		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, mine},
+		{other + `"answer":"abort"}]}`, matched},
+		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, matched},
 		{other + `"answer":"abort","point":"stage_start"}]}`, general},
 		{other + `"answer":"abort","node":"x"}]}`, general},
 		{other + `"answer":"abort","stage":"x"}]}`, general},

@@ -69,7 +69,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-func TestStatusIsConvertedWhereOnlyAResultIsWanted(t *testing.T) {
+func TestStatusIsConvertedForAResultPath(t *testing.T) {
 	tests := []struct{ name, status, want string }{
 		{
 			"continue", `{"decision":"continue","reason":"more","summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"errors":[]}`,
@@ -126,7 +126,7 @@ func TestUnusableFixtures(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhereNothingIsWanted(t *testing.T) {
+func TestNoFileIsWritten(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*fixture)
@@ -147,7 +147,7 @@ func TestNothingIsWrittenWhereNothingIsWanted(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tr.received.Text != bashText {
-				t.Errorf("said %q", tr.received.Text)
+				t.Errorf("output %q", tr.received.Text)
 			}
 			if got := tr.file(t, "result.json") + tr.file(t, "status.json"); got != "" {
 				t.Errorf("wrote %s", got)

@@ -78,7 +78,7 @@ func TestSpawnOfACommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := strings.TrimSpace(tr.file(t, "path")); filepath.Base(got) != "result.json" {
-		t.Errorf("told %q", got)
+		t.Errorf("MOCK_RESULT_FILE is %q", got)
 	}
 	tr = newFixture(t, `{"replies":[{"spawn":{"command":["false"],"wait":true}}]}`)
 	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {

@@ -32,12 +32,12 @@ func TestReply(t *testing.T) {
 		return sdk.ExecuteResult{Output: bashText, Outcome: outcome, Model: "small", Error: e}
 	}
 	tests := []struct {
-		name  string
-		reply string
-		want  sdk.ExecuteResult
-		heard received
-		files files
-		log   string
+		name     string
+		reply    string
+		want     sdk.ExecuteResult
+		received received
+		files    files
+		log      string
 	}{
 		{"nothing configured", `{}`, ok(bashText), received{Text: bashText}, files{Result: bashResult}, ""},
 		{"output", `{"output":"hello"}`, ok("hello"), received{Text: "hello"}, files{Result: bashResult}, ""},
@@ -76,28 +76,28 @@ func TestReply(t *testing.T) {
 			"",
 		},
 		{
-			"exit code that means nothing", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
+			"ignored exit code", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
 			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, ExitCode: 3, Model: "small"},
 			received{Text: "x"},
 			files{},
 			"",
 		},
 		{
-			"outcome that may pass", `{"outcome":"rate_limited"}`,
+			"retryable outcome", `{"outcome":"rate_limited"}`,
 			failed(sdk.OutcomeRateLimited, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome rate_limited", Retryable: true}),
 			received{Text: bashText},
 			files{},
 			"",
 		},
 		{
-			"outcome that was refused", `{"outcome":"permission_denied"}`,
+			"permanent outcome permission_denied", `{"outcome":"permission_denied"}`,
 			failed(sdk.OutcomePermissionDenied, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome permission_denied"}),
 			received{Text: bashText},
 			files{},
 			"",
 		},
 		{
-			"outcome that stays", `{"outcome":"needs_person"}`,
+			"permanent outcome needs_person", `{"outcome":"needs_person"}`,
 			failed(sdk.OutcomeNeedsPerson, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome needs_person"}),
 			received{Text: bashText},
 			files{},
@@ -114,8 +114,8 @@ func TestReply(t *testing.T) {
 			if diff := cmp.Diff(tt.want, got, ignoreDuration); diff != "" {
 				t.Errorf("result (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.heard, tr.received); diff != "" {
-				t.Errorf("heard (-want +got)\n%s", diff)
+			if diff := cmp.Diff(tt.received, tr.received); diff != "" {
+				t.Errorf("received (-want +got)\n%s", diff)
 			}
 			wrote := files{tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "progress.md")}
 			if diff := cmp.Diff(tt.files, wrote); diff != "" {
@@ -141,7 +141,7 @@ func TestConfiguredFailure(t *testing.T) {
 			failure.Error{Kind: failure.ProviderTimeout, Message: "too slow", Hint: "wait", RetryAfterSeconds: 30, Detail: "log"},
 			sdk.OutcomeRateLimited,
 		},
-		{"a kind of the future", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
+		{"an unknown kind", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -191,7 +191,7 @@ func TestArtifact(t *testing.T) {
 		{"none", `{}`, "", bashResult, sdk.OutcomeSucceeded},
 		{"an object", `{"artifact":{"goal":"go","tasks":[1]}}`, `{"goal":"go","tasks":[1]}`, bashResult, sdk.OutcomeSucceeded},
 		{"a text", `{"raw_artifact":"goal: go\n","result":{"outcome":"success"}}`, "goal: go\n", `{"outcome":"success"}`, sdk.OutcomeSucceeded},
-		{"a file", `{"artifact_file":"artifact-of-mine.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
+		{"a file", `{"artifact_file":"prepared.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
 		{"nothing but it", `{"output":"","no_result":true,"artifact":{}}`, "{}", "", sdk.OutcomeSucceeded},
 		{"nothing but a text", `{"output":"","no_result":true,"raw_artifact":""}`, "", "", sdk.OutcomeSucceeded},
 		{"of an attempt that fails", `{"artifact":{},"outcome":"failed"}`, "{}", "", sdk.OutcomeFailed},
@@ -199,7 +199,7 @@ func TestArtifact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
-			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "artifact-of-mine.yaml"), []byte("goal: there\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "prepared.yaml"), []byte("goal: there\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			got, err := tr.execute(t.Context())
@@ -262,7 +262,7 @@ func TestTemplatesAreFilledAnew(t *testing.T) {
 		tr.req.Visit = want
 		result, err := tr.execute(t.Context())
 		if text := strconv.Itoa(want); err != nil || result.Output != text || tr.file(t, "result.json") != `{"visit":[`+text+`]}` {
-			t.Errorf("visit %d: said %q, left %s, %v", want, result.Output, tr.file(t, "result.json"), err)
+			t.Errorf("visit %d: output %q, result %s, %v", want, result.Output, tr.file(t, "result.json"), err)
 		}
 	}
 }
@@ -279,9 +279,9 @@ func TestBudget(t *testing.T) {
 		{"no limit", usage, &sdk.Budget{}, ""},
 		{"just enough", usage, &sdk.Budget{MaxUSD: ptr(0.5), MaxTokens: ptr(int64(100))}, ""},
 		{"no usage", `"output":"x"`, &sdk.Budget{MaxUSD: ptr(0.0), MaxTokens: ptr(int64(0))}, ""},
-		{"too dear", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: the attempt would cost 0.5 USD, 0.25 are allowed"},
+		{"too expensive", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: the attempt would cost 0.5 USD, 0.25 are allowed"},
 		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: the attempt would use 100 tokens, 99 are allowed"},
-		{"too dear and deaf", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
+		{"too expensive, budget ignored", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -299,7 +299,7 @@ func TestBudget(t *testing.T) {
 			}
 			spent := sdk.Usage{InputTokens: ptr(int64(0)), OutputTokens: ptr(int64(0)), CostUSD: ptr(0.0)}
 			if diff := cmp.Diff(&spent, got.Usage); diff != "" || tr.received.Text != "" || tr.file(t, "result.json") != "" {
-				t.Errorf("it went on: %+v\n%s", tr.received, diff)
+				t.Errorf("the attempt continued: %+v\n%s", tr.received, diff)
 			}
 		})
 	}
@@ -319,7 +319,7 @@ func TestDelays(t *testing.T) {
 		{"reply without", `{"delay_ms":20,"replies":[{"delay_ms":0}]}`, "9", 0},
 		{"chunks", `{"replies":[{"output_chunks":["a","b","c"],"chunk_delay_ms":5}]}`, "", 10 * time.Millisecond},
 		{"tools", `{"replies":[{"tool_calls":[{"tool":"t","delay_ms":7}]}]}`, "", 7 * time.Millisecond},
-		{"deaf", `{"replies":[{"delay_ms":3000,"ignore_cancel":true}]}`, "", 3 * time.Second},
+		{"cancellation ignored", `{"replies":[{"delay_ms":3000,"ignore_cancel":true}]}`, "", 3 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -390,7 +390,7 @@ func TestCancelledBeforeTheStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tr.execute(ctx); !errors.Is(err, context.Canceled) || tr.received.Text != "" {
-		t.Errorf("got %v, said %q", err, tr.received.Text)
+		t.Errorf("got %v, output %q", err, tr.received.Text)
 	}
 }
 

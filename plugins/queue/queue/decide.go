@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// promise is the text by which an agent reports that nothing is left, whatever the queue says.
+// promise is the text by which an agent reports that the work is done, even if the queue is not empty.
 const promise = "<promise>COMPLETE</promise>"
 
 // maxPromiseSearch is the length of the end of an output that is searched for the promise, in bytes. The kernel

@@ -314,10 +314,10 @@ func TestWebhookRedirects(t *testing.T) {
 		}
 		h := other.requests[0].Header
 		if h.Get(headerSignature) != "" || h.Get("X-Token") != "" {
-			t.Errorf("another host was told %v", h)
+			t.Errorf("another host received %v", h)
 		}
 		if h.Get(headerKey) == "" || h.Get(headerType) != "application/json" {
-			t.Errorf("another host was not told what it needs: %v", h)
+			t.Errorf("another host did not receive the headers it needs: %v", h)
 		}
 	})
 	t.Run("to a result", func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestWebhookConforms(t *testing.T) {
 		Config: json.RawMessage(`{"url": "` + server.URL + `", "retries": 0}`),
 		Cases: []plugintest.HookCase{
 			{Name: "a text", Request: sdk.HookRequest{Point: sdk.StageEnd}, Want: sdk.ActionModifyContext},
-			{Name: "a text that nobody reads any more", Request: sdk.HookRequest{Point: sdk.SessionEnd}},
+			{Name: "a text at the end of the session", Request: sdk.HookRequest{Point: sdk.SessionEnd}},
 		},
 		Refused: firingtest.Configs(`{}`, `{"url": "ftp://x"}`, `{"url": "http://x", "secret_env": "NOT_SET_ANYWHERE"}`),
 	})
