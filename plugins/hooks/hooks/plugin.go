@@ -67,7 +67,8 @@ func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	result := sdk.ExecuteResult{Output: printed.display(), ExitCode: end.ExitCode, Duration: end.Duration, Usage: zeroUsage()}
+	result := sdk.ExecuteResult{Output: printed.display(), ExitCode: end.ExitCode, Duration: end.Duration}
+	result.Usage = &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)} // a command uses no model
 	if end.Interrupted() {
 		result.Outcome = sdk.OutcomeInfrastructure
 		return result, end.Failure()
@@ -90,11 +91,6 @@ func commandInput(req sdk.ExecuteRequest) []byte {
 		return []byte("{}\n")
 	}
 	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
-}
-
-// zeroUsage returns a usage of 0, so that the command is charged nothing against its budget.
-func zeroUsage() *sdk.Usage {
-	return &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)}
 }
 
 // attemptVariables returns the environment variables of the attempt, those of the request included.

@@ -63,7 +63,8 @@ func (c *Count) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// The variables that the strategy reads. Without them, for instance because the host hides them, the configuration decides.
+// The variables that the strategy reads. Without them, for instance because the host hides them, the configuration
+// decides.
 const (
 	envProvider   = "JUDGE_PROVIDER"
 	envModel      = "JUDGE_MODEL"

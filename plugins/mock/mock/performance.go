@@ -21,10 +21,6 @@ type performance struct {
 	output   strings.Builder
 }
 
-func newPerformance(p process, req sdk.ExecuteRequest, x sdk.Exchange, s script, reply Reply) *performance {
-	return &performance{process: p, req: req, exchange: x, script: s, reply: reply, started: time.Now()}
-}
-
 // run plays the reply. After an error the result holds the output so far.
 func (p *performance) run(ctx context.Context) (sdk.ExecuteResult, error) {
 	steps := []func(context.Context) error{

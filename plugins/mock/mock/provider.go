@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"encoding/json"
+	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
@@ -76,7 +77,8 @@ func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Ex
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	return newPerformance(p.process, completed, x, s, reply).run(ctx)
+	play := &performance{process: p.process, req: completed, exchange: x, script: s, reply: reply, started: time.Now()}
+	return play.run(ctx)
 }
 
 //go:embed schema/*.json

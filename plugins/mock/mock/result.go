@@ -41,7 +41,7 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 		r.Error = failure.New(failure.ProviderCrashed, "mock: the agent ended with exit code %d", r.ExitCode)
 	case r.Outcome != sdk.OutcomeSucceeded:
 		r.Error = failure.New(failure.ProviderFailed, "mock: the agent ended with outcome %s", r.Outcome)
-		r.Error.Retryable = isRetryable(r.Outcome)
+		r.Error.Retryable = r.Outcome != sdk.OutcomePermissionDenied && r.Outcome != sdk.OutcomeNeedsPerson
 	}
 	return r, nil
 }
@@ -50,11 +50,6 @@ func (p *performance) finish() (sdk.ExecuteResult, error) {
 func (p *performance) leftNothing() bool {
 	r := p.reply
 	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
-}
-
-// isRetryable reports whether a retry may help after an outcome.
-func isRetryable(o sdk.Outcome) bool {
-	return o != sdk.OutcomePermissionDenied && o != sdk.OutcomeNeedsPerson
 }
 
 // succeeds reports whether the reply is configured to succeed.

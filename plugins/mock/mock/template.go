@@ -92,7 +92,7 @@ func (t templateValues) fillValue(v any) any {
 	switch v := v.(type) {
 	case string:
 		filled := t.fillText(v)
-		if whole := templatePattern.FindString(v); whole == v && v != "" && isNumeric(variableName(v)) {
+		if whole := templatePattern.FindString(v); whole == v && v != "" && v != "${STEP}" && v != "${NODE}" {
 			return json.Number(filled)
 		}
 		return filled
@@ -111,5 +111,3 @@ func (t templateValues) fillValue(v any) any {
 		return v
 	}
 }
-
-func isNumeric(name string) bool { return name != "STEP" && name != "NODE" }

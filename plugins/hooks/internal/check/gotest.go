@@ -45,10 +45,8 @@ func beginsGoTest(line []byte) bool {
 	return ok && (e.Package != "" || e.Action == "build-output" || e.Action == "build-fail")
 }
 
-// goText matches the output of go test without -json.
-var goText = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SKIP): |^=== RUN `)
-
-func printsGoText(line []byte) bool { return goText.Match(line) }
+// goTextOutput matches the output of go test without -json.
+var goTextOutput = regexp.MustCompile(`^(?:ok|FAIL|\?) {0,3}\t|^\s*--- (?:PASS|FAIL|SKIP): |^=== RUN `)
 
 func (g *goTest) readLine(line []byte) []byte {
 	e, ok := readGoEvent(line)

@@ -17,13 +17,13 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 	if err := checkInside(req.WorkDir, config.Files); err != nil {
 		return Facts{}, err
 	}
-	report, files := newReport(config.Format), config.Files
+	reader, files := newReport(config.Format), config.Files
 	if config.takesPackages() {
 		only, err := readGoFiles(req.WorkDir, files)
 		if err != nil {
 			return Facts{}, err
 		}
-		report, files = &goTest{files: only}, nil
+		reader, files = &goTest{files: only}, nil
 	}
 	run := commandWithFiles("the command of the check", config.Command, files)
 	run.Limit = firing.Limit(req, defaultLimit)
@@ -34,33 +34,33 @@ func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRe
 		printed.Add(line)
 	}
 	run.Stdout = func(line []byte) {
-		goText = goText || printsGoText(line)
-		printed.Add(report.readLine(line))
+		goText = goText || goTextOutput.Match(line)
+		printed.Add(reader.readLine(line))
 	}
 	end, err := c.runCommand(ctx, run, req)
 	if err != nil {
 		return Facts{}, err
 	}
-	found, err := report.results()
+	total, err := reader.results()
 	if err != nil {
 		return Facts{}, measureError("read the test report: %w", err).WithDetail(printed.String()).
 			WithHint("set format: to that of the report, and print nothing else on stdout")
 	}
-	if !found.hasTests() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
-		report = onStderr
-		if found, err = report.results(); err != nil {
+	if !total.hasTests() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
+		reader = onStderr
+		if total, err = reader.results(); err != nil {
 			return Facts{}, err
 		}
 	}
-	if !found.hasTests() {
-		if facts, ok, err := config.factsWithoutTests(end, printed.String(), reportBegan(report), goText); ok {
+	if !total.hasTests() {
+		if facts, ok, err := config.factsWithoutTests(end, printed.String(), reportBegan(reader), goText); ok {
 			return facts, err
 		}
 	}
 	return Facts{
 		ExitCode: &end.ExitCode,
-		Counts:   map[string]int{"passed": found.passed, "failed": found.failed, "skipped": found.skipped},
-		Failed:   found.failedNames.listFor(found.failed), PassedTests: found.passedNames.listFor(found.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, found, end),
+		Counts:   map[string]int{"passed": total.passed, "failed": total.failed, "skipped": total.skipped},
+		Failed:   total.failedNames.listFor(total.failed), PassedTests: total.passedNames.listFor(total.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, total, end),
 	}, nil
 }
 
@@ -94,19 +94,19 @@ func (c Config) missingTestsHint(goText bool) string {
 }
 
 // unexpectedReason returns the reason if the result is unexpected, else "".
-func unexpectedReason(expect string, found results, end cliagent.End) string {
+func unexpectedReason(expect string, total results, end cliagent.End) string {
 	switch {
-	case expect == expectNonePass && found.passed > 0:
-		return fmt.Sprintf("%d of %d tests passed, none should", found.passed, found.passed+found.failed)
-	case expect == expectNonePass && found.failed == 0:
+	case expect == expectNonePass && total.passed > 0:
+		return fmt.Sprintf("%d of %d tests passed, none should", total.passed, total.passed+total.failed)
+	case expect == expectNonePass && total.failed == 0:
 		return "no test failed, all should"
 	case expect == expectNonePass:
 		return ""
-	case found.failed > 0:
-		return fmt.Sprintf("%d of %d tests failed", found.failed, found.passed+found.failed)
+	case total.failed > 0:
+		return fmt.Sprintf("%d of %d tests failed", total.failed, total.passed+total.failed)
 	case !end.Clean():
 		return end.Failure().Message
-	case found.passed == 0 && expect != expectExitZero:
+	case total.passed == 0 && expect != expectExitZero:
 		return "no test passed: all were skipped"
 	default:
 		return ""

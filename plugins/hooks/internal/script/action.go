@@ -64,22 +64,13 @@ func (s *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, 
 
 // command returns the configured command.
 func (c Config) command(workDir string) firing.Command {
-	run := firing.ShellCommand(c.displayName(), c.Command)
+	run := firing.ShellCommand("the script", c.Command)
 	if c.Script != "" {
-		file := c.Script
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(workDir, file)
+		run = firing.Command{Name: "the script " + c.Script, Path: c.Script, Args: c.Args}
+		if !filepath.IsAbs(c.Script) {
+			run.Path = filepath.Join(workDir, c.Script)
 		}
-		run.Path, run.Args = file, c.Args
 	}
 	run.Env = c.Env
 	return run
-}
-
-// displayName returns the subject of messages.
-func (c Config) displayName() string {
-	if c.Script != "" {
-		return "the script " + c.Script
-	}
-	return "the script"
 }

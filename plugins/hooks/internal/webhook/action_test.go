@@ -134,7 +134,7 @@ func TestWebhookAnswers(t *testing.T) {
 	}
 }
 
-// What is sent, and that it is signed.
+// The request has the payload, the configured headers and a signature.
 func TestWebhookSends(t *testing.T) {
 	s := serve(t, respondWith(200, ""))
 	req := firingtest.Request(t, configJSON(s.URL+"/review?x=y", `, "headers": {"authorization": "Bearer ${TOKEN}", "X-Plain": "$5"}, "secret_env": "KEY"`), nil)

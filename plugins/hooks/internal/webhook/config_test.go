@@ -36,6 +36,7 @@ func TestValidate(t *testing.T) {
 	})
 }
 
+// The limit of a hook without a timeout (seed 004, Hook Timeouts).
 func TestDefaultLimit(t *testing.T) {
 	if defaultLimit != 60*time.Second {
 		t.Errorf("default limit %s", defaultLimit)
@@ -47,8 +48,8 @@ func TestSchemaNamesWhatIsRead(t *testing.T) {
 	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
 }
 
-// FuzzConfig decodes any configuration and resolves it in an environment with every variable. net/http can send
-// what is accepted.
+// FuzzConfig decodes any configuration and resolves it in an environment with every variable. net/http can send an
+// accepted one.
 func FuzzConfig(f *testing.F) {
 	for _, seed := range []string{
 		`{"url":"https://ci.example.com/x","headers":{"Authorization":"Bearer ${TOKEN}","X-A":"b"},"secret_env":"S","retries":2}`, `{"url":"http://[::1]:80/"}`, `{"url":"ftp://x"}`, `{"url":"https://"}`,

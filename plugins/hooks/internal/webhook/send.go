@@ -52,16 +52,13 @@ func (w *Action) send(ctx context.Context, m message, retries int, limit time.Du
 	case ctx.Err() != nil:
 		return nil, firing.StopError(ctx, failurePrefix+"POST "+m.String())
 	case within.Err() != nil:
-		return nil, firing.TimeoutError(failurePrefix+"POST "+m.String(), limit).WithDetail(previousErrorDetail(last))
+		f := firing.TimeoutError(failurePrefix+"POST "+m.String(), limit)
+		if last != nil {
+			f = f.WithDetail("before that: " + last.Error())
+		}
+		return nil, f
 	}
 	return nil, addHint(m.newFailure(err), err, attempts)
-}
-
-func previousErrorDetail(err error) string {
-	if err == nil {
-		return ""
-	}
-	return "before that: " + err.Error()
 }
 
 // addHint adds the number of attempts and a hint to the failure.
