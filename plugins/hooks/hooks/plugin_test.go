@@ -76,7 +76,7 @@ func TestCommandFails(t *testing.T) {
 		name, run string
 		kind      failure.Kind
 		retryable bool
-		says      []string
+		texts     []string
 	}{
 		{"an exit code", `echo '{}'; echo first >&2; echo boom >&2; exit 3`, failure.ProviderFailed, false, []string{"the command exited with code 3", "first\nboom"}},
 		{"a temporary failure", `echo busy >&2; exit 75`, failure.ProviderFailed, true, []string{"code 75", "busy"}},
@@ -94,7 +94,7 @@ func TestCommandFails(t *testing.T) {
 			if err != nil || result.Outcome != sdk.OutcomeFailed || result.Error == nil {
 				t.Fatalf("%+v, %v", result, err)
 			}
-			firingtest.CheckError(t, result.Error, tt.kind, tt.says...)
+			firingtest.CheckError(t, result.Error, tt.kind, tt.texts...)
 			if result.Error.Retryable != tt.retryable {
 				t.Errorf("retryable %t", result.Error.Retryable)
 			}

@@ -256,7 +256,7 @@ func TestTemplates(t *testing.T) {
 }
 
 // Each request fills the templates of a shared reply with its own values.
-func TestTemplatesAreFilledAnew(t *testing.T) {
+func TestTemplatesPerRequest(t *testing.T) {
 	tr := newFixture(t, `{"replies":[{"output_chunks":["${VISIT}"],"result":{"visit":["${VISIT}"]}}]}`)
 	for want := 1; want <= 2; want++ {
 		tr.req.Visit = want

@@ -93,7 +93,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-func TestStrategyRemembers(t *testing.T) {
+func TestStrategyState(t *testing.T) {
 	first := decide(t, `{}`, sdk.DecideRequest{Iteration: 1, Hint: "continue"})
 	second := decide(t, `{}`, sdk.DecideRequest{Iteration: 2, Hint: "stop", Round: 1, Answer: &sdk.Answer{Output: "so"}, State: first.State})
 	got := []string{string(first.State), string(first.Record), string(second.State), string(second.Record)}

@@ -81,12 +81,12 @@ func TestLabel(t *testing.T) {
 // A queue that cannot be read is not an empty one.
 func TestDecideFails(t *testing.T) {
 	tests := []struct {
-		name   string
-		env    []string
-		config string
-		kind   failure.Kind
-		says   string
-		hint   string
+		name    string
+		env     []string
+		config  string
+		kind    failure.Kind
+		message string
+		hint    string
 	}{
 		{"bd fails", []string{"BD_EXIT=1"}, ``, failure.StrategyFailed, "exited with code 1", "by hand"},
 		{"a command fails", nil, `{"command": "echo broken >&2; exit 1"}`, failure.StrategyFailed, "exited with code 1", "exit code 0"},
@@ -104,8 +104,8 @@ func TestDecideFails(t *testing.T) {
 			s, _ := newTestStrategy(t, tt.env...)
 			_, err := s.Decide(t.Context(), sdk.DecideRequest{Iteration: 1, Config: json.RawMessage(tt.config), WorkDir: t.TempDir()})
 			f := failure.From(err)
-			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.says) || !strings.Contains(f.Hint, tt.hint) {
-				t.Errorf("failure %+v; want kind %s, message with %q, hint with %q", f, tt.kind, tt.says, tt.hint)
+			if f == nil || f.Kind != tt.kind || !strings.Contains(f.Message, tt.message) || !strings.Contains(f.Hint, tt.hint) {
+				t.Errorf("failure %+v; want kind %s, message with %q, hint with %q", f, tt.kind, tt.message, tt.hint)
 			}
 		})
 	}

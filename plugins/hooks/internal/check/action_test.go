@@ -253,7 +253,7 @@ func TestCheckCannotMeasure(t *testing.T) {
 	tests := []struct {
 		name, config string
 		kind         failure.Kind
-		says         []string
+		texts        []string
 	}{
 		{"a missing program", `{"type": "command", "command": "nosuchprogram"}`, failure.HookFailed, []string{"exit code 127", "nosuchprogram"}},
 		{"a file that is no program", `{"type": "tests", "command": "./plain.sh"}`, failure.HookFailed, []string{"exit code 126"}},
@@ -288,13 +288,13 @@ func TestCheckCannotMeasure(t *testing.T) {
 				}
 			}
 			_, err := runCheck(t, req)
-			firingtest.CheckError(t, err, tt.kind, tt.says...)
+			firingtest.CheckError(t, err, tt.kind, tt.texts...)
 		})
 	}
 }
 
 // The hint for go test without -json is to add it; other output gets the list of formats.
-func TestCheckSaysHowTestsCount(t *testing.T) {
+func TestHintWithoutReport(t *testing.T) {
 	for command, hint := range map[string]string{
 		`printf 'ok  \\tp\\t0.1s\\n'`: "add -json",
 		`printf -- '--- PASS: TestA'`: "add -json",

@@ -92,7 +92,7 @@ func TestScript(t *testing.T) {
 func TestScriptFails(t *testing.T) {
 	tests := []struct {
 		name, config string
-		says         []string
+		texts        []string
 	}{
 		{"its exit code", `{"command": "echo lost; echo first >&2; echo boom >&2; exit 3"}`, []string{"the script exited with code 3", "first\nboom"}},
 		{"a signal", `{"command": "kill -9 $$"}`, []string{"ended by signal 9"}},
@@ -104,7 +104,7 @@ func TestScriptFails(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			answer, err := (&Action{firingtest.Runner(t)}).Run(t.Context(), firingtest.Request(t, tt.config, map[string]string{"plain.sh": "echo"}))
-			firingtest.CheckError(t, err, failure.HookFailed, tt.says...)
+			firingtest.CheckError(t, err, failure.HookFailed, tt.texts...)
 			if diff := cmp.Diff(sdk.HookAnswer{}, answer); diff != "" {
 				t.Errorf("an answer beside the error:\n%s", diff)
 			}
@@ -186,7 +186,7 @@ func TestScriptLeavesNoProcess(t *testing.T) {
 }
 
 // A script may clean up when its limit has passed, even while it waits for a program.
-func TestScriptMayTidyUp(t *testing.T) {
+func TestScriptCleansUp(t *testing.T) {
 	req := firingtest.Request(t, `{"command": "trap 'echo tidy >done; exit 0' TERM; sleep 600"}`, nil)
 	req.Timeout = time.Second
 	_, err := (&Action{firingtest.Runner(t)}).Run(t.Context(), req)

@@ -180,7 +180,7 @@ func TestWebhookRetries(t *testing.T) {
 		keys    string
 		answers []responder
 		calls   int
-		says    []string // nil for success
+		texts   []string // nil for success
 	}{
 		{"a busy service", "", []responder{respondWith(503, "busy"), respondWith(200, "ok")}, 2, nil},
 		{"a gateway", "", []responder{respondWith(502, ""), respondWith(504, ""), respondWith(200, "ok")}, 3, nil},
@@ -200,12 +200,12 @@ func TestWebhookRetries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := serve(t, tt.answers...)
 			answer, err := newTestAction(s, nil).Run(t.Context(), firingtest.Request(t, configJSON(s.URL, tt.keys), nil))
-			if tt.says == nil {
+			if tt.texts == nil {
 				if err != nil || answer.Context != "ok" {
 					t.Errorf("answer %+v, error %v", answer, err)
 				}
 			} else {
-				firingtest.CheckError(t, err, failure.HookFailed, tt.says...)
+				firingtest.CheckError(t, err, failure.HookFailed, tt.texts...)
 				if !strings.HasPrefix(err.Error(), "hook_webhook_failed: ") || answer.Action != "" {
 					t.Errorf("%v beside %+v", err, answer)
 				}
@@ -268,11 +268,11 @@ func TestWebhookUnreachable(t *testing.T) {
 	_, err = newTestAction(nil, nil).Run(t.Context(), firingtest.Request(t, configJSON("http://me:pass@"+address+"/a?token=t0k", ""), nil))
 	firingtest.CheckError(t, err, failure.HookFailed, "hook_webhook_failed: POST http://"+address+"/a: ", "refused", "3 attempts")
 	if strings.Contains(err.Error(), "pass") || strings.Contains(err.Error(), "t0k") {
-		t.Errorf("%v tells a secret", err)
+		t.Errorf("%v contains a secret", err)
 	}
 }
 
-func TestWebhookDistrustsACertificate(t *testing.T) {
+func TestWebhookInvalidCertificate(t *testing.T) {
 	s := startService(t, httptest.NewUnstartedServer, (*httptest.Server).StartTLS, []responder{respondWith(200, "ok")})
 	w := newTestAction(nil, nil)
 	_, err := w.Run(t.Context(), firingtest.Request(t, configJSON(s.URL, ""), nil))
