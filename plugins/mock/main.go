@@ -1,5 +1,5 @@
 // Command agent-plugin-mock serves the provider, the termination strategy and the hook action "mock",
-// which do what their configuration says.
+// which behave as configured.
 package main
 
 import (

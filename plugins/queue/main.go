@@ -1,4 +1,4 @@
-// Command agent-plugin-queue is the termination strategy "queue", which stops when a queue outside is empty.
+// Command agent-plugin-queue serves the termination strategy "queue", which stops when a queue is empty.
 package main
 
 import (

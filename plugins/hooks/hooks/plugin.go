@@ -2,61 +2,140 @@ package hooks
 
 import (
 	"context"
-	"errors"
-	"time"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"strconv"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/check"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/script"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/webhook"
 )
 
-// Plugin is the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
+// Plugin returns the plugin agent-plugin-hooks. The version is a semantic version without a leading v.
 func Plugin(version string) sdk.Plugin {
 	return sdk.Plugin{
 		Name: "hooks", Version: version,
-		Providers:   []sdk.Provider{NewWrapped()},
-		HookActions: []sdk.HookAction{NewCheck(), NewScript(), NewWebhook()},
+		Providers:   []sdk.Provider{NewCommandProvider()},
+		HookActions: []sdk.HookAction{check.New(), script.New(), webhook.New()},
 	}
 }
 
-// maxContext is the longest text that an action hands on as context, in bytes.
-const maxContext = 256 << 10
+// CommandProvider is the provider command: it runs the command of a node that wraps one, without a model. Use
+// [NewCommandProvider]. It is safe for concurrent use.
+type CommandProvider struct{ environ func() []string }
 
-// limitOf is how long an action may take.
-func limitOf(req sdk.HookRequest, otherwise time.Duration) time.Duration {
-	if req.Timeout > 0 {
-		return req.Timeout
+// NewCommandProvider returns the provider. Its commands inherit the process's environment.
+func NewCommandProvider() *CommandProvider { return &CommandProvider{os.Environ} }
+
+// Describe implements [sdk.Provider].
+func (w *CommandProvider) Describe() sdk.Component {
+	return sdk.Component{
+		Name:        "command",
+		Summary:     "runs the command that a node wraps; uses no model",
+		Concurrency: sdk.ConcurrencySafe,
+		Provider:    &sdk.ProviderTraits{Locality: sdk.LocalityLocal, SoftCancel: true, Usage: sdk.ReportsAlways, Cost: sdk.ReportsAlways},
+		Needs:       &sdk.Needs{Commands: true},
 	}
-	return otherwise
 }
 
-// tookTooLong is the failure of an action that passed its limit; who names it in messages.
-func tookTooLong(who string, limit time.Duration) *failure.Error {
-	return failure.New(failure.HookTimeout, "%s took longer than %s and has been ended", who, limit).
-		WithHint("give the hook more time (timeout: seconds), or let the run go on without it (on_timeout: continue)")
+// tempFail is EX_TEMPFAIL of sysexits.h: a temporary failure, so that a retry may succeed.
+const tempFail = 75
+
+// Execute runs req.Run with sh in the work directory, with req.Input on its standard input. The command succeeds
+// with exit code 0 and one JSON object on its standard output; that object becomes the artifact.
+//
+// Execute writes the artifact and a result file to the paths of the request, as an agent would. Every other end is
+// a failure; exit code [tempFail] makes the failure retryable.
+func (w *CommandProvider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
+	if req.Run == "" {
+		return sdk.ExecuteResult{}, failure.New(failure.ConfigInvalid, "command: the request has no command").
+			WithHint("wrap a command with wraps: {run: …}; for a prompt use another provider")
+	}
+	printed := &stdoutBuffer{}
+	end, err := cliagent.Run(ctx, cliagent.Command{
+		Name: "the command", Path: firing.Shell, Args: []string{"-c", req.Run}, Dir: req.WorkDir, Env: cliagent.Environ(w.environ(), attemptVariables(req)),
+		Stdin: string(commandInput(req)), Line: printed.addLine, Exchange: x,
+		Timeout: req.Timeout, IdleTimeout: req.IdleTimeout, Grace: req.Grace, GroupTerm: true,
+	})
+	if err != nil {
+		return sdk.ExecuteResult{}, err
+	}
+	result := sdk.ExecuteResult{Output: printed.display(), ExitCode: end.ExitCode, Duration: end.Duration}
+	result.Usage = &sdk.Usage{InputTokens: new(int64), OutputTokens: new(int64), CostUSD: new(float64)} // a command uses no model
+	if end.Interrupted() {
+		result.Outcome = sdk.OutcomeInfrastructure
+		return result, end.Failure()
+	}
+	outputs, failed := readOutputs(end, printed)
+	if failed == nil {
+		failed = writeOutputs(req.Paths, outputs)
+	}
+	if failed != nil {
+		result.Outcome, result.Error = sdk.OutcomeFailed, failed
+		return result, nil //nolint:nilerr // the command exited by itself: the result holds the error
+	}
+	result.Outcome = sdk.OutcomeSucceeded
+	return result, nil
 }
 
-// cutOff is the failure of an action that was ended from outside, by the caller's deadline or because
-// the run stops.
-func cutOff(ctx context.Context, who string) *failure.Error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return failure.New(failure.HookTimeout, "%s passed the deadline of its caller: %w", who, context.Cause(ctx))
+// commandInput returns the command's standard input: always a JSON object.
+func commandInput(req sdk.ExecuteRequest) []byte {
+	if len(req.Input) == 0 {
+		return []byte("{}\n")
 	}
-	return failure.New(failure.SignalInterrupt, "%s was stopped: %w", who, context.Cause(ctx))
+	return append(req.Input[:len(req.Input):len(req.Input)], '\n')
 }
 
-// atPoint is an answer that the point allows: at the end of a session nothing is left to pause, to repeat
-// or to tell an agent.
-func atPoint(point sdk.HookPoint, a sdk.HookAnswer) sdk.HookAnswer {
-	if point == sdk.SessionEnd && a.Action != sdk.ActionAbort {
-		a.Action, a.Context = sdk.ActionContinue, ""
+// attemptVariables returns the environment variables of the attempt, those of the request included.
+func attemptVariables(req sdk.ExecuteRequest) map[string]string {
+	vars := map[string]string{
+		firing.VariablePrefix + "SESSION": req.Session, firing.VariablePrefix + "NODE": req.Node, firing.VariablePrefix + "STAGE": req.Stage, firing.VariablePrefix + "ITERATION": strconv.Itoa(req.Iteration),
+		firing.VariablePrefix + "CTX": req.Paths.Context, firing.VariablePrefix + "ATTEMPT": strconv.Itoa(req.Attempt), firing.VariablePrefix + "ATTEMPT_KEY": req.Key,
 	}
-	return a
+	maps.Copy(vars, req.Environment)
+	return vars
 }
 
-// injecting answers with a text for the agents, or goes on where there is none.
-func injecting(text string) sdk.HookAnswer {
-	if text == "" {
-		return sdk.HookAnswer{Action: sdk.ActionContinue}
+// readOutputs returns the outputs of a command that exited by itself, or the reason for its failure.
+func readOutputs(end cliagent.End, printed *stdoutBuffer) (json.RawMessage, *failure.Error) {
+	switch {
+	case end.ExitCode == tempFail:
+		f := failure.New(failure.ProviderFailed, "the command exited with code %d: a retry may succeed", tempFail).WithDetail(end.Stderr)
+		f.Retryable = true
+		return nil, f.WithHint("read its stderr: it names the reason")
+	case !end.Clean():
+		f := failure.New(failure.ProviderFailed, "%s", end.Failure().Message).WithDetail(end.Stderr)
+		f.Retryable = false
+		return nil, f.WithHint("run it by hand in the project, with its inputs on stdin; let it exit with code %d if a retry can help", tempFail)
 	}
-	return sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: text}
+	outputs, problem := printed.parseObject()
+	if problem == "" {
+		return outputs, nil
+	}
+	f := failure.New(failure.ResultInvalid, "the command %s", problem).WithDetail(end.Stderr)
+	f.Retryable = false
+	return nil, f.WithHint("print the outputs as one JSON object, alone or as the last line, {} for none; print text for the user to stderr")
+}
+
+// successResult is the result file of a command that succeeded; its artifact is beside it.
+const successResult = `{"decision": "stop", "reason": "the command has ended", "summary": "the command has ended"}`
+
+// writeOutputs writes the artifact and the result file, as an agent would.
+func writeOutputs(to sdk.Paths, outputs json.RawMessage) *failure.Error {
+	for path, text := range map[string][]byte{to.Artifact: outputs, to.Result: []byte(successResult)} {
+		if path == "" { // the request has no such path
+			continue
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			return failure.From(fmt.Errorf("write the outputs of the command: %w", err))
+		}
+	}
+	return nil
 }

@@ -4,44 +4,46 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
 )
 
-// Bounds of what a command prints to its standard output, in bytes.
+// Limits of a command's standard output, in bytes.
 const (
-	maxPrinted = 64 << 20 // what is read of it: as much as an artifact may have
-	maxShown   = 8 << 20  // what is told of it as text
+	maxPrinted = 64 << 20 // the output that is read: the maximum size of an artifact
+	maxShown   = 8 << 20  // the output that is returned as text
 )
 
-// stdout keeps what a command prints.
-type stdout struct {
-	text bytes.Buffer
-	lost bool // it printed more than maxPrinted
+// stdoutBuffer keeps the standard output of a command.
+type stdoutBuffer struct {
+	text     bytes.Buffer
+	overflow bool // the command printed more than maxPrinted
 }
 
-func (s *stdout) line(b []byte) (final bool) {
-	if s.lost = s.lost || s.text.Len()+len(b) > maxPrinted; !s.lost {
+func (s *stdoutBuffer) addLine(b []byte) (final bool) {
+	if s.overflow = s.overflow || s.text.Len()+len(b) > maxPrinted; !s.overflow {
 		s.text.Write(b)
 	}
 	return false
 }
 
-// shown is the text for people: the whole, or how long it is.
-func (s *stdout) shown() string {
+// display returns the output as text, or its length if it exceeds maxShown.
+func (s *stdoutBuffer) display() string {
 	if s.text.Len() > maxShown {
 		return fmt.Sprintf("[the command printed %d bytes]", s.text.Len())
 	}
 	return s.text.String()
 }
 
-// object is the JSON object that was printed: the whole, else the last line that is not empty. wrong says why there is
-// none.
-func (s *stdout) object() (object json.RawMessage, wrong string) {
+// parseObject returns the JSON object in the output: the whole output, else its last non-empty line. problem is
+// the reason if there is none.
+func (s *stdoutBuffer) parseObject() (object json.RawMessage, problem string) {
 	whole := bytes.TrimSpace(s.text.Bytes())
 	switch {
-	case s.lost:
+	case s.overflow:
 		return nil, fmt.Sprintf("printed more than %d bytes", maxPrinted)
 	case len(whole) == 0:
-		return nil, "ended well, but printed no outputs"
+		return nil, "succeeded, but printed no outputs"
 	}
 	last := whole[bytes.LastIndexByte(whole, '\n')+1:]
 	for _, text := range [][]byte{whole, last} {
@@ -49,16 +51,16 @@ func (s *stdout) object() (object json.RawMessage, wrong string) {
 			return text, ""
 		}
 	}
-	return nil, fmt.Sprintf("ended well, but what it printed is no JSON object: %s", excerpt(last))
+	return nil, fmt.Sprintf("succeeded, but its output is no JSON object: %s", excerpt(last))
 }
 
-// maxExcerpt is how much of a line a message repeats, in bytes.
+// maxExcerpt is the longest excerpt of a line in a message, in bytes.
 const maxExcerpt = 200
 
 func excerpt(line []byte) string {
-	text := plain(line)
+	text := firing.PlainText(line)
 	if len(text) <= maxExcerpt {
 		return text
 	}
-	return plain([]byte(text[:maxExcerpt])) + "…"
+	return firing.PlainText([]byte(text[:maxExcerpt])) + "…"
 }

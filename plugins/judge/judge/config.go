@@ -2,49 +2,51 @@ package judge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is what the strategy reads of a node's termination block. Other keys of the block are left
-// alone: it is shared with the kernel, and a node inherits the keys of its stage.
+// Config holds the keys that the strategy reads of a node's termination block. It ignores other keys: the kernel
+// shares the block, and a node inherits the keys of its stage.
 type Config struct {
-	// MinIterations is the number of iterations before the judge is asked at all. Default 1.
+	// MinIterations is the number of iterations before the first question to the judge. Default 1.
 	MinIterations Count `json:"min_iterations"`
-	// Consensus is how many times in a row the judge must say stop. Default 2.
+	// Consensus is the number of stops in a row that end the stage. Default 2.
 	Consensus Count `json:"consensus"`
-	// Criteria is told to the judge as ${TERMINATION_CRITERIA}: a text, or any JSON. Default {}.
+	// Criteria replaces ${TERMINATION_CRITERIA} in the prompt: a text, or any JSON. Default {}.
 	Criteria json.RawMessage `json:"criteria"`
-	// OnJudgeFailure says what happens when the judge has failed too often: continue (default) without
-	// it, or fail.
+	// OnJudgeFailure is the reaction to an unreliable judge: continue without it (default), or fail.
 	OnJudgeFailure string `json:"on_judge_failure"`
-	// Judge says who is asked and how.
+	// Judge holds the settings of the judge.
 	Judge Judge `json:"judge"`
 }
 
-// Judge says who is asked and how.
+// Judge holds the settings of the judge.
 type Judge struct {
-	// Provider is asked. JUDGE_PROVIDER goes before it; default claude.
+	// Provider answers the questions. JUDGE_PROVIDER overrides it. Default claude.
 	Provider string `json:"provider"`
-	// Model is the provider's. JUDGE_MODEL goes before it; default haiku for claude, else the provider's own.
+	// Model is the provider's model. JUDGE_MODEL overrides it. Default haiku for claude, else the provider's
+	// default.
 	Model string `json:"model"`
-	// Prompt is the file of the prompt template, relative to the work directory. JUDGE_PROMPT_PATH goes
-	// before it; for the default see [Strategy.Decide].
+	// Prompt is the file of the prompt template, relative to the work directory. JUDGE_PROMPT_PATH overrides it.
+	// For the default see [Strategy.Decide].
 	Prompt string `json:"prompt"`
-	// Attempts is how often the judge is asked for one decision when the provider fails. Default 2, at
-	// most [sdk.MaxQuestionRounds].
+	// Attempts is the number of calls for one decision when the provider fails. Default 2, at most
+	// [sdk.MaxQuestionRounds].
 	Attempts Count `json:"attempts"`
-	// MaxFailures is how many decisions in a row may fail before the judge counts as unreliable. Default 3.
+	// MaxFailures is the number of failed decisions in a row after which the judge counts as unreliable. Default
+	// 3.
 	MaxFailures Count `json:"max_failures"`
 }
 
-// Count is a whole number that may be written as a text, as YAML of older pipelines does.
+// Count is a whole number. JSON may give it as a text, as the YAML of older pipelines does.
 type Count int
 
 // UnmarshalJSON implements [json.Unmarshaler]; null leaves the count as it is.
@@ -55,22 +57,23 @@ func (c *Count) UnmarshalJSON(raw []byte) error {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return fmt.Errorf("%s is no whole number", raw)
+		return fmt.Errorf("%s is not a whole number", raw)
 	}
 	*c = Count(n)
 	return nil
 }
 
-// The variables that the strategy reads. A host may keep them from it; the configuration then decides.
+// The variables that the strategy reads. Without them, for instance because the host hides them, the configuration
+// decides.
 const (
 	envProvider   = "JUDGE_PROVIDER"
 	envModel      = "JUDGE_MODEL"
 	envPrompt     = "JUDGE_PROMPT_PATH"
-	envTestMode   = "PLATEAU_TEST_MODE"    // "1": nobody is asked, the agents' own wish to stop counts
-	envMock       = "MOCK_MODE"            // "true": a mock answers for every model; without a prompt nobody is asked
-	envHome       = "HOME"                 // of the user's own prompts
-	envConfigHome = "XDG_CONFIG_HOME"      // the same
-	envRoot       = "AGENT_PIPELINES_ROOT" // of shared stages and prompts
+	envTestMode   = "PLATEAU_TEST_MODE"    // "1": the agents' stop hints count instead of a judge
+	envMock       = "MOCK_MODE"            // "true": a mock answers for every model; without a prompt there is no question
+	envHome       = "HOME"                 // for the user's prompts
+	envConfigHome = "XDG_CONFIG_HOME"      // for the user's prompts
+	envRoot       = "AGENT_PIPELINES_ROOT" // directory of shared stages and prompts
 )
 
 const (
@@ -78,14 +81,14 @@ const (
 	onFailureFail     = "fail"
 )
 
-// settings are a configuration with everything filled in.
+// settings is a configuration with all defaults and variables applied.
 type settings struct {
 	Config
 	agentsDecide bool
 }
 
-// settings reads a configuration and completes it from the environment and the defaults.
-func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
+// readSettings decodes a configuration and applies the environment and the defaults.
+func (s *Strategy) readSettings(raw json.RawMessage) (settings, error) {
 	c := settings{
 		Config: Config{
 			MinIterations: 1, Consensus: 2, Criteria: json.RawMessage("{}"), OnJudgeFailure: onFailureContinue,
@@ -95,30 +98,30 @@ func (s *Strategy) settings(raw json.RawMessage) (settings, error) {
 	}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		if err := json.Unmarshal(raw, &c.Config); err != nil {
-			return settings{}, unreadable(err)
+			return settings{}, decodeError(err)
 		}
 	}
 	if err := c.check(); err != nil {
 		return settings{}, err
 	}
-	c.Judge.Provider = first(s.getenv(envProvider), c.Judge.Provider, "claude")
-	c.Judge.Model = first(s.getenv(envModel), c.Judge.Model)
+	c.Judge.Provider = cmp.Or(s.getenv(envProvider), c.Judge.Provider, "claude")
+	c.Judge.Model = cmp.Or(s.getenv(envModel), c.Judge.Model)
 	if c.Judge.Model == "" && c.Judge.Provider == "claude" {
 		c.Judge.Model = "haiku"
 	}
-	c.Judge.Prompt = first(s.getenv(envPrompt), c.Judge.Prompt)
+	c.Judge.Prompt = cmp.Or(s.getenv(envPrompt), c.Judge.Prompt)
 	return c, nil
 }
 
-func unreadable(err error) error {
+func decodeError(err error) error {
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) && mismatch.Field != "" {
-		return failure.New(failure.ConfigInvalid, "termination: %s does not fit: got %s", mismatch.Field, mismatch.Value)
+		return failure.New(failure.ConfigInvalid, "termination: %s has the wrong type: got %s", mismatch.Field, mismatch.Value)
 	}
 	return failure.New(failure.ConfigInvalid, "termination: %w", err)
 }
 
-// check complains about all values that make no sense.
+// check returns one error for all invalid values.
 func (c settings) check() error {
 	var problems []string
 	for _, count := range []struct {
@@ -145,14 +148,4 @@ func (c settings) check() error {
 		return nil
 	}
 	return failure.New(failure.ConfigInvalid, "termination: %s", strings.Join(problems, "; "))
-}
-
-// first is the first text that is not empty.
-func first(texts ...string) string {
-	for _, text := range texts {
-		if text != "" {
-			return text
-		}
-	}
-	return ""
 }

@@ -1,96 +1,97 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// State is what travels from one decision to the next.
+// State is the state from one decision to the next.
 type State struct {
-	// Stops counts how often in a row the judge (under PLATEAU_TEST_MODE the agents) said stop.
+	// Stops is the number of stops in a row, by the judge or, under PLATEAU_TEST_MODE, by the agents.
 	Stops int `json:"stops"`
-	// JudgeFailures counts the decisions in a row that the judge failed to make.
+	// JudgeFailures is the number of decisions in a row that the judge failed to make.
 	JudgeFailures int `json:"judge_failures"`
 }
 
-// Decide asks the judge once the stage has had its minimum of iterations, and stops when the judge has
-// said stop as often in a row as consensus demands. A decision that the judge fails to make counts
-// neither way: the stage goes on, and after max_failures of them the judge is not asked any more.
-// An agent that reports an error ends the stage at once.
+// Decide asks the judge once the stage has its minimum of iterations, and stops after as many stops in a row as
+// consensus demands. A decision that the judge fails to make counts neither way, and after max_failures of them
+// there are no more questions. An agent that reports an error ends the stage at once.
 //
-// The judge's prompt is the file that JUDGE_PROMPT_PATH or judge.prompt names, else prompts/judge.md in
-// the user's directory ~/.config/agent-pipelines, else scripts/prompts/judge.md in the work directory.
+// The prompt template is the file that JUDGE_PROMPT_PATH or judge.prompt names, else prompts/judge.md in the
+// user's directory ~/.config/agent-pipelines, else scripts/prompts/judge.md in the shared directory
+// AGENT_PIPELINES_ROOT, else the same file in the work directory.
 //
-// Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for
-// files that cannot be read or a foreign state, and judge_error under on_judge_failure: fail.
+// Errors are config_invalid for an unusable configuration or a missing prompt, strategy_failed for unreadable
+// files or a foreign state, and judge_error under on_judge_failure: fail.
 func (s *Strategy) Decide(_ context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	c, err := s.settings(req.Config)
+	c, err := s.readSettings(req.Config)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
 	var state State
 	if len(req.State) > 0 {
 		if err := json.Unmarshal(req.State, &state); err != nil {
-			return sdk.Decision{}, failure.New(failure.StrategyFailed, "judge: the state is not the strategy's own: %w", err)
+			return sdk.Decision{}, failure.New(failure.StrategyFailed, "judge: read the state of the last decision: %w", err)
 		}
 	}
 	switch {
 	case req.Hint == "error":
-		return state.decision(sdk.DecisionError, "the agent reported an error"), nil
+		return state.newDecision(sdk.DecisionError, "the agent reported an error"), nil
 	case req.Iteration < max(int(c.MinIterations), 1):
-		return state.decision(sdk.DecisionContinue, fmt.Sprintf("min_iterations is %d", c.MinIterations)), nil
+		return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("min_iterations is %d", c.MinIterations)), nil
 	case c.agentsDecide:
-		return state.countAgents(req.Hint == "stop", c), nil
+		return state.countAgentStop(req.Hint == "stop", c), nil
 	case state.JudgeFailures >= int(c.Judge.MaxFailures):
-		return state.unreliable(c, reasonUnreliable)
+		return state.decideUnreliable(c, reasonUnreliable)
 	case req.Answer == nil:
-		return s.ask(state, c, req)
+		return s.askJudge(state, c, req)
 	case req.Answer.Error != "" && req.Round < int(c.Judge.Attempts):
-		return s.ask(state, c, req)
+		return s.askJudge(state, c, req)
 	case req.Answer.Error != "":
-		return state.fail(c, reasonInvokeFailed)
+		return state.countFailure(c, reasonInvokeFailed)
 	}
-	verdict, record, ok := parse(req.Answer.Output)
+	verdict, record, ok := parseReply(req.Answer.Output)
 	if !ok {
-		return state.fail(c, reasonInvalidJSON)
+		return state.countFailure(c, reasonInvalidJSON)
 	}
-	return state.count(verdict, record, c), nil
+	return state.countVerdict(verdict, record, c), nil
 }
 
-// ask puts the question.
-func (s *Strategy) ask(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
-	template, err := s.template(c, req.WorkDir)
+// askJudge returns the question to the judge.
+func (s *Strategy) askJudge(state State, c settings, req sdk.DecideRequest) (sdk.Decision, error) {
+	template, err := s.readTemplate(c, req.WorkDir)
 	if err != nil && s.getenv(envMock) == "true" {
-		return state.decision(sdk.DecisionContinue, "no judge's prompt, and a mock would answer it"), nil
+		return state.newDecision(sdk.DecisionContinue, "no judge prompt, and a mock would answer it"), nil
 	}
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	prompt, err := fill(template, c, req)
+	prompt, err := fillTemplate(template, c, req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	d := state.decision(sdk.DecisionAsk, "")
+	d := state.newDecision(sdk.DecisionAsk, "")
 	d.Question = &sdk.Question{Prompt: prompt, Provider: c.Judge.Provider, Model: c.Judge.Model}
 	return d, nil
 }
 
-// count turns a verdict into a decision.
-func (state State) count(v Verdict, record json.RawMessage, c settings) sdk.Decision {
+// countVerdict turns a verdict into a decision.
+func (state State) countVerdict(v Verdict, record json.RawMessage, c settings) sdk.Decision {
 	state.JudgeFailures = 0
 	state.Stops++
 	if !v.Stop {
 		state.Stops = 0
 	}
-	d := state.decision(sdk.DecisionContinue, v.Reason)
+	d := state.newDecision(sdk.DecisionContinue, v.Reason)
 	switch {
 	case state.Stops >= int(c.Consensus):
 		d.Action = sdk.DecisionStop
-		d.Reason = first(v.Reason, fmt.Sprintf("the judge said stop %d times in a row", state.Stops))
+		d.Reason = cmp.Or(v.Reason, fmt.Sprintf("the judge said stop %d times in a row", state.Stops))
 	case v.Stop:
 		d.Reason = fmt.Sprintf("stop suggested but not confirmed (%d/%d)", state.Stops, c.Consensus)
 		if v.Reason != "" {
@@ -101,37 +102,37 @@ func (state State) count(v Verdict, record json.RawMessage, c settings) sdk.Deci
 	return d
 }
 
-// countAgents decides by the agents' own wish to stop.
-func (state State) countAgents(stop bool, c settings) sdk.Decision {
+// countAgentStop decides by the stop hints of the agents.
+func (state State) countAgentStop(stop bool, c settings) sdk.Decision {
 	state.Stops++
 	if !stop {
 		state.Stops = 0
 	}
 	if state.Stops >= int(c.Consensus) {
-		return state.decision(sdk.DecisionStop, fmt.Sprintf("%d agents in a row asked to stop", state.Stops))
+		return state.newDecision(sdk.DecisionStop, fmt.Sprintf("%d agents in a row asked to stop", state.Stops))
 	}
-	return state.decision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
+	return state.newDecision(sdk.DecisionContinue, fmt.Sprintf("%d of %d agents in a row asked to stop", state.Stops, c.Consensus))
 }
 
-// fail counts a decision that the judge did not make. There is no verdict to keep.
-func (state State) fail(c settings, reason string) (sdk.Decision, error) {
+// countFailure counts a decision without a verdict.
+func (state State) countFailure(c settings, reason string) (sdk.Decision, error) {
 	state.JudgeFailures++
 	if state.JudgeFailures >= int(c.Judge.MaxFailures) {
-		return state.unreliable(c, reason)
+		return state.decideUnreliable(c, reason)
 	}
-	return state.decision(sdk.DecisionContinue, reason), nil
+	return state.newDecision(sdk.DecisionContinue, reason), nil
 }
 
-// unreliable goes on without the judge, or gives up. reason is the last failure that led here.
-func (state State) unreliable(c settings, reason string) (sdk.Decision, error) {
+// decideUnreliable continues without the judge, or fails. reason is the last failure of the judge.
+func (state State) decideUnreliable(c settings, reason string) (sdk.Decision, error) {
 	if c.OnJudgeFailure == onFailureFail {
 		return sdk.Decision{}, failure.New(failure.JudgeError, "the judge (provider %s) failed %d times in a row, last: %s",
 			c.Judge.Provider, state.JudgeFailures, reason).
-			WithHint("see judge.log of the last iterations; termination.judge names another judge, on_judge_failure: continue goes on without one")
+			WithHint("read judge.log of the last iterations; set another judge in termination.judge, or continue without one with on_judge_failure: continue")
 	}
-	return state.decision(sdk.DecisionContinue, reasonUnreliable), nil
+	return state.newDecision(sdk.DecisionContinue, reasonUnreliable), nil
 }
 
-func (state State) decision(action sdk.DecisionAction, reason string) sdk.Decision {
-	return sdk.Decision{Action: action, Reason: reason, State: encode(state)}
+func (state State) newDecision(action sdk.DecisionAction, reason string) sdk.Decision {
+	return sdk.Decision{Action: action, Reason: reason, State: mustEncode(state)}
 }

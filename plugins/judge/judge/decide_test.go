@@ -11,31 +11,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is a strategy with a project and an environment.
-type bench struct {
+// fixture is a strategy with a project and an environment.
+type fixture struct {
 	*Strategy
 	dir string
 	env map[string]string
 	req sdk.DecideRequest
 }
 
-// newBench has a prompt, and asks about iteration 5 of the default configuration.
-func newBench(t *testing.T) *bench {
+// newFixture returns a fixture with a prompt and a request about iteration 5 of the default configuration.
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	b := &bench{dir: t.TempDir(), env: map[string]string{}}
+	b := &fixture{dir: t.TempDir(), env: map[string]string{}}
 	b.Strategy = &Strategy{getenv: func(name string) string { return b.env[name] }}
 	b.req = sdk.DecideRequest{Session: "s", Node: "refine", Iteration: 5, WorkDir: b.dir, Hint: "continue"}
 	b.write(t, "scripts/prompts/judge.md", "project judge\n")
 	return b
 }
 
-func (b *bench) write(t *testing.T, name, text string) string {
+func (b *fixture) write(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(b.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -47,7 +47,7 @@ func (b *bench) write(t *testing.T, name, text string) string {
 	return path
 }
 
-func (b *bench) decide(t *testing.T) sdk.Decision {
+func (b *fixture) decide(t *testing.T) sdk.Decision {
 	t.Helper()
 	d, err := b.Decide(t.Context(), b.req)
 	if err != nil {
@@ -56,156 +56,158 @@ func (b *bench) decide(t *testing.T) sdk.Decision {
 	return d
 }
 
-// seen is a decision in words.
-type seen struct {
+// decisionSummary is the part of a decision that the tests compare.
+type decisionSummary struct {
 	Action sdk.DecisionAction
 	Reason string
 	State  string
 	Record string
 }
 
-func see(d sdk.Decision) seen { return seen{d.Action, d.Reason, string(d.State), string(d.Record)} }
+func summarize(d sdk.Decision) decisionSummary {
+	return decisionSummary{d.Action, d.Reason, string(d.State), string(d.Record)}
+}
 
 const (
-	yes = `{"stop": true, "reason": "flat", "confidence": 0.5}`
-	no  = `{"stop": false, "reason": "more to do"}`
+	stopReply     = `{"stop": true, "reason": "flat", "confidence": 0.5}`
+	continueReply = `{"stop": false, "reason": "more to do"}`
 
-	yesRecord = `{"confidence":0.5,"reason":"flat","stop":true}`
-	noRecord  = `{"confidence":0,"reason":"more to do","stop":false}`
+	stopRecord     = `{"confidence":0.5,"reason":"flat","stop":true}`
+	continueRecord = `{"confidence":0,"reason":"more to do","stop":false}`
 )
 
 func TestDecide(t *testing.T) {
 	tests := []struct {
 		name   string
 		config string
-		change func(*bench)
-		want   seen
+		change func(*fixture)
+		want   decisionSummary
 	}{
 		{
-			"before the minimum", `{"min_iterations":6}`, func(*bench) {},
-			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
+			"before the minimum", `{"min_iterations":6}`, func(*fixture) {},
+			decisionSummary{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"minimum as a text", `{"min_iterations":"6"}`, func(*bench) {},
-			seen{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
+			"minimum as a text", `{"min_iterations":"6"}`, func(*fixture) {},
+			decisionSummary{sdk.DecisionContinue, "min_iterations is 6", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"before the first iteration", `{"min_iterations":0}`, func(b *bench) { b.req.Iteration = 0 },
-			seen{sdk.DecisionContinue, "min_iterations is 0", `{"stops":0,"judge_failures":0}`, ""},
+			"before the first iteration", `{"min_iterations":0}`, func(b *fixture) { b.req.Iteration = 0 },
+			decisionSummary{sdk.DecisionContinue, "min_iterations is 0", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"at the minimum", `{"type":"judgment","max":25,"min_iterations":5}`, func(*bench) {},
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+			"at the minimum", `{"type":"judgment","max":25,"min_iterations":5}`, func(*fixture) {},
+			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"an agent's error", `{"min_iterations":9}`, func(b *bench) { b.req.Hint = "error" },
-			seen{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""},
+			"an agent's error", `{"min_iterations":9}`, func(b *fixture) { b.req.Hint = "error" },
+			decisionSummary{sdk.DecisionError, "the agent reported an error", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"an agent's wish to stop is not the judge's", ``, func(b *bench) { b.req.Hint = "stop" },
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+			"a stop hint of an agent is not a verdict", ``, func(b *fixture) { b.req.Hint = "stop" },
+			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"first stop", ``, answered(1, yes, ""),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat", `{"stops":1,"judge_failures":0}`, yesRecord},
+			"first stop", ``, withAnswer(1, stopReply, ""),
+			decisionSummary{sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat", `{"stops":1,"judge_failures":0}`, stopRecord},
 		},
 		{
-			"first stop without a reason", ``, answered(1, `{"stop":true}`, ""),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (1/2)", `{"stops":1,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
+			"first stop without a reason", ``, withAnswer(1, `{"stop":true}`, ""),
+			decisionSummary{sdk.DecisionContinue, "stop suggested but not confirmed (1/2)", `{"stops":1,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
 		},
 		{
-			"second stop", `null`, with(`{"stops":1}`, answered(1, yes, "")),
-			seen{sdk.DecisionStop, "flat", `{"stops":2,"judge_failures":0}`, yesRecord},
+			"second stop", `null`, withState(`{"stops":1}`, withAnswer(1, stopReply, "")),
+			decisionSummary{sdk.DecisionStop, "flat", `{"stops":2,"judge_failures":0}`, stopRecord},
 		},
 		{
-			"second stop without a reason", ``, with(`{"stops":1}`, answered(1, `{"stop":true}`, "")),
-			seen{sdk.DecisionStop, "the judge said stop 2 times in a row", `{"stops":2,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
+			"second stop without a reason", ``, withState(`{"stops":1}`, withAnswer(1, `{"stop":true}`, "")),
+			decisionSummary{sdk.DecisionStop, "the judge said stop 2 times in a row", `{"stops":2,"judge_failures":0}`, `{"confidence":0,"reason":"","stop":true}`},
 		},
 		{
-			"second of three", `{"consensus":3}`, with(`{"stops":1}`, answered(1, yes, "")),
-			seen{sdk.DecisionContinue, "stop suggested but not confirmed (2/3): flat", `{"stops":2,"judge_failures":0}`, yesRecord},
+			"second of three", `{"consensus":3}`, withState(`{"stops":1}`, withAnswer(1, stopReply, "")),
+			decisionSummary{sdk.DecisionContinue, "stop suggested but not confirmed (2/3): flat", `{"stops":2,"judge_failures":0}`, stopRecord},
 		},
 		{
-			"one is enough", `{"consensus":"1"}`, answered(1, yes, ""),
-			seen{sdk.DecisionStop, "flat", `{"stops":1,"judge_failures":0}`, yesRecord},
+			"one is enough", `{"consensus":"1"}`, withAnswer(1, stopReply, ""),
+			decisionSummary{sdk.DecisionStop, "flat", `{"stops":1,"judge_failures":0}`, stopRecord},
 		},
 		{
-			"a no breaks the row", ``, with(`{"stops":1}`, answered(1, no, "")),
-			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord},
+			"a no breaks the row", ``, withState(`{"stops":1}`, withAnswer(1, continueReply, "")),
+			decisionSummary{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, continueRecord},
 		},
 		{
-			"success ends the row of failures", ``, with(`{"stops":0,"judge_failures":2}`, answered(2, no, "")),
-			seen{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, noRecord},
+			"success ends the row of failures", ``, withState(`{"stops":0,"judge_failures":2}`, withAnswer(2, continueReply, "")),
+			decisionSummary{sdk.DecisionContinue, "more to do", `{"stops":0,"judge_failures":0}`, continueRecord},
 		},
 		{
-			"first call fails", ``, answered(1, "", "boom"),
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
+			"first call fails", ``, withAnswer(1, "", "boom"),
+			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"both calls fail, which counts neither way", ``, with(`{"stops":1}`, answered(2, yes, "boom")),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, ``},
+			"both calls fail, which counts neither way", ``, withState(`{"stops":1}`, withAnswer(2, stopReply, "boom")),
+			decisionSummary{sdk.DecisionContinue, "invoke_failed", `{"stops":1,"judge_failures":1}`, ``},
 		},
 		{
-			"one attempt only", `{"judge":{"attempts":1}}`, answered(1, "", "boom"),
-			seen{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, ``},
+			"one attempt only", `{"judge":{"attempts":1}}`, withAnswer(1, "", "boom"),
+			decisionSummary{sdk.DecisionContinue, "invoke_failed", `{"stops":0,"judge_failures":1}`, ``},
 		},
 		{
-			"invalid JSON", ``, with(`{"stops":1}`, answered(1, "you should stop", "")),
-			seen{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, ``},
+			"invalid JSON", ``, withState(`{"stops":1}`, withAnswer(1, "you should stop", "")),
+			decisionSummary{sdk.DecisionContinue, "invalid_json", `{"stops":1,"judge_failures":1}`, ``},
 		},
 		{
-			"third failure", ``, with(`{"judge_failures":2}`, answered(1, "?", "")),
-			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, ``},
+			"third failure", ``, withState(`{"judge_failures":2}`, withAnswer(1, "?", "")),
+			decisionSummary{sdk.DecisionContinue, "judge_unreliable", `{"stops":0,"judge_failures":3}`, ``},
 		},
 		{
-			"after the third failure nobody is asked", ``, with(`{"stops":1,"judge_failures":3}`, func(*bench) {}),
-			seen{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""},
+			"no question after the third failure", ``, withState(`{"stops":1,"judge_failures":3}`, func(*fixture) {}),
+			decisionSummary{sdk.DecisionContinue, "judge_unreliable", `{"stops":1,"judge_failures":3}`, ""},
 		},
 		{
-			"more patience", `{"judge":{"max_failures":4}}`, with(`{"judge_failures":3}`, func(*bench) {}),
-			seen{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""},
+			"a higher max_failures", `{"judge":{"max_failures":4}}`, withState(`{"judge_failures":3}`, func(*fixture) {}),
+			decisionSummary{sdk.DecisionAsk, "", `{"stops":0,"judge_failures":3}`, ""},
 		},
 		{
-			"test mode, agents go on", ``, with(`{"stops":1}`, testMode("continue")),
-			seen{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""},
+			"test mode, agents go on", ``, withState(`{"stops":1}`, withTestMode("continue")),
+			decisionSummary{sdk.DecisionContinue, "0 of 2 agents in a row asked to stop", `{"stops":0,"judge_failures":0}`, ""},
 		},
 		{
-			"test mode, agents begin to stop", ``, testMode("stop"),
-			seen{sdk.DecisionContinue, "1 of 2 agents in a row asked to stop", `{"stops":1,"judge_failures":0}`, ""},
+			"test mode, agents begin to stop", ``, withTestMode("stop"),
+			decisionSummary{sdk.DecisionContinue, "1 of 2 agents in a row asked to stop", `{"stops":1,"judge_failures":0}`, ""},
 		},
 		{
-			"test mode, agents agree", ``, with(`{"stops":1}`, testMode("stop")),
-			seen{sdk.DecisionStop, "2 agents in a row asked to stop", `{"stops":2,"judge_failures":0}`, ""},
+			"test mode, agents agree", ``, withState(`{"stops":1}`, withTestMode("stop")),
+			decisionSummary{sdk.DecisionStop, "2 agents in a row asked to stop", `{"stops":2,"judge_failures":0}`, ""},
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.req.Config = json.RawMessage(tt.config)
 			tt.change(b)
-			if diff := cmp.Diff(tt.want, see(b.decide(t))); diff != "" {
+			if diff := cmp.Diff(tt.want, summarize(b.decide(t))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-func answered(round int, output, failed string) func(*bench) {
-	return func(b *bench) { b.req.Round, b.req.Answer = round, &sdk.Answer{Output: output, Error: failed} }
+func withAnswer(round int, output, failed string) func(*fixture) {
+	return func(b *fixture) { b.req.Round, b.req.Answer = round, &sdk.Answer{Output: output, Error: failed} }
 }
 
-func with(state string, change func(*bench)) func(*bench) {
-	return func(b *bench) {
+func withState(state string, change func(*fixture)) func(*fixture) {
+	return func(b *fixture) {
 		b.req.State = json.RawMessage(state)
 		change(b)
 	}
 }
 
-func testMode(hint string) func(*bench) {
-	return func(b *bench) { b.env[envTestMode], b.req.Hint = "1", hint }
+func withTestMode(hint string) func(*fixture) {
+	return func(b *fixture) { b.env[envTestMode], b.req.Hint = "1", hint }
 }
 
-// A stage as the kernel would run it: every decision with the questions it takes, the state handed on.
+// A stage as the kernel runs it: every decision with its questions, and the state of the previous one.
 func TestStage(t *testing.T) {
 	type round struct {
 		Iteration int
@@ -216,17 +218,17 @@ func TestStage(t *testing.T) {
 	tests := []struct {
 		name    string
 		config  string
-		replies []sdk.Answer // the last one is repeated
+		replies []sdk.Answer // the last one repeats
 		want    []round
 	}{
-		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: no}, {Output: no}, {Output: yes}}, []round{
+		{"disagrees twice", `{"min_iterations":2}`, []sdk.Answer{{Output: continueReply}, {Output: continueReply}, {Output: stopReply}}, []round{
 			{1, 0, sdk.DecisionContinue, "min_iterations is 2"},
 			{2, 1, sdk.DecisionContinue, "more to do"},
 			{3, 1, sdk.DecisionContinue, "more to do"},
 			{4, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"},
 			{5, 1, sdk.DecisionStop, "flat"},
 		}},
-		{"a failure between two stops", ``, []sdk.Answer{{Output: yes}, {Error: "x"}, {Error: "x"}, {Output: yes}}, []round{
+		{"a failure between two stops", ``, []sdk.Answer{{Output: stopReply}, {Error: "x"}, {Error: "x"}, {Output: stopReply}}, []round{
 			{1, 1, sdk.DecisionContinue, "stop suggested but not confirmed (1/2): flat"}, {2, 2, sdk.DecisionContinue, "invoke_failed"}, {3, 1, sdk.DecisionStop, "flat"},
 		}},
 		{"the provider is down", `{"min_iterations":2}`, []sdk.Answer{{Error: "exit 3", Output: "boom"}}, []round{
@@ -246,7 +248,7 @@ func TestStage(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.req.Config = json.RawMessage(tt.config)
 			replies := tt.replies
 			for i, want := range tt.want {
@@ -271,17 +273,17 @@ func TestJudgeError(t *testing.T) {
 	tests := []struct {
 		name   string
 		state  string
-		change func(*bench)
+		change func(*fixture)
 		want   string
 	}{
-		{"third failure", `{"judge_failures":2}`, answered(2, "", "boom"), "the judge (provider claude) failed 3 times in a row, last: invoke_failed"},
-		{"asked again", `{"judge_failures":3}`, func(*bench) {}, "the judge (provider claude) failed 3 times in a row, last: judge_unreliable"},
+		{"third failure", `{"judge_failures":2}`, withAnswer(2, "", "boom"), "the judge (provider claude) failed 3 times in a row, last: invoke_failed"},
+		{"asked again", `{"judge_failures":3}`, func(*fixture) {}, "the judge (provider claude) failed 3 times in a row, last: judge_unreliable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.req.Config = json.RawMessage(`{"on_judge_failure":"fail"}`)
-			with(tt.state, tt.change)(b)
+			withState(tt.state, tt.change)(b)
 			_, err := b.Decide(t.Context(), b.req)
 			var got *failure.Error
 			if !errors.As(err, &got) || got.Kind != failure.JudgeError || got.Message != tt.want || got.Hint == "" {
@@ -291,30 +293,30 @@ func TestJudgeError(t *testing.T) {
 	}
 }
 
-func TestWhoIsAsked(t *testing.T) {
-	type who struct{ Provider, Model string }
+func TestProviderAndModel(t *testing.T) {
+	type choice struct{ Provider, Model string }
 	tests := []struct {
 		name   string
 		config string
 		env    map[string]string
-		want   who
+		want   choice
 	}{
-		{"by default", ``, nil, who{"claude", "haiku"}},
-		{"configured", `{"judge":{"provider":"codex","model":"mini"}}`, nil, who{"codex", "mini"}},
-		{"another provider has its own default", `{"judge":{"provider":"codex"}}`, nil, who{"codex", ""}},
-		{"another model", `{"judge":{"model":"opus"}}`, nil, who{"claude", "opus"}},
-		{"the environment goes first", `{"judge":{"provider":"a","model":"b"}}`, map[string]string{envProvider: "codex", envModel: "m"}, who{"codex", "m"}},
-		{"a provider from the environment", ``, map[string]string{envProvider: "codex"}, who{"codex", ""}},
+		{"by default", ``, nil, choice{"claude", "haiku"}},
+		{"configured", `{"judge":{"provider":"codex","model":"mini"}}`, nil, choice{"codex", "mini"}},
+		{"another provider has its own default", `{"judge":{"provider":"codex"}}`, nil, choice{"codex", ""}},
+		{"another model", `{"judge":{"model":"opus"}}`, nil, choice{"claude", "opus"}},
+		{"the environment overrides", `{"judge":{"provider":"a","model":"b"}}`, map[string]string{envProvider: "codex", envModel: "m"}, choice{"codex", "m"}},
+		{"a provider from the environment", ``, map[string]string{envProvider: "codex"}, choice{"codex", ""}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.req.Config = json.RawMessage(tt.config)
 			for name, value := range tt.env {
 				b.env[name] = value
 			}
 			q := b.decide(t).Question
-			if diff := cmp.Diff(who{tt.want.Provider, tt.want.Model}, who{q.Provider, q.Model}); diff != "" {
+			if diff := cmp.Diff(choice{tt.want.Provider, tt.want.Model}, choice{q.Provider, q.Model}); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -330,12 +332,12 @@ func TestUnusableConfig(t *testing.T) {
 			`termination: min_iterations is -1, want at least 0; consensus is 0, want at least 1; judge.attempts is 5, want at most 4; ` +
 				`judge.max_failures is 0, want at least 1; on_judge_failure is "cry", want continue or fail`,
 		},
-		{`{"consensus":"two"}`, `termination: "two" is no whole number`},
-		{`{"judge":{"model":7}}`, `termination: judge.model does not fit: got number`},
-		{`{"judge":"claude"}`, `termination: judge does not fit: got string`},
+		{`{"consensus":"two"}`, `termination: "two" is not a whole number`},
+		{`{"judge":{"model":7}}`, `termination: judge.model has the wrong type: got number`},
+		{`{"judge":"claude"}`, `termination: judge has the wrong type: got string`},
 	}
 	for _, tt := range tests {
-		b := newBench(t)
+		b := newFixture(t)
 		b.req.Config = json.RawMessage(tt.config)
 		_, err := b.Decide(t.Context(), b.req)
 		validation := b.Validate(t.Context(), sdk.ValidateRequest{Config: b.req.Config})
@@ -348,7 +350,7 @@ func TestUnusableConfig(t *testing.T) {
 }
 
 func TestForeignState(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.req.State = json.RawMessage(`[]`)
 	if _, err := b.Decide(t.Context(), b.req); failure.KindOf(err) != failure.StrategyFailed || !strings.Contains(err.Error(), "state") {
 		t.Errorf("got %v", err)

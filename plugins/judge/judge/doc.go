@@ -1,13 +1,10 @@
-// Package judge is the termination strategy judge, also known as judgment: a stage is done when a judge,
-// a model that reads the stage's outputs, says so several times in a row.
+// Package judge is the termination strategy judge, also called judgment: a stage is done when a judge, a model that
+// reads the stage's outputs, says stop several times in a row.
 //
-// Start with [Strategy.Decide]. The strategy is a pure question and answer: it writes the judge's
-// prompt, the kernel puts it to a provider and hands the reply back, and what must be remembered (the
-// stops in a row, the failures in a row) travels with the requests as [State]. The package calls no
-// model, writes no file and keeps nothing between calls; it reads the judge's prompt template and the
-// files that a request refers to.
+// Start with [Strategy.Decide]. The strategy fills the judge's prompt; the kernel calls a provider with it and returns
+// the reply. Requests carry the [State]: the stops and the failures in a row. The package calls no model, writes no
+// file and keeps no state between calls; it reads the prompt template and the files of a request.
 //
-// The rules are those of the Bash engine with the repairs that were decided for it: the judge's own
-// stops are counted, not those of the agents; a missing prompt is an error; a judge that fails too
-// often is not asked any more.
+// The rules are those of the Bash engine, with three corrections: the stops of the judge count, not those of the
+// agents; a missing prompt is an error; a judge that fails too often gets no more questions.
 package judge

@@ -12,25 +12,25 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Limits of what a judge is given to read, in bytes. Of longer files the end is given, of a longer
-// history the newest iterations.
+// Limits of the texts in a judge's prompt, in bytes. Longer files keep their end, a longer history its newest
+// iterations.
 const (
 	maxOutputBytes   = 128 << 10
 	maxProgressBytes = 64 << 10
 	maxHistoryBytes  = 256 << 10
 )
 
-// fill puts the iteration into the template. The text put in is not searched for variables again.
-func fill(template string, c settings, req sdk.DecideRequest) (string, error) {
-	outputs, err := read(req.Outputs)
+// fillTemplate replaces the variables of the template. It does not search the replacements for variables.
+func fillTemplate(template string, c settings, req sdk.DecideRequest) (string, error) {
+	outputs, err := readOutputs(req.Outputs)
 	if err != nil {
 		return "", err
 	}
-	progress, err := tail(req.Progress.Path, maxProgressBytes)
+	progress, err := readTail(req.Progress.Path, maxProgressBytes)
 	if err != nil {
 		return "", err
 	}
@@ -41,31 +41,32 @@ func fill(template string, c settings, req sdk.DecideRequest) (string, error) {
 	return strings.NewReplacer(
 		"${STAGE_NAME}", cmp.Or(req.Stage, req.Node),
 		"${ITERATION}", strconv.Itoa(req.Iteration),
-		"${TERMINATION_CRITERIA}", plain(c.Criteria),
-		"${RESULT_JSON}", compact(req.Result),
+		"${TERMINATION_CRITERIA}", jsonText(c.Criteria),
+		"${RESULT_JSON}", compactJSON(req.Result),
 		"${PROGRESS_MD}", progress,
 		"${NODE_OUTPUT}", current,
-		"${ITERATION_HISTORY}", history(outputs, req.Iteration-1),
+		"${ITERATION_HISTORY}", formatHistory(outputs, req.Iteration-1),
 	).Replace(template), nil
 }
 
-// read gives the texts of the newest outputs that fit, oldest first; "" stands for those before them.
-func read(refs []sdk.FileRef) ([]string, error) {
+// readOutputs returns the texts of the outputs, oldest first. Outputs that exceed the limits are "", the newest
+// ones excepted.
+func readOutputs(refs []sdk.FileRef) ([]string, error) {
 	texts := make([]string, len(refs))
-	room := maxOutputBytes + maxHistoryBytes
-	for i := len(refs) - 1; i >= 0 && room > 0; i-- {
-		text, err := tail(refs[i].Path, maxOutputBytes)
+	remaining := maxOutputBytes + maxHistoryBytes
+	for i := len(refs) - 1; i >= 0 && remaining > 0; i-- {
+		text, err := readTail(refs[i].Path, maxOutputBytes)
 		if err != nil {
 			return nil, err
 		}
 		texts[i] = text
-		room -= len(text)
+		remaining -= len(text)
 	}
 	return texts, nil
 }
 
-// history is the outputs of the earlier iterations, last of which has number last.
-func history(outputs []string, last int) string {
+// formatHistory returns the outputs of the earlier iterations; last is the number of the newest one.
+func formatHistory(outputs []string, last int) string {
 	parts := make([]string, 0, len(outputs)+1)
 	size, i := 0, len(outputs)-1
 	for ; i >= 0; i-- {
@@ -85,8 +86,8 @@ func history(outputs []string, last int) string {
 	return text.String()
 }
 
-// tail is the end of a file as valid UTF-8 without newlines at its end, "" for no file.
-func tail(path string, limit int64) (string, error) {
+// readTail returns the end of a file as valid UTF-8 without trailing newlines, "" for a missing file.
+func readTail(path string, limit int64) (string, error) {
 	if path == "" {
 		return "", nil
 	}
@@ -98,39 +99,39 @@ func tail(path string, limit int64) (string, error) {
 		return "", failure.New(failure.StrategyFailed, "judge: %w", err)
 	}
 	defer f.Close()
-	text, left, err := end(f, limit)
+	text, omitted, err := readEnd(f, limit)
 	if err != nil {
 		return "", failure.New(failure.StrategyFailed, "judge: read %s: %w", path, err)
 	}
 	text = strings.TrimRight(strings.ToValidUTF8(text, "\uFFFD"), "\n")
-	if left > 0 {
-		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", left, text)
+	if omitted > 0 {
+		text = fmt.Sprintf("[the first %d bytes are left out]\n%s", omitted, text)
 	}
 	return text, nil
 }
 
-// end reads the last bytes of a file and says how many are before them.
-func end(f *os.File, limit int64) (text string, left int64, err error) {
+// readEnd returns the last bytes of a file and the number of bytes before them.
+func readEnd(f *os.File, limit int64) (text string, omitted int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return "", 0, err
 	}
-	left = max(info.Size()-limit, 0)
-	raw, err := io.ReadAll(io.NewSectionReader(f, left, limit))
-	return string(raw), left, err
+	omitted = max(info.Size()-limit, 0)
+	raw, err := io.ReadAll(io.NewSectionReader(f, omitted, limit))
+	return string(raw), omitted, err
 }
 
-// plain is a JSON text without its quotes, other JSON in its shortest form.
-func plain(raw json.RawMessage) string {
+// jsonText returns the value of a JSON string, or other JSON in its shortest form.
+func jsonText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		return text
 	}
-	return compact(raw)
+	return compactJSON(raw)
 }
 
-// compact is JSON in its shortest form, {} where there is none.
-func compact(raw json.RawMessage) string {
+// compactJSON returns JSON in its shortest form, {} if it is empty or invalid.
+func compactJSON(raw json.RawMessage) string {
 	var short bytes.Buffer
 	if len(raw) == 0 || json.Compact(&short, raw) != nil {
 		return "{}"

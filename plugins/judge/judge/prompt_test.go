@@ -8,11 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-const everything = `judge ${STAGE_NAME} at ${ITERATION}
+const allVariables = `judge ${STAGE_NAME} at ${ITERATION}
 criteria: ${TERMINATION_CRITERIA}
 result: ${RESULT_JSON}
 progress: [${PROGRESS_MD}]
@@ -22,8 +22,8 @@ unknown: ${OTHER}
 `
 
 func TestPrompt(t *testing.T) {
-	b := newBench(t)
-	b.write(t, "scripts/prompts/judge.md", everything)
+	b := newFixture(t)
+	b.write(t, "scripts/prompts/judge.md", allVariables)
 	for i := 1; i <= 3; i++ {
 		b.req.Outputs = append(b.req.Outputs, sdk.FileRef{Path: b.write(t, fmt.Sprintf("out/%d.md", i), fmt.Sprintf("output %d ${ITERATION}\n\n", i))})
 	}
@@ -50,8 +50,8 @@ unknown: ${OTHER}`
 }
 
 func TestPromptWithNothingToShow(t *testing.T) {
-	b := newBench(t)
-	b.write(t, "scripts/prompts/judge.md", everything)
+	b := newFixture(t)
+	b.write(t, "scripts/prompts/judge.md", allVariables)
 	b.req.Outputs = []sdk.FileRef{{Path: b.dir + "/never-written.md"}}
 	b.req.Config = []byte(`{"criteria":{"max_issues": 0}}`)
 	want := `judge refine at 5
@@ -67,7 +67,7 @@ unknown: ${OTHER}`
 }
 
 func TestPromptIsBounded(t *testing.T) {
-	b := newBench(t)
+	b := newFixture(t)
 	b.write(t, "scripts/prompts/judge.md", "${NODE_OUTPUT}|${PROGRESS_MD}|${ITERATION_HISTORY}")
 	long := strings.Repeat("é", maxOutputBytes)
 	for i := 1; i <= 6; i++ {
@@ -95,15 +95,15 @@ func TestPromptIsBounded(t *testing.T) {
 func TestUnreadableFiles(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*bench)
+		change func(*fixture)
 	}{
-		{"output", func(b *bench) { b.req.Outputs = []sdk.FileRef{{Path: b.dir}} }},
-		{"progress", func(b *bench) { b.req.Progress.Path = b.dir }},
-		{"path", func(b *bench) { b.req.Progress.Path = "a\x00b" }},
+		{"output", func(b *fixture) { b.req.Outputs = []sdk.FileRef{{Path: b.dir}} }},
+		{"progress", func(b *fixture) { b.req.Progress.Path = b.dir }},
+		{"path", func(b *fixture) { b.req.Progress.Path = "a\x00b" }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			tt.change(b)
 			if _, err := b.Decide(t.Context(), b.req); failure.KindOf(err) != failure.StrategyFailed {
 				t.Errorf("got %v", err)

@@ -6,42 +6,42 @@ import (
 	"unicode/utf8"
 )
 
-// Verdict is what a judge says, in the form that judge.json has.
+// Verdict is the reply of a judge, in the form of judge.json.
 type Verdict struct {
-	// Stop says that the stage is done.
+	// Stop is true if the stage is done.
 	Stop bool `json:"stop"`
-	// Reason is the judge's, at most [maxReasonBytes].
+	// Reason is the judge's reason, at most [maxReasonBytes].
 	Reason string `json:"reason"`
-	// Confidence is from 0 to 1, 0 if the judge has none.
+	// Confidence is from 0 to 1; 0 if the judge gives none.
 	Confidence float64 `json:"confidence"`
 }
 
-// The reasons of verdicts that no judge gave.
+// The reasons of decisions without a verdict.
 const (
-	reasonInvalidJSON  = "invalid_json"  // the judge did not answer in JSON
-	reasonInvokeFailed = "invoke_failed" // the judge did not answer
+	reasonInvalidJSON  = "invalid_json"  // the reply is no JSON
+	reasonInvokeFailed = "invoke_failed" // the provider failed
 	reasonUnreliable   = "judge_unreliable"
 )
 
-// Limits of what is kept of a reply: it becomes part of journal lines.
+// Limits of a kept reply, in bytes: it becomes part of journal lines.
 const (
 	maxReasonBytes = 4 << 10
 	maxRecordBytes = 16 << 10
 )
 
-// parse reads a judge's reply: a JSON object, bare or in a fence. Absent members are false, "" and 0.
-// The record is the object in normal form, members of the judge's own included as far as there is room.
-// ok is false when the reply is no such object.
-func parse(reply string) (v Verdict, record json.RawMessage, ok bool) {
+// parseReply parses a judge's reply: a JSON object, bare or in a fence. Missing members are false, "" and 0.
+// record is the object in normal form, with the judge's other members as far as maxRecordBytes allows. ok is false
+// if the reply is no such object.
+func parseReply(reply string) (v Verdict, record json.RawMessage, ok bool) {
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(unfence(reply)), &object); err != nil || object == nil {
+	if err := json.Unmarshal([]byte(fencedText(reply)), &object); err != nil || object == nil {
 		return Verdict{}, nil, false
 	}
-	if v.Stop, ok = boolean(object["stop"]); !ok {
+	if v.Stop, ok = parseBool(object["stop"]); !ok {
 		return Verdict{}, nil, false
 	}
-	_ = json.Unmarshal(object["reason"], &v.Reason) // anything else than a text is no reason
-	v.Reason = cut(v.Reason, maxReasonBytes)
+	_ = json.Unmarshal(object["reason"], &v.Reason) // only a text is a reason
+	v.Reason = truncate(v.Reason, maxReasonBytes)
 	var confidence float64
 	if json.Unmarshal(object["confidence"], &confidence) == nil {
 		v.Confidence = min(max(confidence, 0), 1)
@@ -49,26 +49,26 @@ func parse(reply string) (v Verdict, record json.RawMessage, ok bool) {
 	return v, v.record(object), true
 }
 
-// record is the verdict as JSON, with the other members of the judge's object.
+// record returns the verdict as JSON, with the other members of the judge's object.
 func (v Verdict) record(object map[string]json.RawMessage) json.RawMessage {
-	normal := encode(v)
+	normal := mustEncode(v)
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(normal, &members); err != nil {
 		return normal
 	}
 	for key, value := range object {
-		if _, ours := members[key]; !ours {
+		if _, exists := members[key]; !exists {
 			members[key] = value
 		}
 	}
-	if full := encode(members); len(full) <= maxRecordBytes {
+	if full := mustEncode(members); len(full) <= maxRecordBytes {
 		return full
 	}
 	return normal
 }
 
-// encode is JSON of values that always have one.
-func encode(v any) json.RawMessage {
+// mustEncode returns the JSON of a value that always has one.
+func mustEncode(v any) json.RawMessage {
 	text, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // a struct of plain fields, or valid JSON in a map
@@ -76,8 +76,8 @@ func encode(v any) json.RawMessage {
 	return text
 }
 
-// boolean reads true and false, also as texts; absent and null are false.
-func boolean(raw json.RawMessage) (value, ok bool) {
+// parseBool parses true and false, also as texts; absent and null are false.
+func parseBool(raw json.RawMessage) (value, ok bool) {
 	switch strings.ToLower(string(raw)) {
 	case "true", `"true"`:
 		return true, true
@@ -88,21 +88,21 @@ func boolean(raw json.RawMessage) (value, ok bool) {
 	}
 }
 
-// unfence is the content of the first ```json fence, else of the first fence, else the whole text.
-func unfence(text string) string {
+// fencedText returns the content of the first ```json fence, else of the first fence, else the whole text.
+func fencedText(text string) string {
 	lines := strings.Split(text, "\n")
 	for _, fence := range []string{"```json", "```"} {
 		for i, line := range lines {
 			if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), fence) {
-				return strings.Join(untilFence(lines[i+1:]), "\n")
+				return strings.Join(linesBeforeFence(lines[i+1:]), "\n")
 			}
 		}
 	}
 	return text
 }
 
-// untilFence is the lines before the one that ends a fence.
-func untilFence(lines []string) []string {
+// linesBeforeFence returns the lines before the end of a fence.
+func linesBeforeFence(lines []string) []string {
 	for i, line := range lines {
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			return lines[:i]
@@ -111,8 +111,8 @@ func untilFence(lines []string) []string {
 	return lines
 }
 
-// cut shortens a text to at most n bytes, at the border of a character.
-func cut(text string, n int) string {
+// truncate shortens a text to at most n bytes, at a character boundary.
+func truncate(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}

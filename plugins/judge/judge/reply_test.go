@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"fence without an end", "```json\n" + bare, done, `{"confidence":0.9,"reason":"flat","stop":true}`},
 		{"windows newlines", "```json\r\n" + bare + "\r\n```\r\n", done, `{"confidence":0.9,"reason":"flat","stop":true}`},
 		{"defaults", `{"stop": false}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
-		{"nothing said", `{}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
+		{"no members", `{}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
 		{"null", `{"stop":null,"reason":null,"confidence":null}`, Verdict{}, `{"confidence":0,"reason":"","stop":false}`},
 		{"members of its own", `{"stop":true,"extra":{"kept":[1]}}`, Verdict{Stop: true}, `{"confidence":0,"extra":{"kept":[1]},"reason":"","stop":true}`},
 		{"texts for booleans", `{"stop":"True"}`, Verdict{Stop: true}, `{"confidence":0,"reason":"","stop":true}`},
@@ -38,7 +38,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, record, ok := parse(tt.reply)
+			got, record, ok := parseReply(tt.reply)
 			if !ok {
 				t.Fatal("refused")
 			}
@@ -64,18 +64,18 @@ func TestParseRefuses(t *testing.T) {
 		"", "I think you should stop.", "stop", "true", "null", "[]", `[{"stop":true}]`, `{"stop":true`, `{"stop":true} and more`,
 		`{"stop":1}`, `{"stop":"yes"}`, `{"stop":""}`, `{"stop":{}}`, "```json\n```", "```json\nno\n```\n{\"stop\":true}",
 	} {
-		if v, _, ok := parse(reply); ok {
+		if v, _, ok := parseReply(reply); ok {
 			t.Errorf("%q is read as %+v", reply, v)
 		}
 	}
 }
 
 func TestParseBoundsWhatIsKept(t *testing.T) {
-	v, record, ok := parse(`{"stop":true,"reason":"x` + strings.Repeat("é", maxReasonBytes) + `","essay":"` + strings.Repeat("x", maxRecordBytes) + `"}`)
+	v, record, ok := parseReply(`{"stop":true,"reason":"x` + strings.Repeat("é", maxReasonBytes) + `","essay":"` + strings.Repeat("x", maxRecordBytes) + `"}`)
 	if !ok || len(v.Reason) > maxReasonBytes || len(v.Reason) < maxReasonBytes-utf8.UTFMax || !utf8.ValidString(v.Reason) {
 		t.Errorf("reason of %d bytes", len(v.Reason))
 	}
-	if diff := cmp.Diff(string(encode(v)), string(record)); diff != "" {
+	if diff := cmp.Diff(string(mustEncode(v)), string(record)); diff != "" {
 		t.Errorf("record (-want +got)\n%s", diff)
 	}
 }
@@ -86,14 +86,14 @@ func FuzzParse(f *testing.F) {
 	f.Add("```\n{}\n```")
 	f.Add("I think you should stop.")
 	f.Fuzz(func(t *testing.T, reply string) {
-		v, record, ok := parse(reply)
+		v, record, ok := parseReply(reply)
 		if !ok {
 			return
 		}
 		if v.Confidence < 0 || v.Confidence > 1 || len(v.Reason) > maxReasonBytes || len(record) > 8*maxRecordBytes {
 			t.Errorf("out of bounds: %+v, record of %d bytes", v, len(record))
 		}
-		again, same, ok := parse(string(record))
+		again, same, ok := parseReply(string(record))
 		if !ok || again != v || string(same) != string(record) {
 			t.Errorf("the record %s is read as %+v, %s", record, again, same)
 		}

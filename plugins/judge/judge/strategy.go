@@ -6,21 +6,26 @@ import (
 	"os"
 	"sync"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
 //go:embed config.schema.json
 var schema []byte
+
+// Plugin returns the plugin agent-plugin-judge. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{Name: "judge", Version: version, Terminations: []sdk.Termination{New()}}
+}
 
 // Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
 type Strategy struct {
 	getenv func(string) string
 
 	mu      sync.Mutex
-	workDir string // of Init, "" before it
+	workDir string // set by Init, "" before
 }
 
-// New returns a strategy that reads the process's environment.
+// New returns a strategy that uses the environment of the process.
 func New() *Strategy { return &Strategy{getenv: os.Getenv} }
 
 // Describe implements [sdk.Termination].
@@ -28,17 +33,17 @@ func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "judge",
 		Aliases:      []string{"judgment"},
-		Summary:      "stops when a judging model says so several times in a row",
+		Summary:      "stops when a judge model says stop several times in a row",
 		ConfigSchema: schema,
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs: &sdk.Needs{Read: []string{ // where the judge's prompt may lie
+		Needs: &sdk.Needs{Read: []string{ // the directories of prompts
 			"${AGENT_PIPELINES_ROOT}", "${XDG_CONFIG_HOME}/agent-pipelines/prompts", "~/.config/agent-pipelines/prompts",
 		}},
 	}
 }
 
-// Init implements [sdk.Initializer]: it remembers where Validate looks for the judge's prompt.
+// Init implements [sdk.Initializer]: it stores the directory in which Validate searches the judge's prompt.
 func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,10 +51,10 @@ func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	return nil
 }
 
-// Validate implements [sdk.Validator]. After Init it also demands the judge's prompt, so that its absence
-// shows before the first iteration and not after the last one worth having.
+// Validate implements [sdk.Validator]. After Init it also requires the judge's prompt, so that a missing prompt is
+// found before the first iteration.
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	c, err := s.settings(req.Config)
+	c, err := s.readSettings(req.Config)
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,6 @@ func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	if workDir == "" || c.agentsDecide || s.getenv(envMock) == "true" {
 		return nil
 	}
-	_, err = s.template(c, workDir)
+	_, err = s.readTemplate(c, workDir)
 	return err
 }

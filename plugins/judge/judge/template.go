@@ -11,17 +11,17 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// promptFile is the name of a judge's prompt in the directories where one is looked for.
+// promptFile is the name of a judge's prompt in the directories that are searched.
 const promptFile = "judge.md"
 
-// template reads the judge's prompt template, without newlines at its end.
-func (s *Strategy) template(c settings, workDir string) (string, error) {
-	places := s.places(c, workDir)
+// readTemplate returns the judge's prompt template, without trailing newlines.
+func (s *Strategy) readTemplate(c settings, workDir string) (string, error) {
+	paths := s.templatePaths(c, workDir)
 	var searched []string
-	for _, path := range places {
+	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			searched = append(searched, unread(path, err))
+			searched = append(searched, describeSkipped(path, err))
 			continue
 		}
 		if template := strings.TrimRight(string(text), "\n"); strings.TrimSpace(template) != "" {
@@ -30,16 +30,17 @@ func (s *Strategy) template(c settings, workDir string) (string, error) {
 		searched = append(searched, path+" (empty)")
 	}
 	return "", failure.New(failure.ConfigInvalid, "judge prompt not found, looked for %s", strings.Join(searched, ", ")).
-		WithHint("write %s, or name another file in termination.judge.prompt or JUDGE_PROMPT_PATH", places[len(places)-1])
+		WithHint("write %s, or name another file in termination.judge.prompt or JUDGE_PROMPT_PATH", paths[len(paths)-1])
 }
 
-// places are the files that may hold the template, the best first. A file that was named is the only one.
-func (s *Strategy) places(c settings, workDir string) []string {
+// templatePaths returns the files that may hold the template, in order of preference. A configured file is the
+// only one.
+func (s *Strategy) templatePaths(c settings, workDir string) []string {
 	if c.Judge.Prompt != "" {
-		return []string{s.resolve(workDir, c.Judge.Prompt)}
+		return []string{s.resolvePath(workDir, c.Judge.Prompt)}
 	}
 	var dirs []string
-	if config := s.userConfig(); config != "" {
+	if config := s.userConfigDir(); config != "" {
 		dirs = append(dirs, filepath.Join(config, "agent-pipelines", "prompts"))
 	}
 	if root := s.getenv(envRoot); root != "" && filepath.Clean(root) != filepath.Clean(workDir) {
@@ -52,8 +53,8 @@ func (s *Strategy) places(c settings, workDir string) []string {
 	return dirs
 }
 
-// userConfig is ~/.config on every system, "" if the environment does not say where that is.
-func (s *Strategy) userConfig() string {
+// userConfigDir returns ~/.config on every system, "" if the environment does not define it.
+func (s *Strategy) userConfigDir() string {
 	if dir := s.getenv(envConfigHome); filepath.IsAbs(dir) {
 		return dir
 	}
@@ -63,8 +64,8 @@ func (s *Strategy) userConfig() string {
 	return ""
 }
 
-// resolve makes a path absolute, from the home directory or the work directory.
-func (s *Strategy) resolve(workDir, path string) string {
+// resolvePath makes a path absolute, relative to the home directory for ~/, else to the work directory.
+func (s *Strategy) resolvePath(workDir, path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && s.getenv(envHome) != "" {
 		return filepath.Join(s.getenv(envHome), rest)
 	}
@@ -74,8 +75,8 @@ func (s *Strategy) resolve(workDir, path string) string {
 	return filepath.Join(workDir, path)
 }
 
-// unread is a path with the reason why it was passed over, unless it simply does not exist.
-func unread(path string, err error) string {
+// describeSkipped returns a path with the reason why it was skipped, unless the file does not exist.
+func describeSkipped(path string, err error) string {
 	var reason *fs.PathError
 	if errors.Is(err, fs.ErrNotExist) || !errors.As(err, &reason) {
 		return path

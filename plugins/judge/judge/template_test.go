@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -22,10 +22,10 @@ func TestTemplateLookup(t *testing.T) {
 		{"project", ``, nil, "project"},
 		{"home", ``, map[string]string{envHome: "$DIR/home"}, "home"},
 		{"xdg", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "$DIR/xdg"}, "xdg"},
-		{"a relative xdg counts for nothing", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "xdg"}, "home"},
+		{"a relative xdg is ignored", ``, map[string]string{envHome: "$DIR/home", envConfigHome: "xdg"}, "home"},
 		{"a home without one", ``, map[string]string{envHome: "$DIR/nowhere"}, "project"},
 		{"root", ``, map[string]string{envRoot: "$DIR/root"}, "root"},
-		{"home goes before root", ``, map[string]string{envHome: "$DIR/home", envRoot: "$DIR/root"}, "home"},
+		{"home precedes root", ``, map[string]string{envHome: "$DIR/home", envRoot: "$DIR/root"}, "home"},
 		{"configured", `{"judge":{"prompt":"my/judge.md"}}`, map[string]string{envHome: "$DIR/home"}, "mine"},
 		{"configured in the home", `{"judge":{"prompt":"~/own.md"}}`, map[string]string{envHome: "$DIR/home"}, "own"},
 		{"environment", `{"judge":{"prompt":"missing.md"}}`, map[string]string{envPrompt: "my/judge.md"}, "mine"},
@@ -33,7 +33,7 @@ func TestTemplateLookup(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.write(t, "scripts/prompts/judge.md", "project\n\n")
 			b.write(t, "home/.config/agent-pipelines/prompts/judge.md", "home")
 			b.write(t, "home/own.md", "own")
@@ -55,17 +55,17 @@ func TestMissingTemplate(t *testing.T) {
 	tests := []struct {
 		name     string
 		config   string
-		change   func(t *testing.T, b *bench)
+		change   func(t *testing.T, b *fixture)
 		searched []string
 	}{
-		{"nowhere", ``, func(*testing.T, *bench) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
-		{"named", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/scripts/prompts/judge.md", "unused") }, []string{"work/mine.md"}},
-		{"empty", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/mine.md", " \n") }, []string{"work/mine.md (empty)"}},
-		{"unreadable", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *bench) { b.write(t, "work/mine.md/x", "") }, []string{"work/mine.md (is a directory)"}},
+		{"nowhere", ``, func(*testing.T, *fixture) {}, []string{"home/.config/agent-pipelines/prompts/judge.md", "root/scripts/prompts/judge.md", "work/scripts/prompts/judge.md"}},
+		{"named", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/scripts/prompts/judge.md", "unused") }, []string{"work/mine.md"}},
+		{"empty", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md", " \n") }, []string{"work/mine.md (empty)"}},
+		{"unreadable", `{"judge":{"prompt":"mine.md"}}`, func(t *testing.T, b *fixture) { b.write(t, "work/mine.md/x", "") }, []string{"work/mine.md (is a directory)"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBench(t)
+			b := newFixture(t)
 			b.env[envHome], b.env[envRoot] = filepath.Join(b.dir, "home"), filepath.Join(b.dir, "root")
 			b.req.WorkDir, b.req.Config = filepath.Join(b.dir, "work"), []byte(tt.config)
 			tt.change(t, b)
@@ -98,7 +98,7 @@ func TestMissingTemplate(t *testing.T) {
 			}
 			b.env[envTestMode] = "1"
 			if err := validate(); err != nil {
-				t.Errorf("validated in test mode, which asks nobody: %v", err)
+				t.Errorf("validated in test mode, which asks no judge: %v", err)
 			}
 		})
 	}

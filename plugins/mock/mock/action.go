@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -32,68 +32,64 @@ type HookRecord struct {
 // Action is the hook action mock. Use [NewAction]. It is safe for concurrent use.
 type Action struct{ process process }
 
-// NewAction returns a hook action.
-func NewAction() *Action { return &Action{process: thisProcess()} }
+// NewAction returns the hook action.
+func NewAction() *Action { return &Action{process: currentProcess()} }
 
 // Describe implements [sdk.HookAction].
 func (a *Action) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
-		Summary:      "gives a configured answer",
+		Summary:      "returns a configured answer",
 		ConfigSchema: schema("hook_action"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
+		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 	}
 }
 
 // Validate implements [sdk.Validator].
 func (a *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	_, err := decodeAction(req.Config)
+	_, err := decodeActionConfig(req.Config)
 	return err
 }
 
-// Run gives the configured answer. Its errors are the configured ones and those of a configuration that
-// cannot be used.
+// Run returns the configured answer. Its errors are the configured ones and those of an unusable configuration.
 func (a *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
-	c, err := decodeAction(req.Config)
+	c, err := decodeActionConfig(req.Config)
 	if err != nil {
 		return sdk.HookAnswer{}, err
 	}
 	if c.Record != "" {
-		if err := recordHook(req, absolute(req.WorkDir, c.Record)); err != nil {
+		if err := recordFiring(req, absolutePath(req.WorkDir, c.Record)); err != nil {
 			return sdk.HookAnswer{}, err
 		}
 	}
-	answer := c.answer(req)
+	answer := c.answerFor(req)
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.HookTimeout, "mock: no answer within %s", req.Timeout))
 		defer cancel()
 	}
-	if err := a.process.strike(ctx, answer.Fault, failure.HookFailed); err != nil {
+	if err := a.process.applyFault(ctx, answer.Fault, failure.HookFailed); err != nil {
 		return sdk.HookAnswer{}, cmp.Or(context.Cause(ctx), err)
 	}
-	if answer.Reply == "" {
-		answer.Reply = sdk.ActionContinue
-	}
 	return sdk.HookAnswer{
-		Action: answer.Reply, Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
+		Action: cmp.Or(answer.Reply, sdk.ActionContinue), Reason: answer.Reason, Context: answer.Context, Facts: answer.Facts, Outcome: answer.Outcome,
 	}, nil
 }
 
-// answer finds the answer for the firing.
-func (c ActionConfig) answer(req sdk.HookRequest) Answer {
+// answerFor returns the answer for the firing.
+func (c ActionConfig) answerFor(req sdk.HookRequest) Answer {
 	for _, m := range c.Answers {
-		if same(m.Point, req.Point) && same(m.Node, req.Node) && same(m.Stage, req.Stage) && same(m.Iteration, req.Iteration) &&
-			same(m.Provider, req.Provider) && same(m.Status, req.Status) {
+		if unsetOrEqual(m.Point, req.Point) && unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Iteration, req.Iteration) &&
+			unsetOrEqual(m.Provider, req.Provider) && unsetOrEqual(m.Status, req.Status) {
 			return m.Answer
 		}
 	}
 	return c.Answer
 }
 
-func recordHook(req sdk.HookRequest, file string) error {
+func recordFiring(req sdk.HookRequest, file string) error {
 	line, err := json.Marshal(HookRecord{
 		Key: req.Key, Point: req.Point, Session: req.Session, Node: req.Node, Stage: req.Stage, Iteration: req.Iteration,
 		Provider: req.Provider, Status: req.Status, Summary: req.Summary, Result: req.Result, Artifact: req.Artifact,

@@ -9,14 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func TestAnswers(t *testing.T) {
 	firing := sdk.HookRequest{Point: sdk.StageEnd, Node: "plan", Stage: "planner", Iteration: 2, Provider: "claude", Status: "success"}
 	const other = `{"answer":"pause","reason":"mine","answers":[{`
-	mine, general := sdk.HookAnswer{Action: sdk.ActionAbort}, sdk.HookAnswer{Action: sdk.ActionPause, Reason: "mine"}
+	matched, general := sdk.HookAnswer{Action: sdk.ActionAbort}, sdk.HookAnswer{Action: sdk.ActionPause, Reason: "mine"}
 	tests := []struct {
 		config string
 		want   sdk.HookAnswer
@@ -27,8 +27,8 @@ func TestAnswers(t *testing.T) {
 			`{"answer":"modify_context","context":"mind the gap","reason":"r","facts":{"n":1},"outcome":"fail"}`,
 			sdk.HookAnswer{Action: sdk.ActionModifyContext, Context: "mind the gap", Reason: "r", Facts: json.RawMessage(`{"n":1}`), Outcome: "fail"},
 		},
-		{other + `"answer":"abort"}]}`, mine},
-		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, mine},
+		{other + `"answer":"abort"}]}`, matched},
+		{other + `"answer":"abort","point":"stage_end","node":"plan","stage":"planner","iteration":2,"provider":"claude","status":"success"}]}`, matched},
 		{other + `"answer":"abort","point":"stage_start"}]}`, general},
 		{other + `"answer":"abort","node":"x"}]}`, general},
 		{other + `"answer":"abort","stage":"x"}]}`, general},
@@ -80,14 +80,14 @@ func TestActionRecords(t *testing.T) {
 }
 
 func TestActionFaults(t *testing.T) {
-	var ends []ended
-	a := &Action{process: process{end: func(how string, code int) { ends = append(ends, ended{how, code}) }}}
+	var ends []processEnd
+	a := &Action{process: process{end: func(how string, code int) { ends = append(ends, processEnd{how, code}) }}}
 	_, err := a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"failure":{}}`)})
 	if failure.KindOf(err) != failure.HookFailed {
 		t.Errorf("failure: %v", err)
 	}
 	_, err = a.Run(t.Context(), sdk.HookRequest{Config: json.RawMessage(`{"answers":[{"crash":"panic"}]}`)})
-	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (ended{"panic", 0}) {
+	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (processEnd{"panic", 0}) {
 		t.Errorf("crash: %v, %v", err, ends)
 	}
 }

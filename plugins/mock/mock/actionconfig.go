@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
-// ActionConfig is the configuration of the hook action. Its own [Answer] holds where none of Answers
-// matches.
+// ActionConfig is the configuration of the hook action. Its own [Answer] applies if none of Answers matches.
 type ActionConfig struct {
 	Answer
-	// Answers are tried in their order; the first that matches is given.
+	// Answers are tried in order; the first match is returned.
 	Answers []MatchedAnswer `json:"answers,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`
@@ -25,7 +24,7 @@ type Answer struct {
 	Reply   sdk.Action `json:"answer,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 	Context string     `json:"context,omitempty"`
-	// Facts are what a check would have measured, an object.
+	// Facts are the measurement of a check, an object.
 	Facts   json.RawMessage `json:"facts,omitempty"`
 	Outcome string          `json:"outcome,omitempty"`
 }
@@ -41,8 +40,8 @@ type MatchedAnswer struct {
 	Status    string        `json:"status,omitempty"`
 }
 
-// decodeAction reads and checks a configuration.
-func decodeAction(raw json.RawMessage) (ActionConfig, error) {
+// decodeActionConfig decodes and checks a configuration.
+func decodeActionConfig(raw json.RawMessage) (ActionConfig, error) {
 	var c ActionConfig
 	if err := config.Decode(raw, &c); err != nil {
 		return ActionConfig{}, err
@@ -53,11 +52,11 @@ func decodeAction(raw json.RawMessage) (ActionConfig, error) {
 			problems = append(problems, fmt.Sprintf("answers[%d]: %s", i, problem))
 		}
 	}
-	return c, invalid(problems)
+	return c, configError(problems)
 }
 
 func (a Answer) check() []string {
-	problems := append(a.Fault.check(), oneOf("answer", a.Reply,
+	problems := append(a.Fault.check(), checkWord("answer", a.Reply,
 		sdk.ActionContinue, sdk.ActionPause, sdk.ActionAbort, sdk.ActionRestartStage, sdk.ActionModifyContext)...)
 	if a.Facts != nil && !isObject(a.Facts) {
 		problems = append(problems, "facts must be an object")

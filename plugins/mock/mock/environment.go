@@ -1,28 +1,28 @@
 package mock
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The variables of the Bash engine's mock mode that the provider understands, and those of its own. A
-// request's environment goes before the plugin's. MOCK_MODE, which replaces every provider by this one,
-// is the host's affair.
+// The variables of the Bash engine's mock mode that the provider reads, and its own. The environment of a request
+// overrides that of the plugin. The host, not the provider, reads MOCK_MODE, which replaces every provider by this one.
 const (
-	envFixtures    = "MOCK_FIXTURES_DIR" // directory of fixtures, relative to the work directory
-	envDelay       = "MOCK_DELAY"        // seconds that each reply takes, a fraction is allowed
-	envIteration   = "MOCK_ITERATION"    // number of the iteration where the request has none
-	envProvider    = "MOCK_PROVIDER"     // the provider that the mock stands in for
-	envStatusFile  = "MOCK_STATUS_FILE"  // where the status goes when the request names no path
-	envResultFile  = "MOCK_RESULT_FILE"  // where the result goes when the request names no path
-	envConfig      = "MOCK_CONFIG"       // file with a configuration, relative to the work directory
+	envFixtures    = "MOCK_FIXTURES_DIR" // fixtures directory, relative to the work directory
+	envDelay       = "MOCK_DELAY"        // seconds of each reply, a fraction is allowed
+	envIteration   = "MOCK_ITERATION"    // the iteration of requests without one
+	envProvider    = "MOCK_PROVIDER"     // the provider that the mock replaces
+	envStatusFile  = "MOCK_STATUS_FILE"  // the status path of requests without one
+	envResultFile  = "MOCK_RESULT_FILE"  // the result path of requests without one
+	envConfig      = "MOCK_CONFIG"       // configuration file, relative to the work directory
 	envReleaseFile = "MOCK_RELEASE_FILE" // file to which the strategy appends released sessions
 )
 
-// environment reads variables for one request.
+// environment looks up variables for one request.
 type environment struct {
 	request map[string]string
 	getenv  func(string) string
@@ -35,7 +35,7 @@ func (e environment) get(name string) string {
 	return e.getenv(name)
 }
 
-// delay is MOCK_DELAY, 0 when it is not set.
+// delay returns MOCK_DELAY, 0 if it is not set.
 func (e environment) delay() (time.Duration, error) {
 	text := e.get(envDelay)
 	if text == "" {
@@ -48,11 +48,11 @@ func (e environment) delay() (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// maxDelaySeconds is a week: longer is a typing error, and far longer would overflow a duration.
+// maxDelaySeconds is a week: a longer delay is a typing error, and a much longer one would overflow a duration.
 const maxDelaySeconds = 7 * 24 * 60 * 60
 
-// complete returns the request with what only the environment knows.
-func (e environment) complete(req sdk.ExecuteRequest) (sdk.ExecuteRequest, error) {
+// completeRequest returns the request with missing members filled from the environment.
+func (e environment) completeRequest(req sdk.ExecuteRequest) (sdk.ExecuteRequest, error) {
 	if text := e.get(envIteration); req.Iteration == 0 && text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
@@ -60,11 +60,7 @@ func (e environment) complete(req sdk.ExecuteRequest) (sdk.ExecuteRequest, error
 		}
 		req.Iteration = n
 	}
-	if req.Paths.Status == "" {
-		req.Paths.Status = e.get(envStatusFile)
-	}
-	if req.Paths.Result == "" {
-		req.Paths.Result = e.get(envResultFile)
-	}
+	req.Paths.Status = cmp.Or(req.Paths.Status, e.get(envStatusFile))
+	req.Paths.Result = cmp.Or(req.Paths.Result, e.get(envResultFile))
 	return req, nil
 }

@@ -1,54 +1,50 @@
 package mock
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Fault is what can go wrong in a component, as it is configured. The zero value is a good day.
+// Fault is a configured fault of a component. The zero value is none.
 type Fault struct {
-	// DelayMS is how long the component takes, in milliseconds. Unset: no time, but the provider then
-	// takes the delay_ms of its configuration or MOCK_DELAY.
+	// DelayMS is the duration of the call, in milliseconds. Unset: none, or for the provider the delay_ms of its
+	// configuration or MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
 	// Crash ends the plugin process: "exit", "panic" or "kill" (SIGKILL to itself).
 	Crash string `json:"crash,omitempty"`
 	// Hang waits until the call is cancelled.
 	Hang bool `json:"hang,omitempty"`
-	// IgnoreCancel makes delays and hanging deaf to cancellation and timeouts; a hang then ends with
-	// the process.
+	// IgnoreCancel makes delays and hangs ignore cancellation and timeouts; a hang then ends with the process.
 	IgnoreCancel bool `json:"ignore_cancel,omitempty"`
-	// Failure is returned as the error of the call.
+	// Failure is the error of the call.
 	Failure *Failure `json:"failure,omitempty"`
-	// Log is written to the plugin's own standard error, where its host reads log lines.
+	// Log is written to the plugin's standard error, which its host reads as log lines.
 	Log string `json:"log,omitempty"`
 }
 
 // Failure is a configured error.
 type Failure struct {
-	// Kind is an error_type word; any word is passed on. Default provider_failed, strategy_failed or
-	// hook_failed.
+	// Kind is an error_type; any value is passed on. Default provider_failed, strategy_failed or hook_failed.
 	Kind failure.Kind `json:"kind,omitempty"`
 	// Message is the error's text. Default "mock: configured failure".
 	Message string `json:"message,omitempty"`
-	// Hint says what to do next.
+	// Hint is the hint of the error.
 	Hint string `json:"hint,omitempty"`
-	// Retryable overrides the kind's default.
+	// Retryable overrides the default of the kind.
 	Retryable *bool `json:"retryable,omitempty"`
-	// RetryAfterSeconds is what the service asked to wait.
+	// RetryAfterSeconds is the wait that a service asked for.
 	RetryAfterSeconds float64 `json:"retry_after_seconds,omitempty"`
-	// Detail is longer evidence.
+	// Detail is further evidence.
 	Detail string `json:"detail,omitempty"`
 }
 
-// err is the configured error; kind is used where none is configured.
-func (f *Failure) err(kind failure.Kind) *failure.Error {
-	if f.Kind != "" {
-		kind = f.Kind
-	}
-	text := f.Message
-	if text == "" {
-		text = "mock: configured failure"
-	}
-	e := failure.New(kind, "%s", text)
+// newError returns the configured error; kind is the default kind.
+func (f *Failure) newError(kind failure.Kind) *failure.Error {
+	e := failure.New(cmp.Or(f.Kind, kind), "%s", cmp.Or(f.Message, "mock: configured failure"))
 	e.Hint, e.Detail, e.RetryAfterSeconds = f.Hint, f.Detail, f.RetryAfterSeconds
 	if f.Retryable != nil {
 		e.Retryable = *f.Retryable
@@ -56,7 +52,7 @@ func (f *Failure) err(kind failure.Kind) *failure.Error {
 	return e
 }
 
-// check returns what is wrong with the fault, nil if nothing is.
+// check returns the problems of the fault, nil if there are none.
 func (f Fault) check() []string {
 	var problems []string
 	if f.DelayMS != nil && *f.DelayMS < 0 {
@@ -64,3 +60,42 @@ func (f Fault) check() []string {
 	}
 	return append(problems, checkCrash(f.Crash)...)
 }
+
+// pause waits for d. An earlier end of the call is an error.
+func (f Fault) pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if f.IgnoreCancel {
+		<-time.After(d)
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return cancelled(ctx)
+	}
+}
+
+// hang waits for the end of the call; with IgnoreCancel it never returns.
+func (f Fault) hang(ctx context.Context) error {
+	if f.IgnoreCancel {
+		select {}
+	}
+	<-ctx.Done()
+	return cancelled(ctx)
+}
+
+// cancelled returns the reason why a call ended early: a limit of the mock, which is the context's cause, or a
+// cancellation by the kernel.
+func cancelled(ctx context.Context) error {
+	if cause := new(failure.Error); errors.As(context.Cause(ctx), &cause) {
+		return cause
+	}
+	return failure.New(failure.SignalInterrupt, "mock: cancelled: %w", ctx.Err())
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -11,7 +11,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The Bash engine's mock mode: its words and the order in which it looks for fixtures.
+// The texts of the Bash engine's mock mode.
 const (
 	builtinText = "Mock response - no fixture found.\n\nCompleted mock iteration.\n\n" +
 		"## Status\nWritten to result.json with plateau_suspected: false\n"
@@ -19,7 +19,7 @@ const (
 	builtinNotes   = "Mock execution - more work simulated"
 )
 
-// resultFile is the shape of result.json.
+// resultFile is the content of result.json.
 type resultFile struct {
 	Summary   string    `json:"summary"`
 	Work      work      `json:"work"`
@@ -43,7 +43,7 @@ type signals struct {
 	Notes            string `json:"notes"`
 }
 
-// statusFile is what the mock reads of a status.json.
+// statusFile is the part of status.json that the mock reads.
 type statusFile struct {
 	Decision string   `json:"decision"`
 	Reason   string   `json:"reason"`
@@ -52,7 +52,7 @@ type statusFile struct {
 	Errors   []string `json:"errors"`
 }
 
-// builtinResult is the result of an iteration for which nothing is configured.
+// builtinResult returns the result of an iteration without a configured one.
 func builtinResult(iteration int) resultFile {
 	r := emptyResult()
 	r.Summary = fmt.Sprintf(builtinSummary, iteration)
@@ -60,7 +60,7 @@ func builtinResult(iteration int) resultFile {
 	return r
 }
 
-// emptyResult has every list present, because readers of result.json expect lists.
+// emptyResult returns a result with empty lists, because readers of result.json expect lists.
 func emptyResult() resultFile {
 	return resultFile{
 		Work:      work{ItemsCompleted: []string{}, FilesTouched: []string{}},
@@ -69,28 +69,28 @@ func emptyResult() resultFile {
 	}
 }
 
-// fixtures is a directory of prepared replies; "" has none.
+// fixtures is a directory of prepared replies; "" has none. The order of the files is that of the Bash engine.
 type fixtures string
 
-// text is iteration-N.txt, else default.txt, else the built-in text.
-func (dir fixtures) text(iteration int) (string, error) {
-	_, text, err := dir.first(fmt.Sprintf("iteration-%d.txt", iteration), "default.txt")
+// readText returns iteration-N.txt, else default.txt, else the built-in text.
+func (dir fixtures) readText(iteration int) (string, error) {
+	_, text, err := dir.readFirst(fmt.Sprintf("iteration-%d.txt", iteration), "default.txt")
 	if err != nil || text != nil {
 		return string(text), err
 	}
 	return builtinText, nil
 }
 
-// file is result-N.json or result.json, else status-N.json or status.json, and whether it is a status;
-// nil if there is none of them.
-func (dir fixtures) file(iteration int) (text []byte, isStatus bool, err error) {
+// readResult returns result-N.json, else result.json, status-N.json or status.json, and whether it is a status;
+// nil if there is none.
+func (dir fixtures) readResult(iteration int) (text []byte, isStatus bool, err error) {
 	result, status := fmt.Sprintf("result-%d.json", iteration), fmt.Sprintf("status-%d.json", iteration)
-	name, text, err := dir.first(result, "result.json", status, "status.json")
+	name, text, err := dir.readFirst(result, "result.json", status, "status.json")
 	return text, name == status || name == "status.json", err
 }
 
-// first reads the first of the named files that exists.
-func (dir fixtures) first(names ...string) (name string, text []byte, err error) {
+// readFirst returns the first of the named files that exists.
+func (dir fixtures) readFirst(names ...string) (name string, text []byte, err error) {
 	if dir == "" {
 		return "", nil, nil
 	}
@@ -107,27 +107,27 @@ func (dir fixtures) first(names ...string) (name string, text []byte, err error)
 	return "", nil, nil
 }
 
-// check complains about a directory that is not there: the fixtures were meant to be used.
+// check returns an error for a configured directory that does not exist.
 func (dir fixtures) check() error {
 	if dir == "" {
 		return nil
 	}
 	info, err := os.Stat(string(dir))
 	if err != nil {
-		return failure.New(failure.ConfigInvalid, "fixtures: %w", err).WithHint("set MOCK_FIXTURES_DIR or fixtures_dir to a directory that exists")
+		return failure.New(failure.ConfigInvalid, "fixtures: %w", err).WithHint("set MOCK_FIXTURES_DIR or fixtures_dir to an existing directory")
 	}
 	if !info.IsDir() {
-		return failure.New(failure.ConfigInvalid, "fixtures: %s is no directory", dir)
+		return failure.New(failure.ConfigInvalid, "fixtures: %s is not a directory", dir)
 	}
 	return nil
 }
 
-// convert makes a result of a status, by the rules of the Bash engine. It serves requests that have
-// a path for the result alone.
-func convert(status []byte) ([]byte, error) {
+// convertStatus turns a status into a result by the rules of the Bash engine, for requests with only a result
+// path.
+func convertStatus(status []byte) ([]byte, error) {
 	var s statusFile
 	if err := json.Unmarshal(status, &s); err != nil {
-		return nil, failure.New(failure.ConfigInvalid, "the configured status is not valid: %w", err)
+		return nil, failure.New(failure.ConfigInvalid, "read the configured status: %w", err)
 	}
 	r := emptyResult()
 	r.Summary = s.Summary

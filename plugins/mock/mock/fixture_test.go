@@ -8,7 +8,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// The words of the Bash engine's mock mode, which scripts and recorded runs rely on.
+// The texts of the Bash engine's mock mode, which scripts and recorded runs rely on.
 const (
 	bashText = `Mock response - no fixture found.
 
@@ -49,7 +49,7 @@ func TestFixtures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, "")
+			tr := newFixture(t, "")
 			tr.write(t, "fixtures/README", "")
 			for name, text := range tt.files {
 				tr.write(t, "fixtures/"+name, text)
@@ -61,7 +61,7 @@ func TestFixtures(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := []string{tt.text, tt.text, tt.result, tt.status}
-			got := []string{result.Output, tr.heard.Text, tr.file(t, "result.json"), tr.file(t, "status.json")}
+			got := []string{result.Output, tr.received.Text, tr.file(t, "result.json"), tr.file(t, "status.json")}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("output, text, result, status (-want +got)\n%s", diff)
 			}
@@ -69,7 +69,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-func TestStatusIsConvertedWhereOnlyAResultIsWanted(t *testing.T) {
+func TestStatusIsConvertedForAResultPath(t *testing.T) {
 	tests := []struct{ name, status, want string }{
 		{
 			"continue", `{"decision":"continue","reason":"more","summary":"s","work":{"items_completed":["i"],"files_touched":["f"]},"errors":[]}`,
@@ -90,7 +90,7 @@ func TestStatusIsConvertedWhereOnlyAResultIsWanted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[{"status":`+tt.status+`}]}`)
+			tr := newFixture(t, `{"replies":[{"status":`+tt.status+`}]}`)
 			tr.req.Paths.Status = ""
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
@@ -115,7 +115,7 @@ func TestUnusableFixtures(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"fixtures_dir":"`+tt.dir+`"}`)
+			tr := newFixture(t, `{"fixtures_dir":"`+tt.dir+`"}`)
 			for name, text := range tt.files {
 				tr.write(t, name, text)
 			}
@@ -126,28 +126,28 @@ func TestUnusableFixtures(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenWhereNothingIsWanted(t *testing.T) {
+func TestNoFileIsWritten(t *testing.T) {
 	tests := []struct {
 		name   string
-		change func(*trial)
+		change func(*fixture)
 	}{
-		{"a question", func(tr *trial) { tr.req.Purpose = "question" }},
-		{"no paths", func(tr *trial) { tr.req.Paths.Result, tr.req.Paths.Status = "", "" }},
-		{"no_result", func(tr *trial) { tr.req.Config = []byte(`{"replies":[{"no_result":true}]}`) }},
-		{"a failure", func(tr *trial) { tr.req.Config = []byte(`{"replies":[{"failure":{}}]}`) }},
-		{"an exit code", func(tr *trial) { tr.req.Config = []byte(`{"replies":[{"exit_code":3}]}`) }},
-		{"an outcome", func(tr *trial) { tr.req.Config = []byte(`{"replies":[{"outcome":"empty"}]}`) }},
+		{"a question", func(tr *fixture) { tr.req.Purpose = "question" }},
+		{"no paths", func(tr *fixture) { tr.req.Paths.Result, tr.req.Paths.Status = "", "" }},
+		{"no_result", func(tr *fixture) { tr.req.Config = []byte(`{"replies":[{"no_result":true}]}`) }},
+		{"a failure", func(tr *fixture) { tr.req.Config = []byte(`{"replies":[{"failure":{}}]}`) }},
+		{"an exit code", func(tr *fixture) { tr.req.Config = []byte(`{"replies":[{"exit_code":3}]}`) }},
+		{"an outcome", func(tr *fixture) { tr.req.Config = []byte(`{"replies":[{"outcome":"empty"}]}`) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, "")
+			tr := newFixture(t, "")
 			tt.change(tr)
 			_, err := tr.execute(t.Context())
 			if err != nil && failure.KindOf(err) != failure.ProviderFailed {
 				t.Fatal(err)
 			}
-			if tr.heard.Text != bashText {
-				t.Errorf("said %q", tr.heard.Text)
+			if tr.received.Text != bashText {
+				t.Errorf("output %q", tr.received.Text)
 			}
 			if got := tr.file(t, "result.json") + tr.file(t, "status.json"); got != "" {
 				t.Errorf("wrote %s", got)

@@ -9,31 +9,31 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// FuzzFill fills the templates of any JSON: it stays JSON, has none of them left, and is filled a second time with
-// nothing changed.
+// FuzzFill fills the templates of any JSON: the result is JSON without templates, and a second pass does not
+// change it.
 func FuzzFill(f *testing.F) {
 	for _, seed := range []string{`{"a":"${VISIT}","${NODE}":["${STEP} ${ITERATION}",{"b":1e400}]}`, `"${ATTEMPT}"`, `{"a":1}`, `["${VISIT}${VISIT}"]`, `"${OTHER}"`, `{"${NODE}":1,"plan":2}`} {
 		f.Add([]byte(seed))
 	}
-	with := templates{"VISIT": "2", "ITERATION": "3", "ATTEMPT": "1", "STEP": "step-\"1\"", "NODE": "plan"}
+	values := templateValues{"VISIT": "2", "ITERATION": "3", "ATTEMPT": "1", "STEP": "step-\"1\"", "NODE": "plan"}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if !json.Valid(raw) {
 			return
 		}
-		filled, err := with.object(raw)
+		filled, err := values.fillObject(raw)
 		if err != nil {
 			t.Fatalf("%s: %v", raw, err)
 		}
-		if !json.Valid(filled) || template.Match(filled) {
+		if !json.Valid(filled) || templatePattern.Match(filled) {
 			t.Fatalf("%s became %s", raw, filled)
 		}
-		if again, err := with.object(filled); err != nil || string(again) != string(filled) {
+		if again, err := values.fillObject(filled); err != nil || string(again) != string(filled) {
 			t.Errorf("%s became %s, %v", filled, again, err)
 		}
 	})
 }
 
-// FuzzConvert makes a result of any status: one that can be read gives a result that is an object with every member.
+// FuzzConvert converts any status: a readable one becomes a result object with every member.
 func FuzzConvert(f *testing.F) {
 	for _, seed := range []string{`{"decision":"stop","reason":"done","summary":"s","work":{"items_completed":["a"],"files_touched":[]},"errors":[]}`, `{"errors":["x"]}`, "null", "{}", "[]", `{"work":null}`} {
 		f.Add([]byte(seed))
@@ -43,21 +43,21 @@ func FuzzConvert(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, status []byte) {
-		text, err := convert(status)
+		text, err := convertStatus(status)
 		if err != nil {
 			if failure.KindOf(err) != failure.ConfigInvalid {
 				t.Errorf("kind %q of %v", failure.KindOf(err), err)
 			}
 			return
 		}
-		if diff := cmp.Diff(keysOf(t, empty), keysOf(t, text)); diff != "" {
+		if diff := cmp.Diff(memberNames(t, empty), memberNames(t, text)); diff != "" {
 			t.Errorf("%s: other members:\n%s", text, diff)
 		}
 	})
 }
 
-// keysOf are the names of an object's members, at every depth.
-func keysOf(t *testing.T, text []byte) map[string]any {
+// memberNames returns the names of an object's members, at every depth.
+func memberNames(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var object map[string]any
 	if err := json.Unmarshal(text, &object); err != nil {

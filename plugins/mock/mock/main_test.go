@@ -9,10 +9,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// envCrash makes the test binary end as a plugin process would, for TestEndProcess.
+// envCrash makes the test binary end like a plugin process, for TestEndProcess.
 const envCrash = "MOCK_TEST_CRASH"
 
 func TestMain(m *testing.M) {
@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// heard is what a kernel hears of an attempt.
-type heard struct {
+// received is the record of an attempt as a kernel receives it.
+type received struct {
 	Text        string
 	Raw         string
 	Stderr      string
@@ -35,64 +35,64 @@ type heard struct {
 	Checkpoints []sdk.Checkpoint
 }
 
-// exchange remembers what it hears and answers calls by verdict. It serves one attempt.
+// exchange records the attempt and answers calls with verdict. It serves one attempt.
 type exchange struct {
-	heard   *heard
-	verdict func(sdk.ToolCall) (sdk.Verdict, error)
+	received *received
+	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
 }
 
 func (x exchange) Output(c sdk.OutputChunk) {
 	switch c.Stream {
 	case sdk.StreamRaw:
-		x.heard.Raw += c.Text
+		x.received.Raw += c.Text
 	case sdk.StreamStderr:
-		x.heard.Stderr += c.Text
+		x.received.Stderr += c.Text
 	default:
-		x.heard.Text += c.Text
+		x.received.Text += c.Text
 	}
 }
 
-func (x exchange) Progress(p sdk.Progress)        { x.heard.Progress = append(x.heard.Progress, p) }
-func (x exchange) Observe(c sdk.ToolCall)         { x.heard.Observed = append(x.heard.Observed, c) }
-func (x exchange) ObserveResult(r sdk.ToolResult) { x.heard.Results = append(x.heard.Results, r) }
-func (x exchange) Result(r sdk.ToolResult)        { x.heard.Results = append(x.heard.Results, r) }
-func (x exchange) Usage(u sdk.Usage)              { x.heard.Usage = append(x.heard.Usage, u) }
+func (x exchange) Progress(p sdk.Progress)        { x.received.Progress = append(x.received.Progress, p) }
+func (x exchange) Observe(c sdk.ToolCall)         { x.received.Observed = append(x.received.Observed, c) }
+func (x exchange) ObserveResult(r sdk.ToolResult) { x.received.Results = append(x.received.Results, r) }
+func (x exchange) Result(r sdk.ToolResult)        { x.received.Results = append(x.received.Results, r) }
+func (x exchange) Usage(u sdk.Usage)              { x.received.Usage = append(x.received.Usage, u) }
 
 func (x exchange) Checkpoint(_ context.Context, c sdk.Checkpoint) error {
-	x.heard.Checkpoints = append(x.heard.Checkpoints, c)
+	x.received.Checkpoints = append(x.received.Checkpoints, c)
 	return nil
 }
 
 func (x exchange) Call(_ context.Context, c sdk.ToolCall) (sdk.Verdict, error) {
-	x.heard.Asked = append(x.heard.Asked, c)
+	x.received.Asked = append(x.received.Asked, c)
 	return x.verdict(c)
 }
 
-// ended is one way in which a process would have ended.
-type ended struct {
+// processEnd is one end of a process.
+type processEnd struct {
 	How  string
 	Code int
 }
 
-// trial is a provider in a directory, with an environment of its own and no real process to end.
-type trial struct {
-	heard    heard
+// fixture is a provider in a directory, with its own environment and without a real process to end.
+type fixture struct {
+	received received
 	verdict  func(sdk.ToolCall) (sdk.Verdict, error)
 	provider *Provider
 	dir      string
 	env      map[string]string
-	ends     []ended
+	ends     []processEnd
 	log      strings.Builder
 	req      sdk.ExecuteRequest
 }
 
-func newTrial(t *testing.T, config string) *trial {
+func newFixture(t *testing.T, config string) *fixture {
 	t.Helper()
-	tr := &trial{dir: t.TempDir(), env: map[string]string{}}
+	tr := &fixture{dir: t.TempDir(), env: map[string]string{}}
 	tr.provider = &Provider{process: process{
 		getenv: func(name string) string { return tr.env[name] },
 		stderr: &tr.log,
-		end:    func(how string, code int) { tr.ends = append(tr.ends, ended{how, code}) },
+		end:    func(how string, code int) { tr.ends = append(tr.ends, processEnd{how, code}) },
 	}}
 	tr.req = sdk.ExecuteRequest{
 		Key: "attempt:0/v1/r1//i1#1", Epoch: 1, Session: "demo", Node: "plan", Stage: "planner",
@@ -106,12 +106,12 @@ func newTrial(t *testing.T, config string) *trial {
 	return tr
 }
 
-func (tr *trial) execute(ctx context.Context) (sdk.ExecuteResult, error) {
-	return tr.provider.Execute(ctx, tr.req, exchange{heard: &tr.heard, verdict: tr.verdict})
+func (tr *fixture) execute(ctx context.Context) (sdk.ExecuteResult, error) {
+	return tr.provider.Execute(ctx, tr.req, exchange{received: &tr.received, verdict: tr.verdict})
 }
 
-// file reads a file of the work directory, "" if there is none.
-func (tr *trial) file(t *testing.T, name string) string {
+// file returns the content of a file in the work directory, "" if there is none.
+func (tr *fixture) file(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(tr.dir, name))
 	if err != nil && !os.IsNotExist(err) {
@@ -120,8 +120,8 @@ func (tr *trial) file(t *testing.T, name string) string {
 	return string(text)
 }
 
-// write puts a file into the work directory and makes its directory.
-func (tr *trial) write(t *testing.T, name, text string) {
+// write writes a file in the work directory and creates its directory.
+func (tr *fixture) write(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join(tr.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {

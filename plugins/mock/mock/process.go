@@ -12,28 +12,28 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// errCrash stands for the end of the process where a test has taken the place of the real one.
+// errCrash replaces the end of the process in tests.
 var errCrash = errors.New("mock: the process has ended")
 
-// process is what a component does to the plugin process it lives in.
+// process is the access of a component to its plugin process.
 type process struct {
 	getenv func(string) string
 	stderr io.Writer
 	end    func(how string, code int)
 }
 
-func thisProcess() process {
+func currentProcess() process {
 	return process{getenv: os.Getenv, stderr: os.Stderr, end: endProcess}
 }
 
-// endProcess does not return. The panic happens outside the call, because the SDK makes failures of
-// the panics inside.
+// endProcess does not return. The panic happens outside the call, because the SDK turns panics inside into
+// failures.
 func endProcess(how string, code int) {
 	switch how {
 	case "panic":
-		var outside sync.WaitGroup
-		outside.Go(func() { panic("mock: configured panic") })
-		outside.Wait()
+		var wg sync.WaitGroup
+		wg.Go(func() { panic("mock: configured panic") })
+		wg.Wait()
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // cannot fail for a process's own id
 		select {}
@@ -42,7 +42,7 @@ func endProcess(how string, code int) {
 	}
 }
 
-// crash ends the process if how says so.
+// crash ends the process unless how is "".
 func (p process) crash(how string, code int) error {
 	if how == "" {
 		return nil
@@ -51,7 +51,7 @@ func (p process) crash(how string, code int) error {
 	return errCrash
 }
 
-// log writes a line for whoever reads the plugin's standard error.
+// log writes a line to the plugin's standard error.
 func (p process) log(line string) error {
 	if line == "" {
 		return nil
@@ -62,8 +62,8 @@ func (p process) log(line string) error {
 	return nil
 }
 
-// strike lets the fault happen to a call that has nothing else to show: log, delay, hang, crash, failure.
-func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
+// applyFault applies the fault to a call without output: log, delay, hang, crash, failure.
+func (p process) applyFault(ctx context.Context, f Fault, kind failure.Kind) error {
 	if err := p.log(f.Log); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (p process) strike(ctx context.Context, f Fault, kind failure.Kind) error {
 		return err
 	}
 	if f.Failure != nil {
-		return f.Failure.err(kind)
+		return f.Failure.newError(kind)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestEndProcess(t *testing.T) {
 func TestSpawn(t *testing.T) {
 	for _, kind := range []string{"", spawnPlain, spawnSetsid} {
 		t.Run(kind, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[{"spawn":{"kind":"`+kind+`","pid_file":"pid"}}]}`)
+			tr := newFixture(t, `{"replies":[{"spawn":{"kind":"`+kind+`","pid_file":"pid"}}]}`)
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -71,23 +71,23 @@ func TestSpawn(t *testing.T) {
 	}
 }
 
-// A command is told where the result goes, and may be waited for.
+// A command receives the path of the result, and the attempt may wait for it.
 func TestSpawnOfACommand(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"spawn":{"command":["sh","-c","echo $MOCK_RESULT_FILE >path"],"wait":true}}]}`)
+	tr := newFixture(t, `{"replies":[{"spawn":{"command":["sh","-c","echo $MOCK_RESULT_FILE >path"],"wait":true}}]}`)
 	if _, err := tr.execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.TrimSpace(tr.file(t, "path")); filepath.Base(got) != "result.json" {
-		t.Errorf("told %q", got)
+		t.Errorf("MOCK_RESULT_FILE is %q", got)
 	}
-	tr = newTrial(t, `{"replies":[{"spawn":{"command":["false"],"wait":true}}]}`)
+	tr = newFixture(t, `{"replies":[{"spawn":{"command":["false"],"wait":true}}]}`)
 	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
 		t.Errorf("a command that fails: %v", err)
 	}
 }
 
 func TestSpawnThatFails(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"spawn":{"seconds":1,"pid_file":"missing/pid"}}]}`)
+	tr := newFixture(t, `{"replies":[{"spawn":{"seconds":1,"pid_file":"missing/pid"}}]}`)
 	if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), "missing/pid") {
 		t.Errorf("got %v", err)
 	}

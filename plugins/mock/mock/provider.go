@@ -2,22 +2,36 @@ package mock
 
 import (
 	"context"
+	"embed"
+	"encoding/json"
+	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Provider is the provider mock: an agent that says and does what its configuration says. Use
-// [NewProvider]. It is safe for concurrent use.
-type Provider struct {
-	process process
-	uses    uses
+// Plugin returns the plugin agent-plugin-mock. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{
+		Name:         "mock",
+		Version:      version,
+		Providers:    []sdk.Provider{NewProvider()},
+		Terminations: []sdk.Termination{NewStrategy()},
+		HookActions:  []sdk.HookAction{NewAction()},
+	}
 }
 
-// NewProvider returns a provider whose replies with a limit have not been used yet.
-func NewProvider() *Provider { return &Provider{process: thisProcess()} }
+// Provider is the provider mock: an agent that behaves as configured. Use [NewProvider]. It is safe for concurrent
+// use.
+type Provider struct {
+	process process
+	uses    useCounter
+}
 
-// Describe implements [sdk.Provider]. The traits are those of a mock that was not told to misbehave.
+// NewProvider returns a provider with its own use counts of replies with a limit.
+func NewProvider() *Provider { return &Provider{process: currentProcess()} }
+
+// Describe implements [sdk.Provider]. The traits are those of a mock without configured faults.
 func (p *Provider) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
@@ -25,7 +39,7 @@ func (p *Provider) Describe() sdk.Component {
 		ConfigSchema: schema("provider"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
+		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 		Provider: &sdk.ProviderTraits{
 			ModelChoice: sdk.ModelsAny, Locality: sdk.LocalityLocal, GatedTools: true, ObservedTools: true,
 			Usage: sdk.ReportsSome, Cost: sdk.ReportsSome, Resume: true, SoftCancel: true,
@@ -33,36 +47,49 @@ func (p *Provider) Describe() sdk.Component {
 	}
 }
 
-// Validate implements [sdk.Validator]: it refuses unknown keys and values that contradict each other.
-// Any model is accepted.
+// Validate implements [sdk.Validator]: it rejects unknown keys and contradicting values, and accepts every model.
 func (p *Provider) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	_, err := decodeConfig(req.Config)
 	return err
 }
 
-// Execute plays the reply that is configured for the request. Its errors are the configured ones, those
-// of a configuration that cannot be used, and provider_timeout when the request's own limits pass.
+// Execute plays the reply that is configured for the request. Its errors are the configured ones, those of an
+// unusable configuration, and provider_timeout when a limit of the request passes.
 func (p *Provider) Execute(ctx context.Context, req sdk.ExecuteRequest, x sdk.Exchange) (sdk.ExecuteResult, error) {
 	env := environment{request: req.Environment, getenv: p.process.getenv}
-	completed, err := env.complete(req)
+	completed, err := env.completeRequest(req)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	s, err := load(completed, env)
+	s, err := loadScript(completed, env)
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	if err := record(req, s.records(req.WorkDir)); err != nil {
+	if err := recordRequest(req, s.recordFiles(req.WorkDir)); err != nil {
 		return sdk.ExecuteResult{}, err
 	}
 	if req.Timeout > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: passed the timeout of %s", req.Timeout))
+		ctx, cancel = context.WithTimeoutCause(ctx, req.Timeout, failure.New(failure.ProviderTimeout, "mock: exceeded the timeout of %s", req.Timeout))
 		defer cancel()
 	}
-	reply, err := p.uses.choose(s, completed, env.get(envProvider)).fill(templatesOf(completed))
+	reply, err := p.uses.chooseReply(s, completed, env.get(envProvider)).fillTemplates(newTemplateValues(completed))
 	if err != nil {
 		return sdk.ExecuteResult{}, err
 	}
-	return newPlay(p.process, completed, x, s, reply).run(ctx)
+	play := &performance{process: p.process, req: completed, exchange: x, script: s, reply: reply, started: time.Now()}
+	return play.run(ctx)
+}
+
+//go:embed schema/*.json
+var schemas embed.FS
+
+// schema returns the JSON Schema of a kind of component. The schemas are embedded, so a missing one is a
+// programming error.
+func schema(kind string) json.RawMessage {
+	text, err := schemas.ReadFile("schema/" + kind + ".json")
+	if err != nil {
+		panic(err)
+	}
+	return text
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 func ptr[T any](v T) *T { return &v }
 
-var timing = cmpopts.IgnoreFields(sdk.ExecuteResult{}, "Duration")
+var ignoreDuration = cmpopts.IgnoreFields(sdk.ExecuteResult{}, "Duration")
 
 func TestReply(t *testing.T) {
 	type files struct{ Result, Status, Progress string }
@@ -32,26 +32,26 @@ func TestReply(t *testing.T) {
 		return sdk.ExecuteResult{Output: bashText, Outcome: outcome, Model: "small", Error: e}
 	}
 	tests := []struct {
-		name  string
-		reply string
-		want  sdk.ExecuteResult
-		heard heard
-		files files
-		log   string
+		name     string
+		reply    string
+		want     sdk.ExecuteResult
+		received received
+		files    files
+		log      string
 	}{
-		{"nothing configured", `{}`, ok(bashText), heard{Text: bashText}, files{Result: bashResult}, ""},
-		{"output", `{"output":"hello"}`, ok("hello"), heard{Text: "hello"}, files{Result: bashResult}, ""},
-		{"no output", `{"output":""}`, ok(""), heard{}, files{Result: bashResult}, ""},
-		{"nothing at all", `{"output":"","no_result":true}`, sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty, Model: ok("").Model}, heard{}, files{}, ""},
-		{"repeated", `{"output":"ab","output_repeat":3}`, ok("ababab"), heard{Text: "ababab"}, files{Result: bashResult}, ""},
-		{"chunks", `{"output_chunks":["a","b"]}`, ok("ab"), heard{Text: "ab"}, files{Result: bashResult}, ""},
-		{"result", `{"result":{"summary":"s"}}`, ok(bashText), heard{Text: bashText}, files{Result: `{"summary":"s"}`}, ""},
-		{"status", `{"status":{"decision":"stop"}}`, ok(bashText), heard{Text: bashText}, files{Status: `{"decision":"stop"}`}, ""},
-		{"raw result", `{"raw_result":"{oops"}`, ok(bashText), heard{Text: bashText}, files{Result: "{oops"}, ""},
-		{"progress", `{"progress":"- learnt\n","no_result":true}`, ok(bashText), heard{Text: bashText}, files{Progress: "- learnt\n"}, ""},
+		{"nothing configured", `{}`, ok(bashText), received{Text: bashText}, files{Result: bashResult}, ""},
+		{"output", `{"output":"hello"}`, ok("hello"), received{Text: "hello"}, files{Result: bashResult}, ""},
+		{"no output", `{"output":""}`, ok(""), received{}, files{Result: bashResult}, ""},
+		{"nothing at all", `{"output":"","no_result":true}`, sdk.ExecuteResult{Outcome: sdk.OutcomeEmpty, Model: ok("").Model}, received{}, files{}, ""},
+		{"repeated", `{"output":"ab","output_repeat":3}`, ok("ababab"), received{Text: "ababab"}, files{Result: bashResult}, ""},
+		{"chunks", `{"output_chunks":["a","b"]}`, ok("ab"), received{Text: "ab"}, files{Result: bashResult}, ""},
+		{"result", `{"result":{"summary":"s"}}`, ok(bashText), received{Text: bashText}, files{Result: `{"summary":"s"}`}, ""},
+		{"status", `{"status":{"decision":"stop"}}`, ok(bashText), received{Text: bashText}, files{Status: `{"decision":"stop"}`}, ""},
+		{"raw result", `{"raw_result":"{oops"}`, ok(bashText), received{Text: bashText}, files{Result: "{oops"}, ""},
+		{"progress", `{"progress":"- learnt\n","no_result":true}`, ok(bashText), received{Text: bashText}, files{Progress: "- learnt\n"}, ""},
 		{
 			"beside the output", `{"output":"x","stderr":"warn","messages":["reading","writing"],"log":"a log line"}`, ok("x"),
-			heard{Text: "x", Stderr: "warn", Progress: []sdk.Progress{{Message: "reading", Turn: 1}, {Message: "writing", Turn: 2}}},
+			received{Text: "x", Stderr: "warn", Progress: []sdk.Progress{{Message: "reading", Turn: 1}, {Message: "writing", Turn: 2}}},
 			files{Result: bashResult},
 			"a log line\n",
 		},
@@ -61,7 +61,7 @@ func TestReply(t *testing.T) {
 				Output: "x", Outcome: sdk.OutcomeSucceeded, Model: "big", AgentVersion: "9", Conversation: "c",
 				Usage: &sdk.Usage{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)},
 			},
-			heard{Text: "x", Usage: []sdk.Usage{{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}}},
+			received{Text: "x", Usage: []sdk.Usage{{InputTokens: ptr(int64(5)), CostUSD: ptr(0.5)}}},
 			files{Result: bashResult},
 			"",
 		},
@@ -71,51 +71,51 @@ func TestReply(t *testing.T) {
 				Output: bashText, Outcome: sdk.OutcomeFailed, ExitCode: 3, Model: "small",
 				Error: &failure.Error{Kind: failure.ProviderCrashed, Message: "mock: the agent ended with exit code 3", Retryable: true},
 			},
-			heard{Text: bashText},
+			received{Text: bashText},
 			files{Result: `{"summary":"done all the same"}`},
 			"",
 		},
 		{
-			"exit code that means nothing", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
+			"ignored exit code", `{"exit_code":3,"outcome":"succeeded","output":"x","no_result":true}`,
 			sdk.ExecuteResult{Output: "x", Outcome: sdk.OutcomeSucceeded, ExitCode: 3, Model: "small"},
-			heard{Text: "x"},
+			received{Text: "x"},
 			files{},
 			"",
 		},
 		{
-			"outcome that may pass", `{"outcome":"rate_limited"}`,
+			"retryable outcome", `{"outcome":"rate_limited"}`,
 			failed(sdk.OutcomeRateLimited, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome rate_limited", Retryable: true}),
-			heard{Text: bashText},
+			received{Text: bashText},
 			files{},
 			"",
 		},
 		{
-			"outcome that was refused", `{"outcome":"permission_denied"}`,
+			"permanent outcome permission_denied", `{"outcome":"permission_denied"}`,
 			failed(sdk.OutcomePermissionDenied, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome permission_denied"}),
-			heard{Text: bashText},
+			received{Text: bashText},
 			files{},
 			"",
 		},
 		{
-			"outcome that stays", `{"outcome":"needs_person"}`,
+			"permanent outcome needs_person", `{"outcome":"needs_person"}`,
 			failed(sdk.OutcomeNeedsPerson, &failure.Error{Kind: failure.ProviderFailed, Message: "mock: the agent ended with outcome needs_person"}),
-			heard{Text: bashText},
+			received{Text: bashText},
 			files{},
 			"",
 		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
 			got, err := tr.execute(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got, timing); diff != "" {
+			if diff := cmp.Diff(tt.want, got, ignoreDuration); diff != "" {
 				t.Errorf("result (-want +got)\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.heard, tr.heard); diff != "" {
-				t.Errorf("heard (-want +got)\n%s", diff)
+			if diff := cmp.Diff(tt.received, tr.received); diff != "" {
+				t.Errorf("received (-want +got)\n%s", diff)
 			}
 			wrote := files{tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "progress.md")}
 			if diff := cmp.Diff(tt.files, wrote); diff != "" {
@@ -141,11 +141,11 @@ func TestConfiguredFailure(t *testing.T) {
 			failure.Error{Kind: failure.ProviderTimeout, Message: "too slow", Hint: "wait", RetryAfterSeconds: 30, Detail: "log"},
 			sdk.OutcomeRateLimited,
 		},
-		{"a kind of the future", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
+		{"an unknown kind", `{"failure":{"kind":"solar_flare","message":"100% dark"}}`, failure.Error{Kind: "solar_flare", Message: "100% dark"}, sdk.OutcomeFailed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
 			result, err := tr.execute(t.Context())
 			var got *failure.Error
 			if !errors.As(err, &got) {
@@ -163,7 +163,7 @@ func TestConfiguredFailure(t *testing.T) {
 
 func TestFilesWithoutAPath(t *testing.T) {
 	for _, reply := range []string{`{"result":{}}`, `{"status":{}}`, `{"raw_result":""}`, `{"progress":"x"}`, `{"artifact":{}}`, `{"raw_artifact":""}`} {
-		tr := newTrial(t, `{"replies":[`+reply+`]}`)
+		tr := newFixture(t, `{"replies":[`+reply+`]}`)
 		tr.req.Paths = sdk.Paths{}
 		if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ConfigInvalid {
 			t.Errorf("%s: got %v", reply, err)
@@ -173,7 +173,7 @@ func TestFilesWithoutAPath(t *testing.T) {
 
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	for _, reply := range []string{`{"result":{}}`, `{"progress":"x"}`, `{"artifact":{}}`} {
-		tr := newTrial(t, `{"replies":[`+reply+`]}`)
+		tr := newFixture(t, `{"replies":[`+reply+`]}`)
 		tr.write(t, "artifact.yaml/in/the/way", "")
 		tr.req.Paths.Result, tr.req.Paths.Progress = filepath.Join(tr.dir, "artifact.yaml"), tr.dir
 		if _, err := tr.execute(t.Context()); err == nil || !strings.Contains(err.Error(), tr.dir) {
@@ -182,7 +182,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// An artifact lies beside the result, whether the attempt ends well or not.
+// The artifact is written beside the result, whether the attempt succeeds or not.
 func TestArtifact(t *testing.T) {
 	tests := []struct {
 		name, reply, artifact, result string
@@ -191,15 +191,15 @@ func TestArtifact(t *testing.T) {
 		{"none", `{}`, "", bashResult, sdk.OutcomeSucceeded},
 		{"an object", `{"artifact":{"goal":"go","tasks":[1]}}`, `{"goal":"go","tasks":[1]}`, bashResult, sdk.OutcomeSucceeded},
 		{"a text", `{"raw_artifact":"goal: go\n","result":{"outcome":"success"}}`, "goal: go\n", `{"outcome":"success"}`, sdk.OutcomeSucceeded},
-		{"a file", `{"artifact_file":"artifact-of-mine.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
+		{"a file", `{"artifact_file":"prepared.yaml"}`, "goal: there\n", bashResult, sdk.OutcomeSucceeded},
 		{"nothing but it", `{"output":"","no_result":true,"artifact":{}}`, "{}", "", sdk.OutcomeSucceeded},
 		{"nothing but a text", `{"output":"","no_result":true,"raw_artifact":""}`, "", "", sdk.OutcomeSucceeded},
 		{"of an attempt that fails", `{"artifact":{},"outcome":"failed"}`, "{}", "", sdk.OutcomeFailed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
-			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "artifact-of-mine.yaml"), []byte("goal: there\n"), 0o600); err != nil {
+			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
+			if err := os.WriteFile(filepath.Join(tr.req.WorkDir, "prepared.yaml"), []byte("goal: there\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			got, err := tr.execute(t.Context())
@@ -213,7 +213,7 @@ func TestArtifact(t *testing.T) {
 	}
 }
 
-// Templates make replies differ where they are wanted to; all else stays as it was written.
+// Templates are replaced; all other text stays unchanged.
 func TestTemplates(t *testing.T) {
 	type wrote struct {
 		Output, Message, Progress, Result, Status, Artifact string
@@ -239,13 +239,13 @@ func TestTemplates(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
 			tr.req.Key, tr.req.Node, tr.req.Visit, tr.req.Iteration, tr.req.Attempt = "attempt:0/v2/r1/-/s1/i3#4", `a"b`, 2, 3, 4
 			if _, err := tr.execute(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			got := wrote{
-				tr.heard.Text, tr.heard.Progress[0].Message, tr.file(t, "progress.md"),
+				tr.received.Text, tr.received.Progress[0].Message, tr.file(t, "progress.md"),
 				tr.file(t, "result.json"), tr.file(t, "status.json"), tr.file(t, "artifact.yaml"),
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -255,37 +255,37 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
-// A reply is used again with its templates, whatever an earlier request made of them.
-func TestTemplatesAreFilledAnew(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"output_chunks":["${VISIT}"],"result":{"visit":["${VISIT}"]}}]}`)
+// Each request fills the templates of a shared reply with its own values.
+func TestTemplatesPerRequest(t *testing.T) {
+	tr := newFixture(t, `{"replies":[{"output_chunks":["${VISIT}"],"result":{"visit":["${VISIT}"]}}]}`)
 	for want := 1; want <= 2; want++ {
 		tr.req.Visit = want
 		result, err := tr.execute(t.Context())
 		if text := strconv.Itoa(want); err != nil || result.Output != text || tr.file(t, "result.json") != `{"visit":[`+text+`]}` {
-			t.Errorf("visit %d: said %q, left %s, %v", want, result.Output, tr.file(t, "result.json"), err)
+			t.Errorf("visit %d: output %q, result %s, %v", want, result.Output, tr.file(t, "result.json"), err)
 		}
 	}
 }
 
-// An attempt does not pass its budget; what it did not do it does not charge (K32).
+// An attempt does not exceed its budget and reports no usage if it did not start (K32).
 func TestBudget(t *testing.T) {
 	const usage = `"usage":{"input_tokens":60,"output_tokens":30,"cache_write_tokens":10,"cache_read_tokens":500,"cost_usd":0.5}`
 	tests := []struct {
 		name, reply string
 		budget      *sdk.Budget
-		want        string // the message; "" where the reply is played
+		want        string // the error; "" if the reply is played
 	}{
 		{"none", usage, nil, ""},
 		{"no limit", usage, &sdk.Budget{}, ""},
 		{"just enough", usage, &sdk.Budget{MaxUSD: ptr(0.5), MaxTokens: ptr(int64(100))}, ""},
 		{"no usage", `"output":"x"`, &sdk.Budget{MaxUSD: ptr(0.0), MaxTokens: ptr(int64(0))}, ""},
-		{"too dear", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: it would cost 0.5 USD, 0.25 are allowed"},
-		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: it would take 100 tokens, 99 are allowed"},
-		{"too dear and deaf", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
+		{"too expensive", usage, &sdk.Budget{MaxUSD: ptr(0.25)}, "mock: the attempt would cost 0.5 USD, 0.25 are allowed"},
+		{"too many tokens", usage, &sdk.Budget{MaxUSD: ptr(1.0), MaxTokens: ptr(int64(99))}, "mock: the attempt would use 100 tokens, 99 are allowed"},
+		{"too expensive, budget ignored", usage + `,"ignore_budget":true`, &sdk.Budget{MaxUSD: ptr(0.25)}, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[{`+tt.reply+`}]}`)
+			tr := newFixture(t, `{"replies":[{`+tt.reply+`}]}`)
 			tr.req.Budget = tt.budget
 			got, err := tr.execute(t.Context())
 			if tt.want == "" {
@@ -298,8 +298,8 @@ func TestBudget(t *testing.T) {
 				t.Errorf("outcome %q, %v", got.Outcome, err)
 			}
 			spent := sdk.Usage{InputTokens: ptr(int64(0)), OutputTokens: ptr(int64(0)), CostUSD: ptr(0.0)}
-			if diff := cmp.Diff(&spent, got.Usage); diff != "" || tr.heard.Text != "" || tr.file(t, "result.json") != "" {
-				t.Errorf("it went on: %+v\n%s", tr.heard, diff)
+			if diff := cmp.Diff(&spent, got.Usage); diff != "" || tr.received.Text != "" || tr.file(t, "result.json") != "" {
+				t.Errorf("the attempt continued: %+v\n%s", tr.received, diff)
 			}
 		})
 	}
@@ -319,12 +319,12 @@ func TestDelays(t *testing.T) {
 		{"reply without", `{"delay_ms":20,"replies":[{"delay_ms":0}]}`, "9", 0},
 		{"chunks", `{"replies":[{"output_chunks":["a","b","c"],"chunk_delay_ms":5}]}`, "", 10 * time.Millisecond},
 		{"tools", `{"replies":[{"tool_calls":[{"tool":"t","delay_ms":7}]}]}`, "", 7 * time.Millisecond},
-		{"deaf", `{"replies":[{"delay_ms":3000,"ignore_cancel":true}]}`, "", 3 * time.Second},
+		{"cancellation ignored", `{"replies":[{"delay_ms":3000,"ignore_cancel":true}]}`, "", 3 * time.Second},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := newTrial(t, tt.config)
+				tr := newFixture(t, tt.config)
 				tr.env[envDelay] = tt.env
 				tr.req.IdleTimeout = 1500 * time.Millisecond // a silence as long as the limit is allowed
 				if strings.Contains(tt.config, "ignore_cancel") {
@@ -365,7 +365,7 @@ func TestWaitingEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+				tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
 				tr.req.Timeout, tr.req.IdleTimeout = tt.timeout, tt.idle
 				ctx := t.Context()
 				if tt.cancel > 0 {
@@ -386,17 +386,17 @@ func TestWaitingEnds(t *testing.T) {
 }
 
 func TestCancelledBeforeTheStart(t *testing.T) {
-	tr := newTrial(t, "")
+	tr := newFixture(t, "")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := tr.execute(ctx); !errors.Is(err, context.Canceled) || tr.heard.Text != "" {
-		t.Errorf("got %v, said %q", err, tr.heard.Text)
+	if _, err := tr.execute(ctx); !errors.Is(err, context.Canceled) || tr.received.Text != "" {
+		t.Errorf("got %v, output %q", err, tr.received.Text)
 	}
 }
 
 func TestCrash(t *testing.T) {
 	type seen struct {
-		Ends   []ended
+		Ends   []processEnd
 		Text   string
 		Result bool
 	}
@@ -405,17 +405,17 @@ func TestCrash(t *testing.T) {
 		reply string
 		want  seen
 	}{
-		{"by default before the result", `{"output":"x","crash":"panic"}`, seen{[]ended{{"panic", 0}}, "x", false}},
-		{"at the start", `{"output":"x","crash":"kill","at":"start"}`, seen{[]ended{{"kill", 0}}, "", false}},
-		{"after the result", `{"output":"x","crash":"exit","exit_code":9,"at":"after_result","result":{}}`, seen{[]ended{{"exit", 9}}, "x", true}},
+		{"by default before the result", `{"output":"x","crash":"panic"}`, seen{[]processEnd{{"panic", 0}}, "x", false}},
+		{"at the start", `{"output":"x","crash":"kill","at":"start"}`, seen{[]processEnd{{"kill", 0}}, "", false}},
+		{"after the result", `{"output":"x","crash":"exit","exit_code":9,"at":"after_result","result":{}}`, seen{[]processEnd{{"exit", 9}}, "x", true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, `{"replies":[`+tt.reply+`]}`)
+			tr := newFixture(t, `{"replies":[`+tt.reply+`]}`)
 			if _, err := tr.execute(t.Context()); !errors.Is(err, errCrash) {
 				t.Fatalf("got %v", err)
 			}
-			got := seen{tr.ends, tr.heard.Text, tr.file(t, "result.json") != ""}
+			got := seen{tr.ends, tr.received.Text, tr.file(t, "result.json") != ""}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
@@ -424,7 +424,7 @@ func TestCrash(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	tr := newTrial(t, "")
+	tr := newFixture(t, "")
 	other := filepath.Join(tr.dir, "elsewhere.json")
 	tr.req.Iteration, tr.req.Paths = 0, sdk.Paths{}
 	tr.env[envResultFile] = filepath.Join(tr.dir, "ignored.json")
@@ -457,7 +457,7 @@ func TestUnusableEnvironment(t *testing.T) {
 		{envConfig, "missing.json"},
 	}
 	for _, tt := range tests {
-		tr := newTrial(t, "")
+		tr := newFixture(t, "")
 		tr.req.Iteration = 0
 		tr.env[tt.name] = tt.value
 		_, err := tr.execute(t.Context())
@@ -468,7 +468,7 @@ func TestUnusableEnvironment(t *testing.T) {
 }
 
 func TestRecord(t *testing.T) {
-	tr := newTrial(t, `{"record":"requests.jsonl"}`)
+	tr := newFixture(t, `{"record":"requests.jsonl"}`)
 	tr.write(t, "c.json", `{"record":"`+filepath.Join(tr.dir, "also.jsonl")+`"}`)
 	tr.env[envConfig] = "c.json"
 	tr.req.Key = "attempt:0/v1/r1/-/s7/i1#1"
@@ -507,7 +507,7 @@ func TestRecord(t *testing.T) {
 }
 
 func TestRecordThatCannotBeWritten(t *testing.T) {
-	tr := newTrial(t, `{"record":"."}`)
+	tr := newFixture(t, `{"record":"."}`)
 	if _, err := tr.execute(t.Context()); err == nil {
 		t.Error("no error")
 	}

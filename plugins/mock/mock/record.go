@@ -7,11 +7,11 @@ import (
 	"os"
 	"slices"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Record is one line of a record file: the request as it came. Of the environment only the names are
-// kept, because values may be secret.
+// Record is one line of a record file: the request as received. It holds only the names of the environment,
+// because values may be secret.
 type Record struct {
 	Key         string          `json:"key"`
 	Epoch       int             `json:"epoch"`
@@ -53,7 +53,7 @@ type RecordedPaths struct {
 	InputArtifact string `json:"input_artifact,omitempty"`
 }
 
-// RecordedBudget is what the attempt may consume; what is left out is not limited.
+// RecordedBudget is the budget of the attempt; a missing member is no limit.
 type RecordedBudget struct {
 	MaxUSD    *float64 `json:"max_usd,omitempty"`
 	MaxTokens *int64   `json:"max_tokens,omitempty"`
@@ -61,27 +61,27 @@ type RecordedBudget struct {
 
 // RecordedTools are the limits of the agent's tools.
 type RecordedTools struct {
-	AllowedCommands  []string `json:"allowed_commands"` // null: the provider's own
+	AllowedCommands  []string `json:"allowed_commands"` // null: the provider's default
 	CommandTimeoutMS int64    `json:"command_timeout_ms,omitempty"`
 	MaxResultTokens  int      `json:"max_result_tokens,omitempty"`
 }
 
-// RecordedResume is what a resumed attempt was handed back.
+// RecordedResume is the saved state of a resumed attempt.
 type RecordedResume struct {
 	Turn  int            `json:"turn"`
 	Blob  string         `json:"blob"`
 	Calls []RecordedCall `json:"calls"`
 }
 
-// RecordedCall is a tool call of a resumed attempt; Finished says whether its result is known.
+// RecordedCall is a tool call of a resumed attempt; Finished is true if its result is known.
 type RecordedCall struct {
 	CallID   string `json:"call_id"`
 	Tool     string `json:"tool"`
 	Finished bool   `json:"finished"`
 }
 
-// record appends the request to the files.
-func record(req sdk.ExecuteRequest, files []string) error {
+// recordRequest appends the request to the files.
+func recordRequest(req sdk.ExecuteRequest, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -100,7 +100,7 @@ func record(req sdk.ExecuteRequest, files []string) error {
 func newRecord(req sdk.ExecuteRequest) Record {
 	r := Record{
 		Key: req.Key, Epoch: req.Epoch, Session: req.Session, Node: req.Node, Stage: req.Stage,
-		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepOf(req),
+		Iteration: req.Iteration, Attempt: req.Attempt, Visit: req.Visit, Step: stepID(req),
 		Purpose: req.Purpose, Prompt: req.Prompt, Model: req.Model, Config: req.Config, WorkDir: req.WorkDir,
 		Environment: slices.Sorted(maps.Keys(req.Environment)),
 		Paths:       RecordedPaths(req.Paths),

@@ -1,28 +1,29 @@
 package mock
 
 import (
+	"cmp"
 	"encoding/json"
+	"regexp"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// Config is the configuration of the provider. It may stand in the pipeline (the provider's config), in
-// the file that MOCK_CONFIG names, and as mock.json in the directory of fixtures. All of them
-// are asked, in this order.
+// Config is the configuration of the provider. It may be the provider's config in the pipeline, the file that
+// MOCK_CONFIG names, and mock.json in the fixtures directory; they are searched in this order.
 type Config struct {
-	// Replies are tried in their order; the first that matches is played. When none of any
-	// configuration matches, the fixtures are, and without fixtures the built-in text.
+	// Replies are tried in order; the first match is played. Without a match in any configuration the fixtures are
+	// played, and without fixtures the built-in text.
 	Replies []Reply `json:"replies,omitempty"`
-	// FixturesDir is used instead of MOCK_FIXTURES_DIR. Relative to the work directory.
+	// FixturesDir replaces MOCK_FIXTURES_DIR. Relative to the work directory.
 	FixturesDir string `json:"fixtures_dir,omitempty"`
-	// DelayMS is the delay of replies that name none, in milliseconds; it replaces MOCK_DELAY.
+	// DelayMS is the delay of replies without one, in milliseconds; it replaces MOCK_DELAY.
 	DelayMS *int `json:"delay_ms,omitempty"`
 	// Record is a file to which every request is appended as a line of JSON. Relative to the work directory.
 	Record string `json:"record,omitempty"`
 }
 
-// Match says which requests a reply is for. Unset members match everything.
+// Match is a condition on requests. Unset members match everything.
 type Match struct {
 	Node           string      `json:"node,omitempty"`
 	Stage          string      `json:"stage,omitempty"`
@@ -34,69 +35,68 @@ type Match struct {
 	Epoch          int         `json:"epoch,omitempty"`
 	Purpose        sdk.Purpose `json:"purpose,omitempty"`
 	PromptContains string      `json:"prompt_contains,omitempty"`
-	// Provider is the name of the provider that the mock stands in for (MOCK_PROVIDER).
+	// Provider is the name of the provider that the mock replaces (MOCK_PROVIDER).
 	Provider string `json:"provider,omitempty"`
-	// Resumed asks for attempts that go on from a checkpoint, or for those that do not.
+	// Resumed matches attempts that resume from a checkpoint if true, all others if false.
 	Resumed *bool `json:"resumed,omitempty"`
-	// Times limits how often the reply is used in the life of a plugin process. 0 is no limit.
+	// Times limits the uses of the reply per plugin process. 0 is no limit.
 	Times int `json:"times,omitempty"`
 }
 
-// Reply is one attempt, as it is configured. The zero value succeeds with the built-in text and result.
+// Reply is the configuration of one attempt. The zero value succeeds with the built-in text and result.
 //
-// In the texts that the agent says or writes (output, output_chunks, messages, progress, and all in the files),
-// ${VISIT}, ${ITERATION}, ${ATTEMPT}, ${STEP} and ${NODE} are replaced. In result, status and artifact a text that
-// is nothing but one of the first three becomes a number.
+// The texts of output, output_chunks, messages, progress and all files may contain ${VISIT}, ${ITERATION},
+// ${ATTEMPT}, ${STEP} and ${NODE}, which are replaced. A text in result, status or artifact that consists of one
+// of the first three becomes a number.
 type Reply struct {
 	Match
 	Fault
 
-	// Output is what the agent says. Unset: the fixture's or the built-in text.
+	// Output is the text of the agent. Unset: the fixture or the built-in text.
 	Output *string `json:"output,omitempty"`
-	// OutputRepeat says Output so many times over, for outputs beyond any limit. Default 1.
+	// OutputRepeat repeats Output, for outputs beyond any limit. Default 1.
 	OutputRepeat int `json:"output_repeat,omitempty"`
-	// OutputChunks is said piece by piece instead of Output, ChunkDelayMS apart.
+	// OutputChunks replaces Output by pieces that are sent ChunkDelayMS milliseconds apart.
 	OutputChunks []string `json:"output_chunks,omitempty"`
 	ChunkDelayMS int      `json:"chunk_delay_ms,omitempty"`
-	// Stderr is the agent's diagnostic output.
+	// Stderr is the diagnostic output of the agent.
 	Stderr string `json:"stderr,omitempty"`
-	// Messages are shown in the live view one after the other.
+	// Messages are shown in the live view, one after the other.
 	Messages []string `json:"messages,omitempty"`
 
-	// At most one of these four is set: the object for the result file, the object for the status
-	// file, a text for the result file that need not be JSON, or no file at all.
+	// At most one of these four is set: the object of the result file, the object of the status file, a text for
+	// the result file that need not be JSON, or no file at all.
 	Result    json.RawMessage `json:"result,omitempty"`
 	Status    json.RawMessage `json:"status,omitempty"`
 	RawResult *string         `json:"raw_result,omitempty"`
 	NoResult  bool            `json:"no_result,omitempty"`
-	// Artifact is the object that is written to artifact.yaml in the directory of the result, as JSON, which is
-	// YAML, too; RawArtifact is a text for it that need not be either, ArtifactFile a file with that text, relative to
-	// the work directory. At most one of them is set.
+	// Artifact is an object, written as JSON to artifact.yaml beside the result. RawArtifact is any text for that
+	// file, ArtifactFile a file to copy, relative to the work directory. At most one of them is set.
 	Artifact     json.RawMessage `json:"artifact,omitempty"`
 	RawArtifact  *string         `json:"raw_artifact,omitempty"`
 	ArtifactFile string          `json:"artifact_file,omitempty"`
 	// Progress is appended to the progress file.
 	Progress string `json:"progress,omitempty"`
 
-	// Usage, Model and AgentVersion are reported as they are. Model defaults to the one asked for. An attempt whose
-	// usage is more than its budget ends before it begins, unless IgnoreBudget lets it pass the budget.
+	// Usage, Model and AgentVersion are reported unchanged. Model defaults to that of the request. An attempt
+	// whose usage exceeds its budget fails before it starts, unless IgnoreBudget is set.
 	Usage        *sdk.Usage `json:"usage,omitempty"`
 	IgnoreBudget bool       `json:"ignore_budget,omitempty"`
 	Model        string     `json:"model,omitempty"`
 	AgentVersion string     `json:"agent_version,omitempty"`
 	Conversation string     `json:"conversation,omitempty"`
 
-	// ToolCalls are made in their order, before the output.
+	// ToolCalls are made in order, before the output.
 	ToolCalls []ToolCall `json:"tool_calls,omitempty"`
 	// Checkpoint is saved before the first tool call.
 	Checkpoint *Checkpoint `json:"checkpoint,omitempty"`
 	// Spawn leaves a process behind.
 	Spawn *Spawn `json:"spawn,omitempty"`
 
-	// ExitCode is the agent's. One that is not 0 fails the attempt as provider_crashed unless Failure
-	// or Outcome says otherwise; it is also the code of crash: exit.
+	// ExitCode is the exit code of the agent. A non-zero one fails the attempt as provider_crashed unless Failure
+	// or Outcome is set; it is also the code of crash: exit.
 	ExitCode int `json:"exit_code,omitempty"`
-	// Outcome classifies the end. One that is not succeeded goes with an error, by default provider_failed.
+	// Outcome classifies the attempt. Every outcome but succeeded has an error, by default provider_failed.
 	Outcome sdk.Outcome `json:"outcome,omitempty"`
 	// At is the moment of Crash and Hang: "start", "before_result" (default) or "after_result".
 	At string `json:"at,omitempty"`
@@ -109,27 +109,36 @@ const (
 	atAfterResult  = "after_result"
 )
 
-// Checkpoint is a configured checkpoint. On resume the mock makes the tool calls that follow it.
+// Checkpoint is a configured checkpoint. A resumed attempt makes the tool calls that follow it.
 type Checkpoint struct {
 	Turn int    `json:"turn,omitempty"`
 	Blob string `json:"blob,omitempty"`
 }
 
-// matches reports whether the reply is for the request; uses are not counted here.
-func (m Match) matches(req sdk.ExecuteRequest, standsFor string) bool {
-	purpose := req.Purpose
-	if purpose == "" {
-		purpose = sdk.PurposeWork
-	}
-	return same(m.Node, req.Node) && same(m.Stage, req.Stage) && same(m.Session, req.Session) &&
-		same(m.Iteration, req.Iteration) && same(m.Attempt, req.Attempt) && same(m.Visit, req.Visit) &&
-		same(m.Step, stepOf(req)) && same(m.Epoch, req.Epoch) &&
-		same(m.Purpose, purpose) && same(m.Provider, standsFor) && strings.Contains(req.Prompt, m.PromptContains) &&
+// matches reports whether the reply is for the request, regardless of its uses.
+func (m Match) matches(req sdk.ExecuteRequest, provider string) bool {
+	return unsetOrEqual(m.Node, req.Node) && unsetOrEqual(m.Stage, req.Stage) && unsetOrEqual(m.Session, req.Session) &&
+		unsetOrEqual(m.Iteration, req.Iteration) && unsetOrEqual(m.Attempt, req.Attempt) && unsetOrEqual(m.Visit, req.Visit) &&
+		unsetOrEqual(m.Step, stepID(req)) && unsetOrEqual(m.Epoch, req.Epoch) &&
+		unsetOrEqual(m.Purpose, cmp.Or(req.Purpose, sdk.PurposeWork)) && unsetOrEqual(m.Provider, provider) && strings.Contains(req.Prompt, m.PromptContains) &&
 		(m.Resumed == nil || *m.Resumed == (req.Resume != nil))
 }
 
-// same reports whether a condition is unset or met.
-func same[T comparable](want, got T) bool {
+// unsetOrEqual reports whether a condition is unset or met.
+func unsetOrEqual[T comparable](want, got T) bool {
 	var unset T
 	return want == unset || want == got
+}
+
+// attemptKey matches the key of an attempt, <kind>:<node>/v<visit>/r<run>/<branch>/<step>/i<iteration>#<n>. Its
+// group is the step.
+var attemptKey = regexp.MustCompile(`^[a-z]+:[^/]*/v\d+/r\d+/[^/]+/([^/]+)/i\d+#\d+$`)
+
+// stepID returns the id of the request's step; "" for a node without steps or a key of another form.
+func stepID(req sdk.ExecuteRequest) string {
+	m := attemptKey.FindStringSubmatch(req.Key)
+	if len(m) == 0 || m[1] == "-" {
+		return ""
+	}
+	return m[1]
 }

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The schemas are written by hand; these tests hold them to the structs that read the configuration.
+// The schemas are written by hand, so they must declare the keys that the structs read.
 func TestSchemasNameWhatIsRead(t *testing.T) {
 	tests := []struct {
 		kind string
@@ -44,7 +44,7 @@ func TestSchemasNameWhatIsRead(t *testing.T) {
 	}
 }
 
-// properties are the keys that a schema, or one of its definitions, allows.
+// properties returns the keys that a schema, or one of its definitions, allows.
 func properties(t *testing.T, kind, def string) []string {
 	t.Helper()
 	type object struct {
@@ -74,7 +74,7 @@ func properties(t *testing.T, kind, def string) []string {
 	return slices.Sorted(maps.Keys(found.Properties))
 }
 
-// keys are the JSON keys of a struct.
+// keys returns the JSON keys of a struct.
 func keys(t reflect.Type) []string {
 	var names []string
 	for _, field := range reflect.VisibleFields(t) {

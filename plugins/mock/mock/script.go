@@ -11,41 +11,41 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// script is everything that is configured for one request.
+// script is the complete configuration of one request.
 type script struct {
 	sources  []source
 	fixtures fixtures
 	delay    time.Duration
 }
 
-// source is one configuration and what tells it from others.
+// source is one configuration and its digest.
 type source struct {
 	digest [sha256.Size]byte
 	config Config
 }
 
-// load reads the configurations that hold for the request, in the order in which they are asked.
-func load(req sdk.ExecuteRequest, env environment) (script, error) {
+// loadScript reads the configurations of the request, in order of precedence.
+func loadScript(req sdk.ExecuteRequest, env environment) (script, error) {
 	delay, err := env.delay()
 	if err != nil {
 		return script{}, err
 	}
-	s := script{delay: delay, fixtures: fixtures(absolute(req.WorkDir, env.get(envFixtures)))}
-	if err := s.add(req.Config); err != nil {
+	s := script{delay: delay, fixtures: fixtures(absolutePath(req.WorkDir, env.get(envFixtures)))}
+	if err := s.addConfig(req.Config); err != nil {
 		return script{}, err
 	}
 	if path := env.get(envConfig); path != "" {
-		if err := s.addFile(absolute(req.WorkDir, path), true); err != nil {
+		if err := s.addConfigFile(absolutePath(req.WorkDir, path), true); err != nil {
 			return script{}, err
 		}
 	}
 	for _, source := range s.sources {
 		if source.config.FixturesDir != "" {
-			s.fixtures = fixtures(absolute(req.WorkDir, source.config.FixturesDir))
+			s.fixtures = fixtures(absolutePath(req.WorkDir, source.config.FixturesDir))
 			break
 		}
 	}
@@ -53,7 +53,7 @@ func load(req sdk.ExecuteRequest, env environment) (script, error) {
 		return script{}, err
 	}
 	if s.fixtures != "" {
-		if err := s.addFile(filepath.Join(string(s.fixtures), "mock.json"), false); err != nil {
+		if err := s.addConfigFile(filepath.Join(string(s.fixtures), "mock.json"), false); err != nil {
 			return script{}, err
 		}
 	}
@@ -66,7 +66,7 @@ func load(req sdk.ExecuteRequest, env environment) (script, error) {
 	return s, nil
 }
 
-func (s *script) addFile(path string, required bool) error {
+func (s *script) addConfigFile(path string, required bool) error {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !required {
 		return nil
@@ -74,7 +74,7 @@ func (s *script) addFile(path string, required bool) error {
 	if err != nil {
 		return failure.New(failure.ConfigInvalid, "read %s: %w", envConfig, err)
 	}
-	if err := s.add(raw); err != nil {
+	if err := s.addConfig(raw); err != nil {
 		e := *failure.From(err)
 		e.Message = path + ": " + e.Message
 		return &e
@@ -82,7 +82,7 @@ func (s *script) addFile(path string, required bool) error {
 	return nil
 }
 
-func (s *script) add(raw json.RawMessage) error {
+func (s *script) addConfig(raw json.RawMessage) error {
 	c, err := decodeConfig(raw)
 	if err != nil {
 		return err
@@ -91,29 +91,28 @@ func (s *script) add(raw json.RawMessage) error {
 	return nil
 }
 
-// records are the files to which the request is to be appended.
-func (s script) records(workDir string) []string {
+// recordFiles returns the files to which the request is appended.
+func (s script) recordFiles(workDir string) []string {
 	var files []string
 	for _, source := range s.sources {
 		if source.config.Record != "" {
-			files = append(files, absolute(workDir, source.config.Record))
+			files = append(files, absolutePath(workDir, source.config.Record))
 		}
 	}
 	return files
 }
 
-// uses counts how often the replies with a limit were used in this process, for each session. It is safe for
-// concurrent use.
-type uses struct {
+// useCounter counts the uses of replies with a limit, per session, in this process. It is safe for concurrent use.
+type useCounter struct {
 	mu    sync.Mutex
 	count map[string]int
 }
 
-// choose finds the reply for the request and counts its use; the zero Reply if none matches.
-func (u *uses) choose(s script, req sdk.ExecuteRequest, standsFor string) Reply {
+// chooseReply returns the first reply that matches the request and counts its use; the zero Reply if none matches.
+func (u *useCounter) chooseReply(s script, req sdk.ExecuteRequest, provider string) Reply {
 	for _, source := range s.sources {
 		for i, reply := range source.config.Replies {
-			if reply.matches(req, standsFor) && u.take(fmt.Sprintf("%x/%d/%s", source.digest, i, req.Session), reply.Times) {
+			if reply.matches(req, provider) && u.countUse(fmt.Sprintf("%x/%d/%s", source.digest, i, req.Session), reply.Times) {
 				return reply
 			}
 		}
@@ -121,8 +120,8 @@ func (u *uses) choose(s script, req sdk.ExecuteRequest, standsFor string) Reply 
 	return Reply{}
 }
 
-// take uses something up; it reports false when nothing is left of it.
-func (u *uses) take(key string, limit int) bool {
+// countUse counts one use; it reports false if the limit is reached. A limit of 0 is none.
+func (u *useCounter) countUse(key string, limit int) bool {
 	if limit == 0 {
 		return true
 	}
@@ -138,8 +137,8 @@ func (u *uses) take(key string, limit int) bool {
 	return true
 }
 
-// absolute is path relative to dir; "" stays "".
-func absolute(dir, path string) string {
+// absolutePath returns path relative to dir; "" stays "".
+func absolutePath(dir, path string) string {
 	if path == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -45,7 +45,7 @@ func TestMatch(t *testing.T) {
 		{`{"node":"plan","iteration":1,"attempt":2}`, false},
 	}
 	for _, tt := range tests {
-		tr := newTrial(t, `{"replies":[`+strings.TrimSuffix(tt.match, "}")+comma(tt.match)+`"output":"mine"}]}`)
+		tr := newFixture(t, `{"replies":[`+strings.TrimSuffix(tt.match, "}")+comma(tt.match)+`"output":"mine"}]}`)
 		tr.env[envProvider] = "claude"
 		tr.req.Purpose = ""
 		result, err := tr.execute(t.Context())
@@ -58,7 +58,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// A reply is for a step of its node; the step stands in the key of the attempt.
+// A reply can match a step of its node; the key of the attempt contains the step.
 func TestMatchStep(t *testing.T) {
 	tests := []struct{ key, want string }{
 		{"attempt:0/v1/r1/-/s1/i1#1", "first"},
@@ -73,7 +73,7 @@ func TestMatchStep(t *testing.T) {
 		{"", "any"},
 	}
 	for _, tt := range tests {
-		tr := newTrial(t, `{"replies":[{"step":"s1","output":"first"},{"step":"s.2_a-b","output":"second"},{"output":"any"}]}`)
+		tr := newFixture(t, `{"replies":[{"step":"s1","output":"first"},{"step":"s.2_a-b","output":"second"},{"output":"any"}]}`)
 		tr.req.Key = tt.key
 		result, err := tr.execute(t.Context())
 		if err != nil {
@@ -93,7 +93,7 @@ func comma(object string) string {
 }
 
 func TestSourcesAreAskedInOrder(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"iteration":1,"output":"pipeline"}]}`)
+	tr := newFixture(t, `{"replies":[{"iteration":1,"output":"pipeline"}]}`)
 	tr.write(t, "mine.json", `{"replies":[{"iteration":2,"output":"file"},{"iteration":1,"output":"never"}]}`)
 	tr.write(t, "fixtures/mock.json", `{"replies":[{"iteration":3,"output":"fixtures"},{"iteration":2,"output":"never"}]}`)
 	tr.write(t, "fixtures/default.txt", "text")
@@ -112,7 +112,7 @@ func TestSourcesAreAskedInOrder(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"times":2,"output":"early"},{"output":"late"}]}`)
+	tr := newFixture(t, `{"replies":[{"times":2,"output":"early"},{"output":"late"}]}`)
 	var got []string
 	for range 4 {
 		result, err := tr.execute(t.Context())
@@ -131,13 +131,13 @@ func TestTimes(t *testing.T) {
 }
 
 func TestTimesHoldForConcurrentCalls(t *testing.T) {
-	tr := newTrial(t, `{"replies":[{"times":10,"output":"limited"},{"output":"free"}]}`)
+	tr := newFixture(t, `{"replies":[{"times":10,"output":"limited"},{"output":"free"}]}`)
 	var mu sync.Mutex
 	got := map[string]int{}
 	var calls sync.WaitGroup
 	for range 40 {
 		calls.Go(func() {
-			result, err := tr.provider.Execute(t.Context(), tr.req, exchange{heard: &heard{}})
+			result, err := tr.provider.Execute(t.Context(), tr.req, exchange{received: &received{}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -193,7 +193,7 @@ func TestUnusableConfig(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tr := newTrial(t, tt.config)
+			tr := newFixture(t, tt.config)
 			_, err := tr.execute(t.Context())
 			if err == nil || failure.KindOf(err) != failure.ConfigInvalid {
 				t.Fatalf("got %v", err)
@@ -211,7 +211,7 @@ func TestUnusableConfig(t *testing.T) {
 
 func TestConfigFilesAreNamedInErrors(t *testing.T) {
 	for _, name := range []string{envConfig, envFixtures} {
-		tr := newTrial(t, "")
+		tr := newFixture(t, "")
 		tr.write(t, "f/mock.json", `{"replys":[]}`)
 		tr.env[name] = map[string]string{envConfig: "f/mock.json", envFixtures: "f"}[name]
 		_, err := tr.execute(t.Context())
@@ -235,8 +235,8 @@ func FuzzConfig(f *testing.F) {
 	f.Add([]byte(`{"answer":"pause","answers":[{"point":"stage_end","facts":{}}]}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		_, provider := decodeConfig(raw)
-		_, strategy := decodeStrategy(raw)
-		_, action := decodeAction(raw)
+		_, strategy := decodeStrategyConfig(raw)
+		_, action := decodeActionConfig(raw)
 		for _, err := range []error{provider, strategy, action} {
 			if err != nil && failure.KindOf(err) != failure.ConfigInvalid {
 				t.Errorf("kind of %v is %q", err, failure.KindOf(err))

@@ -1,6 +1,7 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -11,17 +12,16 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Spawn starts a process that outlives its attempt, as a careless agent does, so that a host can show
-// that it finds and ends what is left behind.
+// Spawn starts a process that outlives its attempt, so that a test can check that the host finds and ends it.
 type Spawn struct {
-	// Kind is plain (default: a member of the plugin's process group) or setsid (a session of its own).
+	// Kind is plain (default: in the plugin's process group) or setsid (in a session of its own).
 	Kind string `json:"kind,omitempty"`
-	// Seconds is how long the process sleeps. Default 600.
+	// Seconds is the duration of the sleep. Default 600.
 	Seconds int `json:"seconds,omitempty"`
-	// PIDFile gets the process's id as one line. Relative to the work directory.
+	// PIDFile gets the process id as one line. Relative to the work directory.
 	PIDFile string `json:"pid_file,omitempty"`
-	// Command is run in the place of sleep, in the work directory; MOCK_RESULT_FILE is the path of result.json. Wait lets
-	// the attempt wait for its end.
+	// Command replaces sleep. It runs in the work directory; MOCK_RESULT_FILE is the path of result.json. With
+	// Wait the attempt waits for its end.
 	Command []string `json:"command,omitempty"`
 	Wait    bool     `json:"wait,omitempty"`
 }
@@ -33,19 +33,15 @@ const (
 	spawnSeconds = 600
 )
 
-// start runs the command and forgets it on purpose: no context, no process group of its own, nobody waits unless that
-// is said.
+// start starts the process without a context and without a process group of its own, and waits only if Wait is
+// set.
 func (s *Spawn) start(workDir, result string) error {
 	if s == nil {
 		return nil
 	}
-	seconds := s.Seconds
-	if seconds == 0 {
-		seconds = spawnSeconds
-	}
 	args := s.Command
 	if len(args) == 0 {
-		args = []string{"sleep", strconv.Itoa(seconds)}
+		args = []string{"sleep", strconv.Itoa(cmp.Or(s.Seconds, spawnSeconds))}
 	}
 	cmd := exec.CommandContext(context.Background(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = workDir, append(os.Environ(), envResultFile+"="+result)
@@ -55,7 +51,7 @@ func (s *Spawn) start(workDir, result string) error {
 	}
 	if s.PIDFile != "" {
 		pid := strconv.Itoa(cmd.Process.Pid) + "\n"
-		if err := os.WriteFile(absolute(workDir, s.PIDFile), []byte(pid), 0o644); err != nil {
+		if err := os.WriteFile(absolutePath(workDir, s.PIDFile), []byte(pid), 0o644); err != nil {
 			return fmt.Errorf("mock: %w", err)
 		}
 	}

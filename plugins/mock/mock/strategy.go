@@ -1,55 +1,56 @@
 package mock
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
 // Strategy is the termination strategy mock. Use [NewStrategy]. It is safe for concurrent use.
 type Strategy struct{ process process }
 
-// NewStrategy returns a strategy.
-func NewStrategy() *Strategy { return &Strategy{process: thisProcess()} }
+// NewStrategy returns the strategy.
+func NewStrategy() *Strategy { return &Strategy{process: currentProcess()} }
 
 // Describe implements [sdk.Termination].
 func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "mock",
-		Summary:      "decides by iteration from a configured list",
+		Summary:      "makes the configured decision of each iteration",
 		ConfigSchema: schema("termination"),
 		Concurrency:  sdk.ConcurrencySafe,
 		Capabilities: []string{sdk.CapabilityShared},
-		Needs:        &sdk.Needs{Commands: true}, // what it is configured to do
+		Needs:        &sdk.Needs{Commands: true}, // a configuration may run commands
 	}
 }
 
 // Validate implements [sdk.Validator].
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
-	_, err := decodeStrategy(req.Config)
+	_, err := decodeStrategyConfig(req.Config)
 	return err
 }
 
-// Decide makes the configured decision of the iteration. Its errors are the configured ones and those
-// of a configuration that cannot be used.
+// Decide returns the configured decision of the iteration. Its errors are the configured ones and those of an
+// unusable configuration.
 func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
-	c, err := decodeStrategy(req.Config)
+	c, err := decodeStrategyConfig(req.Config)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	d := c.at(req.Iteration)
-	if err := s.process.strike(ctx, d.Fault, failure.StrategyFailed); err != nil {
+	d := c.decisionFor(req.Iteration)
+	if err := s.process.applyFault(ctx, d.Fault, failure.StrategyFailed); err != nil {
 		return sdk.Decision{}, err
 	}
 	return d.decide(req)
 }
 
-// Release implements [sdk.Releaser]: it appends the session to the file that MOCK_RELEASE_FILE names, an
-// absolute path; without the variable it does nothing.
+// Release implements [sdk.Releaser]: it appends the session to the file MOCK_RELEASE_FILE, an absolute path;
+// without that variable it does nothing.
 func (s *Strategy) Release(_ context.Context, session string) error {
 	if path := s.process.getenv(envReleaseFile); path != "" {
 		return appendLine(path, session)
@@ -57,8 +58,8 @@ func (s *Strategy) Release(_ context.Context, session string) error {
 	return nil
 }
 
-// at is the decision for an iteration.
-func (c StrategyConfig) at(iteration int) StrategyDecision {
+// decisionFor returns the configured decision of an iteration.
+func (c StrategyConfig) decisionFor(iteration int) StrategyDecision {
 	switch {
 	case iteration == 0 && c.Before != nil:
 		return *c.Before
@@ -69,9 +70,9 @@ func (c StrategyConfig) at(iteration int) StrategyDecision {
 	}
 }
 
-// decide answers the request as configured.
+// decide returns the decision for the request.
 func (d StrategyDecision) decide(req sdk.DecideRequest) (sdk.Decision, error) {
-	state, record, err := d.remember(req)
+	state, record, err := d.encodeState(req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
@@ -82,13 +83,13 @@ func (d StrategyDecision) decide(req sdk.DecideRequest) (sdk.Decision, error) {
 	case d.Action == sdk.DecisionAsk && req.Round < max(d.Ask.Times, 1):
 		decision.Question = &sdk.Question{Prompt: d.Ask.Prompt, Provider: d.Ask.Provider, Model: d.Ask.Model}
 	case d.Action == sdk.DecisionAsk:
-		decision.Action = d.Ask.conclude(req.Answer)
+		decision.Action = d.Ask.actionFor(req.Answer)
 	}
 	return decision, nil
 }
 
-// conclude turns the last answer into a decision.
-func (a *Ask) conclude(answer *sdk.Answer) sdk.DecisionAction {
+// actionFor returns the action for the last answer.
+func (a *Ask) actionFor(answer *sdk.Answer) sdk.DecisionAction {
 	action := a.Then
 	switch {
 	case answer == nil || answer.Error != "":
@@ -96,26 +97,23 @@ func (a *Ask) conclude(answer *sdk.Answer) sdk.DecisionAction {
 	case a.StopIfContains != "" && strings.Contains(answer.Output, a.StopIfContains):
 		action = sdk.DecisionStop
 	}
-	if action == "" {
-		return sdk.DecisionContinue
-	}
-	return action
+	return cmp.Or(action, sdk.DecisionContinue)
 }
 
-// remember returns the state and the record of the decision.
-func (d StrategyDecision) remember(req sdk.DecideRequest) (state, record json.RawMessage, err error) {
-	var counted StrategyState
+// encodeState returns the state and the record of the decision.
+func (d StrategyDecision) encodeState(req sdk.DecideRequest) (state, record json.RawMessage, err error) {
+	var next StrategyState
 	if d.State == nil && len(req.State) > 0 {
-		if err := json.Unmarshal(req.State, &counted); err != nil {
-			return nil, nil, failure.New(failure.StrategyFailed, "mock: the state is not one of the mock's: %w", err)
+		if err := json.Unmarshal(req.State, &next); err != nil {
+			return nil, nil, failure.New(failure.StrategyFailed, "mock: read the state: %w", err)
 		}
 	}
-	counted.Calls++
-	r := StrategyRecord{Iteration: req.Iteration, Round: req.Round, Calls: counted.Calls, Hint: req.Hint}
+	next.Calls++
+	r := StrategyRecord{Iteration: req.Iteration, Round: req.Round, Calls: next.Calls, Hint: req.Hint}
 	if req.Answer != nil {
 		r.Answer = req.Answer.Output
 	}
-	if state, err = json.Marshal(counted); err != nil {
+	if state, err = json.Marshal(next); err != nil {
 		return nil, nil, fmt.Errorf("mock: %w", err)
 	}
 	if record, err = json.Marshal(r); err != nil {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// brief is what most tests compare of a decision.
-type brief struct {
+// decisionSummary is the part of a decision that most tests compare.
+type decisionSummary struct {
 	Action   sdk.DecisionAction
 	Reason   string
 	Question string
@@ -31,8 +31,8 @@ func decide(t *testing.T, config string, req sdk.DecideRequest) sdk.Decision {
 	return d
 }
 
-func inBrief(d sdk.Decision) brief {
-	b := brief{Action: d.Action, Reason: d.Reason}
+func summarize(d sdk.Decision) decisionSummary {
+	b := decisionSummary{Action: d.Action, Reason: d.Reason}
 	if d.Question != nil {
 		b.Question = strings.Join([]string{d.Question.Prompt, d.Question.Provider, d.Question.Model}, "/")
 	}
@@ -44,18 +44,18 @@ func TestDecisionsByIteration(t *testing.T) {
 	tests := []struct {
 		config    string
 		iteration int
-		want      brief
+		want      decisionSummary
 	}{
-		{`{}`, 3, brief{Action: sdk.DecisionContinue}},
-		{`{"decisions":["stop"]}`, 0, brief{Action: sdk.DecisionContinue}},
-		{list, 0, brief{Action: sdk.DecisionError}},
-		{list, 1, brief{Action: sdk.DecisionContinue}},
-		{list, 2, brief{Action: sdk.DecisionContinue, Reason: "more"}},
-		{list, 3, brief{Action: sdk.DecisionStop, Reason: "done"}},
-		{list, 7, brief{Action: sdk.DecisionStop, Reason: "done"}},
+		{`{}`, 3, decisionSummary{Action: sdk.DecisionContinue}},
+		{`{"decisions":["stop"]}`, 0, decisionSummary{Action: sdk.DecisionContinue}},
+		{list, 0, decisionSummary{Action: sdk.DecisionError}},
+		{list, 1, decisionSummary{Action: sdk.DecisionContinue}},
+		{list, 2, decisionSummary{Action: sdk.DecisionContinue, Reason: "more"}},
+		{list, 3, decisionSummary{Action: sdk.DecisionStop, Reason: "done"}},
+		{list, 7, decisionSummary{Action: sdk.DecisionStop, Reason: "done"}},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.want, inBrief(decide(t, tt.config, sdk.DecideRequest{Iteration: tt.iteration}))); diff != "" {
+		if diff := cmp.Diff(tt.want, summarize(decide(t, tt.config, sdk.DecideRequest{Iteration: tt.iteration}))); diff != "" {
 			t.Errorf("%s at %d (-want +got)\n%s", tt.config, tt.iteration, diff)
 		}
 	}
@@ -66,34 +66,34 @@ func TestDecisionsByIteration(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	const ask = `{"decisions":[{"action":"ask","reason":"asked","ask":{"prompt":"done?","provider":"p","model":"m","times":2,"stop_if_contains":"yes","then":"continue","on_error":"error"}}]}`
-	question := brief{sdk.DecisionAsk, "asked", "done?/p/m"}
+	question := decisionSummary{sdk.DecisionAsk, "asked", "done?/p/m"}
 	tests := []struct {
 		name   string
 		config string
 		round  int
 		answer *sdk.Answer
-		want   brief
+		want   decisionSummary
 	}{
 		{"first", ask, 0, nil, question},
 		{"second", ask, 1, &sdk.Answer{Output: "yes"}, question},
-		{"yes", ask, 2, &sdk.Answer{Output: "oh yes"}, brief{sdk.DecisionStop, "asked", ""}},
-		{"no", ask, 2, &sdk.Answer{Output: "no"}, brief{sdk.DecisionContinue, "asked", ""}},
-		{"error", ask, 2, &sdk.Answer{Output: "yes", Error: "down"}, brief{sdk.DecisionError, "asked", ""}},
-		{"no answer", ask, 2, nil, brief{sdk.DecisionError, "asked", ""}},
-		{"defaults ask once", `{"decisions":[{"action":"ask","ask":{"prompt":"?"}}]}`, 1, &sdk.Answer{Output: "anything"}, brief{Action: sdk.DecisionContinue}},
-		{"then", `{"decisions":[{"action":"ask","ask":{"prompt":"?","then":"stop"}}]}`, 1, &sdk.Answer{Output: ""}, brief{Action: sdk.DecisionStop}},
+		{"yes", ask, 2, &sdk.Answer{Output: "oh yes"}, decisionSummary{sdk.DecisionStop, "asked", ""}},
+		{"no", ask, 2, &sdk.Answer{Output: "no"}, decisionSummary{sdk.DecisionContinue, "asked", ""}},
+		{"error", ask, 2, &sdk.Answer{Output: "yes", Error: "down"}, decisionSummary{sdk.DecisionError, "asked", ""}},
+		{"no answer", ask, 2, nil, decisionSummary{sdk.DecisionError, "asked", ""}},
+		{"defaults ask once", `{"decisions":[{"action":"ask","ask":{"prompt":"?"}}]}`, 1, &sdk.Answer{Output: "anything"}, decisionSummary{Action: sdk.DecisionContinue}},
+		{"then", `{"decisions":[{"action":"ask","ask":{"prompt":"?","then":"stop"}}]}`, 1, &sdk.Answer{Output: ""}, decisionSummary{Action: sdk.DecisionStop}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := decide(t, tt.config, sdk.DecideRequest{Iteration: 1, Round: tt.round, Answer: tt.answer})
-			if diff := cmp.Diff(tt.want, inBrief(got)); diff != "" {
+			if diff := cmp.Diff(tt.want, summarize(got)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestStrategyRemembers(t *testing.T) {
+func TestStrategyState(t *testing.T) {
 	first := decide(t, `{}`, sdk.DecideRequest{Iteration: 1, Hint: "continue"})
 	second := decide(t, `{}`, sdk.DecideRequest{Iteration: 2, Hint: "stop", Round: 1, Answer: &sdk.Answer{Output: "so"}, State: first.State})
 	got := []string{string(first.State), string(first.Record), string(second.State), string(second.Record)}
@@ -116,14 +116,14 @@ func TestStrategyRemembers(t *testing.T) {
 }
 
 func TestStrategyFaults(t *testing.T) {
-	var ends []ended
-	s := &Strategy{process: process{end: func(how string, code int) { ends = append(ends, ended{how, code}) }}}
+	var ends []processEnd
+	s := &Strategy{process: process{end: func(how string, code int) { ends = append(ends, processEnd{how, code}) }}}
 	_, err := s.Decide(t.Context(), sdk.DecideRequest{Iteration: 1, Config: json.RawMessage(`{"decisions":[{"delay_ms":1,"failure":{"message":"broken"}}]}`)})
 	if failure.KindOf(err) != failure.StrategyFailed || err.Error() != "broken" {
 		t.Errorf("failure: %v", err)
 	}
 	_, err = s.Decide(t.Context(), sdk.DecideRequest{Iteration: 1, Config: json.RawMessage(`{"decisions":[{"crash":"exit"}]}`)})
-	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (ended{"exit", 0}) {
+	if !errors.Is(err, errCrash) || len(ends) != 1 || ends[0] != (processEnd{"exit", 0}) {
 		t.Errorf("crash: %v, %v", err, ends)
 	}
 }

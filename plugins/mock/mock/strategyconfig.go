@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
 )
 
 // StrategyConfig is the configuration of the strategy: a node's termination block.
 type StrategyConfig struct {
-	// Decisions are made one for each iteration, the first for iteration 1. The last holds for all
-	// iterations after it; with none at all, every decision is to continue.
+	// Decisions holds one decision for each iteration, beginning with iteration 1. The last one applies to all
+	// later iterations; without any, every decision continues.
 	Decisions []StrategyDecision `json:"decisions,omitempty"`
-	// Before is the decision when the strategy is asked before the first iteration. Default continue.
+	// Before is the decision before the first iteration. Default continue.
 	Before *StrategyDecision `json:"before,omitempty"`
 
-	// What the kernel and the usual strategies read of a termination block. It is accepted and ignored, so
-	// that a node can put the mock in the place of its stage's strategy, whose settings it inherits.
+	// The keys that the kernel and other strategies read of a termination block. They are ignored, so that the
+	// mock can replace the strategy of a stage whose settings a node inherits.
 	Type           json.RawMessage `json:"type,omitempty"`
 	Max            json.RawMessage `json:"max,omitempty"`
 	Iterations     json.RawMessage `json:"iterations,omitempty"`
@@ -32,7 +32,7 @@ type StrategyConfig struct {
 	Command        json.RawMessage `json:"command,omitempty"`
 }
 
-// StrategyDecision is one configured decision. In JSON it may be the action's word alone.
+// StrategyDecision is one configured decision. In JSON it may be just the action.
 type StrategyDecision struct {
 	Fault
 	// Action is continue (default), stop, error or ask.
@@ -40,35 +40,34 @@ type StrategyDecision struct {
 	Reason string             `json:"reason,omitempty"`
 	// Confidence is from 0 to 1.
 	Confidence float64 `json:"confidence,omitempty"`
-	// State is kept for the next decision. Unset: a [StrategyState] that counts.
+	// State is the state for the next decision. Unset: a [StrategyState] that counts.
 	State json.RawMessage `json:"state,omitempty"`
-	// Record is kept beside the iteration. Unset: a [StrategyRecord].
+	// Record is stored with the iteration. Unset: a [StrategyRecord].
 	Record json.RawMessage `json:"record,omitempty"`
 	// Ask is the question of action ask.
 	Ask *Ask `json:"ask,omitempty"`
 }
 
-// Ask is a question and what its answer means.
+// Ask is a question and the decisions for its answers.
 type Ask struct {
 	Prompt   string `json:"prompt"`
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	// Times is how often it is asked in one decision. Default 1, at most [sdk.MaxQuestionRounds].
+	// Times is the number of questions in one decision. Default 1, at most [sdk.MaxQuestionRounds].
 	Times int `json:"times,omitempty"`
-	// StopIfContains makes the decision stop when the last answer contains the text.
+	// StopIfContains stops if the last answer contains the text.
 	StopIfContains string `json:"stop_if_contains,omitempty"`
-	// Then is the decision otherwise, OnError the one when the last answer is an error. Default continue.
+	// Then is the decision otherwise, OnError the decision if the last answer is an error. Default continue.
 	Then    sdk.DecisionAction `json:"then,omitempty"`
 	OnError sdk.DecisionAction `json:"on_error,omitempty"`
 }
 
-// StrategyState is the state that the strategy keeps of its own accord. It counts calls, so that a
-// lost or repeated decision shows.
+// StrategyState is the default state. It counts calls, so that a lost or repeated decision is visible.
 type StrategyState struct {
 	Calls int `json:"calls"`
 }
 
-// StrategyRecord is what the strategy records of its own accord.
+// StrategyRecord is the default record.
 type StrategyRecord struct {
 	Iteration int    `json:"iteration"`
 	Round     int    `json:"round"`
@@ -77,8 +76,8 @@ type StrategyRecord struct {
 	Answer    string `json:"answer,omitempty"`
 }
 
-// decodeStrategy reads and checks a configuration.
-func decodeStrategy(raw json.RawMessage) (StrategyConfig, error) {
+// decodeStrategyConfig decodes and checks a configuration.
+func decodeStrategyConfig(raw json.RawMessage) (StrategyConfig, error) {
 	var c StrategyConfig
 	if err := config.Decode(raw, &c); err != nil {
 		return StrategyConfig{}, err
@@ -94,10 +93,10 @@ func decodeStrategy(raw json.RawMessage) (StrategyConfig, error) {
 			problems = append(problems, fmt.Sprintf("decisions[%d]: %s", i, problem))
 		}
 	}
-	return c, invalid(problems)
+	return c, configError(problems)
 }
 
-// UnmarshalJSON reads a word or an object.
+// UnmarshalJSON implements [json.Unmarshaler]: an action, or an object.
 func (d *StrategyDecision) UnmarshalJSON(raw []byte) error {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte{'"'}) {
 		return json.Unmarshal(raw, &d.Action)
@@ -107,7 +106,7 @@ func (d *StrategyDecision) UnmarshalJSON(raw []byte) error {
 }
 
 func (d StrategyDecision) check() []string {
-	problems := append(d.Fault.check(), oneOf("action", d.Action,
+	problems := append(d.Fault.check(), checkWord("action", d.Action,
 		sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError, sdk.DecisionAsk)...)
 	if d.Confidence < 0 || d.Confidence > 1 {
 		problems = append(problems, "confidence must be from 0 to 1")
@@ -118,8 +117,8 @@ func (d StrategyDecision) check() []string {
 	if d.Ask == nil {
 		return problems
 	}
-	problems = append(problems, oneOf("ask.then", d.Ask.Then, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
-	problems = append(problems, oneOf("ask.on_error", d.Ask.OnError, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
+	problems = append(problems, checkWord("ask.then", d.Ask.Then, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
+	problems = append(problems, checkWord("ask.on_error", d.Ask.OnError, sdk.DecisionContinue, sdk.DecisionStop, sdk.DecisionError)...)
 	if d.Ask.Prompt == "" {
 		problems = append(problems, "ask.prompt is missing")
 	}

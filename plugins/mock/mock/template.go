@@ -7,29 +7,30 @@ import (
 	"regexp"
 	"strconv"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// template finds what is replaced in the texts of a reply.
-var template = regexp.MustCompile(`\$\{(VISIT|ITERATION|ATTEMPT|STEP|NODE)\}`)
+// templatePattern matches the templates in the texts of a reply.
+var templatePattern = regexp.MustCompile(`\$\{(VISIT|ITERATION|ATTEMPT|STEP|NODE)\}`)
 
-// templates say what the templates of one request's reply stand for.
-type templates map[string]string
+// templateValues are the values of the templates of one request, by name.
+type templateValues map[string]string
 
-func templatesOf(req sdk.ExecuteRequest) templates {
-	return templates{
+func newTemplateValues(req sdk.ExecuteRequest) templateValues {
+	return templateValues{
 		"VISIT": strconv.Itoa(req.Visit), "ITERATION": strconv.Itoa(req.Iteration), "ATTEMPT": strconv.Itoa(req.Attempt),
-		"STEP": stepOf(req), "NODE": req.Node,
+		"STEP": stepID(req), "NODE": req.Node,
 	}
 }
 
-// fill returns the reply with all templates replaced. The reply itself, which others share, stays as it is.
-func (r Reply) fill(t templates) (Reply, error) {
-	r.Output, r.RawResult, r.RawArtifact = t.pointed(r.Output), t.pointed(r.RawResult), t.pointed(r.RawArtifact)
-	r.Progress = t.text(r.Progress)
-	r.OutputChunks, r.Messages = t.texts(r.OutputChunks), t.texts(r.Messages)
+// fillTemplates returns the reply with all templates replaced. The receiver, which other requests share, stays
+// unchanged.
+func (r Reply) fillTemplates(t templateValues) (Reply, error) {
+	r.Output, r.RawResult, r.RawArtifact = t.fillOptionalText(r.Output), t.fillOptionalText(r.RawResult), t.fillOptionalText(r.RawArtifact)
+	r.Progress = t.fillText(r.Progress)
+	r.OutputChunks, r.Messages = t.fillTexts(r.OutputChunks), t.fillTexts(r.Messages)
 	for _, object := range []*json.RawMessage{&r.Result, &r.Status, &r.Artifact} {
-		filled, err := t.object(*object)
+		filled, err := t.fillObject(*object)
 		if err != nil {
 			return Reply{}, err
 		}
@@ -38,35 +39,36 @@ func (r Reply) fill(t templates) (Reply, error) {
 	return r, nil
 }
 
-func (t templates) text(s string) string {
-	return template.ReplaceAllStringFunc(s, func(found string) string { return t[name(found)] })
+func (t templateValues) fillText(s string) string {
+	return templatePattern.ReplaceAllStringFunc(s, func(reference string) string { return t[variableName(reference)] })
 }
 
-// name is what stands between the braces.
-func name(found string) string { return found[len("${") : len(found)-len("}")] }
+// variableName returns the name between the braces.
+func variableName(reference string) string { return reference[len("${") : len(reference)-len("}")] }
 
-func (t templates) pointed(s *string) *string {
+func (t templateValues) fillOptionalText(s *string) *string {
 	if s == nil {
 		return nil
 	}
-	filled := t.text(*s)
+	filled := t.fillText(*s)
 	return &filled
 }
 
-func (t templates) texts(list []string) []string {
+func (t templateValues) fillTexts(list []string) []string {
 	if list == nil {
 		return nil
 	}
 	filled := make([]string, len(list))
 	for i, s := range list {
-		filled[i] = t.text(s)
+		filled[i] = t.fillText(s)
 	}
 	return filled
 }
 
-// object fills the texts and keys of a JSON value. One without templates stays as it is, byte for byte.
-func (t templates) object(raw json.RawMessage) (json.RawMessage, error) {
-	if !template.Match(raw) {
+// fillObject replaces the templates in the texts and keys of a JSON value. A value without templates stays byte
+// for byte unchanged.
+func (t templateValues) fillObject(raw json.RawMessage) (json.RawMessage, error) {
+	if !templatePattern.Match(raw) {
 		return raw, nil
 	}
 	var tree any
@@ -78,36 +80,34 @@ func (t templates) object(raw json.RawMessage) (json.RawMessage, error) {
 	var filled bytes.Buffer
 	encoder := json.NewEncoder(&filled)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(t.value(tree)); err != nil {
+	if err := encoder.Encode(t.fillValue(tree)); err != nil {
 		return nil, fmt.Errorf("mock: %w", err)
 	}
 	return bytes.TrimSuffix(filled.Bytes(), []byte("\n")), nil
 }
 
-// value fills a value. A text that is nothing but the template of a number becomes that number, since schemas
-// ask for numbers.
-func (t templates) value(v any) any {
+// fillValue replaces the templates of a value. A text that consists of the template of a number becomes that
+// number, since schemas require numbers.
+func (t templateValues) fillValue(v any) any {
 	switch v := v.(type) {
 	case string:
-		filled := t.text(v)
-		if whole := template.FindString(v); whole == v && v != "" && numeric(name(v)) {
+		filled := t.fillText(v)
+		if whole := templatePattern.FindString(v); whole == v && v != "" && v != "${STEP}" && v != "${NODE}" {
 			return json.Number(filled)
 		}
 		return filled
 	case []any:
 		for i := range v {
-			v[i] = t.value(v[i])
+			v[i] = t.fillValue(v[i])
 		}
 		return v
 	case map[string]any:
 		filled := make(map[string]any, len(v))
 		for key, member := range v {
-			filled[t.text(key)] = t.value(member)
+			filled[t.fillText(key)] = t.fillValue(member)
 		}
 		return filled
 	default:
 		return v
 	}
 }
-
-func numeric(name string) bool { return name != "STEP" && name != "NODE" }

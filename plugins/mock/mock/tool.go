@@ -1,42 +1,43 @@
 package mock
 
 import (
+	"cmp"
 	"encoding/json"
 
-	"github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// ToolCall is a configured use of a tool. The tools do nothing but what is said here.
+// ToolCall is a configured tool call. The tools have no effect other than those below.
 type ToolCall struct {
 	Tool string `json:"tool"`
 	// CallID is unique in the attempt. Default call-1, call-2 and so on.
 	CallID string          `json:"call_id,omitempty"`
 	Args   json.RawMessage `json:"args,omitempty"`
-	// Effect is what the call does to the world: none, idempotent or once (default).
+	// Effect is the effect of the call: none, idempotent or once (default).
 	Effect sdk.Effect `json:"effect,omitempty"`
-	// What the call is said to be, as in [sdk.ToolCall]: what a policy rules by, and what a person sees.
+	// These describe the call as in [sdk.ToolCall]: policies decide by them, and the user sees them.
 	Category sdk.Category `json:"category,omitempty"`
 	Paths    []string     `json:"paths,omitempty"`
 	Command  string       `json:"command,omitempty"`
 	Preview  string       `json:"preview,omitempty"`
 	Reason   string       `json:"reason,omitempty"`
 	Turn     int          `json:"turn,omitempty"`
-	// Gated calls are made after the kernel's verdict, the others are only reported.
+	// Gated calls wait for the kernel's verdict, the others are only reported.
 	Gated bool `json:"gated,omitempty"`
-	// CountFile gets one line each time that the call is really made, which makes doubled effects
-	// visible. Relative to the work directory.
+	// CountFile gets one line for each call that is made, which makes repeated effects visible. Relative to the
+	// work directory.
 	CountFile string `json:"count_file,omitempty"`
 	// Result is any JSON value, Status success (default), error, timeout or denied.
 	Result json.RawMessage `json:"result,omitempty"`
 	Status sdk.ToolStatus  `json:"status,omitempty"`
-	// OnDeny is what a denied call means: "continue" (default) or "fail".
+	// OnDeny is the reaction to a denied call: "continue" (default) or "fail".
 	OnDeny string `json:"on_deny,omitempty"`
-	// DelayMS is how long the call takes.
+	// DelayMS is the duration of the call, in milliseconds.
 	DelayMS int `json:"delay_ms,omitempty"`
 	// Checkpoint is saved after the call: a resumed attempt begins with the next one.
 	Checkpoint bool `json:"checkpoint,omitempty"`
-	// Crash ends the plugin process as in [Fault], at CrashAt: "before_effect", "before_report" (default:
-	// the effect is done and nobody knows) or "after_report".
+	// Crash ends the plugin process as in [Fault], at CrashAt: "before_effect", "before_report" (default: after
+	// the effect, before the kernel knows) or "after_report".
 	Crash   string `json:"crash,omitempty"`
 	CrashAt string `json:"crash_at,omitempty"`
 }
@@ -55,11 +56,11 @@ const (
 
 func (c ToolCall) check() []string {
 	problems := checkCrash(c.Crash)
-	problems = append(problems, oneOf("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
-	problems = append(problems, oneOf("on_deny", c.OnDeny, denyContinue, denyFail)...)
-	problems = append(problems, oneOf("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
-	problems = append(problems, oneOf("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
-	problems = append(problems, oneOf("category", c.Category, sdk.Categories()...)...)
+	problems = append(problems, checkWord("crash_at", c.CrashAt, crashBeforeEffect, crashBeforeReport, crashAfterReport)...)
+	problems = append(problems, checkWord("on_deny", c.OnDeny, denyContinue, denyFail)...)
+	problems = append(problems, checkWord("effect", c.Effect, sdk.EffectNone, sdk.EffectIdempotent, sdk.EffectOnce)...)
+	problems = append(problems, checkWord("status", c.Status, sdk.ToolSuccess, sdk.ToolError, sdk.ToolTimeout, sdk.ToolDenied)...)
+	problems = append(problems, checkWord("category", c.Category, sdk.Categories()...)...)
 	if c.Tool == "" {
 		problems = append(problems, "tool is missing")
 	}
@@ -72,23 +73,15 @@ func (c ToolCall) check() []string {
 	return problems
 }
 
-// call is the request of the tool call.
+// call returns the request of the tool call.
 func (c ToolCall) call() sdk.ToolCall {
-	effect := c.Effect
-	if effect == "" {
-		effect = sdk.EffectOnce
-	}
 	return sdk.ToolCall{
-		CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: effect, Turn: c.Turn,
+		CallID: c.CallID, Tool: c.Tool, Args: c.Args, Effect: cmp.Or(c.Effect, sdk.EffectOnce), Turn: c.Turn,
 		Category: c.Category, Paths: c.Paths, Command: c.Command, Preview: c.Preview, Reason: c.Reason,
 	}
 }
 
-// result is the end of the tool call.
+// result returns the result of the tool call.
 func (c ToolCall) result() sdk.ToolResult {
-	status := c.Status
-	if status == "" {
-		status = sdk.ToolSuccess
-	}
-	return sdk.ToolResult{CallID: c.CallID, Status: status, Result: c.Result}
+	return sdk.ToolResult{CallID: c.CallID, Status: cmp.Or(c.Status, sdk.ToolSuccess), Result: c.Result}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Config is what the strategy reads of a node's termination block. Other keys of the block are left
-// alone: it is shared with the kernel, and a node inherits the keys of its stage.
+// Config holds the keys that the strategy reads of a node's termination block. It ignores other keys: the kernel
+// shares the block, and a node inherits the keys of its stage.
 type Config struct {
-	// Command prints one line for each item left. Default: bd ready --label=<Label>.
+	// Command prints one line for each remaining item. Default: bd ready --label=<Label>.
 	Command Command `json:"command"`
-	// Label is the label of the session's beads; ${SESSION} in it is replaced. Default:
-	// BEADS_LABEL_PREFIX, or "pipeline/", and the session.
+	// Label is the label of the session's beads; ${SESSION} in it is replaced. Default: BEADS_LABEL_PREFIX, or
+	// "pipeline/", followed by the session.
 	Label string `json:"label"`
-	// Timeout is in seconds and bounds one run of the command. Default 60.
+	// Timeout limits one run of the command, in seconds. Default 60.
 	Timeout float64 `json:"timeout"`
 }
 
-// Command is a program and its arguments. In JSON it may also be a text, which sh -c runs.
+// Command is a program and its arguments. In JSON it may be a text, which sh -c runs.
 type Command []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -37,27 +37,35 @@ func (c *Command) UnmarshalJSON(raw []byte) error {
 }
 
 const (
-	defaultTimeout = time.Minute
-	defaultPrefix  = "pipeline/"
-	envPrefix      = "BEADS_LABEL_PREFIX"
+	defaultTimeout     = time.Minute
+	defaultLabelPrefix = "pipeline/"
+	envLabelPrefix     = "BEADS_LABEL_PREFIX"
 )
 
-// readConfig reads and checks a configuration. Errors are of kind config_invalid.
+// readConfig decodes and checks a configuration. Errors are of kind config_invalid.
 func readConfig(raw json.RawMessage) (Config, error) {
 	c := Config{Timeout: defaultTimeout.Seconds()}
 	if len(bytes.TrimSpace(raw)) > 0 {
 		if err := json.Unmarshal(raw, &c); err != nil {
 			return Config{}, failure.New(failure.ConfigInvalid, "termination: %w", err).
-				WithHint("command is a text or a list of texts, label a text, timeout a number of seconds")
+				WithHint("set command to a text or a list of texts, label to a text, timeout to a number of seconds")
 		}
 	}
 	switch {
 	case !(c.Timeout > 0 && c.Timeout <= (24*time.Hour).Seconds() && c.timeout() > 0):
 		return Config{}, failure.New(failure.ConfigInvalid, "termination: timeout is %g, want seconds above 0, at most a day", c.Timeout)
 	case c.Command != nil && (len(c.Command) == 0 || c.Command[0] == ""):
-		return Config{}, failure.New(failure.ConfigInvalid, "termination: command names no program")
+		return Config{}, failure.New(failure.ConfigInvalid, "termination: command has no program")
 	}
 	return c, nil
 }
 
 func (c Config) timeout() time.Duration { return time.Duration(c.Timeout * float64(time.Second)) }
+
+// program returns the program of the command.
+func (c Config) program() string {
+	if len(c.Command) == 0 {
+		return beadsProgram
+	}
+	return c.Command[0]
+}

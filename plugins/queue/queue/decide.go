@@ -11,26 +11,26 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// promise is what agents print to say that nothing is left, whatever the queue says.
+// promise is the text by which an agent reports that the work is done, even if the queue is not empty.
 const promise = "<promise>COMPLETE</promise>"
 
-// promiseBytes is how much of the end of an output is searched for it; the kernel keeps at most 1 MiB.
-const promiseBytes = 1 << 20
+// maxPromiseSearch is the length of the end of an output that is searched for the promise, in bytes. The kernel
+// keeps at most 1 MiB.
+const maxPromiseSearch = 1 << 20
 
-// The reasons, in the words of the Bash engine.
+// The reasons, as the Bash engine gives them.
 const (
 	reasonEmpty   = "All beads complete"
 	reasonDone    = "The queue is empty"
 	reasonError   = "Agent reported error - stopping loop"
-	reasonPromise = "completion_signal" // the Bash engine's word
+	reasonPromise = "completion_signal" // also in the Bash engine
 )
 
-// Decide stops when the queue prints no line, or when the agent's output holds
-// <promise>COMPLETE</promise>. Asked before the first iteration it looks at the queue alone. An agent
-// that reports an error ends the stage at once.
+// Decide stops when the queue prints no line, or when the agent's output contains <promise>COMPLETE</promise>.
+// Before the first iteration it asks only the queue. An agent that reports an error ends the stage at once.
 //
-// Errors are config_invalid for an unusable configuration or a missing program, and strategy_failed
-// where the command fails: a queue that cannot be read is not an empty one.
+// Errors are config_invalid for an unusable configuration or a missing program, and strategy_failed for a failed
+// command: an unreadable queue is not empty.
 func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decision, error) {
 	c, err := readConfig(req.Config)
 	if err != nil {
@@ -39,19 +39,19 @@ func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decis
 	if req.Hint == "error" {
 		return sdk.Decision{Action: sdk.DecisionError, Reason: reasonError}, nil
 	}
-	promised, err := promised(req)
+	complete, err := hasPromise(req)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
-	if promised {
+	if complete {
 		return sdk.Decision{Action: sdk.DecisionStop, Reason: reasonPromise}, nil
 	}
-	left, err := s.left(ctx, c, req)
+	items, err := s.countItems(ctx, c, req)
 	switch {
 	case err != nil:
 		return sdk.Decision{}, err
-	case left > 0:
-		return sdk.Decision{Action: sdk.DecisionContinue, Reason: fmt.Sprintf("%d left in the queue", left)}, nil
+	case items > 0:
+		return sdk.Decision{Action: sdk.DecisionContinue, Reason: fmt.Sprintf("%d left in the queue", items)}, nil
 	case len(c.Command) == 0:
 		return sdk.Decision{Action: sdk.DecisionStop, Reason: reasonEmpty}, nil
 	default:
@@ -59,8 +59,8 @@ func (s *Strategy) Decide(ctx context.Context, req sdk.DecideRequest) (sdk.Decis
 	}
 }
 
-// promised reads the newest output.
-func promised(req sdk.DecideRequest) (bool, error) {
+// hasPromise reports whether the newest output contains the promise.
+func hasPromise(req sdk.DecideRequest) (bool, error) {
 	if req.Iteration == 0 || len(req.Outputs) == 0 {
 		return false, nil
 	}
@@ -69,18 +69,18 @@ func promised(req sdk.DecideRequest) (bool, error) {
 	if err != nil {
 		return false, failure.New(failure.StrategyFailed, "queue: read the agent's output: %w", err)
 	}
-	return bytes.Contains(text[max(0, len(text)-promiseBytes):], []byte(promise)), nil
+	return bytes.Contains(text[max(0, len(text)-maxPromiseSearch):], []byte(promise)), nil
 }
 
-// left counts the lines that the queue prints.
-func (s *Strategy) left(ctx context.Context, c Config, req sdk.DecideRequest) (int, error) {
+// countItems returns the number of lines that the queue prints.
+func (s *Strategy) countItems(ctx context.Context, c Config, req sdk.DecideRequest) (int, error) {
 	command := c.Command
 	if len(command) == 0 {
-		command = Command{beads, "ready", "--label=" + s.label(c, req.Session)}
+		command = Command{beadsProgram, "ready", "--label=" + s.label(c, req.Session)}
 	}
-	printed, err := s.run(ctx, call{
-		command: command, dir: req.WorkDir, timeout: c.timeout(), oneIsEmpty: len(c.Command) > 0,
-		added: map[string]string{
+	printed, err := s.run(ctx, commandRun{
+		command: command, dir: req.WorkDir, timeout: c.timeout(), exitOneIsEmpty: len(c.Command) > 0,
+		extraEnv: map[string]string{
 			"CLAUDE_PIPELINE_SESSION": req.Session, "AGENT_PIPELINES_SESSION": req.Session,
 			"AGENT_PIPELINES_NODE": req.Node, "AGENT_PIPELINES_ITERATION": strconv.Itoa(req.Iteration),
 		},

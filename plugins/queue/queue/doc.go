@@ -1,8 +1,8 @@
-// Package queue is the termination strategy "queue": a stage is done when a queue outside is empty.
+// Package queue is the termination strategy queue: a stage is done when a queue is empty.
 //
-// By default the queue is the list of ready beads of the session, as `bd` prints it; any command whose
-// output has one line for each item will do (command in the node's termination). Start with
-// [Strategy.Decide]. The strategy keeps no state: the queue is asked anew each time.
+// By default the queue is the list of the session's ready beads that bd prints. The key command of the node's
+// termination replaces bd by any command that prints one line for each item. The strategy keeps no state: each
+// decision reads the queue again. Start with [Strategy.Decide].
 //
-// What a dead session had taken from the queue and never finished goes back with [Strategy.Release].
+// [Strategy.Release] returns the unfinished items of a dead session to the queue.
 package queue

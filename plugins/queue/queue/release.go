@@ -9,20 +9,19 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// Release implements [sdk.Releaser]: the session's beads that are in progress become open again, since
-// nobody works on them any more. Without bd there is nothing to give back. A bead that cannot be
-// reopened does not keep the others from it; the errors are joined.
+// Release implements [sdk.Releaser]: it reopens the session's beads that are in progress, since their session is
+// dead. Without bd it does nothing. It tries all beads and joins their errors.
 //
-// Queues of a command of one's own are left alone: only their owner knows what taking an item means.
+// It ignores the queue of a configured command: only the owner of that queue knows how to return an item.
 func (s *Strategy) Release(ctx context.Context, session string) error {
-	if _, err := find(s.env(), Command{beads}); err != nil {
+	if _, err := findProgram(s.env(), beadsProgram); err != nil {
 		return nil //nolint:nilerr // no bd, no beads
 	}
 	s.mu.Lock()
 	dir := s.workDir
 	s.mu.Unlock()
-	bd := func(args ...string) (*lines, error) {
-		return s.run(ctx, call{command: append(Command{beads}, args...), dir: dir, timeout: defaultTimeout})
+	bd := func(args ...string) (*lineBuffer, error) {
+		return s.run(ctx, commandRun{command: append(Command{beadsProgram}, args...), dir: dir, timeout: defaultTimeout})
 	}
 	printed, err := bd("list", "--label="+s.label(Config{}, session), "--status=in_progress", "--json")
 	if err != nil {
@@ -32,15 +31,15 @@ func (s *Strategy) Release(ctx context.Context, session string) error {
 	if err != nil {
 		return err
 	}
-	var faults []error
+	var errs []error
 	for _, id := range ids {
 		_, err := bd("update", id, "--status=open")
-		faults = append(faults, err)
+		errs = append(errs, err)
 	}
-	return errors.Join(faults...)
+	return errors.Join(errs...)
 }
 
-// beadIDs reads the list that bd prints as JSON; no text at all is an empty list.
+// beadIDs returns the ids in the JSON list that bd prints; an empty text is an empty list.
 func beadIDs(text string) ([]string, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -49,11 +48,11 @@ func beadIDs(text string) ([]string, error) {
 		ID string `json:"id"`
 	}
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
-		return nil, failure.New(failure.StrategyFailed, "queue: the list that bd printed: %w", err)
+		return nil, failure.New(failure.StrategyFailed, "queue: read the list that bd printed: %w", err)
 	}
 	var ids []string
 	for _, bead := range list {
-		// An id that looks like an option is none that bd made.
+		// bd makes no id that looks like an option.
 		if bead.ID != "" && !strings.HasPrefix(bead.ID, "-") {
 			ids = append(ids, bead.ID)
 		}

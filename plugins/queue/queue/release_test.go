@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// What a dead session had taken becomes open again (REQUIREMENTS U062).
+// The beads of a dead session become open again (REQUIREMENTS U062).
 func TestRelease(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -21,12 +21,12 @@ func TestRelease(t *testing.T) {
 		{"none", "[]", "", ""},
 		{"no text", "", "", ""},
 		{"one cannot be reopened", `[{"id": "stuck"}, {"id": "b-8"}]`, "bd update stuck --status=open\nbd update b-8 --status=open\n", "exited with code 3"},
-		{"ids that are none", `[{"id": "--all"}, {"id": ""}]`, "", ""},
+		{"invalid ids", `[{"id": "--all"}, {"id": ""}]`, "", ""},
 		{"no list", `{"error": "locked"}`, "", "list that bd printed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s, log := scripted(t, "BD_LIST="+tt.list)
+			s, log := newTestStrategy(t, "BD_LIST="+tt.list)
 			if err := s.Init(t.Context(), sdk.InitRequest{WorkDir: t.TempDir()}); err != nil {
 				t.Fatal(err)
 			}
@@ -35,7 +35,7 @@ func TestRelease(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tt.fault)
 			}
 			want := "bd list --label=pipeline/auth --status=in_progress --json\n" + tt.calls
-			if diff := cmp.Diff(want, read(t, log)); diff != "" {
+			if diff := cmp.Diff(want, readFile(t, log)); diff != "" {
 				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 		})
@@ -43,7 +43,7 @@ func TestRelease(t *testing.T) {
 }
 
 func TestReleaseWithoutBeads(t *testing.T) {
-	s, _ := scripted(t, "PATH=/nowhere")
+	s, _ := newTestStrategy(t, "PATH=/nowhere")
 	if err := s.Release(t.Context(), "auth"); err != nil {
 		t.Errorf("error %v, want none: there is no bd and so no bead", err)
 	}

@@ -10,49 +10,50 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// call is one run of a command.
-type call struct {
-	command Command
-	dir     string
-	added   map[string]string // environment
-	timeout time.Duration
-	// oneIsEmpty takes exit code 1 without output as an empty queue, as grep and its like mean it.
-	oneIsEmpty bool
+// commandRun is one run of a command.
+type commandRun struct {
+	command  Command
+	dir      string
+	extraEnv map[string]string
+	timeout  time.Duration
+	// exitOneIsEmpty treats exit code 1 without output as an empty queue, the convention of grep.
+	exitOneIsEmpty bool
 }
 
-// maxBytes bounds what is kept of the lines of a queue.
-const maxBytes = 16 << 20
+// maxLineBytes is the limit of the lines that are kept, in bytes.
+const maxLineBytes = 16 << 20
 
-// lines are those with text that a command printed.
-type lines struct {
-	// count is how many there were.
+// lineBuffer holds the non-empty lines that a command printed.
+type lineBuffer struct {
+	// count is the number of lines, including those that were not kept.
 	count int
-	// text are the first of them, each with a newline, until one more would pass maxBytes.
+	// text holds the first lines up to maxLineBytes, each with a newline.
 	text strings.Builder
+	// full is true once a line was not kept.
 	full bool
 }
 
-func (l *lines) add(line []byte) {
+func (l *lineBuffer) add(line []byte) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 {
 		return
 	}
 	l.count++
-	if l.full = l.full || l.text.Len()+len(line) >= maxBytes; !l.full {
+	if l.full = l.full || l.text.Len()+len(line) >= maxLineBytes; !l.full {
 		l.text.Write(line)
 		l.text.WriteByte('\n')
 	}
 }
 
-// run returns the lines with text that the command prints on stdout. Nothing that it started outlives
-// it. Errors are of kind config_invalid where the program is missing, else strategy_failed.
-func (s *Strategy) run(ctx context.Context, c call) (*lines, error) {
-	env := cliagent.Environ(s.environ(), c.added)
-	path, err := find(env, c.command)
+// run returns the non-empty lines that the command prints on stdout. None of its processes is left. Errors are of
+// kind config_invalid for a missing program, else strategy_failed.
+func (s *Strategy) run(ctx context.Context, c commandRun) (*lineBuffer, error) {
+	env := cliagent.Environ(s.environ(), c.extraEnv)
+	path, err := findProgram(env, c.command[0])
 	if err != nil {
 		return nil, err
 	}
-	printed := &lines{}
+	printed := &lineBuffer{}
 	end, err := cliagent.Run(ctx, cliagent.Command{
 		Name: "the command of the queue", Path: path, Args: c.command[1:], Dir: c.dir, Env: env, Timeout: c.timeout,
 		Line: func(line []byte) bool {
@@ -62,30 +63,31 @@ func (s *Strategy) run(ctx context.Context, c call) (*lines, error) {
 	})
 	switch {
 	case err != nil:
-		return nil, failure.New(failure.StrategyFailed, "queue: run %s: %w", c.name(), err)
+		return nil, failure.New(failure.StrategyFailed, "queue: run %s: %w", c.display(), err)
 	case end.Clean():
 		return printed, nil
-	case c.oneIsEmpty && end.Cut == cliagent.CutNone && end.ExitCode == 1 && printed.count == 0 && end.Stderr == "":
+	case c.exitOneIsEmpty && end.Cut == cliagent.CutNone && end.ExitCode == 1 && printed.count == 0 && end.Stderr == "":
 		return printed, nil
 	}
-	return nil, c.failed(end)
+	return nil, c.newFailure(end)
 }
 
-func (c call) failed(end cliagent.End) error {
+// newFailure returns the failure of a run that did not succeed.
+func (c commandRun) newFailure(end cliagent.End) error {
 	cause := end.Failure()
-	f := failure.New(failure.StrategyFailed, "queue: %s: %s", c.name(), cause.Message).WithDetail(end.Stderr)
+	f := failure.New(failure.StrategyFailed, "queue: %s: %s", c.display(), cause.Message).WithDetail(end.Stderr)
 	if end.Interrupted() {
 		f.Kind = cause.Kind
 		if end.Cut == cliagent.CutTimeout {
 			f.Kind = failure.StrategyFailed
 		}
-		return f.WithHint("termination.timeout sets the limit in seconds")
+		return f.WithHint("set a higher limit with termination.timeout, in seconds")
 	}
-	return f.WithHint("run it by hand; a command has to end with exit code 0 when the queue can be read, with or without items")
+	return f.WithHint("run it by hand: it must end with exit code 0 if the queue can be read, even an empty one")
 }
 
-// name is the command as a person would type it.
-func (c call) name() string {
+// display returns the command as a user would type it.
+func (c commandRun) display() string {
 	if len(c.command) == 3 && c.command[0] == "sh" && c.command[1] == "-c" {
 		return c.command[2]
 	}

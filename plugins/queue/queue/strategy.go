@@ -15,15 +15,20 @@ import (
 //go:embed config.schema.json
 var schema []byte
 
+// Plugin returns the plugin agent-plugin-queue. The version is a semantic version without a leading v.
+func Plugin(version string) sdk.Plugin {
+	return sdk.Plugin{Name: "queue", Version: version, Terminations: []sdk.Termination{New()}}
+}
+
 // Strategy is the termination strategy. Use [New]. It is safe for concurrent use.
 type Strategy struct {
 	environ func() []string
 
 	mu      sync.Mutex
-	workDir string // of Init
+	workDir string // set by Init
 }
 
-// New returns a strategy that reads the process's environment.
+// New returns a strategy that uses the environment of the process.
 func New() *Strategy { return &Strategy{environ: os.Environ} }
 
 // Describe implements [sdk.Termination].
@@ -31,14 +36,14 @@ func (s *Strategy) Describe() sdk.Component {
 	return sdk.Component{
 		Name:         "queue",
 		Aliases:      []string{"beads-empty"},
-		Summary:      "stops when a queue outside is empty: the session's ready beads, or what a command prints",
+		Summary:      "stops when a queue is empty: the session's ready beads, or the lines of a command",
 		ConfigSchema: schema,
 		Needs:        &sdk.Needs{Commands: true},
 		Concurrency:  sdk.ConcurrencySafe,
 	}
 }
 
-// Init implements [sdk.Initializer]: it remembers where Release runs bd.
+// Init implements [sdk.Initializer]: it stores the directory in which Release runs bd.
 func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,49 +51,42 @@ func (s *Strategy) Init(_ context.Context, req sdk.InitRequest) error {
 	return nil
 }
 
-// Validate implements [sdk.Validator]: the configuration can be read and its program exists.
+// Validate implements [sdk.Validator]: the configuration is valid and its program exists.
 func (s *Strategy) Validate(_ context.Context, req sdk.ValidateRequest) error {
 	c, err := readConfig(req.Config)
 	if err != nil {
 		return err
 	}
-	_, err = find(s.env(), orBeads(c.Command))
+	_, err = findProgram(s.env(), c.program())
 	return err
 }
 
 func (s *Strategy) env() []string { return cliagent.Environ(s.environ(), nil) }
 
-// label is the label of a session's beads.
+// label returns the label of a session's beads.
 func (s *Strategy) label(c Config, session string) string {
 	if c.Label != "" {
 		return strings.ReplaceAll(c.Label, "${SESSION}", session)
 	}
-	if prefix := cliagent.Getenv(s.environ(), envPrefix); prefix != "" {
+	if prefix := cliagent.Getenv(s.environ(), envLabelPrefix); prefix != "" {
 		return prefix + session
 	}
-	return defaultPrefix + session
+	return defaultLabelPrefix + session
 }
 
-// beads is the program that keeps the default queue.
-const beads = "bd"
+// beadsProgram is the program of the default queue.
+const beadsProgram = "bd"
 
-func orBeads(c Command) Command {
-	if len(c) == 0 {
-		return Command{beads}
-	}
-	return c
-}
-
-// find is the absolute path of a command's program. Errors are of kind config_invalid and say which
-// program is missing: without it nobody knows whether the queue is empty.
-func find(env []string, c Command) (string, error) {
-	path, err := cliagent.Lookup("queue", c[0], "", env)
+// findProgram returns the absolute path of a command's program. Errors are of kind config_invalid and name the
+// missing program.
+func findProgram(env []string, program string) (string, error) {
+	path, err := cliagent.Lookup("queue", program, "", env)
 	if err == nil {
 		return path, nil
 	}
-	f := failure.New(failure.ConfigInvalid, "queue: there is no program %q in PATH", c[0])
-	if c[0] == beads {
-		return "", f.WithHint("install beads (bd), or let termination.command print the queue, one line for each item left")
+	f := failure.New(failure.ConfigInvalid, "queue: program %q is not in PATH", program)
+	if program == beadsProgram {
+		return "", f.WithHint("install beads (bd), or set termination.command to a command that prints one line for each remaining item")
 	}
-	return "", f.WithHint("name a program of PATH or an absolute path in termination.command")
+	return "", f.WithHint("set termination.command to a program in PATH or to an absolute path")
 }

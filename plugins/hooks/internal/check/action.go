@@ -1,0 +1,103 @@
+package check
+
+import (
+	"context"
+	_ "embed" // the schema of the configuration
+	"encoding/json"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// defaultLimit is the time limit of a check whose hook sets no timeout.
+const defaultLimit = 2 * time.Minute
+
+// outcomeFail is the node outcome of a check that did not pass.
+const outcomeFail = "fail"
+
+// Facts is the measurement of a check, the JSON of [sdk.HookAnswer.Facts]. It stays below about 10 KiB.
+type Facts struct {
+	Type   string `json:"type"`
+	Passed bool   `json:"passed"`
+	// Reason is the reason of a check that did not pass, in one line; "" if it passed.
+	Reason string `json:"reason,omitempty"`
+	// ExitCode is the exit code of the command, -1 if a signal ended it; nil without a command.
+	ExitCode   *int  `json:"exit_code,omitempty"`
+	DurationMS int64 `json:"duration_ms"`
+	// Counts holds the matching files (file, content), the warnings (command with max_warnings), or the passed,
+	// failed and skipped tests (tests).
+	Counts map[string]int `json:"counts,omitempty"`
+	// Failed and PassedTests are the names of failed and passed tests: the first ones, then the number of the
+	// remaining ones. They are empty if the report has no names.
+	Failed      []string `json:"failed,omitempty"`
+	PassedTests []string `json:"passed_tests,omitempty"`
+	// Output is the end of the command's output, without colours.
+	Output string `json:"output,omitempty"`
+}
+
+// Action is the hook action check. Use [New]. It is safe for concurrent use.
+type Action struct{ runner *firing.Runner }
+
+// New returns the action. Its commands inherit the process's environment.
+func New() *Action { return &Action{firing.NewRunner()} }
+
+// Describe implements [sdk.HookAction].
+func (c *Action) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "check",
+		Summary:      "measures files, a command or its tests; a failed check fails the node",
+		ConfigSchema: schema,
+		Concurrency:  sdk.ConcurrencySafe,
+		Needs:        &sdk.Needs{Commands: true},
+	}
+}
+
+// Validate implements [sdk.Validator].
+func (c *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	_, err := readConfig(req.Config)
+	return err
+}
+
+// Run measures. The answer always continues; its Facts are [Facts], and its Outcome is "fail" if the check did not
+// pass. A check that cannot measure, because of a missing program or output without a test, is an error and never
+// passes.
+func (c *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	config, err := readConfig(req.Config)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	var facts Facts
+	start := time.Now()
+	switch config.Type {
+	case typeFile, typeContent:
+		facts, err = measureFiles(config, req.WorkDir)
+	case typeCommand:
+		facts, err = c.measureCommand(ctx, config, req)
+	default:
+		facts, err = c.measureTests(ctx, config, req)
+	}
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	facts.Type, facts.Passed, facts.DurationMS = config.Type, facts.Reason == "", time.Since(start).Milliseconds()
+	raw, err := json.Marshal(facts)
+	if err != nil {
+		return sdk.HookAnswer{}, failure.New(failure.HookFailed, "check: write the facts: %w", err)
+	}
+	answer := sdk.HookAnswer{Action: sdk.ActionContinue, Facts: raw}
+	if !facts.Passed {
+		answer.Outcome = outcomeFail
+	}
+	return answer, nil
+}
+
+// measureError returns the failure of a check that could not measure.
+func measureError(format string, args ...any) *failure.Error {
+	return failure.New(failure.HookFailed, "check: "+format, args...)
+}

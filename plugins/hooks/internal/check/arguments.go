@@ -1,0 +1,87 @@
+package check
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+// The references to all arguments of a shell text.
+const (
+	argumentsRef       = "$@"
+	quotedArgumentsRef = `"$@"`
+)
+
+// plainPath matches the start of a path that no program takes for an option or a special argument.
+var plainPath = regexp.MustCompile(`^[\pL\pN_.]`)
+
+// endWithoutArguments matches a text to which no argument can be appended: it ends with an operator, contains a
+// comment, or has several lines.
+var endWithoutArguments = regexp.MustCompile("[;&|<>(){}\\\\`]\\s*$|(?:^|\\s)#|\\n\\s*\\S")
+
+// checkFiles checks the paths, which an agent may have written, and that the command can receive them.
+func (c *Config) checkFiles() error {
+	if c.Files == nil {
+		return nil
+	}
+	if len(c.Files) == 0 {
+		return invalid("files is empty")
+	}
+	for _, file := range c.Files {
+		switch {
+		case strings.ContainsFunc(file, unicode.IsControl) || strings.ContainsRune(file, unicode.ReplacementChar):
+			return invalid("files: %.200q is not a path", file)
+		case !filepath.IsLocal(filepath.FromSlash(file)):
+			return invalid("files: %.200q is outside the project", file).WithHint("write a path relative to the project")
+		}
+	}
+	if !strings.Contains(c.Command, argumentsRef) && !c.takesPackages() && endWithoutArguments.MatchString(c.Command) {
+		return invalid("files: no argument can be appended to the command").WithHint(`write "$@" at the place of the files`)
+	}
+	return nil
+}
+
+// checkInside returns an error for files outside the project, wherever links lead. The command itself reports
+// missing files.
+func checkInside(workDir string, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(workDir)
+	if err != nil {
+		return measureError("open the project: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	for _, file := range files {
+		if _, err := root.Stat(file); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return measureError("files: %w", err).WithHint("name files of the project only")
+		}
+	}
+	return nil
+}
+
+// commandWithFiles returns the shell command that receives the files as arguments.
+func commandWithFiles(name, text string, files []string) firing.Command {
+	run := firing.ShellCommand(name, text)
+	if len(files) == 0 {
+		return run
+	}
+	if !strings.Contains(text, argumentsRef) {
+		run.Args[1] = strings.TrimSpace(text) + " " + quotedArgumentsRef
+	}
+	run.Args = append(run.Args, path.Base(firing.Shell))
+	for _, file := range files {
+		if !plainPath.MatchString(file) {
+			file = "./" + file
+		}
+		run.Args = append(run.Args, file)
+	}
+	return run
+}

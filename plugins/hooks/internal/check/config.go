@@ -1,0 +1,238 @@
+package check
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/config"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/nearest"
+)
+
+// Config holds the keys of a hook with action check. Type decides which of them are allowed.
+type Config struct {
+	// Type is one of the types below. Required. file_exists is an alias of file, file_content of content.
+	Type string `json:"type"`
+	// Path matches files below the project, with the wildcards of [path.Match]. For file and content.
+	Path string `json:"path"`
+	// Exists is whether such a file must exist. Default true. For file.
+	Exists *bool `json:"exists"`
+	// Contains is a text, Matches a regular expression (RE2) that one of the files must contain; exactly one of
+	// them is set. For content.
+	Contains string `json:"contains"`
+	Matches  string `json:"matches"`
+	// Command is a text that sh -c runs; Run is an alias. For command and tests.
+	Command string `json:"command"`
+	Run     string `json:"run"`
+	// Files are paths below the project, with slashes. The command receives them as arguments at "$@", else at its
+	// end; they never become part of the text. For command and tests.
+	Files []string `json:"files"`
+	// Expect is the expected result. Default exit_zero for command, all_pass for tests. For tests, exit_zero
+	// counts the tests if there is a report, and accepts a run without one.
+	Expect Expectation `json:"expect"`
+	// Format is the format of the test report on stdout. Default auto. For tests.
+	Format string `json:"format"`
+
+	pattern *regexp.Regexp // of Matches
+}
+
+// The types of checks.
+const (
+	typeFile    = "file"
+	typeContent = "content"
+	typeCommand = "command"
+	typeTests   = "tests"
+)
+
+// typeAliases are the alternative names of types.
+var typeAliases = map[string]string{"file_exists": typeFile, "file_content": typeContent}
+
+// Expectation is a word, or the maximum number of warnings of a command.
+type Expectation struct {
+	Word        string
+	MaxWarnings *int
+}
+
+// The values of an expectation.
+const (
+	expectExitZero = "exit_zero"
+	expectAllPass  = "all_pass"
+	expectNonePass = "none_pass"
+)
+
+// UnmarshalJSON implements [json.Unmarshaler]: a word, or an object with max_warnings.
+func (e *Expectation) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &e.Word) == nil {
+		return nil
+	}
+	var object struct {
+		MaxWarnings *int `json:"max_warnings"`
+	}
+	if err := config.Decode(raw, &object); err != nil {
+		return failure.New(failure.ConfigInvalid, "check: expect: %w", err).WithHint("set expect to a word, or to {max_warnings: n}")
+	}
+	if object.MaxWarnings == nil || *object.MaxWarnings < 0 {
+		return failure.New(failure.ConfigInvalid, "check: expect: max_warnings is a whole number, at least 0")
+	}
+	e.MaxWarnings = object.MaxWarnings
+	return nil
+}
+
+// typeKeys are the keys that each type allows in addition to type itself, the required ones first.
+var typeKeys = map[string]struct{ required, optional []string }{
+	typeFile:    {[]string{"path"}, []string{"exists"}},
+	typeContent: {[]string{"path"}, []string{"contains", "matches"}},
+	typeCommand: {[]string{"command"}, []string{"run", "files", "expect"}},
+	typeTests:   {[]string{"command"}, []string{"run", "files", "expect", "format"}},
+}
+
+var types = []string{typeCommand, typeContent, typeFile, typeTests, "file_exists", "file_content"}
+
+// readConfig decodes and checks a configuration. Errors are of kind config_invalid.
+func readConfig(raw json.RawMessage) (Config, error) {
+	var c Config
+	if err := config.Decode(raw, &c); err != nil {
+		return Config{}, err
+	}
+	for _, check := range []func() error{c.checkType, func() error { return c.checkPresence(raw) }, c.checkPath, c.checkCommand, c.checkFiles, c.checkContent, c.checkExpect, c.checkFormat} {
+		if err := check(); err != nil {
+			return Config{}, err
+		}
+	}
+	return c, nil
+}
+
+func invalid(format string, args ...any) *failure.Error {
+	return failure.New(failure.ConfigInvalid, "check: "+format, args...)
+}
+
+// checkWord returns an error, with the nearest word, unless the word is in the list.
+func checkWord(key, word string, words []string) error {
+	if slices.Contains(words, word) {
+		return nil
+	}
+	message := fmt.Sprintf("%s %q is unknown", key, word)
+	if word == "" {
+		message = key + " is missing"
+	}
+	if near := nearest.Name(word, words); near != "" {
+		message += fmt.Sprintf(", did you mean %q?", near)
+	}
+	return invalid("%s", message).WithHint("%s is one of %s", key, strings.Join(words, ", "))
+}
+
+func (c *Config) checkType() error {
+	err := checkWord("type", c.Type, types)
+	if alias, ok := typeAliases[c.Type]; ok {
+		c.Type = alias
+	}
+	return err
+}
+
+// checkPresence checks the written keys against those of the type.
+func (c *Config) checkPresence(raw json.RawMessage) error {
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &written); err != nil {
+		return invalid("%w", err)
+	}
+	keys := typeKeys[c.Type]
+	if _, ok := written["run"]; ok && slices.Contains(keys.required, "command") {
+		if _, both := written["command"]; both {
+			return invalid("run and command are the same: write one of them")
+		}
+		written["command"] = written["run"]
+	}
+	for _, key := range keys.required {
+		if _, ok := written[key]; !ok {
+			return invalid("%s is missing: a check of type %s requires it", key, c.Type)
+		}
+	}
+	known := slices.Concat([]string{"type"}, keys.required, keys.optional)
+	for _, key := range slices.Sorted(maps.Keys(written)) {
+		if !slices.Contains(known, key) {
+			return invalid("a check of type %s has no %s", c.Type, key).WithHint("it has %s", strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+func (c *Config) checkPath() error {
+	if c.Type != typeFile && c.Type != typeContent {
+		return nil
+	}
+	if c.Path == "" {
+		return invalid("path is empty")
+	}
+	c.Path = path.Clean(c.Path)
+	_, err := path.Match(c.Path, "")
+	switch {
+	case err != nil:
+		return invalid("path %q: %w", c.Path, err).WithHint("use the wildcards *, ? and [a-z]; a backslash escapes a character")
+	case strings.Contains(c.Path, "**"):
+		return invalid("path %q: ** is not supported", c.Path).WithHint("write one * for each directory, as in src/*/*.go")
+	case path.IsAbs(c.Path) || c.Path == ".." || strings.HasPrefix(c.Path, "../"):
+		return invalid("path %q is outside the project", c.Path).WithHint("write a path relative to the project")
+	}
+	return nil
+}
+
+func (c *Config) checkCommand() error {
+	if c.Type != typeCommand && c.Type != typeTests {
+		return nil
+	}
+	c.Command = cmp.Or(c.Command, c.Run)
+	if c.Command == "" || strings.ContainsRune(c.Command, 0) {
+		return invalid("command is empty or contains a zero byte")
+	}
+	return nil
+}
+
+func (c *Config) checkContent() error {
+	if c.Type != typeContent {
+		return nil
+	}
+	if (c.Contains == "") == (c.Matches == "") {
+		return invalid("a check of type content requires either contains or matches").WithHint("set contains: to a text, or matches: to a regular expression")
+	}
+	if c.Matches == "" {
+		return nil
+	}
+	var err error
+	if c.pattern, err = regexp.Compile(c.Matches); err != nil {
+		return invalid("matches: %w", err).WithHint("use the syntax of RE2; (?m) lets ^ and $ match at lines")
+	}
+	return nil
+}
+
+func (c *Config) checkExpect() error {
+	words, defaultWord := []string{expectExitZero}, expectExitZero
+	switch c.Type {
+	case typeCommand:
+		if c.Expect.MaxWarnings != nil {
+			return nil
+		}
+	case typeTests:
+		words, defaultWord = []string{expectAllPass, expectNonePass, expectExitZero}, expectAllPass
+		if c.Expect.MaxWarnings != nil {
+			return invalid("max_warnings is for checks of type command").WithHint("expect is one of %s", strings.Join(words, ", "))
+		}
+	default:
+		return nil
+	}
+	c.Expect.Word = cmp.Or(c.Expect.Word, defaultWord)
+	return checkWord("expect", c.Expect.Word, words)
+}
+
+func (c *Config) checkFormat() error {
+	if c.Type != typeTests {
+		return nil
+	}
+	c.Format = cmp.Or(c.Format, formatAuto)
+	return checkWord("format", c.Format, formatNames())
+}

@@ -1,0 +1,125 @@
+package check
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firingtest"
+)
+
+// The error of an invalid key names it (REQUIREMENTS U243).
+func TestValidate(t *testing.T) {
+	action := New()
+	firingtest.Validate(t, action, [][2]string{
+		{`{"type": "file", "path": "reports/*.xml", "exists": false}`, ""},
+		{`{"type": "content", "path": "a", "matches": "(?m)^ok$"}`, ""},
+		{`{"type": "command", "command": "x", "expect": {"max_warnings": 0}}`, ""},
+		{`{"type": "tests", "command": "x", "expect": "none_pass", "format": "tap"}`, ""},
+		{`{}`, "type is missing"},
+		{`{"type": "test"}`, `did you mean "tests"?`},
+		{`{"type": "file"}`, "path is missing"},
+		{`{"type": "file", "path": ""}`, "path is empty"},
+		{`{"type": "file", "path": "a", "command": "x"}`, "a check of type file has no command"},
+		{`{"type": "file", "path": "../a"}`, "is outside the project"},
+		{`{"type": "file", "path": "/etc/passwd"}`, "is outside the project"},
+		{`{"type": "file", "path": "a/**/b"}`, "** is not supported"},
+		{`{"type": "file", "path": "a["}`, "syntax error in pattern"},
+		{`{"type": "content", "path": "a"}`, "either contains or matches"},
+		{`{"type": "content", "path": "a", "contains": "b", "matches": "c"}`, "either contains or matches"},
+		{`{"type": "content", "path": "a", "matches": "("}`, "missing closing )"},
+		{`{"type": "command", "command": ""}`, "command is empty"},
+		{`{"type": "command", "command": "x", "expect": "exit_zeor"}`, `did you mean "exit_zero"?`},
+		{`{"type": "command", "command": "x", "expect": "all_pass"}`, `expect "all_pass" is unknown`},
+		{`{"type": "command", "command": "x", "expect": {"max_warnigs": 1}}`, `did you mean "max_warnings"?`},
+		{`{"type": "command", "command": "x", "expect": {}}`, "at least 0"},
+		{`{"type": "tests", "command": "x", "expect": {"max_warnings": 1}}`, "for checks of type command"},
+		{`{"type": "tests", "command": "x", "format": "junti"}`, `did you mean "junit"?`},
+		{`{"type": "file_exists", "path": "a", "exists": true}`, ""},
+		{`{"type": "file_content", "path": "a", "contains": "b"}`, ""},
+		{`{"type": "file_content", "path": "a"}`, "either contains or matches"},
+		{`{"type": "file_exist", "path": "a"}`, `did you mean "file_exists"?`},
+		{`{"type": "command", "run": "x"}`, ""},
+		{`{"type": "command", "run": ""}`, "command is empty"},
+		{`{"type": "command", "run": "x", "command": "x"}`, "run and command are the same"},
+		{`{"type": "file", "path": "a", "run": "x"}`, "a check of type file has no run"},
+		{`{"type": "tests", "run": "x", "format": "cargo", "files": ["a", "b/c d.py::t"]}`, ""},
+		{`{"type": "command", "run": "x && y", "files": ["a"]}`, ""},
+		{`{"type": "command", "run": "(cd x; y $@) # z", "files": ["a"]}`, ""},
+		{`{"type": "tests", "run": "x", "files": []}`, "files is empty"},
+		{`{"type": "tests", "run": "x", "files": ["a", ""]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["a/../../b"]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["/etc/passwd"]}`, "is outside the project"},
+		{`{"type": "tests", "run": "x", "files": ["a\nb"]}`, "is not a path"},
+		{`{"type": "tests", "run": "x", "files": ["a\u0000"]}`, "is not a path"},
+		{`{"type": "tests", "run": "x", "files": "a"}`, "want an array"},
+		{`{"type": "tests", "run": "x;", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x & ", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "(x)", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x # y", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x \\", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x\ny", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "tests", "run": "x\n", "files": ["a"]}`, ""},
+		{`{"type": "tests", "run": "x >", "files": ["a"]}`, "no argument can be appended"},
+		{`{"type": "file", "path": "a", "files": ["a"]}`, "has no files"},
+		{`{"type": 7}`, "want a string"},
+	})
+}
+
+// The limit of a hook without a timeout (seed 004, Hook Timeouts). It is long because checks run tests.
+func TestDefaultLimit(t *testing.T) {
+	if defaultLimit != 120*time.Second {
+		t.Errorf("default limit %s", defaultLimit)
+	}
+}
+
+// The schema is written by hand, so it must declare the keys that the struct reads.
+func TestSchemaNamesWhatIsRead(t *testing.T) {
+	firingtest.Schema(t, schema, reflect.TypeFor[Config]())
+}
+
+// FuzzConfig decodes any configuration. An accepted one has a known type and the keys that the type requires.
+func FuzzConfig(f *testing.F) {
+	for _, seed := range []string{
+		`{"type":"tests","command":"go test ./...","expect":"all_pass","format":"go"}`, `{"type":"command","run":"make","expect":{"max_warnings":0}}`, `{"type":"file_exists","path":"a","exists":false}`,
+		`{"type":"content","path":"a","matches":"x+"}`, `{"type":"content","path":"../a","contains":"x"}`, `{"type":"tests","command":"x","files":["a_test.go"]}`, `{"type":"test"}`, "null", "[]", `{"type":"command","run":"a","command":"b"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		c, err := readConfig(raw)
+		if err != nil {
+			if failure.KindOf(err) != failure.ConfigInvalid {
+				t.Errorf("kind %q of %v", failure.KindOf(err), err)
+			}
+			return
+		}
+		keys, known := typeKeys[c.Type]
+		if !known {
+			t.Fatalf("type %q is taken", c.Type)
+		}
+		if slices.Contains(keys.required, "command") && strings.TrimSpace(c.Command) == "" || slices.Contains(keys.required, "path") && c.Path == "" {
+			t.Errorf("%s lacks what it needs: %+v", c.Type, c)
+		}
+	})
+}
+
+// FuzzExpectation decodes any expectation. An accepted one is a word or a limit of at least 0, never both.
+func FuzzExpectation(f *testing.F) {
+	for _, seed := range []string{`"all_pass"`, `{"max_warnings":3}`, `{"max_warnings":-1}`, "null", "{}", `{"max_warnings":null}`, `{"other":1}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var e Expectation
+		if json.Unmarshal(raw, &e) != nil {
+			return
+		}
+		if e.MaxWarnings != nil && (*e.MaxWarnings < 0 || e.Word != "") {
+			t.Errorf("%s is %+v", raw, e)
+		}
+	})
+}

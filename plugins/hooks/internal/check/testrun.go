@@ -1,0 +1,114 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+// measureTests measures the tests that a command runs, by its report on stdout.
+func (c *Action) measureTests(ctx context.Context, config Config, req sdk.HookRequest) (Facts, error) {
+	printed := &firing.TailBuffer{Max: maxOutput}
+	if err := checkInside(req.WorkDir, config.Files); err != nil {
+		return Facts{}, err
+	}
+	reader, files := newReport(config.Format), config.Files
+	if config.takesPackages() {
+		only, err := readGoFiles(req.WorkDir, files)
+		if err != nil {
+			return Facts{}, err
+		}
+		reader, files = &goTest{files: only}, nil
+	}
+	run := commandWithFiles("the command of the check", config.Command, files)
+	run.Limit = firing.Limit(req, defaultLimit)
+	goText := false // go test without -json, whose tests cannot be counted
+	onStderr := &unittest{}
+	run.Stderr = func(line []byte) {
+		onStderr.readLine(line)
+		printed.Add(line)
+	}
+	run.Stdout = func(line []byte) {
+		goText = goText || goTextOutput.Match(line)
+		printed.Add(reader.readLine(line))
+	}
+	end, err := c.runCommand(ctx, run, req)
+	if err != nil {
+		return Facts{}, err
+	}
+	total, err := reader.results()
+	if err != nil {
+		return Facts{}, measureError("read the test report: %w", err).WithDetail(printed.String()).
+			WithHint("set format: to that of the report, and print nothing else on stdout")
+	}
+	if !total.hasTests() && onStderr.began && (config.Format == formatAuto || config.Format == formatUnittest) {
+		reader = onStderr
+		if total, err = reader.results(); err != nil {
+			return Facts{}, err
+		}
+	}
+	if !total.hasTests() {
+		if facts, ok, err := config.factsWithoutTests(end, printed.String(), reportBegan(reader), goText); ok {
+			return facts, err
+		}
+	}
+	return Facts{
+		ExitCode: &end.ExitCode,
+		Counts:   map[string]int{"passed": total.passed, "failed": total.failed, "skipped": total.skipped},
+		Failed:   total.failedNames.listFor(total.failed), PassedTests: total.passedNames.listFor(total.passed), Output: printed.String(), Reason: unexpectedReason(config.Expect.Word, total, end),
+	}, nil
+}
+
+// factsWithoutTests returns the facts of a report without tests: those of the exit code if that suffices, else an
+// error. ok is false if the command failed and its tests had to pass.
+func (c Config) factsWithoutTests(end cliagent.End, printed string, began, goText bool) (facts Facts, ok bool, err error) {
+	facts = Facts{ExitCode: &end.ExitCode, Output: printed}
+	switch {
+	case c.Expect.Word == expectNonePass && began:
+		facts.Counts, facts.Reason = map[string]int{"passed": 0, "failed": 0, "skipped": 0}, "no test ran, at least one must fail"
+		return facts, true, nil
+	case c.Expect.Word == expectExitZero:
+		if !end.Clean() {
+			facts.Reason = end.Failure().Message
+		}
+		return facts, true, nil
+	case end.Clean() || c.Expect.Word == expectNonePass:
+		return Facts{}, true, measureError("no test was found in the output of the command").WithDetail(printed).WithHint("%s", c.missingTestsHint(goText))
+	default:
+		return Facts{}, false, nil
+	}
+}
+
+// missingTestsHint returns the hint of a report without tests.
+func (c Config) missingTestsHint(goText bool) string {
+	if goText {
+		return "add -json to go test, as in go test -json ./..., or measure only the exit code with expect: exit_zero"
+	}
+	return fmt.Sprintf("print the test results on stdout in one of the formats %s; format is %s",
+		strings.Join(formatNames()[1:], ", "), c.Format)
+}
+
+// unexpectedReason returns the reason if the result is unexpected, else "".
+func unexpectedReason(expect string, total results, end cliagent.End) string {
+	switch {
+	case expect == expectNonePass && total.passed > 0:
+		return fmt.Sprintf("%d of %d tests passed, none should", total.passed, total.passed+total.failed)
+	case expect == expectNonePass && total.failed == 0:
+		return "no test failed, all should"
+	case expect == expectNonePass:
+		return ""
+	case total.failed > 0:
+		return fmt.Sprintf("%d of %d tests failed", total.failed, total.passed+total.failed)
+	case !end.Clean():
+		return end.Failure().Message
+	case total.passed == 0 && expect != expectExitZero:
+		return "no test passed: all were skipped"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,91 @@
+package webhook
+
+import (
+	"context"
+	_ "embed" // the schema of the configuration
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/plugins/hooks/internal/firing"
+)
+
+//go:embed schema.json
+var schema []byte
+
+// defaultLimit is the time limit of a webhook whose hook sets no timeout.
+const defaultLimit = time.Minute
+
+// Action is the hook action webhook. Use [New]. It is safe for concurrent use.
+type Action struct {
+	lookupEnv  func(name string) (string, bool)
+	transport  http.RoundTripper
+	newBackOff func() backoff.BackOff // of the wait between attempts
+}
+
+// New returns the action. It uses the environment of the process, including its proxy settings. Connections are
+// not kept alive: hooks are rare, and the server closes them between calls.
+func New() *Action {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DisableKeepAlives = true
+	return &Action{
+		lookupEnv:  os.LookupEnv,
+		transport:  t,
+		newBackOff: func() backoff.BackOff { return backoff.NewExponentialBackOff() },
+	}
+}
+
+// Describe implements [sdk.HookAction].
+func (w *Action) Describe() sdk.Component {
+	return sdk.Component{
+		Name:         "webhook",
+		Summary:      "posts the event to a URL; the response becomes context",
+		ConfigSchema: schema,
+		Concurrency:  sdk.ConcurrencySafe,
+		Capabilities: []string{sdk.CapabilityShared},
+		Needs:        &sdk.Needs{Network: true},
+	}
+}
+
+// Validate implements [sdk.Validator]: the configuration is valid and each variable that it names is set.
+func (w *Action) Validate(_ context.Context, req sdk.ValidateRequest) error {
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return err
+	}
+	_, err = c.resolve(w.lookupEnv)
+	return err
+}
+
+// Run posts the firing and turns the response into an answer. A missing response or one without success is a
+// failure of kind hook_failed, a late one of kind hook_timeout; both messages begin with "hook_webhook_failed: ".
+//
+// All attempts of one firing send the same Idempotency-Key, and so does a firing that is repeated after a crash.
+func (w *Action) Run(ctx context.Context, req sdk.HookRequest) (sdk.HookAnswer, error) {
+	c, err := readConfig(req.Config)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	target, err := c.resolve(w.lookupEnv)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	m, err := target.message(req)
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	body, err := w.send(ctx, m, c.Retries, firing.Limit(req, defaultLimit))
+	if err != nil {
+		return sdk.HookAnswer{}, err
+	}
+	answer, err := readResponse(body)
+	if err != nil {
+		return sdk.HookAnswer{}, m.newFailure(err).
+			WithHint("respond with a text, with nothing, or with a JSON object that has context, action or reason; see docs/hooks.md")
+	}
+	return firing.AllowedAnswer(req.Point, answer), nil
+}

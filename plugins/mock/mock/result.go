@@ -1,0 +1,58 @@
+package mock
+
+import (
+	"cmp"
+	"time"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+// result returns the attempt so far.
+func (p *performance) result() sdk.ExecuteResult {
+	r := sdk.ExecuteResult{
+		Output:       p.output.String(),
+		Outcome:      p.reply.Outcome,
+		ExitCode:     p.reply.ExitCode,
+		Duration:     time.Since(p.started),
+		Usage:        p.reply.Usage,
+		Model:        cmp.Or(p.reply.Model, p.req.Model),
+		AgentVersion: p.reply.AgentVersion,
+		Conversation: p.reply.Conversation,
+	}
+	return r
+}
+
+// finish ends the attempt: with success, with an outcome and its error, or with the configured failure.
+func (p *performance) finish() (sdk.ExecuteResult, error) {
+	r := p.result()
+	switch {
+	case p.reply.Failure != nil:
+		if r.Outcome == "" {
+			r.Outcome = sdk.OutcomeFailed
+		}
+		return r, p.reply.Failure.newError(failure.ProviderFailed)
+	case r.Outcome == "" && r.ExitCode == 0 && p.leftNothing():
+		r.Outcome = sdk.OutcomeEmpty
+	case r.Outcome == "" && r.ExitCode == 0:
+		r.Outcome = sdk.OutcomeSucceeded
+	case r.Outcome == "":
+		r.Outcome = sdk.OutcomeFailed
+		r.Error = failure.New(failure.ProviderCrashed, "mock: the agent ended with exit code %d", r.ExitCode)
+	case r.Outcome != sdk.OutcomeSucceeded:
+		r.Error = failure.New(failure.ProviderFailed, "mock: the agent ended with outcome %s", r.Outcome)
+		r.Error.Retryable = r.Outcome != sdk.OutcomePermissionDenied && r.Outcome != sdk.OutcomeNeedsPerson
+	}
+	return r, nil
+}
+
+// leftNothing reports whether the agent produced neither output nor files nor tool calls.
+func (p *performance) leftNothing() bool {
+	r := p.reply
+	return p.output.Len() == 0 && r.NoResult && r.Artifact == nil && r.RawArtifact == nil && r.Progress == "" && len(r.ToolCalls) == 0
+}
+
+// succeeds reports whether the reply is configured to succeed.
+func (r Reply) succeeds() bool {
+	return r.Failure == nil && r.ExitCode == 0 && (r.Outcome == "" || r.Outcome == sdk.OutcomeSucceeded)
+}

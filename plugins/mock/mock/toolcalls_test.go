@@ -1,0 +1,179 @@
+package mock
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+)
+
+func allowCall(sdk.ToolCall) (sdk.Verdict, error) { return sdk.Verdict{Action: sdk.VerdictRun}, nil }
+
+func TestObservedCalls(t *testing.T) {
+	tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[
+		{"tool":"read_file","args":{"path":"a"},"effect":"none","result":"text"},
+		{"tool":"write_file","call_id":"mine","status":"error","count_file":"count","turn":2,"category":"file_write",
+		 "paths":["a"],"command":"c","preview":"+a","reason":"why"}]}]}`)
+	if _, err := tr.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := received{
+		Text: "x",
+		Observed: []sdk.ToolCall{
+			{CallID: "call-1", Tool: "read_file", Args: json.RawMessage(`{"path":"a"}`), Effect: sdk.EffectNone},
+			{
+				CallID: "mine", Tool: "write_file", Effect: sdk.EffectOnce, Turn: 2, Category: sdk.CategoryFileWrite,
+				Paths: []string{"a"}, Command: "c", Preview: "+a", Reason: "why",
+			},
+		},
+		Results: []sdk.ToolResult{
+			{CallID: "call-1", Status: sdk.ToolSuccess, Result: json.RawMessage(`"text"`)},
+			{CallID: "mine", Status: sdk.ToolError},
+		},
+	}
+	if diff := cmp.Diff(want, tr.received); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := tr.file(t, "count"); got != tr.req.Key+" mine\n" {
+		t.Errorf("counted %q", got)
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	type seen struct {
+		Count   string
+		Results []sdk.ToolResult
+		Raw     string
+		Text    string
+		Kind    failure.Kind
+	}
+	done := []sdk.ToolResult{{CallID: "call-1", Status: sdk.ToolSuccess}}
+	denied := []sdk.ToolResult{{CallID: "call-1", Status: sdk.ToolDenied}}
+	line := "attempt:0/v1/r1//i1#1 call-1\n"
+	raw := func(action, reason string) string {
+		return `{"type":"tool_verdict","call_id":"call-1","tool":"pay","action":"` + action + `"` + reason + "}\n"
+	}
+	tests := []struct {
+		name    string
+		onDeny  string
+		verdict sdk.Verdict
+		err     error
+		want    seen
+	}{
+		{"run", "", sdk.Verdict{Action: sdk.VerdictRun}, nil, seen{line, done, raw("run", ""), "x", ""}},
+		{"deny", "", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "too dear"}, nil, seen{"", denied, raw("deny", `,"reason":"too dear"`), "x", ""}},
+		{"deny fails the attempt", "fail", sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}, nil, seen{"", denied, raw("deny", `,"reason":"no"`), "", failure.ApprovalDenied}},
+		{"skip", "fail", sdk.Verdict{Action: sdk.VerdictSkip}, nil, seen{"", denied, raw("skip", ""), "x", ""}},
+		{"use", "", sdk.Verdict{Action: sdk.VerdictUse, Result: &sdk.ToolResult{Status: sdk.ToolSuccess}}, nil, seen{"", done, raw("use", ""), "x", ""}},
+		{"an unknown verdict", "", sdk.Verdict{Action: "ponder"}, nil, seen{"", denied, raw("ponder", ""), "x", ""}},
+		{"no verdict", "", sdk.Verdict{}, errors.New("gone"), seen{Kind: failure.Internal}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newFixture(t, `{"replies":[{"output":"x","tool_calls":[{"tool":"pay","gated":true,"count_file":"count","on_deny":"`+tt.onDeny+`"}]}]}`)
+			tr.verdict = func(sdk.ToolCall) (sdk.Verdict, error) { return tt.verdict, tt.err }
+			_, err := tr.execute(t.Context())
+			got := seen{tr.file(t, "count"), tr.received.Results, tr.received.Raw, tr.received.Text, failure.KindOf(err)}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			if len(tr.received.Asked) != 1 || tr.received.Observed != nil {
+				t.Errorf("asked %v, observed %v", tr.received.Asked, tr.received.Observed)
+			}
+		})
+	}
+}
+
+func TestCrashInACall(t *testing.T) {
+	type seen struct {
+		Counted, Reported bool
+		Ends              []processEnd
+	}
+	tests := []struct {
+		at   string
+		want seen
+	}{
+		{"", seen{true, false, []processEnd{{"kill", 5}}}},
+		{"before_effect", seen{false, false, []processEnd{{"kill", 5}}}},
+		{"before_report", seen{true, false, []processEnd{{"kill", 5}}}},
+		{"after_report", seen{true, true, []processEnd{{"kill", 5}}}},
+	}
+	for _, tt := range tests {
+		tr := newFixture(t, `{"replies":[{"exit_code":5,"tool_calls":[{"tool":"pay","gated":true,"count_file":"count","crash":"kill","crash_at":"`+tt.at+`"}]}]}`)
+		tr.verdict = allowCall
+		if _, err := tr.execute(t.Context()); !errors.Is(err, errCrash) {
+			t.Fatalf("got %v", err)
+		}
+		got := seen{tr.file(t, "count") != "", tr.received.Results != nil, tr.ends}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("at %q (-want +got)\n%s", tt.at, diff)
+		}
+	}
+}
+
+const threeCalls = `{"replies":[{"output":"x","checkpoint":{"turn":1,"blob":"so far"},"tool_calls":[
+	{"tool":"a","gated":true,"checkpoint":true},{"tool":"b","gated":true},{"tool":"c","gated":true}]}]}`
+
+func TestCheckpoints(t *testing.T) {
+	tr := newFixture(t, threeCalls)
+	tr.verdict = allowCall
+	if _, err := tr.execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []sdk.Checkpoint{
+		{Turn: 1, Blob: []byte(`{"next_call":0,"blob":"so far"}`)},
+		{Turn: 1, Blob: []byte(`{"next_call":1}`)},
+	}
+	if diff := cmp.Diff(want, tr.received.Checkpoints); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestResume(t *testing.T) {
+	call := func(id string, done bool) sdk.ResumedCall {
+		c := sdk.ResumedCall{Call: sdk.ToolCall{CallID: id}}
+		if done {
+			c.Result = &sdk.ToolResult{CallID: id, Status: sdk.ToolSuccess}
+		}
+		return c
+	}
+	tests := []struct {
+		name   string
+		resume sdk.Resume
+		asked  []string
+	}{
+		{"without a blob", sdk.Resume{}, []string{"a", "b", "c"}},
+		{"from the opening", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":0,"blob":"so far"}`)}}, []string{"a", "b", "c"}},
+		{"from a call", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":1}`)}}, []string{"b", "c"}},
+		{"a finished call", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":1}`)}, Calls: []sdk.ResumedCall{call("call-2", true)}}, []string{"c"}},
+		{"a call cut off", sdk.Resume{Calls: []sdk.ResumedCall{call("call-1", true), call("call-2", false)}}, []string{"b", "c"}},
+		{"everything done", sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte(`{"next_call":3}`)}}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tr := newFixture(t, threeCalls)
+			tr.verdict = allowCall
+			tr.req.Resume = &tt.resume
+			if _, err := tr.execute(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			var asked []string
+			for _, c := range tr.received.Asked {
+				asked = append(asked, c.Tool)
+			}
+			if diff := cmp.Diff(tt.asked, asked); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+
+	tr := newFixture(t, threeCalls)
+	tr.req.Resume = &sdk.Resume{Checkpoint: sdk.Checkpoint{Blob: []byte("of another provider")}}
+	if _, err := tr.execute(t.Context()); failure.KindOf(err) != failure.ProviderFailed {
+		t.Errorf("a foreign blob: %v", err)
+	}
+}
