@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestReadConfig(t *testing.T) {
@@ -115,4 +116,12 @@ func TestPlugin(t *testing.T) {
 	if diff := cmp.Diff([][]string{agents(), permissions}, [][]string{schema.Properties.Agent.Enum, schema.Properties.Permissions.Enum}); diff != "" {
 		t.Errorf("schema (-want +got):\n%s", diff)
 	}
+}
+
+// TestExamine tests the findings that doctor shows.
+func TestExamine(t *testing.T) {
+	clitest.Examine{
+		Command: "opencode", Key: "OPENAI_API_KEY", Found: "program",
+		New: func(environ func() []string) sdk.Examiner { return New("opencode", environ) },
+	}.Run(t)
 }

@@ -2,20 +2,12 @@ package acp
 
 import (
 	"encoding/json"
-	"errors"
 
 	protocol "github.com/coder/acp-go-sdk"
 )
 
 // What agents say, as far as it is used here. What is sent are the SDK's own types; these are read with less
 // severity than those: a field that an agent has in another form is left out, and the rest still counts.
-
-// read decodes what an agent said.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
 
 // initialized answers initialize.
 type initialized struct {

@@ -10,6 +10,7 @@ import (
 
 	protocol "github.com/coder/acp-go-sdk"
 
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
@@ -168,7 +169,7 @@ func (s *session) find(category string) *option {
 // model is the model that is set, "" where the agent does not say.
 func (s *session) model() string {
 	var current string
-	if o := s.find("model"); o != nil && read(o.Current, &current) {
+	if o := s.find("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
 		return current
 	}
 	if s.Models != nil {

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	protocol "github.com/coder/acp-go-sdk"
+
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // errGone is what a call gets when the agent says nothing any more.
@@ -184,7 +186,7 @@ func (m message) read(result any) error {
 	if result == nil || len(m.Result) == 0 {
 		return nil
 	}
-	if !read(m.Result, result) {
+	if !cliagent.DecodeEvent(m.Result, result) {
 		return fmt.Errorf("an answer that cannot be read: %.100s", m.Result)
 	}
 	return nil

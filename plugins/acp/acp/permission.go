@@ -7,6 +7,7 @@ import (
 	protocol "github.com/coder/acp-go-sdk"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // permissionRequest is session/request_permission, as far as it is used here.
@@ -22,7 +23,7 @@ func (a *attempt) asked(method string, params json.RawMessage) func() any {
 		return nil
 	}
 	var r permissionRequest
-	if !read(params, &r) || r.ToolCall.ToolCallID == "" {
+	if !cliagent.DecodeEvent(params, &r) || r.ToolCall.ToolCallID == "" {
 		return func() any { return selected("") }
 	}
 	asking := a.Permissions == permissionAsk

@@ -63,7 +63,7 @@ func (r *report) update(raw json.RawMessage) {
 		Update json.RawMessage `json:"update"`
 	}
 	var head update
-	if !read(raw, &envelope) || !read(raw, &head) {
+	if !cliagent.DecodeEvent(raw, &envelope) || !cliagent.DecodeEvent(raw, &head) {
 		return
 	}
 	r.mu.Lock()
@@ -78,13 +78,13 @@ func (r *report) update(raw json.RawMessage) {
 		r.think(body)
 	case "tool_call", "tool_call_update":
 		var u toolUpdate
-		if read(body, &u) && u.ToolCallID != "" {
+		if cliagent.DecodeEvent(body, &u) && u.ToolCallID != "" {
 			r.fresh = true
 			r.tool(u)
 		}
 	case "usage_update":
 		var u usageUpdate
-		if read(body, &u) && u.Cost != nil && u.Cost.Currency == "USD" {
+		if cliagent.DecodeEvent(body, &u) && u.Cost != nil && u.Cost.Currency == "USD" {
 			r.cost = &u.Cost.Amount // of the session so far
 			r.x.Usage(*r.sum())
 		}
@@ -94,7 +94,7 @@ func (r *report) update(raw json.RawMessage) {
 // say adds a piece of a message. Messages stand an empty line apart.
 func (r *report) say(raw json.RawMessage) {
 	var c chunk
-	if !read(raw, &c) || c.Content.Text == "" {
+	if !cliagent.DecodeEvent(raw, &c) || c.Content.Text == "" {
 		return
 	}
 	text := c.Content.Text
@@ -118,7 +118,7 @@ func (r *report) say(raw json.RawMessage) {
 // think shows what the agent thinks, which is no part of its output.
 func (r *report) think(raw json.RawMessage) {
 	var c chunk
-	if !read(raw, &c) {
+	if !cliagent.DecodeEvent(raw, &c) {
 		return
 	}
 	r.fresh = true
@@ -128,7 +128,7 @@ func (r *report) think(raw json.RawMessage) {
 
 // progress shows the beginning of a text, once.
 func (r *report) progress(text, tool string) {
-	line := oneLine(text)
+	line := cliagent.OneLine(text)
 	if line == "" || line == r.shown {
 		return
 	}
@@ -206,7 +206,7 @@ func (r *report) refusals(cancelled bool) string {
 	for _, f := range r.refuse {
 		r.denied = append(r.denied, f.tool)
 		if cancelled || !f.quiet {
-			lines = append(lines, fmt.Sprintf("- %s: %s\n", oneLine(f.tool), f.reason))
+			lines = append(lines, fmt.Sprintf("- %s: %s\n", cliagent.OneLine(f.tool), f.reason))
 		}
 	}
 	if len(lines) == 0 {
@@ -221,17 +221,4 @@ func (r *report) deniedTools() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.denied
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // addTo is a new usage, with the tokens of one more turn. What neither tells stays unknown.
@@ -12,24 +13,12 @@ func (t tokens) addTo(sum *sdk.Usage) *sdk.Usage {
 		sum = &sdk.Usage{}
 	}
 	return &sdk.Usage{
-		InputTokens:      add(sum.InputTokens, cmp.Or(t.Input, t.InputSnake)),
-		OutputTokens:     add(sum.OutputTokens, cmp.Or(t.Output, t.OutputSnake)),
-		CacheReadTokens:  add(sum.CacheReadTokens, t.CacheRead),
-		CacheWriteTokens: add(sum.CacheWriteTokens, t.CacheWrite),
-		ReasoningTokens:  add(sum.ReasoningTokens, t.Thought),
+		InputTokens:      cliagent.AddCounts(sum.InputTokens, cmp.Or(t.Input, t.InputSnake)),
+		OutputTokens:     cliagent.AddCounts(sum.OutputTokens, cmp.Or(t.Output, t.OutputSnake)),
+		CacheReadTokens:  cliagent.AddCounts(sum.CacheReadTokens, t.CacheRead),
+		CacheWriteTokens: cliagent.AddCounts(sum.CacheWriteTokens, t.CacheWrite),
+		ReasoningTokens:  cliagent.AddCounts(sum.ReasoningTokens, t.Thought),
 	}
-}
-
-// add takes unknown for nothing unless both are.
-func add(a, b *int64) *int64 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	sum := *a + *b
-	return &sum
 }
 
 // totals is the usage of the attempt, nil if nothing is known of it.

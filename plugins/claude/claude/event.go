@@ -1,19 +1,8 @@
 package claude
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
 // The events of --output-format stream-json, one JSON object a line, as far as they are used here.
-
-// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
-// events change between releases.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
 
 // anyEvent is what all events have.
 type anyEvent struct {

@@ -21,7 +21,7 @@ import (
 
 func TestCommandIsCalledAsDocumented(t *testing.T) {
 	dir := t.TempDir()
-	req := request(t, map[string]string{"FAKE_DIR": dir, "MORE": "yes"})
+	req := clitest.Request(t, map[string]string{"FAKE_DIR": dir, "MORE": "yes"})
 	req.Prompt = "  first line\nlast line"
 	if _, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{}); err != nil {
 		t.Fatal(err)
@@ -50,83 +50,43 @@ func TestCommandIsCalledAsDocumented(t *testing.T) {
 }
 
 func TestPlainTextCommands(t *testing.T) {
-	tests := []struct {
-		name    string
-		env     map[string]string
-		output  string
-		outcome sdk.Outcome
-		kind    failure.Kind
-		hint    string
-	}{
-		{"answers", map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, "  two\nlines\n\n", sdk.OutcomeSucceeded, "", ""},
-		{"answers in JSON", map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"}, "{\"stop\": true}\n", sdk.OutcomeSucceeded, "", ""},
-		{"says nothing, may have written files", nil, "", sdk.OutcomeEmpty, failure.ProviderFailed, ""},
-		{"fails", map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"}, "part", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
-		{"is killed", map[string]string{"FAKE_SIGNAL": "KILL"}, "", sdk.OutcomeInfrastructure, failure.ProviderCrashed, ""},
+	clitest.PlainText(t, func(tb testing.TB) sdk.Provider { return fake(tb) }, []clitest.PlainCase{
+		{Name: "answers", Env: map[string]string{"FAKE_STDOUT": "  two\nlines\n\n"}, Output: "  two\nlines\n\n", Outcome: sdk.OutcomeSucceeded},
 		{
-			"has no login",
-			map[string]string{"FAKE_STDOUT": "Not logged in · Please run /login\n", "FAKE_EXIT": "1"},
-			"Not logged in · Please run /login\n", sdk.OutcomeNeedsPerson, failure.ProviderFailed, "ANTHROPIC_API_KEY",
+			Name: "answers in JSON", Env: map[string]string{"FAKE_STDOUT": "{\"stop\": true}\n"},
+			Output: "{\"stop\": true}\n", Outcome: sdk.OutcomeSucceeded,
+		},
+		{Name: "says nothing, may have written files", Outcome: sdk.OutcomeEmpty, Kind: failure.ProviderFailed},
+		{
+			Name: "fails", Env: map[string]string{"FAKE_STDOUT": "part", "FAKE_EXIT": "7"},
+			Output: "part", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed,
+		},
+		{Name: "is killed", Env: map[string]string{"FAKE_SIGNAL": "KILL"}, Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderCrashed},
+		{
+			Name: "has no login", Env: map[string]string{"FAKE_STDOUT": "Not logged in · Please run /login\n", "FAKE_EXIT": "1"},
+			Output: "Not logged in · Please run /login\n", Outcome: sdk.OutcomeNeedsPerson, Kind: failure.ProviderFailed, Hint: "ANTHROPIC_API_KEY",
 		},
 		{
-			"reports the service",
-			map[string]string{"FAKE_STDOUT": "API Error: 529 Overloaded", "FAKE_EXIT": "1"},
-			"API Error: 529 Overloaded", sdk.OutcomeInfrastructure, failure.ProviderFailed, "network",
+			Name: "reports the service", Env: map[string]string{"FAKE_STDOUT": "API Error: 529 Overloaded", "FAKE_EXIT": "1"},
+			Output: "API Error: 529 Overloaded", Outcome: sdk.OutcomeInfrastructure, Kind: failure.ProviderFailed, Hint: "network",
 		},
 		{
-			"reports a limit",
-			map[string]string{"FAKE_STDOUT": "Claude usage limit reached.", "FAKE_EXIT": "1"},
-			"Claude usage limit reached.", sdk.OutcomeRateLimited, failure.ProviderFailed, "wait",
+			Name: "reports a limit", Env: map[string]string{"FAKE_STDOUT": "Claude usage limit reached.", "FAKE_EXIT": "1"},
+			Output: "Claude usage limit reached.", Outcome: sdk.OutcomeRateLimited, Kind: failure.ProviderFailed, Hint: "wait",
 		},
 		{
-			"refuses root",
-			map[string]string{"FAKE_STDERR": "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeNeedsPerson, failure.ConfigInvalid, "is_sandbox: true",
+			Name: "refuses root", Env: map[string]string{"FAKE_STDERR": "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeNeedsPerson, Kind: failure.ConfigInvalid, Hint: "is_sandbox: true",
 		},
 		{
-			"does not know a flag",
-			map[string]string{"FAKE_STDERR": "some warning\nerror: unknown option '--frobnicate'", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, "npm install -g @anthropic-ai/claude-code",
+			Name: "does not know a flag", Env: map[string]string{"FAKE_STDERR": "some warning\nerror: unknown option '--frobnicate'", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: "npm install -g @anthropic-ai/claude-code",
 		},
 		{
-			"wants a prompt",
-			map[string]string{"FAKE_STDERR": "Error: Input must be provided either through stdin or as a prompt argument when using --print", "FAKE_EXIT": "1"},
-			"", sdk.OutcomeFailed, failure.ConfigInvalid, "prompt is empty",
+			Name: "wants a prompt", Env: map[string]string{"FAKE_STDERR": "Error: Input must be provided either through stdin or as a prompt argument when using --print", "FAKE_EXIT": "1"},
+			Outcome: sdk.OutcomeFailed, Kind: failure.ConfigInvalid, Hint: "prompt is empty",
 		},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			x := &plugintest.Exchange{}
-			result, err := fake(t).Execute(t.Context(), request(t, tt.env), x)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if result.Output != tt.output || x.Record().Text(sdk.StreamText) != tt.output {
-				t.Errorf("output = %q, shown %q, want %q", result.Output, x.Record().Text(sdk.StreamText), tt.output)
-			}
-			if result.Outcome != tt.outcome {
-				t.Errorf("outcome = %q, want %q (%+v)", result.Outcome, tt.outcome, result.Error)
-			}
-			if result.AgentVersion != "9.8.7" {
-				t.Errorf("version = %q", result.AgentVersion)
-			}
-			explains(t, result.Error, tt.kind, tt.hint)
-		})
-	}
-}
-
-// explains demands a failure of a kind whose hint holds a text; none at all for the empty kind.
-func explains(t *testing.T, got *failure.Error, kind failure.Kind, hint string) {
-	t.Helper()
-	if got == nil {
-		if kind != "" {
-			t.Errorf("no failure, want %q", kind)
-		}
-		return
-	}
-	if got.Kind != kind || !strings.Contains(got.Hint, hint) {
-		t.Errorf("failure %+v, want kind %q and a hint with %q", got, kind, hint)
-	}
+	})
 }
 
 func TestQuestionsGetTheAnswerAlone(t *testing.T) {
@@ -134,7 +94,7 @@ func TestQuestionsGetTheAnswerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := request(t, map[string]string{"FAKE_STREAM": stream})
+	req := clitest.Request(t, map[string]string{"FAKE_STREAM": stream})
 	req.Purpose = sdk.PurposeQuestion
 	result, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
 	if err != nil {
@@ -164,7 +124,7 @@ func TestAttemptsThatAreEnded(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			req := request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_HANG": "1"})
+			req := clitest.Request(t, map[string]string{"FAKE_STREAM": stream, "FAKE_HANG": "1"})
 			tt.change(&req)
 			x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) {
 				if tt.cancel {
@@ -196,10 +156,10 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			req := request(t, tt.env)
+			req := clitest.Request(t, tt.env)
 			req.Config = json.RawMessage(tt.config)
 			_, err := fake(t).Execute(t.Context(), req, &plugintest.Exchange{})
-			explains(t, failure.From(err), tt.want, tt.hint)
+			clitest.WantFailure(t, failure.From(err), tt.want, tt.hint)
 		})
 	}
 }

@@ -46,7 +46,7 @@ func begins(kind string) bool {
 // handle takes one event. What cannot be read is ignored; the raw record keeps it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
 	var e anyEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
 	s.session = cmp.Or(e.SessionID, s.session)
@@ -59,7 +59,7 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 		s.user(raw)
 	case "rate_limit_event":
 		var e rateLimitEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.limit = &e.Info
 		}
 	case "result":
@@ -72,17 +72,17 @@ func (s *stream) system(subtype string, raw []byte) {
 	switch subtype {
 	case "init":
 		var e initEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.named, s.version = cmp.Or(e.Model, s.named), cmp.Or(e.Version, s.version)
 		}
 	case "permission_denied":
 		var e deniedEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.denied[e.ToolUseID] = true
 		}
 	case "api_retry":
 		var e retryEvent
-		if read(raw, &e) {
+		if cliagent.DecodeEvent(raw, &e) {
 			s.retry = &e
 			s.progress("the service failed ("+cmp.Or(e.Error, "unknown")+"), trying again", "")
 		}
@@ -91,7 +91,7 @@ func (s *stream) system(subtype string, raw []byte) {
 
 func (s *stream) assistant(raw []byte) {
 	var e messageEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
 	content := blocks(e.Message.Content)
@@ -135,7 +135,7 @@ func (s *stream) reply(e messageEvent) {
 
 func (s *stream) user(raw []byte) {
 	var e messageEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return
 	}
 	for _, b := range blocks(e.Message.Content) {
@@ -159,7 +159,7 @@ func (s *stream) status(b block) sdk.ToolStatus {
 
 func (s *stream) result(raw []byte) (final bool) {
 	var e resultEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
 	s.final = &e
@@ -171,7 +171,7 @@ func (s *stream) result(raw []byte) (final bool) {
 }
 
 func (s *stream) progress(message, tool string) {
-	s.x.Progress(sdk.Progress{Message: oneLine(message), Turn: len(s.replies), Tool: tool})
+	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Turn: len(s.replies), Tool: tool})
 }
 
 // output is described at Execute.
@@ -203,11 +203,11 @@ func (s *stream) model() string {
 // blocks reads content; a string is one text.
 func blocks(content json.RawMessage) []block {
 	var list []block
-	if read(content, &list); list != nil {
+	if cliagent.DecodeEvent(content, &list); list != nil {
 		return list
 	}
 	var text string
-	if read(content, &text); text != "" {
+	if cliagent.DecodeEvent(content, &text); text != "" {
 		return []block{{Type: "text", Text: text}}
 	}
 	return nil
@@ -222,17 +222,4 @@ func textOf(content []block) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

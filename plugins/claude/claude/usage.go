@@ -2,6 +2,7 @@ package claude
 
 import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
 // totals is the usage of a whole run, nil if the result does not tell. The counts by model come first:
@@ -39,20 +40,8 @@ func addInput(sum *sdk.Usage, u usage) *sdk.Usage {
 		sum = &sdk.Usage{}
 	}
 	return &sdk.Usage{
-		InputTokens:      add(sum.InputTokens, u.Input),
-		CacheReadTokens:  add(sum.CacheReadTokens, u.CacheRead),
-		CacheWriteTokens: add(sum.CacheWriteTokens, u.CacheWrite),
+		InputTokens:      cliagent.AddCounts(sum.InputTokens, u.Input),
+		CacheReadTokens:  cliagent.AddCounts(sum.CacheReadTokens, u.CacheRead),
+		CacheWriteTokens: cliagent.AddCounts(sum.CacheWriteTokens, u.CacheWrite),
 	}
-}
-
-// add takes unknown for nothing unless both are.
-func add(a, b *int64) *int64 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	sum := *a + *b
-	return &sum
 }

@@ -16,14 +16,9 @@ import (
 // verdict says how an attempt that ended by itself at now went. Neither the exit code nor the result's
 // word is enough: an API error comes with subtype "success", an interrupted run with exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
-	e := outcome.Evidence{
-		Spoke: s.events.Seen(), Process: end.Process(), Detail: end.Stderr, Now: now,
-		Did: s.tools > 0 || s.said.String() != "",
-	}
+	e := end.Evidence(s.events, s.tools > 0 || s.said.String() != "", now)
 	if !e.Spoke {
-		printed := s.events.Plain.String()
-		e.Did = strings.TrimSpace(printed) != ""
-		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(printed), "\n")
+		e.Printed = strings.Split(end.Stderr+"\n"+lastBytes(s.events.Plain.String()), "\n")
 		return agent.Decide(e)
 	}
 	e.Fault = outcome.Fault{Words: []string{s.failed.word}, Message: s.failed.message}

@@ -1,20 +1,9 @@
 package codex
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "encoding/json"
 
 // The events of codex exec --json, one JSON object a line, as far as they are used here. Commands that
 // fail at once may leave no item: the stream is no complete record of what the agent did.
-
-// read decodes an event. A field of an unexpected type is left out and the rest still counts, because
-// events change between releases.
-func read(raw []byte, into any) bool {
-	err := json.Unmarshal(raw, into)
-	var mismatch *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &mismatch)
-}
 
 // anEvent has the fields of all events.
 type anEvent struct {

@@ -5,7 +5,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
@@ -16,10 +15,4 @@ func fake(tb testing.TB) *Provider {
 	tb.Helper()
 	env := clitest.CLI{Name: "codex", Version: "codex-cli 9.8.7"}.Environ(tb)
 	return New(func() []string { return env })
-}
-
-// request is an attempt with these variables for the stand-in.
-func request(t *testing.T, env map[string]string) sdk.ExecuteRequest {
-	t.Helper()
-	return clitest.Request(t, env)
 }

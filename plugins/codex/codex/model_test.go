@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 func TestChoose(t *testing.T) {
@@ -73,31 +74,16 @@ func TestValidate(t *testing.T) {
 
 // TestSchemaMatchesConfig: the schema and the struct name the same keys and efforts.
 func TestSchemaMatchesConfig(t *testing.T) {
-	var schema struct {
-		Properties map[string]struct {
-			Enum []string `json:"enum"`
-		} `json:"properties"`
-	}
-	if err := json.Unmarshal(configSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	fields := map[string]any{}
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for key := range fields {
-		if _, ok := schema.Properties[key]; !ok {
-			t.Errorf("the schema lacks %s", key)
-		}
-	}
-	if len(fields) != len(schema.Properties) {
-		t.Errorf("the schema has %d keys, the struct %d", len(schema.Properties), len(fields))
-	}
-	if diff := cmp.Diff(efforts, schema.Properties["reasoning_effort"].Enum); diff != "" {
+	words := clitest.SchemaKeys(t, configSchema, Config{})
+	if diff := cmp.Diff(efforts, words["reasoning_effort"]); diff != "" {
 		t.Errorf("efforts (-code +schema):\n%s", diff)
 	}
+}
+
+// TestExamine tests the findings that doctor shows.
+func TestExamine(t *testing.T) {
+	clitest.Examine{
+		Command: "codex", Key: "OPENAI_API_KEY", Found: "version", Measured: measured.Version,
+		New: func(environ func() []string) sdk.Examiner { return New(environ) },
+	}.Run(t)
 }

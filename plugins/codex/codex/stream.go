@@ -3,7 +3,6 @@ package codex
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -46,7 +45,7 @@ func begins(kind string) bool {
 // handle takes one event. What cannot be read is ignored; the raw record keeps it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
 	var e anEvent
-	if !read(raw, &e) {
+	if !cliagent.DecodeEvent(raw, &e) {
 		return false
 	}
 	switch kind {
@@ -111,7 +110,7 @@ func (s *stream) end(it item) {
 func (s *stream) busy() bool { return s.running.Load() > 0 }
 
 func (s *stream) progress(message, tool string) {
-	s.x.Progress(sdk.Progress{Message: oneLine(message), Tool: tool})
+	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Tool: tool})
 }
 
 // output is described at Execute.
@@ -142,17 +141,4 @@ func totals(u usage) *sdk.Usage {
 		t.InputTokens = &fresh
 	}
 	return t
-}
-
-// oneLine shortens text for a live view.
-func oneLine(text string) string {
-	const limit = 120
-	text = strings.TrimSpace(text)
-	if line, _, more := strings.Cut(text, "\n"); more {
-		text = strings.TrimSpace(line)
-	}
-	if r := []rune(text); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return text
 }

@@ -67,7 +67,7 @@ func files(changes json.RawMessage) []string {
 	var list []struct {
 		Path string `json:"path"`
 	}
-	if !read(changes, &list) {
+	if !cliagent.DecodeEvent(changes, &list) {
 		return nil
 	}
 	paths := make([]string, len(list))

@@ -14,16 +14,11 @@ import (
 // turn.failed or an error that stood last, and a clean end of the process. Failed commands of the agent
 // are its own affair.
 func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
-	e := outcome.Evidence{
-		Spoke: s.events.Seen(), Process: end.Process(), Detail: end.Stderr, Now: time.Now(),
-		Did:   len(s.calls) > 0 || s.said.String() != "",
-		Fault: outcome.Fault{Message: s.trouble},
-	}
+	e := end.Evidence(s.events, len(s.calls) > 0 || s.said.String() != "", time.Now())
+	e.Fault.Message = s.trouble
 	switch {
 	case !e.Spoke:
-		printed := s.events.Plain.String()
-		e.Did = strings.TrimSpace(printed) != ""
-		e.Printed = messages(end.Stderr + "\n" + printed)
+		e.Printed = messages(end.Stderr + "\n" + s.events.Plain.String())
 	case s.failed:
 		e.LastWord = outcome.Failure
 	case s.completed:

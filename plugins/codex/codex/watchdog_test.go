@@ -11,6 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
 const minute = watchTestEvery * quietLooks
@@ -238,7 +239,7 @@ func TestBusy(t *testing.T) {
 }
 
 func TestWatchdogEndsALingeringCodex(t *testing.T) {
-	req := request(t, map[string]string{"FAKE_STDOUT": "all done\n", "FAKE_HANG": "1", "CODEX_POLL_INTERVAL": "0.01", "CODEX_GRACE_PERIOD": "0"})
+	req := clitest.Request(t, map[string]string{"FAKE_STDOUT": "all done\n", "FAKE_HANG": "1", "CODEX_POLL_INTERVAL": "0.01", "CODEX_GRACE_PERIOD": "0"})
 	req.Paths.Status = filepath.Join(t.TempDir(), "status.json")
 	x := &plugintest.Exchange{OnOutput: func(sdk.OutputChunk) {
 		if err := os.WriteFile(req.Paths.Status, []byte(`{"decision":"stop"}`), 0o600); err != nil {
