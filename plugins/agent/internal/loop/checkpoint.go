@@ -8,14 +8,14 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// save makes a checkpoint of the talk, without secrets; when it returns, it is on disk.
+// save makes a checkpoint of the conversation without secrets. When it returns, the checkpoint is on disk.
 func (l *loop) save(ctx context.Context) error {
-	saved := l.talk
-	saved.Turns = make([]turn, len(l.talk.Turns))
-	for i, t := range l.talk.Turns {
+	saved := l.conversation
+	saved.Turns = make([]turn, len(l.conversation.Turns))
+	for i, t := range l.conversation.Turns {
 		for _, thought := range t.Reply.Thinking {
-			if l.changes(thought.Text) || l.changes(thought.Signature) || l.changes(thought.Data) {
-				t.Reply.Thinking = nil // the service would not take it any more
+			if l.isRedacted(thought.Text) || l.isRedacted(thought.Signature) || l.isRedacted(thought.Data) {
+				t.Reply.Thinking = nil // the service rejects changed blocks
 				break
 			}
 		}
@@ -25,8 +25,8 @@ func (l *loop) save(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.talk.Turn, Blob: l.Redactor.JSON(blob)})
+	return l.Exchange.Checkpoint(ctx, sdk.Checkpoint{Turn: l.conversation.Turn, Blob: l.Redactor.JSON(blob)})
 }
 
-// changes reports whether a text does not stay as it is in a checkpoint.
-func (l *loop) changes(text string) bool { return l.Redactor.Text(text) != text }
+// isRedacted reports whether a checkpoint changes a text.
+func (l *loop) isRedacted(text string) bool { return l.Redactor.Text(text) != text }

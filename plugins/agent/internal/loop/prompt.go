@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// callOrFinish is for a model that only talks.
+// callOrFinish answers a reply without calls.
 const callOrFinish = "You called no tool. Go on with a tool call, or call finish if the work is done or cannot be done."
 
-// systemPrompt says how to work here; what to do is in the first message.
+// systemPrompt returns the rules of the work; the task is in the first message.
 func (l *loop) systemPrompt() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "You work in the project directory %s with the tools that you are given.\n", l.Request.WorkDir)

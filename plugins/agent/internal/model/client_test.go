@@ -18,10 +18,10 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
 
-// bases are where each API lies under a script's address.
+// bases are the paths of the APIs below a script's address.
 var bases = map[API]string{OpenAI: "/v1", Anthropic: ""}
 
-// connect makes a client of a service.
+// connect returns a client of a service.
 func connect(t *testing.T, e Endpoint) Client {
 	t.Helper()
 	c, closeIdle, err := New(e)
@@ -32,7 +32,7 @@ func connect(t *testing.T, e Endpoint) Client {
 	return c
 }
 
-// scripted is a client of each API whose service follows the script.
+// scripted runs a test with a client of each API whose service follows the script.
 func scripted(t *testing.T, script string, test func(t *testing.T, api API, c Client, server *stub.Server)) {
 	t.Helper()
 	for api, path := range bases {
@@ -44,7 +44,7 @@ func scripted(t *testing.T, script string, test func(t *testing.T, api API, c Cl
 	}
 }
 
-// talk is a request with every part.
+// talk is a request with all parts.
 var talk = Request{
 	Model: "test-model", System: "Be brief.", MaxTokens: 500, Effort: "low",
 	Tools: []Tool{{Name: "read_file", Description: "Reads.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}},
@@ -96,7 +96,7 @@ func TestReply(t *testing.T) { // U168, U182
 	})
 }
 
-// What is sent, word by word: a wrong place for a cache mark or a schema is silent otherwise.
+// TestSent compares whole requests: a cache mark or a schema in the wrong place causes no error.
 func TestSent(t *testing.T) {
 	want := map[API]string{
 		OpenAI: `{"model":"test-model","max_tokens":500,"reasoning_effort":"low","stream":true,"stream_options":{"include_usage":true},
@@ -237,9 +237,9 @@ func TestNobodyListens(t *testing.T) {
 			}
 		}
 	}
-	ollama := newFaults(mustParse(t, "http://localhost:11434/v1"))
-	if !strings.Contains(ollama.refused, "ollama serve") {
-		t.Errorf("hint for ollama: %q", ollama.refused)
+	ollama := newClassifier(mustParse(t, "http://localhost:11434/v1"))
+	if !strings.Contains(ollama.refusedHint, "ollama serve") {
+		t.Errorf("hint for ollama: %q", ollama.refusedHint)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// stream serves fixed chunks of Chat Completions, as weak servers send them.
+// stream returns a client of a server that sends fixed chunks of Chat Completions, as weak servers do.
 func stream(t *testing.T, chunks ...string) Client {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -299,7 +299,7 @@ func TestWeakServers(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.Usage != (sdk.Usage{}) { // U182: unknown is not zero
-				t.Errorf("usage %+v of a service that tells none", got.Usage)
+				t.Errorf("usage %+v of a service that reports none", got.Usage)
 			}
 		})
 	}
@@ -309,7 +309,7 @@ func TestCutWithoutAnError(t *testing.T) {
 	_, err := stream(t, `{"choices":[{"index":0,"delta":{"content":"half a th"}}]}`).Reply(t.Context(), talk, func(string) {})
 	var f *Failure
 	if !errors.As(err, &f) || !f.Transient() {
-		t.Errorf("half a reply is taken for a whole one: %v", err)
+		t.Errorf("an incomplete reply is accepted: %v", err)
 	}
 }
 
@@ -318,7 +318,7 @@ func FuzzArguments(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, written string) {
-		args, malformed := arguments(written)
+		args, malformed := parseArguments(written)
 		var object map[string]any
 		if err := json.Unmarshal(args, &object); err != nil || object == nil {
 			t.Errorf("%q became %q: %v", written, args, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// failing fails as listed, then replies.
+// failing returns the listed errors, then a reply.
 type failing struct {
 	errs  []error
 	asked []time.Time
@@ -56,9 +56,9 @@ func TestPatient(t *testing.T) { // U178, K26
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: tt.errs}
 				var told []int
-				_, err := Patient(f, Retry{Tries: tt.tries, Told: func(_ error, try int, wait time.Duration) {
+				_, err := WithRetry(f, Retry{Tries: tt.tries, OnRetry: func(_ error, try int, wait time.Duration) {
 					if try != len(told)+1 {
-						t.Errorf("try %d told as %d", len(told)+1, try)
+						t.Errorf("try %d reported as %d", len(told)+1, try)
 					}
 					told = append(told, int(wait.Seconds()))
 				}}).Reply(t.Context(), Request{}, nil)
@@ -85,7 +85,7 @@ func TestPatientIsCancelled(t *testing.T) {
 		over := errors.New("over")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(500*time.Millisecond, func() { cancel(over) })
-		_, err := Patient(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
+		_, err := WithRetry(&failing{errs: []error{busy(sdk.OutcomeInfrastructure, true, 0)}}, Retry{Tries: 3}).Reply(ctx, Request{}, nil)
 		if !errors.Is(err, over) {
 			t.Errorf("got %v", err)
 		}

@@ -2,16 +2,16 @@ package model
 
 import sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 
-// Add is the sum of two counts; what is unknown in both stays unknown.
+// Add returns the sum of two usages; a count that is unknown in both stays unknown.
 func Add(a, b sdk.Usage) sdk.Usage {
 	return sdk.Usage{
-		InputTokens: sum(a.InputTokens, b.InputTokens), OutputTokens: sum(a.OutputTokens, b.OutputTokens),
-		CacheReadTokens: sum(a.CacheReadTokens, b.CacheReadTokens), CacheWriteTokens: sum(a.CacheWriteTokens, b.CacheWriteTokens),
-		ReasoningTokens: sum(a.ReasoningTokens, b.ReasoningTokens), CostUSD: sum(a.CostUSD, b.CostUSD),
+		InputTokens: addCounts(a.InputTokens, b.InputTokens), OutputTokens: addCounts(a.OutputTokens, b.OutputTokens),
+		CacheReadTokens: addCounts(a.CacheReadTokens, b.CacheReadTokens), CacheWriteTokens: addCounts(a.CacheWriteTokens, b.CacheWriteTokens),
+		ReasoningTokens: addCounts(a.ReasoningTokens, b.ReasoningTokens), CostUSD: addCounts(a.CostUSD, b.CostUSD),
 	}
 }
 
-func sum[N int64 | float64](a, b *N) *N {
+func addCounts[N int64 | float64](a, b *N) *N {
 	switch {
 	case a == nil:
 		return b
@@ -23,9 +23,9 @@ func sum[N int64 | float64](a, b *N) *N {
 	}
 }
 
-// known is a count that the service told, nil for one that it did not.
-func known(told bool, n int64) *int64 {
-	if !told {
+// knownCount returns a pointer to n, or nil if the service did not report the count.
+func knownCount(reported bool, n int64) *int64 {
+	if !reported {
 		return nil
 	}
 	return &n

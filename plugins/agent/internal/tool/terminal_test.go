@@ -27,11 +27,11 @@ type terminalData struct {
 	Truncated *struct{ Lines, Chars int }
 }
 
-// U173: output, exit code and directory; there is no shell, no input and no terminal.
+// TestTerminal: U173: output, exit code and directory; a command has no shell, no input and no terminal.
 func TestTerminal(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) {
 		o.Environ = append(o.Environ, "SERVICE_TOKEN=hunter2-hunter2", "PLAIN=yes")
-		o.Given = map[string]string{"NPM_TOKEN": "given-given"}
+		o.AddedEnviron = map[string]string{"NPM_TOKEN": "given-given"}
 	})
 	b.program("git", `for a in "$@"; do echo "[$a]"; done; cat; pwd; echo "$PWD"; echo err >&2; exit 3`)
 	b.program("go", `echo "${SERVICE_TOKEN-unset} ${PLAIN-unset} $GIT_TERMINAL_PROMPT $GIT_PAGER"; test -n "$NPM_TOKEN" && echo given; test -t 0 || echo no terminal`)
@@ -52,7 +52,7 @@ func TestTerminal(t *testing.T) {
 	if want := "unset yes 0 cat\ngiven\nno terminal\n"; got.Stdout != want {
 		t.Errorf("environment %q, want %q", got.Stdout, want)
 	}
-	for _, c := range []struct{ command, dir, want string }{{"git status", "none", "there is no none"}, {"cargo build", "", "no program"}, {"git status", "file", "no directory"}} {
+	for _, c := range []struct{ command, dir, want string }{{"git status", "none", "there is no none"}, {"cargo build", "", "no program"}, {"git status", "file", "not a directory"}} {
 		b.put("file", "")
 		call := map[string]any{"command": c.command}
 		if c.dir != "" {
@@ -64,8 +64,8 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
-// U173, U180: a command that takes too long is ended with all that it started; what it said until then is kept, without
-// secrets.
+// TestTerminalTimeout: U173, U180: a command that exceeds its time is ended with its descendants. Its output until then is
+// kept, without secrets.
 func TestTerminalTimeout(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Timeout, o.Grace = time.Second, 200*time.Millisecond })
 	pids := filepath.Join(b.out, "pids")
@@ -96,7 +96,7 @@ func TestTerminalTimeout(t *testing.T) {
 	}
 }
 
-// A command ends with the attempt, and its output is kept.
+// TestTerminalCanceled: a command ends with the attempt, and its output is kept.
 func TestTerminalCanceled(t *testing.T) {
 	b := newBench(t, nil)
 	ready := filepath.Join(b.out, "ready")
@@ -120,7 +120,7 @@ func TestTerminalCanceled(t *testing.T) {
 	}
 }
 
-// U178, K26: passing failures are tried again within the call, three times; the result lists the tries.
+// TestTerminalRetry: U178, K26: temporary failures are retried within the call, three times; the result lists the tries.
 func TestTerminalRetry(t *testing.T) {
 	fail := func(words string) string { return "echo x >> COUNT; echo '" + words + "' >&2; exit 1" }
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestTerminalRetry(t *testing.T) {
 	}
 }
 
-// U183: long output loses its middle on both streams, within one budget.
+// TestTerminalIsCut: U183: long output loses its middle on both streams, within one budget.
 func TestTerminalIsCut(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.ResultTokens = 250 })
 	b.program("make", `i=0; while [ $i -lt 20000 ]; do echo "out $i"; i=$((i+1)); done; i=0; while [ $i -lt 300 ]; do echo "err $i" >&2; i=$((i+1)); done`)
@@ -173,7 +173,7 @@ func TestTerminalIsCut(t *testing.T) {
 	}
 }
 
-// U180: no result has a secret, in whichever tool and field, nor has what a person sees.
+// TestSecrets: U180: no result and no preview contains a secret, in any tool and field.
 func TestSecrets(t *testing.T) {
 	const value, key = "correct-horse-battery", "AKIAABCDEFGHIJKLMNOP"
 	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\n-----END PRIVATE KEY-----"
@@ -231,8 +231,8 @@ func TestSecrets(t *testing.T) {
 	b.ok("write_file", map[string]any{"path": "marked", "content": "x [REDACTED]\n"}, nil)
 }
 
-// U174: the real git runs no hook, no file monitor and no pager of the repository, takes no directory of the workspace
-// that was made to look like a repository, and sees none above the workspace.
+// TestRealGit: U174: the real git runs no hook, file monitor or pager of the repository, does not use a directory that
+// looks like a repository, and finds no repository above the workspace.
 func TestRealGit(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("this test needs git: ", err)
@@ -292,7 +292,7 @@ func TestRealGit(t *testing.T) {
 	}
 }
 
-// U166, K24: what the model is told of the tools.
+// TestDefinitions: U166, K24: the descriptions of the tools for a model.
 func TestDefinitions(t *testing.T) {
 	b := newBench(t, func(_ *bench, o *tool.Options) { o.Allowed = []string{"go", "git"} })
 	for _, d := range b.set.Definitions() {

@@ -39,7 +39,7 @@ func newDir(t testing.TB) *workspace.Dir {
 	return d
 }
 
-// U172, D7, seed 002 SandboxTests.
+// TestResolve: U172, D7, seed 002 SandboxTests.
 func TestResolve(t *testing.T) {
 	d := newDir(t)
 	for given, want := range map[string]string{
@@ -62,7 +62,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// U172: of an entry the last link is not followed, those before it are.
+// TestResolveEntry: U172: the last link of a path is not followed, earlier links are.
 func TestResolveEntry(t *testing.T) {
 	d := newDir(t)
 	for given, want := range map[string]string{"etc": "etc", "in": "in", "in/x": "sub/deep/x", "self/etc": "etc", "loop": "loop"} {
@@ -77,7 +77,7 @@ func TestResolveEntry(t *testing.T) {
 	}
 }
 
-// Escapes knows what os.Root says, whatever its words are.
+// TestEscapes: Escapes recognizes the error of os.Root.
 func TestEscapes(t *testing.T) {
 	d := newDir(t)
 	for _, name := range []string{"etc/passwd", "evil/x", "../x"} {
@@ -90,7 +90,7 @@ func TestEscapes(t *testing.T) {
 	}
 }
 
-// D7: no spelling is accepted that leads out, by the rules of any system.
+// FuzzResolve: D7: no accepted path leads outside by the rules of any system.
 func FuzzResolve(f *testing.F) {
 	for _, p := range []string{"a/b", "../x", "a/../../x", "/etc", `a\b`, "C:x", "etc/passwd", "in/../x", "self/../..", "\uff0e\uff0e/x", "a\x00", "sub/up/../x", "up/proj/x", "./././a", "hops/x"} {
 		f.Add(p)
