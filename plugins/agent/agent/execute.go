@@ -122,9 +122,10 @@ func withoutVariables(env, names []string) []string {
 	return rest
 }
 
-func valueOr(given *int, otherwise int) int {
-	if given == nil {
-		return otherwise
+// valueOr returns *value, or fallback if value is nil.
+func valueOr(value *int, fallback int) int {
+	if value == nil {
+		return fallback
 	}
-	return *given
+	return *value
 }

@@ -11,12 +11,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
+
+func TestMain(m *testing.M) { os.Exit(stub.Main(m, func() error { return goleak.Find() })) }
 
 // environ returns the variables that commands need, and no others of the tests' environment.
 func environ() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir()} }

@@ -28,11 +28,7 @@ func (t toolset) Keep(keys []string) { t.set.Keep(keys) }
 
 // Prepare implements [loop.Tools].
 func (t toolset) Prepare(name string, args json.RawMessage, again bool) (loop.PreparedCall, *loop.Refusal) {
-	prepare := t.set.Prepare
-	if again {
-		prepare = t.set.PrepareAgain
-	}
-	p, err := prepare(name, args)
+	p, err := t.set.Prepare(name, args, again)
 	if err != nil {
 		var r *tool.Refusal
 		if !errors.As(err, &r) {

@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/command"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/workspace"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // newRules returns rules for a workspace with links to the outside, and a PATH with the programs of the list.
 func newRules(t testing.TB) (rules command.Rules, base string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -154,7 +155,7 @@ func (l *loop) recordVerdict(t *turn, a *pendingCall) {
 	switch a.verdict.Action {
 	case sdk.VerdictRun:
 		if a.verdict.Reason != "" {
-			t.Note = appendLine(t.Note, "The user allowed "+call.Tool+" with the note: "+a.verdict.Reason)
+			t.Note = strings.TrimPrefix(t.Note+"\nThe user allowed "+call.Tool+" with the note: "+a.verdict.Reason, "\n")
 		}
 		l.conversation.recordChanges(a.result.Changed)
 	case sdk.VerdictUse:
@@ -268,13 +269,6 @@ func progressText(c sdk.ToolCall) string {
 	default:
 		return c.Tool
 	}
-}
-
-func appendLine(text, line string) string {
-	if text == "" {
-		return line
-	}
-	return text + "\n" + line
 }
 
 // failedCall returns the name of the first failed call of the turn.

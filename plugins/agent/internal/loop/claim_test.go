@@ -97,7 +97,7 @@ func TestEarlyClaims(t *testing.T) { // U181, U166
 			}
 			for i := range tt.claims {
 				if text := lastMessage(s, i+2); !strings.Contains(text, tt.reason) || !strings.Contains(text, "not finished") {
-					t.Errorf("claim %d is told %q, want %q", i+1, text, tt.reason)
+					t.Errorf("answer to claim %d is %q, want %q", i+1, text, tt.reason)
 				}
 			}
 		})
@@ -114,7 +114,7 @@ func TestClaimBesideAFailedCall(t *testing.T) { // U181
 		t.Fatalf("%+v, error %v", got, err)
 	}
 	if text := lastMessage(s, 2); !strings.Contains(text, "in the same reply did not succeed") {
-		t.Errorf("told %q", text)
+		t.Errorf("answer %q", text)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestVerificationIsGated(t *testing.T) { // U181, U175
 		t.Errorf("calls %+v, effects %v", calls, e.calls)
 	}
 	if text := lastMessage(s, 2); !strings.Contains(text, "no commands") {
-		t.Errorf("told %q", text)
+		t.Errorf("answer %q", text)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestVerificationIsRefused(t *testing.T) { // U181, U174
 		t.Errorf("%+v, error %v", got, err)
 	}
 	if text := lastMessage(s, 2); !strings.Contains(text, "rm is not on the list") {
-		t.Errorf("told %q", text)
+		t.Errorf("answer %q", text)
 	}
 	observed := slices.ContainsFunc(j.events, func(e entry) bool {
 		return e.observed != nil && e.observed.CallID == "t1.verification" && strings.Contains(string(e.observed.Args), "rm -rf /")

@@ -8,10 +8,14 @@ import (
 	"sync"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/redact"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // scriptedModel is a model whose reply depends on the number of its replies in the conversation: like a real one, it repeats
 // itself when it gets the same request.

@@ -38,12 +38,12 @@ func TestHandOver(t *testing.T) {
 	if at < 0 || string(tools[at].Parameters) != schema || strings.Contains(string(tools[len(tools)-1].Parameters), `"artifact"`) {
 		t.Errorf("the tools are %+v", tools)
 	}
-	told := func(n int) string {
+	lastResult := func(n int) string {
 		last := s.requests[n].Messages[len(s.requests[n].Messages)-1]
 		return last.Results[0].Text
 	}
-	if !strings.Contains(told(1), "hand it over with submit_analysis") || !strings.Contains(told(2), "got string, want integer") || !strings.Contains(told(3), "taken") {
-		t.Errorf("the model got %q, %q, %q", told(1), told(2), told(3))
+	if !strings.Contains(lastResult(1), "hand it over with submit_analysis") || !strings.Contains(lastResult(2), "got string, want integer") || !strings.Contains(lastResult(3), "taken") {
+		t.Errorf("the model got %q, %q, %q", lastResult(1), lastResult(2), lastResult(3))
 	}
 	var ended []string
 	for i, e := range j.events {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
@@ -165,7 +166,7 @@ func (l *loop) reportRetry(err error, try int, wait time.Duration) {
 		l.Exchange.Output(sdk.OutputChunk{Stream: sdk.StreamText, Text: "\n[this reply was interrupted and is requested again]\n\n"})
 		l.streamed = false
 	}
-	l.progress(retryText(err, try, l.Retries, wait), "")
+	l.progress(fmt.Sprintf("Retry %d/%d in %s: %s", try, l.Retries, wait.Round(time.Millisecond), truncate(err.Error(), 200)), "")
 }
 
 func (l *loop) progress(message, tool string) {

@@ -75,7 +75,7 @@ func TestTurnLimit(t *testing.T) { // U164
 		turns  int
 	}{
 		{"of a step", func(w *Attempt) { w.Request.StepID = "s1" }, 10},
-		{"as the request says", func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s1", 4 }, 4},
+		{"of the request", func(w *Attempt) { w.Request.StepID, w.Request.MaxTurns = "s1", 4 }, 4},
 		{"of the provider", func(w *Attempt) { w.MaxTurns = 7 }, 7},
 	}
 	for _, tt := range tests {
@@ -212,7 +212,7 @@ func TestWords(t *testing.T) { // a reply without a call is a turn
 			t.Fatalf("%+v, error %v, result %v", got, err, result(t, w))
 		}
 		if lastMessage(s, 2) != callOrFinish || j.output != "I think.\n\nAll is done.\n\n" {
-			t.Errorf("told %q, said %q", lastMessage(s, 2), j.output)
+			t.Errorf("answer %q, output %q", lastMessage(s, 2), j.output)
 		}
 	})
 	for name, change := range map[string]func(*Attempt){

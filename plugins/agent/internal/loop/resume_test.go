@@ -159,7 +159,7 @@ func TestClaimWithSecretAfterCrash(t *testing.T) { // U180, U177
 		t.Fatal(err)
 	}
 	if r := fmt.Sprint(result(t, w)); !strings.Contains(r, key) {
-		t.Errorf("without a crash the artifact is what the model said: %s", r)
+		t.Errorf("without a crash the artifact is the one of the model: %s", r)
 	}
 	w.Request.Resume = &sdk.Resume{Checkpoint: j.checkpoints()[0]}
 	if _, err := Run(t.Context(), w); err != nil {

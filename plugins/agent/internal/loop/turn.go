@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/model"
@@ -67,8 +66,4 @@ func (l *loop) remind(t *turn) {
 		note = fmt.Sprintf("You have %d turns left.", l.limit-t.N)
 	}
 	t.Note = strings.TrimSpace(t.Note + " " + note)
-}
-
-func retryText(err error, try, tries int, wait time.Duration) string {
-	return fmt.Sprintf("Retry %d/%d in %s: %s", try, tries, wait.Round(time.Millisecond), truncate(err.Error(), 200))
 }

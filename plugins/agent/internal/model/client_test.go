@@ -7,16 +7,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
 
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/stub"
 )
+
+func TestMain(m *testing.M) { os.Exit(stub.Main(m, func() error { return goleak.Find() })) }
 
 // bases are the paths of the APIs below a script's address.
 var bases = map[API]string{OpenAI: "/v1", Anthropic: ""}
@@ -44,8 +48,8 @@ func scripted(t *testing.T, script string, test func(t *testing.T, api API, c Cl
 	}
 }
 
-// talk is a request with all parts.
-var talk = Request{
+// fullRequest is a request with all parts.
+var fullRequest = Request{
 	Model: "test-model", System: "Be brief.", MaxTokens: 500, Effort: "low",
 	Tools: []Tool{{Name: "read_file", Description: "Reads.", Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)}},
 	Messages: []Message{
@@ -64,7 +68,7 @@ func TestReply(t *testing.T) { // U168, U182
 		"expect":{"model":"^test-model$","system":"^Be brief.$","prompt":"^What is in a.txt\\?$","tool_result":"no such file"}}]}`
 	scripted(t, script, func(t *testing.T, _ API, c Client, server *stub.Server) {
 		var pieces []string
-		got, err := c.Reply(t.Context(), talk, func(s string) { pieces = append(pieces, s) })
+		got, err := c.Reply(t.Context(), fullRequest, func(s string) { pieces = append(pieces, s) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +119,7 @@ func TestSent(t *testing.T) {
 				{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}}]}`,
 	}
 	scripted(t, `{"turns":[{"text":"done"}]}`, func(t *testing.T, api API, c Client, server *stub.Server) {
-		if _, err := c.Reply(t.Context(), talk, func(string) {}); err != nil {
+		if _, err := c.Reply(t.Context(), fullRequest, func(string) {}); err != nil {
 			t.Fatal(err)
 		}
 		var wanted, got any
@@ -144,7 +148,7 @@ func TestStop(t *testing.T) {
 			t.Run(tt.name+" "+string(api), func(t *testing.T) {
 				word := map[API]string{OpenAI: tt.chat, Anthropic: tt.anthropic}[api]
 				base := stub.Start(t).Script(t, "it", `{"turns":[`+strings.ReplaceAll(tt.script, "%", word)+`]}`)
-				got, err := connect(t, Endpoint{API: api, BaseURL: base + path}).Reply(t.Context(), talk, func(string) {})
+				got, err := connect(t, Endpoint{API: api, BaseURL: base + path}).Reply(t.Context(), fullRequest, func(string) {})
 				if err != nil || string(got.Stop) != tt.name {
 					t.Errorf("got stop %q, error %v", got.Stop, err)
 				}
@@ -156,7 +160,7 @@ func TestStop(t *testing.T) {
 func TestMalformedArguments(t *testing.T) { // U169
 	const script = `{"turns":[{"tool_calls":[{"name":"read_file","raw":"{\"path\": \"a"},{"name":"read_file","raw":"\"a\""},{"name":"list_directory"}]}]}`
 	scripted(t, script, func(t *testing.T, _ API, c Client, _ *stub.Server) {
-		got, err := c.Reply(t.Context(), talk, func(string) {})
+		got, err := c.Reply(t.Context(), fullRequest, func(string) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -195,7 +199,7 @@ func TestFaults(t *testing.T) { // U178
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			scripted(t, `{"turns":[`+tt.turn+`]}`, func(t *testing.T, _ API, c Client, server *stub.Server) {
-				_, err := c.Reply(t.Context(), talk, func(string) {})
+				_, err := c.Reply(t.Context(), fullRequest, func(string) {})
 				var f *Failure
 				if !errors.As(err, &f) {
 					t.Fatalf("got %v", err)
@@ -230,7 +234,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for api := range bases {
-			_, err := connect(t, Endpoint{API: api, BaseURL: tt.base}).Reply(t.Context(), talk, func(string) {})
+			_, err := connect(t, Endpoint{API: api, BaseURL: tt.base}).Reply(t.Context(), fullRequest, func(string) {})
 			var f *Failure
 			if !errors.As(err, &f) || f.Outcome != sdk.OutcomeInfrastructure || !f.Transient() || !strings.Contains(f.Err.Hint, tt.hint) {
 				t.Errorf("%s: %#v", tt.base, err)
@@ -249,7 +253,7 @@ func TestCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		stop := time.AfterFunc(50*time.Millisecond, func() { cancel(over) })
 		defer stop.Stop()
-		if _, err := c.Reply(ctx, talk, func(string) {}); !errors.Is(err, over) {
+		if _, err := c.Reply(ctx, fullRequest, func(string) {}); !errors.Is(err, over) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -291,7 +295,7 @@ func TestWeakServers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := stream(t, tt.chunks...).Reply(t.Context(), talk, func(string) {})
+			got, err := stream(t, tt.chunks...).Reply(t.Context(), fullRequest, func(string) {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +310,7 @@ func TestWeakServers(t *testing.T) {
 }
 
 func TestCutWithoutAnError(t *testing.T) {
-	_, err := stream(t, `{"choices":[{"index":0,"delta":{"content":"half a th"}}]}`).Reply(t.Context(), talk, func(string) {})
+	_, err := stream(t, `{"choices":[{"index":0,"delta":{"content":"half a th"}}]}`).Reply(t.Context(), fullRequest, func(string) {})
 	var f *Failure
 	if !errors.As(err, &f) || !f.Transient() {
 		t.Errorf("an incomplete reply is accepted: %v", err)

@@ -54,7 +54,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		var shown strings.Builder
-		reply, err := clientOf(second, answers{status, kind, body}).Reply(t.Context(), talk, func(s string) { shown.WriteString(s) })
+		reply, err := clientOf(second, answers{status, kind, body}).Reply(t.Context(), fullRequest, func(s string) { shown.WriteString(s) })
 		if err != nil {
 			var failed *Failure
 			if !errors.As(err, &failed) || failed.Err.Kind == "" || failed.Err.Message == "" {
@@ -66,7 +66,7 @@ func FuzzReply(f *testing.F) {
 			return
 		}
 		if reply.Text != shown.String() {
-			t.Errorf("shown %q, said %q", shown.String(), reply.Text)
+			t.Errorf("shown %q, text %q", shown.String(), reply.Text)
 		}
 		used := map[string]bool{}
 		for _, call := range reply.Calls {

@@ -143,7 +143,7 @@ func TestDialled(t *testing.T) { // K4: the name is allowed, its address is not
 				if err := e.Check(); err != nil {
 					t.Fatal(err)
 				}
-				_, err := connect(t, e).Reply(t.Context(), talk, func(string) {})
+				_, err := connect(t, e).Reply(t.Context(), fullRequest, func(string) {})
 				var f *Failure
 				switch {
 				case tt.want == "" && err != nil:
@@ -183,7 +183,7 @@ func TestUnixSocket(t *testing.T) {
 	server.Start()
 	t.Cleanup(server.Close)
 	e := Endpoint{API: OpenAI, BaseURL: "unix://" + socket, Network: NetworkPolicy{Local: true, Mode: "airgapped"}}
-	got, err := connect(t, e).Reply(t.Context(), talk, func(string) {})
+	got, err := connect(t, e).Reply(t.Context(), fullRequest, func(string) {})
 	if err != nil || got.Text != "hi" {
 		t.Errorf("got %q, error %v", got.Text, err)
 	}
@@ -198,7 +198,7 @@ func TestRedirect(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	for api := range bases {
-		_, err := connect(t, Endpoint{API: api, BaseURL: server.URL, Key: "secret"}).Reply(t.Context(), talk, func(string) {})
+		_, err := connect(t, Endpoint{API: api, BaseURL: server.URL, Key: "secret"}).Reply(t.Context(), fullRequest, func(string) {})
 		if failure.KindOf(err) != failure.ConfigInvalid || !strings.Contains(err.Error(), "redirects to") {
 			t.Errorf("%s: got %v", api, err)
 		}

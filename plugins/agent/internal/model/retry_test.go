@@ -55,12 +55,12 @@ func TestPatient(t *testing.T) { // U178, K26
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: tt.errs}
-				var told []int
+				var reported []int
 				_, err := WithRetry(f, Retry{Tries: tt.tries, OnRetry: func(_ error, try int, wait time.Duration) {
-					if try != len(told)+1 {
-						t.Errorf("try %d reported as %d", len(told)+1, try)
+					if try != len(reported)+1 {
+						t.Errorf("try %d reported as %d", len(reported)+1, try)
 					}
-					told = append(told, int(wait.Seconds()))
+					reported = append(reported, int(wait.Seconds()))
 				}}).Reply(t.Context(), Request{}, nil)
 				if (err != nil) != tt.fails {
 					t.Errorf("error %v", err)
@@ -72,8 +72,8 @@ func TestPatient(t *testing.T) { // U178, K26
 				if diff := cmp.Diff(tt.waits, waited); diff != "" {
 					t.Errorf("waited (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(tt.waits, told); diff != "" {
-					t.Errorf("told (-want +got):\n%s", diff)
+				if diff := cmp.Diff(tt.waits, reported); diff != "" {
+					t.Errorf("reported (-want +got):\n%s", diff)
 				}
 			})
 		})

@@ -8,9 +8,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugins/agent/internal/tool"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a workspace with a canary file outside it, and programs outside it.
 type bench struct {
@@ -110,7 +114,7 @@ func (b *bench) run(name string, v map[string]any) tool.Result {
 
 func (b *bench) runContext(ctx context.Context, name string, v map[string]any) tool.Result {
 	b.t.Helper()
-	p, err := b.set.Prepare(name, args(v))
+	p, err := b.set.Prepare(name, args(v), false)
 	if err != nil {
 		var r *tool.Refusal
 		if !errors.As(err, &r) {

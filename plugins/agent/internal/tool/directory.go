@@ -21,7 +21,7 @@ func prepareDirectory(s *Set, p *PreparedCall, args json.RawMessage) error {
 	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
-	dir, err := s.locate(a.Path)
+	dir, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}

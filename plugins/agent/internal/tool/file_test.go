@@ -199,7 +199,7 @@ func TestPrepared(t *testing.T) {
 		{"run_terminal", map[string]any{"command": "git   'push'", "reason": "r"}, tool.PreparedCall{Effect: sdk.EffectOnce, Category: sdk.CategoryTerminal, Command: "git push", Reason: "r"}, "git push"},
 		{"run_command", map[string]any{"command": "go test ./..."}, tool.PreparedCall{Effect: sdk.EffectIdempotent, Category: sdk.CategoryTerminal, Command: "go test ./..."}, "go test ./..."},
 	} {
-		p, err := b.set.Prepare(c.name, args(c.call))
+		p, err := b.set.Prepare(c.name, args(c.call), false)
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -212,7 +212,7 @@ func TestPrepared(t *testing.T) {
 			t.Errorf("%s is %s", c.name, p.Tool)
 		}
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "big", "content": strings.Repeat("é", 9000)}), false)
 	if err != nil || len(p.Preview) > sdk.MaxPreview || len(p.Preview) < sdk.MaxPreview-10 {
 		t.Errorf("preview of %d bytes, %v", len(p.Preview), err)
 	}
@@ -245,7 +245,7 @@ func TestParameters(t *testing.T) {
 		{"nothing", `{}`, "read_file"},
 		{"read_file", ``, "'path'"},
 	} {
-		_, err := b.set.Prepare(c.name, json.RawMessage(c.args))
+		_, err := b.set.Prepare(c.name, json.RawMessage(c.args), false)
 		var r *tool.Refusal
 		if !errors.As(err, &r) || r.Code != tool.CodeParameters || r.Status != sdk.ToolError || !strings.Contains(r.Message, c.want) {
 			t.Errorf("%s %.60s: %v", c.name, c.args, err)
@@ -269,7 +269,7 @@ func TestDelete(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{"a", "dir/c"}) || string(r.Data) != `{"deleted":["a","dir/c"]}` {
 		t.Errorf("%s, changed %v", r.Data, r.Changed)
 	}
-	p, err := b.set.PrepareAgain("delete_file", args(map[string]any{"paths": []string{"a", "b"}}))
+	p, err := b.set.Prepare("delete_file", args(map[string]any{"paths": []string{"a", "b"}}), true)
 	if err != nil {
 		t.Fatal(err)
 	}

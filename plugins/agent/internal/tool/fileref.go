@@ -43,12 +43,10 @@ func reportSpellings(root, realRoot string, reports []string) map[string]string 
 	return spellings
 }
 
-// locate returns the file of a path, with links followed.
-func (s *Set) locate(given string) (fileRef, error) { return s.resolveRef(given, false) }
-
-func (s *Set) resolveRef(given string, entry bool) (fileRef, error) {
-	if report, ok := s.reports[path.Clean(given)]; ok {
-		p := fileRef{set: s, spelling: given, report: report, rel: report, readOnly: slices.Contains(s.o.Readable, report)}
+// locate returns the file of a path. Links are followed, except a last one if the entry itself is meant.
+func (s *Set) locate(spelling string, entry bool) (fileRef, error) {
+	if report, ok := s.reports[path.Clean(spelling)]; ok {
+		p := fileRef{set: s, spelling: spelling, report: report, rel: report, readOnly: slices.Contains(s.o.Readable, report)}
 		for _, base := range []string{filepath.Clean(s.o.Root), s.ws.Path()} {
 			if rel, err := filepath.Rel(base, report); err == nil && filepath.IsLocal(rel) {
 				p.rel = filepath.ToSlash(rel)
@@ -60,8 +58,8 @@ func (s *Set) resolveRef(given string, entry bool) (fileRef, error) {
 	if entry {
 		resolve = s.ws.ResolveEntry
 	}
-	rel, err := resolve(given)
-	return fileRef{set: s, spelling: given, rel: rel, entry: entry}, err
+	rel, err := resolve(spelling)
+	return fileRef{set: s, spelling: spelling, rel: rel, entry: entry}, err
 }
 
 // checkWritable refuses files that no tool may change.
@@ -92,7 +90,7 @@ func (p fileRef) open() (root *os.Root, name string, done func(), err error) {
 		}
 		return root, filepath.Base(p.report), func() { _ = root.Close() }, nil
 	}
-	now, err := p.set.resolveRef(p.spelling, p.entry)
+	now, err := p.set.locate(p.spelling, p.entry)
 	if err != nil {
 		return nil, "", nil, err
 	}

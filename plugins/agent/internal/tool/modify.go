@@ -42,7 +42,7 @@ func prepareModify(s *Set, p *PreparedCall, args json.RawMessage) error {
 	if size := a.size(); size > maxContent {
 		return invalidArgs(fmt.Errorf("/: has %d bytes of text, more than %d", size, maxContent))
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func TestModify(t *testing.T) {
 		name string
 		call map[string]any
 		want string // the file, "" for no change
-		says string // a part of the result
+		part string // a part of the result
 	}{
 		{"one edit", map[string]any{"edits": edits("three", "3")}, "one\ntwo\n3\ntwo\n", `"replacements":1`},
 		{"edits build on another", map[string]any{"edits": edits("one\ntwo", "x", "x\nthree", "y")}, "y\ntwo\n", `"replacements":2`},
@@ -67,7 +67,7 @@ func TestModify(t *testing.T) {
 			} else if len(r.Changed) != 1 || r.Changed[0] != "a.txt" {
 				t.Errorf("changed %v", r.Changed)
 			}
-			if got := b.file("a.txt"); got != want || !strings.Contains(string(r.Data), c.says) {
+			if got := b.file("a.txt"); got != want || !strings.Contains(string(r.Data), c.part) {
 				t.Errorf("file %q, want %q; result %s", got, want, r.Data)
 			}
 		})
@@ -94,7 +94,7 @@ func TestModifyIsBounded(t *testing.T) {
 func TestPreviewIsVisible(t *testing.T) {
 	b := newBench(t, nil)
 	b.put("a.txt", "one\r\n")
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": "a.txt", "content": "one\r\n\x1b[2Jtwo\u202e\r!\n", "reason": "be\x07cause"}), false)
 	if err != nil || strings.ContainsAny(p.Preview, "\x1b\u202e") || !strings.Contains(p.Preview, " one\r\n+<U+001B>[2Jtwo<U+202E><U+000D>!\n") || p.Reason != "be<U+0007>cause" {
 		t.Errorf("preview %q, reason %q, %v", p.Preview, p.Reason, err)
 	}
@@ -111,7 +111,7 @@ func TestModifyAgain(t *testing.T) {
 			b.put("a.txt", modifyText)
 			call["path"] = "a.txt"
 			for i, want := range []string{`"modified"`, `"already applied"`, `"already applied"`} {
-				p, err := b.set.PrepareAgain("modify_file", args(call))
+				p, err := b.set.Prepare("modify_file", args(call), true)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -95,17 +95,9 @@ type outcome struct {
 	key     string
 }
 
-// Prepare checks a call and has no effects. Errors are [*Refusal], for the model.
-func (s *Set) Prepare(name string, args json.RawMessage) (*PreparedCall, error) {
-	return s.prepare(name, args, false)
-}
-
-// PrepareAgain is Prepare for a call that a crash interrupted: effects that the call already had are not errors.
-func (s *Set) PrepareAgain(name string, args json.RawMessage) (*PreparedCall, error) {
-	return s.prepare(name, args, true)
-}
-
-func (s *Set) prepare(name string, args json.RawMessage, again bool) (*PreparedCall, error) {
+// Prepare checks a call and has no effects. Errors are [*Refusal], for the model. With again, a crash interrupted the call:
+// effects that the call already had are not errors.
+func (s *Set) Prepare(name string, args json.RawMessage, again bool) (*PreparedCall, error) {
 	name = canonicalName(name)
 	t, err := s.find(name)
 	if err != nil {

@@ -31,7 +31,7 @@ func prepareRead(s *Set, p *PreparedCall, args json.RawMessage) error {
 	if err := decodeArgs(args, &a); err != nil {
 		return err
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}

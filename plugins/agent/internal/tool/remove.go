@@ -36,8 +36,8 @@ func prepareDelete(s *Set, p *PreparedCall, args json.RawMessage) error {
 	p.Effect, p.Category, p.Reason = sdk.EffectIdempotent, sdk.CategoryFileDelete, a.Reason
 	var files []fileRef
 	var preview strings.Builder
-	for _, given := range a.Paths {
-		file, err := s.resolveRef(given, true)
+	for _, name := range a.Paths {
+		file, err := s.locate(name, true)
 		if err != nil {
 			return err
 		}

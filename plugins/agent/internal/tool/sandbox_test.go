@@ -25,7 +25,7 @@ func pathCalls(path string) map[string]map[string]any {
 func (b *bench) untouched(inside ...string) {
 	b.t.Helper()
 	if got := b.file(b.canary); got != canaryText {
-		b.t.Errorf("the canary says %q", got)
+		b.t.Errorf("the canary holds %q", got)
 	}
 	for dir, want := range map[string][]string{b.out: {"canary"}, filepath.Dir(b.root): {"bin", "proj", "proj-evil"}} {
 		var names []string
@@ -114,7 +114,7 @@ func TestSwappedLink(t *testing.T) {
 						continue
 					}
 				}
-				p, err := b.set.Prepare(name, args(call))
+				p, err := b.set.Prepare(name, args(call), false)
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
@@ -167,7 +167,7 @@ func TestCommandsRefused(t *testing.T) {
 	b.untouched()
 	b.ok("run_terminal", map[string]any{"command": "git status"}, nil) // the trap works for an allowed command
 	if got, want := b.file(b.canary), canaryText+filepath.Join(b.bin, "git")+" status\n"; got != want {
-		t.Errorf("the canary says %q, want %q", got, want)
+		t.Errorf("the canary holds %q, want %q", got, want)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestPlantedProgram(t *testing.T) {
 		var got struct{ Stdout string }
 		b.ok("run_terminal", map[string]any{"command": line}, &got)
 		if got.Stdout != "honest\n" {
-			t.Errorf("%s says %q", line, got.Stdout)
+			t.Errorf("%s prints %q", line, got.Stdout)
 		}
 	}
 	b.untouched()
@@ -242,7 +242,7 @@ func TestReports(t *testing.T) {
 	if !slices.Equal(r.Changed, []string{report}) || b.file(report) != "{}" {
 		t.Errorf("changed %v", r.Changed)
 	}
-	p, err := b.set.Prepare("write_file", args(map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}))
+	p, err := b.set.Prepare("write_file", args(map[string]any{"path": filepath.Join(b.root, ".claude/status.json"), "content": "{}"}), false)
 	if err != nil || !slices.Equal(p.Paths, []string{".claude/status.json"}) {
 		t.Errorf("%v, %v", p, err)
 	}
@@ -259,6 +259,6 @@ func TestReports(t *testing.T) {
 	}
 	b.run("write_file", map[string]any{"path": report, "content": "x"})
 	if got := b.file(b.canary); got != canaryText {
-		t.Errorf("the canary says %q", got)
+		t.Errorf("the canary holds %q", got)
 	}
 }

@@ -50,7 +50,7 @@ func prepareSearch(s *Set, p *PreparedCall, args json.RawMessage) error {
 	if !doublestar.ValidatePattern(a.Glob) {
 		return invalidArgs(errors.New("/glob: is not a valid pattern"))
 	}
-	start, err := s.locate(a.Path)
+	start, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
@@ -120,18 +120,11 @@ func (w *search) selects(p string) bool {
 	if w.args.Glob == "" {
 		return true
 	}
-	name := relativeTo(w.top, p)
-	if !strings.Contains(w.args.Glob, "/") {
-		name = path.Base(p)
+	name := path.Base(p)
+	if p != w.top && strings.Contains(w.args.Glob, "/") {
+		name = pathBelow(w.top, p)
 	}
 	return doublestar.MatchUnvalidated(w.args.Glob, name)
-}
-
-func relativeTo(top, p string) string {
-	if p == top {
-		return path.Base(p)
-	}
-	return pathBelow(top, p)
 }
 
 // searchFile searches one file. A file that cannot be read, or is not text, is not counted.

@@ -28,7 +28,7 @@ func BenchmarkCall(b *testing.B) {
 		call := args(c.args)
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				p, err := set.Prepare(c.tool, call)
+				p, err := set.Prepare(c.tool, call, false)
 				if err != nil {
 					b.Fatal(err)
 				}

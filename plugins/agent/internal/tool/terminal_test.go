@@ -71,7 +71,7 @@ func TestTerminalTimeout(t *testing.T) {
 	pids := filepath.Join(b.out, "pids")
 	// A child and a grandchild that ignore the polite signal.
 	b.program("make", `trap '' TERM; (trap '' TERM; echo $$ >> `+pids+`; sh -c 'echo $$ >> `+pids+`; exec sleep 600') & echo partial; echo detail >&2; wait`)
-	p, err := b.set.Prepare("run_terminal", args(map[string]any{"command": "make all", "timeout": 3600}))
+	p, err := b.set.Prepare("run_terminal", args(map[string]any{"command": "make all", "timeout": 3600}), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,10 +136,10 @@ func TestTerminalRetry(t *testing.T) {
 		{"success that talks of failures", "go", "go test ./...", "echo x >> COUNT; echo connection refused", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var told []string
+			var progress []string
 			b := newBench(t, func(_ *bench, o *tool.Options) {
 				o.Retry = []time.Duration{time.Millisecond, time.Millisecond, time.Millisecond}
-				o.Progress = func(message string) { told = append(told, message) }
+				o.Progress = func(message string) { progress = append(progress, message) }
 			})
 			count := filepath.Join(b.out, "count")
 			b.program(c.program, strings.ReplaceAll(c.script, "COUNT", count))
@@ -151,8 +151,8 @@ func TestTerminalRetry(t *testing.T) {
 			if want := c.tries; want > 1 && len(got.Tries) != want || want == 1 && got.Tries != nil {
 				t.Errorf("tries %+v", got.Tries)
 			}
-			if len(told) != c.tries-1 || c.tries > 1 && (!strings.HasPrefix(told[0], "Retry 1/3: ") || got.Tries[0].Cause == "") {
-				t.Errorf("told %q, %+v", told, got.Tries)
+			if len(progress) != c.tries-1 || c.tries > 1 && (!strings.HasPrefix(progress[0], "Retry 1/3: ") || got.Tries[0].Cause == "") {
+				t.Errorf("progress %q, %+v", progress, got.Tries)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestSecrets(t *testing.T) {
 		{"modify_file", map[string]any{"path": "conf", "edits": edits(value+"x", "y")}},
 		{"write_file", map[string]any{"path": "../" + value, "content": key}},
 	} {
-		p, err := b.set.Prepare(call.name, args(call.args))
+		p, err := b.set.Prepare(call.name, args(call.args), false)
 		if err != nil {
 			clean(strconv.Itoa(i)+" "+call.name, err.Error())
 			continue
@@ -279,7 +279,7 @@ func TestRealGit(t *testing.T) {
 		t.Errorf("a directory that looks like a repository: %s", r.Data)
 	}
 	if got := b.file(b.canary); got != canaryText {
-		t.Errorf("the canary says %q", got)
+		t.Errorf("the canary holds %q", got)
 	}
 	if entries, _ := os.ReadDir(filepath.Join(b.root, "copy")); len(entries) > 0 {
 		t.Errorf("cloned a path: %v", entries)

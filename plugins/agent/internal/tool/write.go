@@ -27,7 +27,7 @@ func prepareWrite(s *Set, p *PreparedCall, args json.RawMessage) error {
 	if len(a.Content) > maxContent {
 		return invalidArgs(fmt.Errorf("/content: has %d bytes, more than %d", len(a.Content), maxContent))
 	}
-	file, err := s.locate(a.Path)
+	file, err := s.locate(a.Path, false)
 	if err != nil {
 		return err
 	}
