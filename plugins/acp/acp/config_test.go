@@ -30,12 +30,12 @@ func TestReadConfig(t *testing.T) {
 		{config: `{"command":["my-agent"]}`, want: []string{"my-agent"}},
 		{config: ``, message: "needs an agent or a command", hint: "acp-claude, acp-codex, acp-gemini, acp-opencode"},
 		{config: `{"agent":"codx"}`, message: `unknown agent "codx"`, hint: `did you mean "codex"?`},
-		{config: `{"agent":"qqqqqqqq"}`, message: `unknown agent`, hint: "known are claude, codex, gemini, opencode"},
+		{config: `{"agent":"qqqqqqqq"}`, message: `unknown agent`, hint: "known agents are claude, codex, gemini, opencode"},
 		{config: `{"comand":["x"]}`, message: `did you mean "command"?`},
 		{agent: "claude", config: `{"agent":"codex"}`, message: `unknown key "agent"`},
 		{agent: "claude", config: `{"permissions":"yes"}`, message: `unknown permissions "yes"`, hint: "ask, allow, deny"},
-		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first of the list"},
-		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "switches"},
+		{agent: "claude", config: `{"command":["", "x"]}`, message: "empty text", hint: "the first item of the list"},
+		{agent: "claude", config: `{"config_options":{"a":"b","n":2}}`, message: "config_options.n", hint: "for a switch"},
 	} {
 		s, err := New(tt.agent, environ).read(json.RawMessage(tt.config))
 		if tt.message != "" {
@@ -54,7 +54,7 @@ func TestReadConfig(t *testing.T) {
 	}
 }
 
-// An agent that is not installed is named, with the line that installs it.
+// TestMissing: the error for a missing agent has the command that installs it.
 func TestMissing(t *testing.T) {
 	for agent, install := range map[string]string{
 		"claude": "npm install -g @agentclientprotocol/claude-agent-acp", "codex": "npm install -g @agentclientprotocol/codex-acp",
@@ -68,7 +68,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// The command line gets the model where an agent has no other way, and the environment of the configuration.
+// TestCommand: the command line has the model for agents without another choice, and the configured environment.
 func TestCommand(t *testing.T) {
 	bin := t.TempDir()
 	program := filepath.Join(bin, "gemini")
@@ -92,7 +92,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// The plugin serves a provider for any agent and one for each known; the schema names the same agents.
+// TestPlugin: the plugin has a provider for any agent and one for each known agent; the schema lists the same agents.
 func TestPlugin(t *testing.T) {
 	var names []string
 	for _, p := range Plugin("1.0.0").Providers {

@@ -27,7 +27,7 @@ func content(t *testing.T, path string) string {
 	return string(text)
 }
 
-// sent are the messages of a method that the agent got, by their params.
+// sentParams returns the params of the messages of a method that the agent got.
 func sent(t *testing.T, log, method string) []map[string]any {
 	t.Helper()
 	var found []map[string]any
@@ -46,7 +46,7 @@ func sent(t *testing.T, log, method string) []map[string]any {
 	return found
 }
 
-// prompts are the texts of the turns.
+// sentPrompts returns the prompts of the turns.
 func prompts(t *testing.T, log string) []string {
 	t.Helper()
 	var texts []string
@@ -56,7 +56,7 @@ func prompts(t *testing.T, log string) []string {
 	return texts
 }
 
-// logged has the agent keep a log of what it gets.
+// enableLog makes the agent log its messages to a file.
 func logged(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 	t.Helper()
 	log = filepath.Join(t.TempDir(), "log")
@@ -64,7 +64,7 @@ func logged(t *testing.T, req *sdk.ExecuteRequest) (log string) {
 	return log
 }
 
-// Everything that an agent tells of a turn: texts, tools with and without a question, tokens and cost.
+// TestExecute covers all reports of a turn: texts, tools with and without a request, tokens and cost.
 func TestExecute(t *testing.T) {
 	var dir string
 	result, x, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { dir = r.WorkDir })
@@ -113,7 +113,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// What an ending means.
+// TestOutcomes tests the outcomes of all kinds of ends.
 func TestOutcomes(t *testing.T) {
 	failed, infra := sdk.OutcomeFailed, sdk.OutcomeInfrastructure
 	for _, tt := range []struct {
@@ -141,7 +141,7 @@ func TestOutcomes(t *testing.T) {
 		{"news of unknown kinds", `{"turns":[{"steps":[{"update":{"sessionUpdate":"weather","sun":true}},{"update":{"sessionUpdate":["x"]}},{"update":"x"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"it asks for files and terminals", `{"turns":[{"steps":[{"call":"fs/write_text_file"},{"call":"terminal/create"},{"say":"ok"}]}]}`, sdk.OutcomeSucceeded, "", ""},
 		{"it exits with its answer", `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":1}]}]}`, sdk.OutcomeSucceeded, "", ""},
-		{"another protocol", `{"start":[{"line":"Usage: agent"},{"exit":0}]}`, failed, failure.ConfigInvalid, "without a word of the Agent Client Protocol"},
+		{"another protocol", `{"start":[{"line":"Usage: agent"},{"exit":0}]}`, failed, failure.ConfigInvalid, "without a message of the Agent Client Protocol"},
 		{"it does not start", `{"start":[{"stderr":"cannot find my library"},{"exit":1}]}`, infra, failure.ProviderCrashed, "exited with code 1"},
 		{"it says what it lacks", `{"start":[{"stderr":"Not logged in"},{"exit":1}]}`, sdk.OutcomeNeedsPerson, failure.ProviderFailed, "Not logged in"},
 		{"another version", `{"initialize":{"protocolVersion":2}}`, failed, failure.ConfigInvalid, "speaks version 2"},
@@ -164,7 +164,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A known agent that is not logged in says how to.
+// TestLoginHint: the failure of a known agent without a login has the hint how to log in.
 func TestLoginHint(t *testing.T) {
 	script := `{"errors":{"session/new":{"code":-32000,"message":"Authentication required"}}}`
 	result, _, err := attemptOf(t, script, `,"agent":"claude"`, nil)
@@ -176,7 +176,7 @@ func TestLoginHint(t *testing.T) {
 	}
 }
 
-// The answer that an agent ends with is not lost, however soon it ends.
+// TestLastWordCounts: the last answer of an agent is not lost, however soon the agent ends.
 func TestLastWordCounts(t *testing.T) {
 	for range 20 {
 		result, _, err := attemptOf(t, `{"turns":[{"steps":[{"say":"ok"}],"after":[{"exit":0}]}]}`, "", nil)
@@ -186,7 +186,7 @@ func TestLastWordCounts(t *testing.T) {
 	}
 }
 
-// An agent that stays when its stdin ends, and a child that keeps its streams open, are put away.
+// TestStays: an agent that stays after its stdin ends, and a child that keeps its streams open, are ended.
 func TestStays(t *testing.T) {
 	var dir string
 	result, _, err := attemptOf(t, `{"stay":true,"turns":[{"steps":[{"spawn":"child"},{"ignore_term":true},{"say":"ok"}]}]}`, "", func(r *sdk.ExecuteRequest) {
@@ -200,7 +200,7 @@ func TestStays(t *testing.T) {
 	}
 }
 
-// processState is the letter that Linux has for the state of a process, "" for none.
+// processState returns Linux's letter for the state of a process, "" for no process.
 func processState(pid string) string {
 	status, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
@@ -210,7 +210,7 @@ func processState(pid string) string {
 	return after[:1]
 }
 
-// An attempt that is cancelled says so to the agent, and keeps what the agent says at the end.
+// TestCancel: the agent gets a cancellation, and its last messages are kept.
 func TestCancel(t *testing.T) {
 	for name, script := range map[string]string{
 		"at once": `{"turns":[{"steps":[{"say":"wait"},{"await":true},{"say":"stopped"}],` +
@@ -245,7 +245,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// One that does not listen is ended all the same.
+// TestCancelUnheard: an agent that ignores the cancellation is ended.
 func TestCancelUnheard(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -262,7 +262,7 @@ func TestCancelUnheard(t *testing.T) {
 	}
 }
 
-// An agent that is never ready is not waited for without end.
+// TestNeverReady: an agent that is never ready is ended after the start limit.
 func TestNeverReady(t *testing.T) {
 	p := provider()
 	p.startLimit = 50 * time.Millisecond
@@ -274,7 +274,7 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// Silence counts, unless a person is asked.
+// TestIdle: silence counts, except while the user is asked.
 func TestIdle(t *testing.T) {
 	limit := func(r *sdk.ExecuteRequest) { r.IdleTimeout, r.Grace = time.Second, 100*time.Millisecond }
 	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { time.Sleep(1500 * time.Millisecond); return nil }}
@@ -287,7 +287,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// The answer to a question is the last message.
+// TestQuestion: the answer to a question is the last message.
 func TestQuestion(t *testing.T) {
 	result, _, err := attemptOf(t, content(t, "testdata/full.json"), "", func(r *sdk.ExecuteRequest) { r.Purpose = sdk.PurposeQuestion })
 	if err != nil || result.Output != "Done." {
@@ -295,7 +295,7 @@ func TestQuestion(t *testing.T) {
 	}
 }
 
-// An attempt that was cut off goes on in its session; what the agent tells of the past is no news.
+// TestResume: an interrupted attempt continues in its session; replayed updates are not reported.
 func TestResume(t *testing.T) {
 	resume := &sdk.Resume{Checkpoint: sdk.Checkpoint{Turn: 1, Blob: []byte(`{"session":"s-1"}`)}}
 	past := `"replay":[{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"of old"}},{"sessionUpdate":"tool_call","toolCallId":"old","title":"x","status":"completed"}]`
@@ -328,7 +328,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A checkpoint that cannot be stored ends the attempt.
+// TestCheckpointFails: a checkpoint that cannot be stored ends the attempt.
 func TestCheckpointFails(t *testing.T) {
 	x := &plugintest.Exchange{OnCheckpoint: func(sdk.Checkpoint) error { return errors.New("disk full") }}
 	result, err := execute(t, x, `{"turns":[{"steps":[{"say":"ok"}]}]}`, "", nil)

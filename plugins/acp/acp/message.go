@@ -6,10 +6,10 @@ import (
 	protocol "github.com/coder/acp-go-sdk"
 )
 
-// What agents say, as far as it is used here. What is sent are the SDK's own types; these are read with less
-// severity than those: a field that an agent has in another form is left out, and the rest still counts.
+// Messages of agents, with the fields that the provider uses. Messages to agents use the SDK's types. Decoding is lenient:
+// a field of an unexpected type is skipped, and the others are used.
 
-// initialized answers initialize.
+// initializeResult is the answer to initialize.
 type initialized struct {
 	ProtocolVersion int `json:"protocolVersion"`
 	Can             can `json:"agentCapabilities"`
@@ -18,7 +18,7 @@ type initialized struct {
 	} `json:"agentInfo"`
 }
 
-// can is what an agent offers beyond the least.
+// capabilities are the optional capabilities of an agent.
 type can struct {
 	Load     bool `json:"loadSession"`
 	Sessions struct {
@@ -26,7 +26,7 @@ type can struct {
 	} `json:"sessionCapabilities"`
 }
 
-// opened answers session/new, session/load and session/resume.
+// sessionInfo is the answer to session/new, session/load and session/resume.
 type opened struct {
 	ID      protocol.SessionId `json:"sessionId"`
 	Options []option           `json:"configOptions"`
@@ -34,7 +34,7 @@ type opened struct {
 	Models  *models            `json:"models"`
 }
 
-// option is a setting of the session with values to choose from, or a switch.
+// option is a setting of the session with a list of values, or a switch.
 type option struct {
 	ID       string          `json:"id"`
 	Category string          `json:"category"`
@@ -42,7 +42,7 @@ type option struct {
 	Values   []choice        `json:"options"`
 }
 
-// choice is a value, or a group of such.
+// optionValue is a value, or a group of values.
 type choice struct {
 	Value string   `json:"value"`
 	Group []choice `json:"options"`
@@ -62,7 +62,7 @@ type models struct {
 	} `json:"availableModels"`
 }
 
-// turnEnd answers session/prompt.
+// turnEnd is the answer to session/prompt.
 type turnEnd struct {
 	Reason protocol.StopReason `json:"stopReason"`
 	Usage  *tokens             `json:"usage"`
@@ -79,8 +79,8 @@ type modelUsage struct {
 	Tokens *tokens `json:"token_count"`
 }
 
-// tokens are counted in different words: the protocol's own, and those of _meta.quota (claude, codex) and of
-// Gemini, which has input_tokens and output_tokens. Cache reads and writes are no part of the input.
+// tokens have several names: those of the protocol, and input_tokens and output_tokens in _meta.quota (claude, codex) and
+// of Gemini. Cache reads and writes are not part of the input.
 type tokens struct {
 	Input       *int64 `json:"inputTokens"`
 	Output      *int64 `json:"outputTokens"`
@@ -91,14 +91,14 @@ type tokens struct {
 	OutputSnake *int64 `json:"output_tokens"`
 }
 
-// update is session/update.
+// updateHead is the head of session/update.
 type update struct {
 	Update struct {
 		Kind string `json:"sessionUpdate"`
 	} `json:"update"`
 }
 
-// chunk is a piece of a message or of a thought.
+// contentChunk is a piece of a message or of a thought.
 type chunk struct {
 	MessageID string `json:"messageId"`
 	Content   struct {
@@ -107,7 +107,7 @@ type chunk struct {
 	} `json:"content"`
 }
 
-// usageUpdate tells how full the context is, and sometimes what the session has cost.
+// usageUpdate reports the use of the context, and sometimes the cost of the session.
 type usageUpdate struct {
 	Cost *struct {
 		Amount   float64 `json:"amount"`
@@ -115,7 +115,7 @@ type usageUpdate struct {
 	} `json:"cost"`
 }
 
-// toolUpdate announces a tool call, changes what is known of one, or is part of a request for permission.
+// toolUpdate announces a tool call, changes its state, or is part of a request for permission.
 type toolUpdate struct {
 	ToolCallID string            `json:"toolCallId"`
 	Name       string            `json:"name"`

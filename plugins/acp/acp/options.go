@@ -21,7 +21,7 @@ type session struct {
 	title string // of the agent
 }
 
-// noServers says that the agent gets no MCP servers from us; it has those of its own configuration.
+// noServers: the agent gets no MCP servers from the provider; it uses those of its own configuration.
 var noServers = []protocol.McpServer{}
 
 func (s *session) begin(dir string) error {
@@ -34,7 +34,7 @@ func (s *session) begin(dir string) error {
 	return nil
 }
 
-// take goes on with a session, and reports whether it could: an agent that has forgotten it begins anew.
+// resume continues a session, and reports whether the agent could.
 func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error) {
 	var err error
 	switch {
@@ -52,7 +52,7 @@ func (s *session) take(id protocol.SessionId, dir string, can can) (bool, error)
 	return err == nil, err
 }
 
-// configure sets model, mode and the other settings.
+// configure sets the model, the mode and the other settings.
 func (s *session) configure(want setup, model string) error {
 	if model != "" && want.modelFlag == "" {
 		if err := s.setModel(model); err != nil {
@@ -112,7 +112,7 @@ func (s *session) setMode(mode string) error {
 	return s.refused(err, "mode", mode, known)
 }
 
-// setOption sets a text or a switch, unless it stands so already.
+// setOption sets a text or a switch, unless it has the value already.
 func (s *session) setOption(id string, value any) error {
 	var known []string
 	for _, o := range s.Options {
@@ -143,7 +143,7 @@ func (s *session) setting(id string, value any) protocol.SetSessionConfigOptionR
 	}}
 }
 
-// refused puts an agent's refusal of a setting in the words of the one who made it.
+// settingError returns the error for a refused setting.
 func (s *session) refused(err error, what, value string, known []string) error {
 	var no *protocol.RequestError
 	if !errors.As(err, &no) {
@@ -156,7 +156,7 @@ func (s *session) refused(err error, what, value string, known []string) error {
 	return f.WithHint("see the agent's documentation for what it offers")
 }
 
-// find is the setting of a category; agents that name no category use its word as the id.
+// findOption returns the setting of a category. Agents without categories use the category's name as the id.
 func (s *session) find(category string) *option {
 	for i, o := range s.Options {
 		if o.Category == category || o.ID == category {
@@ -166,7 +166,7 @@ func (s *session) find(category string) *option {
 	return nil
 }
 
-// model is the model that is set, "" where the agent does not say.
+// model returns the current model, "" if the agent does not report it.
 func (s *session) model() string {
 	var current string
 	if o := s.find("model"); o != nil && cliagent.DecodeEvent(o.Current, &current) {
@@ -178,7 +178,7 @@ func (s *session) model() string {
 	return ""
 }
 
-// values lists what a setting may be.
+// optionValues returns the possible values of a setting.
 func values(list []choice) []string {
 	var names []string
 	for _, c := range list {

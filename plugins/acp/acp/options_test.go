@@ -9,7 +9,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// The ways in which agents offer a choice.
+// The forms in which agents offer settings.
 const (
 	optionSession = `"session":{"configOptions":[
 		{"id":"mode","category":"mode","type":"select","currentValue":"default","options":[{"value":"default"},{"value":"plan"}]},

@@ -30,7 +30,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// What the other end tells and asks is taken in its order; only answers take their time.
+// TestPeerKeepsOrder: notifications and requests are handled in order; only answers are concurrent.
 func TestPeerKeepsOrder(t *testing.T) {
 	var order []string
 	out := &lockedBuffer{}
@@ -84,12 +84,12 @@ func TestPeerCall(t *testing.T) {
 	}
 }
 
-// writer hands each line to a function.
+// writer passes each line to a function.
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
-// Waits that overlap count once.
+// TestStopwatch: overlapping waits count once.
 func TestStopwatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w stopwatch
@@ -112,7 +112,7 @@ func TestStopwatch(t *testing.T) {
 	})
 }
 
-// Whatever an agent writes, reading it neither fails nor takes what is no news for some.
+// FuzzLines: any output of an agent is read without failure, and only updates cause reports.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"hi"}}}}`))
 	f.Add([]byte(`{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","rawInput":{"a":1},"content":[{"type":"diff","path":"p","newText":"n"}],"status":"completed"}}}` + "\n" +

@@ -10,14 +10,14 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// permissionRequest is session/request_permission, as far as it is used here.
+// permissionRequest is session/request_permission, with the fields that the provider uses.
 type permissionRequest struct {
 	ToolCall toolUpdate                  `json:"toolCall"`
 	Options  []protocol.PermissionOption `json:"options"`
 }
 
-// asked takes a request of the agent. Files and terminals are not offered to agents, which have tools of their
-// own for both.
+// handleRequest handles a request of the agent. Agents get no access to files and terminals of the client; they have tools
+// of their own for both.
 func (a *attempt) asked(method string, params json.RawMessage) func() any {
 	if method != protocol.ClientMethodSessionRequestPermission {
 		return nil
@@ -39,7 +39,7 @@ func (a *attempt) asked(method string, params json.RawMessage) func() any {
 	}
 }
 
-// decide puts the call to the kernel and turns its verdict into one of the agent's options.
+// decide requests the kernel's verdict on the call and returns the matching option of the agent.
 func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption) any {
 	release := a.held.hold()
 	verdict, err := a.x.Call(a.work, call)
@@ -53,7 +53,7 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 		a.report.allowed(call.CallID)
 		return selected(allowing(options))
 	case sdk.VerdictSkip:
-		about.reason, about.quiet = "it is left out", true
+		about.reason, about.quiet = "it is skipped", true
 	case sdk.VerdictUse:
 		about.reason = "it has been done already"
 		if verdict.Result != nil && len(verdict.Result.Result) > 0 {
@@ -64,7 +64,7 @@ func (a *attempt) decide(call sdk.ToolCall, options []protocol.PermissionOption)
 	return selected(refusing(options))
 }
 
-// allowing and refusing choose an option, "" if there is none: for this once rather than for good.
+// allowOption and rejectOption return an option, "" if there is none. Options for one call take precedence.
 func allowing(options []protocol.PermissionOption) protocol.PermissionOptionId {
 	return first(options, protocol.PermissionOptionKindAllowOnce, protocol.PermissionOptionKindAllowAlways)
 }
@@ -82,7 +82,7 @@ func first(options []protocol.PermissionOption, kinds ...protocol.PermissionOpti
 	return ""
 }
 
-// selected is the answer to a request for permission; without an option nothing was decided.
+// permissionResponse returns the answer to a request for permission. Without an option the request counts as cancelled.
 func selected(option protocol.PermissionOptionId) protocol.RequestPermissionResponse {
 	if option == "" {
 		return protocol.RequestPermissionResponse{Outcome: protocol.NewRequestPermissionOutcomeCancelled()}

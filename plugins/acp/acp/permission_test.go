@@ -12,7 +12,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// asking is a script with one request, about a call whose arguments are known from before.
+// oneRequest is a script with one request, for a call whose arguments were announced before.
 const asking = `{"turns":[{"steps":[
 	{"update":{"sessionUpdate":"tool_call","toolCallId":"t1","title":"Write a.txt","kind":"edit","status":"in_progress","content":[{"type":"diff","path":"/a.txt","oldText":null,"newText":"x\n"}]}},
 	{"ask":{"toolCallId":"t1","title":"Edit files","locations":[{"path":"/a.txt"}],"status":"pending"},
@@ -22,7 +22,7 @@ const asking = `{"turns":[{"steps":[
 
 func TestVerdicts(t *testing.T) {
 	told := func(reason string) []string {
-		return []string{"do it", "Not all was allowed that you asked permission for:\n\n- Edit files: " + reason + "\n\nDo not try the same again. Go on with your task in the light of this."}
+		return []string{"do it", "Some of your requests for permission were refused:\n\n- Edit files: " + reason + "\n\nDo not repeat these requests. Continue your task without them."}
 	}
 	once := []string{"do it"}
 	for _, tt := range []struct {
@@ -66,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// Without a question, by the configuration.
+// TestPermissionsConfigured: the configuration decides without the kernel.
 func TestPermissionsConfigured(t *testing.T) {
 	for permissions, output := range map[string]string{"allow": "written\n", "deny": "left\n\nI see.\n"} {
 		result, x, err := attemptOf(t, asking, `,"permissions":"`+permissions+`"`, nil)
@@ -81,7 +81,7 @@ func TestPermissionsConfigured(t *testing.T) {
 	}
 }
 
-// A call that is asked about twice is two calls to the kernel, each with its result.
+// TestAskedTwice: two requests about a call are two calls for the kernel, each with its result.
 func TestAskedTwice(t *testing.T) {
 	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"allowed":[{"ask":{"toolCallId":"t1","title":"Run outside of the sandbox"},
 		"allowed":[{"update":{"sessionUpdate":"tool_call_update","toolCallId":"t1","status":"completed"}}]}]}]}]}`, "", nil)
@@ -94,7 +94,7 @@ func TestAskedTwice(t *testing.T) {
 	}
 }
 
-// What the agent does not end is ended with its turn.
+// TestUnfinishedCalls: a call without an end ends with the agent's turn.
 func TestUnfinishedCalls(t *testing.T) {
 	_, x, err := attemptOf(t, `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}},{"update":{"sessionUpdate":"tool_call","toolCallId":"t2","title":"Look","status":"in_progress"}}]}]}`, "", nil)
 	if err != nil {
@@ -106,7 +106,7 @@ func TestUnfinishedCalls(t *testing.T) {
 	}
 }
 
-// Where the agent offers nothing that fits, nothing is decided: an answer that it did not offer is never given.
+// TestNoOptionFits: without a matching option the request counts as cancelled; the answer is never an unoffered option.
 func TestNoOptionFits(t *testing.T) {
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"},"options":[],"refused":[{"say":"so be it"}]}]}]}`
 	if result, _, err := attemptOf(t, script, "", nil); err != nil || result.Output != "so be it\n" {
@@ -114,7 +114,7 @@ func TestNoOptionFits(t *testing.T) {
 	}
 }
 
-// An agent that stops each time it is refused something has not done its work.
+// TestDeniedForGood: an agent that stops after each refusal has not done its work.
 func TestDeniedForGood(t *testing.T) {
 	x := &plugintest.Exchange{Otherwise: sdk.Verdict{Action: sdk.VerdictDeny, Reason: "no"}}
 	script := `{"turns":[{"steps":[{"ask":{"toolCallId":"t1","title":"Run"}}],"result":{"stopReason":"cancelled"}}]}`
@@ -127,7 +127,7 @@ func TestDeniedForGood(t *testing.T) {
 	}
 }
 
-// A kernel that gives no verdict, because it ends the attempt, leaves the agent without permission.
+// TestNoVerdict: without a verdict, because the kernel ends the attempt, the agent gets no permission.
 func TestNoVerdict(t *testing.T) {
 	x := &plugintest.Exchange{OnCall: func(sdk.ToolCall) error { return failure.New(failure.ApprovalRequired, "nobody is there") }}
 	result, err := execute(t, x, asking, "", nil)

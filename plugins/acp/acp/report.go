@@ -13,21 +13,21 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// report turns what the agent tells into reports on the exchange, and remembers what the result needs. It
-// belongs to one attempt and is safe for concurrent use.
+// report converts the agent's notifications to reports on the exchange, and keeps the data for the result. It belongs to
+// one attempt and is safe for concurrent use.
 type report struct {
 	x       sdk.Exchange
-	partial bool   // the agent's usage is not that of the whole turn
-	dir     string // where the agent works
+	partial bool   // the agent's usage does not cover the whole turn
+	dir     string // the agent's working directory
 
 	mu       sync.Mutex // guards:
-	live     bool       // a turn has begun: what comes before is the past of a session that was taken up
+	live     bool       // a turn has begun: earlier notifications replay a resumed session
 	said     cliagent.Transcript
-	message  string // the id of the message that is under way
+	message  string // the id of the current message
 	fresh    bool   // the next text begins a message
 	last     strings.Builder
 	thought  strings.Builder
-	shown    string // as progress
+	shown    string // the last progress
 	messages int
 	tools    map[string]*tool
 	order    []*tool
@@ -43,21 +43,21 @@ func newReport(x sdk.Exchange, partial bool, dir string) *report {
 	return &report{x: x, partial: partial, dir: dir, said: cliagent.Transcript{X: x}, fresh: true, tools: map[string]*tool{}, calls: map[string]*tool{}}
 }
 
-// told takes a notification.
+// handleNotification handles a notification of the agent.
 func (a *attempt) told(method string, params json.RawMessage) {
 	if method == protocol.ClientMethodSessionUpdate {
 		a.report.update(params)
 	}
 }
 
-// begin says that a turn begins.
+// startTurn begins a turn.
 func (r *report) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.live, r.fresh, r.refuse, r.denied = true, true, nil, nil
 }
 
-// update takes one piece of news. What cannot be read is ignored; the raw record keeps it.
+// update handles one update of the session. An unreadable update is ignored; the raw stream has it.
 func (r *report) update(raw json.RawMessage) {
 	var envelope struct {
 		Update json.RawMessage `json:"update"`
@@ -91,7 +91,7 @@ func (r *report) update(raw json.RawMessage) {
 	}
 }
 
-// say adds a piece of a message. Messages stand an empty line apart.
+// addText adds a piece of a message. Messages are separated by an empty line.
 func (r *report) say(raw json.RawMessage) {
 	var c chunk
 	if !cliagent.DecodeEvent(raw, &c) || c.Content.Text == "" {
@@ -115,7 +115,7 @@ func (r *report) say(raw json.RawMessage) {
 	r.progress(r.last.String(), "")
 }
 
-// think shows what the agent thinks, which is no part of its output.
+// showThought shows a thought of the agent as progress; it is not part of the output.
 func (r *report) think(raw json.RawMessage) {
 	var c chunk
 	if !cliagent.DecodeEvent(raw, &c) {
@@ -126,7 +126,7 @@ func (r *report) think(raw json.RawMessage) {
 	r.progress(r.thought.String(), "")
 }
 
-// progress shows the beginning of a text, once.
+// progress reports the beginning of a text once.
 func (r *report) progress(text, tool string) {
 	line := cliagent.OneLine(text)
 	if line == "" || line == r.shown {
@@ -136,7 +136,7 @@ func (r *report) progress(text, tool string) {
 	r.x.Progress(sdk.Progress{Message: line, Turn: r.messages, Tool: tool})
 }
 
-// turned takes the end of a turn.
+// endTurn records the end of a turn.
 func (r *report) turned(end turnEnd) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,8 +157,8 @@ func (r *report) turned(end turnEnd) {
 	}
 }
 
-// finish tells what is left to tell. Where the agent ended its turn, a call that it does not speak of any more
-// is over; where it was cut off, such a call was cut off with it.
+// finish reports the remaining calls. If the agent ended its turn, its open calls are over; if it was interrupted, its open
+// calls were interrupted too.
 func (r *report) finish(ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +174,7 @@ func (r *report) finish(ended bool) {
 	}
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (r *report) output(purpose sdk.Purpose) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,21 +184,21 @@ func (r *report) output(purpose sdk.Purpose) string {
 	return r.said.String()
 }
 
-// did reports whether the agent said something or used a tool.
+// isActive reports whether the agent wrote text or used a tool.
 func (r *report) did() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.said.String() != "" || len(r.order) > 0
 }
 
-// refusal is a request that was refused.
+// refusal is a refused request.
 type refusal struct {
 	tool, reason string
-	quiet        bool // the agent need not be told why
+	quiet        bool // the agent does not need the reason
 }
 
-// refusals is what the agent is to be told about what it was refused in its last turn, "" for nothing. One
-// whose turn that has cancelled is told in any case, so that it goes on.
+// refusalPrompt returns the prompt about the refusals of the last turn, "" for none. An agent that cancelled its turn gets
+// all refusals, so that it continues.
 func (r *report) refusals(cancelled bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -212,11 +212,11 @@ func (r *report) refusals(cancelled bool) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	return "Not all was allowed that you asked permission for:\n\n" + strings.Join(lines, "") +
-		"\nDo not try the same again. Go on with your task in the light of this."
+	return "Some of your requests for permission were refused:\n\n" + strings.Join(lines, "") +
+		"\nDo not repeat these requests. Continue your task without them."
 }
 
-// deniedTools are the tools that were refused in the last turn.
+// deniedTools returns the tools that were refused in the last turn.
 func (r *report) deniedTools() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

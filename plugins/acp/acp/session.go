@@ -15,11 +15,11 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
 )
 
-// maxTurns bounds the turns in which an agent is told why it was refused something.
+// maxTurns limits the turns in which an agent gets the reasons of refusals.
 const maxTurns = 10
 
-// attempt is one conversation with an agent. The fields below the line belong to [attempt.talk], and are read
-// when it has returned.
+// attempt is one conversation with an agent. The fields in the last group belong to [attempt.run], and may be read after it
+// has returned.
 type attempt struct {
 	setup
 	req        sdk.ExecuteRequest
@@ -28,17 +28,17 @@ type attempt struct {
 	peer       *peer
 	report     *report
 	held       stopwatch
-	work       context.Context //nolint:containedctx // ends when the agent's requests are of no use any more
+	work       context.Context //nolint:containedctx // ends when the agent's requests need no answer
 	cancel     context.CancelCauseFunc
 
 	session protocol.SessionId
 	version string
-	model   string              // as the agent names what was set
-	stop    protocol.StopReason // of the last turn; "" where there was none
-	err     error               // what ended the conversation otherwise
+	model   string              // the agent's name of the set model
+	stop    protocol.StopReason // of the last turn; "" before the first one
+	err     error               // the error that ended the conversation
 }
 
-// newAttempt is for the attempt whose life is that of ctx.
+// newAttempt returns an attempt that ends with ctx.
 func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exchange) *attempt {
 	a := &attempt{setup: s, req: req, x: x, report: newReport(x, s.partialUsage, req.WorkDir)}
 	a.work, a.cancel = context.WithCancelCause(ctx)
@@ -46,12 +46,12 @@ func newAttempt(ctx context.Context, s setup, req sdk.ExecuteRequest, x sdk.Exch
 	return a
 }
 
-// checkpoint is what an attempt saves: the session that goes on.
+// checkpoint is the saved state of an attempt: the session to resume.
 type checkpoint struct {
 	Session protocol.SessionId `json:"session"`
 }
 
-// talk leads the conversation from the first word to the last.
+// run leads the whole conversation. It is the Talk of the agent's command.
 func (a *attempt) talk(t cliagent.Talk) {
 	var stopping sync.WaitGroup
 	done := make(chan struct{})
@@ -86,10 +86,10 @@ func (a *attempt) converse(t cliagent.Talk) error {
 	return nil
 }
 
-// start makes the agent ready for its prompt, which it returns.
+// startSession prepares the agent for its prompt, and returns the prompt.
 func (a *attempt) start(t cliagent.Talk) (string, error) {
 	late := failure.New(failure.ProviderTimeout, "%s was not ready for a prompt within %s", a.title, a.startLimit).
-		WithHint("start it by hand to see what it waits for; it has to speak the Agent Client Protocol on stdin and stdout")
+		WithHint("start it by hand to see what it waits for; it must speak the Agent Client Protocol on stdin and stdout")
 	ctx, cancel := context.WithTimeoutCause(a.work, a.startLimit, late)
 	defer cancel()
 	ask := func(method string, params, result any) error { return a.peer.call(ctx, t.Over, method, params, result) }
@@ -120,7 +120,7 @@ func (a *attempt) start(t cliagent.Talk) (string, error) {
 	return prompt, nil
 }
 
-// open takes up the session of an attempt that was cut off, or begins one, and returns what to say in it.
+// openSession resumes the session of an interrupted attempt, or creates one, and returns the prompt.
 func (a *attempt) open(ctx context.Context, s *session, can can) (string, error) {
 	before := a.earlier()
 	if before != "" {
@@ -142,10 +142,10 @@ func (a *attempt) open(ctx context.Context, s *session, can can) (string, error)
 	return a.req.Prompt, a.x.Checkpoint(ctx, sdk.Checkpoint{Turn: 1, Blob: blob})
 }
 
-// goOn is what an agent is told that was cut off, before its task.
-const goOn = "Your work on the task below was cut off before it was finished. Look at what is done already, do nothing twice, and go on from there.\n\n"
+// resumePreamble precedes the task in a resumed session.
+const goOn = "Your work on the task below was interrupted. Check what is done already, do nothing twice, and continue from there.\n\n"
 
-// earlier is the session of the attempt that was cut off, "" if there is none.
+// earlierSession returns the session of the interrupted attempt, "" if there is none.
 func (a *attempt) earlier() protocol.SessionId {
 	var c checkpoint
 	if a.req.Resume == nil || json.Unmarshal(a.req.Resume.Checkpoint.Blob, &c) != nil {
@@ -154,8 +154,8 @@ func (a *attempt) earlier() protocol.SessionId {
 	return c.Session
 }
 
-// turn puts a prompt and waits for the end of the agent's turn. If the attempt is to end meanwhile, the agent
-// is told so, and has as long as it is left to it.
+// runTurn sends a prompt and waits for the end of the agent's turn. If the attempt is cancelled, the agent gets a
+// cancellation, and the time that remains to it.
 func (a *attempt) turn(t cliagent.Talk, prompt string) error {
 	a.stop = ""
 	a.report.begin()
@@ -176,7 +176,7 @@ func (a *attempt) turn(t cliagent.Talk, prompt string) error {
 			continue
 		case <-t.Over:
 		}
-		select { // what was said last counts
+		select { // the answer may have arrived last
 		case m := <-answer:
 			return a.turned(m)
 		default:
@@ -185,7 +185,7 @@ func (a *attempt) turn(t cliagent.Talk, prompt string) error {
 	}
 }
 
-// turned takes the answer to a prompt.
+// endTurn records the answer to a prompt.
 func (a *attempt) turned(m message) error {
 	var end turnEnd
 	if err := m.read(&end); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// tool is what is known of one tool call of the agent.
+// toolState is the state of one tool call of the agent.
 type tool struct {
 	id, name, title string
 	kind            protocol.ToolKind
@@ -23,15 +23,15 @@ type tool struct {
 	content         []toolContent
 	paths           []string
 
-	asked    int      // requests for permission
-	open     []string // ids of gated calls that were let run, and have not ended
-	refused  bool     // the last request
-	observed bool     // told as a call that was made without asking
-	told     bool     // and how it ended
+	asked    int      // number of requests for permission
+	open     []string // ids of allowed gated calls without a result
+	refused  bool     // the last request was refused
+	observed bool     // reported as a call without a request
+	told     bool     // and its result is reported
 	ended    bool
 }
 
-// tool takes news of a call. The caller holds mu, as for all methods here.
+// updateTool applies an update of a call. The caller holds mu, as for all methods here.
 func (r *report) tool(u toolUpdate) {
 	t := r.merge(u)
 	r.progress(t.title, t.tool())
@@ -41,7 +41,7 @@ func (r *report) tool(u toolUpdate) {
 	}
 }
 
-// merge adds news to what is known; what is not said again stays.
+// mergeUpdate adds an update to the state; missing fields stay.
 func (r *report) merge(u toolUpdate) *tool {
 	t := r.tools[u.ToolCallID]
 	if t == nil {
@@ -71,13 +71,13 @@ func (r *report) merge(u toolUpdate) *tool {
 	return t
 }
 
-// hasJSON reports whether a value says something.
+// hasJSON reports whether a value is more than null or an empty object.
 func hasJSON(raw json.RawMessage) bool {
 	raw = bytes.TrimSpace(raw)
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != "{}"
 }
 
-// observe tells of a call that the agent makes without having asked. The call's arguments are complete then.
+// observe reports a call that the agent makes without a request. The call's arguments are then complete.
 func (r *report) observe(t *tool) {
 	if t.asked > 0 || t.observed {
 		return
@@ -86,7 +86,7 @@ func (r *report) observe(t *tool) {
 	r.x.Observe(t.call(t.id, r.dir))
 }
 
-// end tells how a call ended, once.
+// endTool reports the result of a call once.
 func (r *report) end(t *tool) {
 	if t.ended {
 		return
@@ -111,8 +111,7 @@ func (r *report) end(t *tool) {
 	t.open = nil
 }
 
-// asked prepares the call that a request for permission is about. A call may be asked about more than once;
-// each is a gated call of its own.
+// prepareCall returns the call of a request for permission. Each request about the same call is a gated call of its own.
 func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +129,7 @@ func (r *report) asked(u toolUpdate, gated bool) sdk.ToolCall {
 	return t.call(id, r.dir)
 }
 
-// allowed and refused note the answer to a request.
+// recordAllowed records a granted request.
 func (r *report) allowed(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -148,7 +147,7 @@ func (r *report) refused(id string, why refusal) {
 	r.refuse = append(r.refuse, why)
 }
 
-// titleOf is what a person would call the call.
+// callTitle returns a readable title of the call.
 func (r *report) titleOf(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,10 +158,10 @@ func (r *report) titleOf(id string) string {
 	return cmp.Or(t.title, t.tool())
 }
 
-// tool is the tool's name, or its kind where the agent has no name for it.
+// toolName returns the tool's name, or its kind if the agent gives no name.
 func (t *tool) tool() string { return cmp.Or(t.name, string(t.kind), "tool") }
 
-// call is the call as it is told, by an agent that works in a directory.
+// call returns the call for the exchange. dir is the agent's working directory, for relative paths.
 func (t *tool) call(id, dir string) sdk.ToolCall {
 	c := sdk.ToolCall{CallID: id, Tool: t.tool(), Args: t.args(), Effect: effect(t.kind), Category: categories[t.kind], Reason: t.title}
 	names := t.paths
@@ -179,7 +178,7 @@ func (t *tool) call(id, dir string) sdk.ToolCall {
 	return c
 }
 
-// categories are those of the kinds of tools; of the others nothing is known.
+// categories are the categories of kinds of tools; other kinds have none.
 var categories = map[protocol.ToolKind]sdk.Category{
 	protocol.ToolKindRead: sdk.CategoryFileRead, protocol.ToolKindSearch: sdk.CategoryFileRead,
 	protocol.ToolKindEdit: sdk.CategoryFileWrite, protocol.ToolKindMove: sdk.CategoryFileWrite,
@@ -187,14 +186,14 @@ var categories = map[protocol.ToolKind]sdk.Category{
 	protocol.ToolKindFetch: sdk.CategoryExternal,
 }
 
-// input are the members of a tool's input by which agents name a file and a command.
+// toolInput has the members of a tool's input that name a file or a command.
 type input struct {
 	Path     string
 	FilePath string
 	Command  string
 }
 
-// named reads the input, whose shape is the agent's own: a member of another type is none.
+// inputFields decodes the input, whose form is the agent's own. Members of other types are ignored.
 func (t *tool) named() input {
 	var members map[string]json.RawMessage
 	var in input
@@ -214,8 +213,8 @@ func (t *tool) named() input {
 	return in
 }
 
-// args are the tool's input as the agent has it, where it is an object; otherwise what the agent says of the
-// call for a person: its title, the files, the changes.
+// args returns the tool's input if it is an object; otherwise the agent's description of the call: its title, the files,
+// the changes.
 func (t *tool) args() json.RawMessage {
 	if input := bytes.TrimSpace(t.input); len(input) > 0 && input[0] == '{' {
 		return input
@@ -244,7 +243,7 @@ func (t *tool) args() json.RawMessage {
 	return raw
 }
 
-// result is the tool's output, or else what the agent shows of it.
+// result returns the tool's output, or else the text that the agent shows of it.
 func (t *tool) result() json.RawMessage {
 	if hasJSON(t.output) {
 		return t.output

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 )
 
-// U175: a call is told with its kind, its files and its command, as far as the agent says so, so that a policy can rule on it.
+// TestCategories: U175: a call has its kind, files and command as reported by the agent, so that a policy can judge it.
 func TestCategories(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct {

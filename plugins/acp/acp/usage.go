@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// addTo is a new usage, with the tokens of one more turn. What neither tells stays unknown.
+// addTo returns a new usage with the tokens of one more turn added. Counts that are unknown in both stay unknown.
 func (t tokens) addTo(sum *sdk.Usage) *sdk.Usage {
 	if sum == nil {
 		sum = &sdk.Usage{}
@@ -21,7 +21,7 @@ func (t tokens) addTo(sum *sdk.Usage) *sdk.Usage {
 	}
 }
 
-// totals is the usage of the attempt, nil if nothing is known of it.
+// totalUsage returns the usage of the attempt, nil if it is unknown.
 func (r *report) totals() *sdk.Usage {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *report) totals() *sdk.Usage {
 	return r.sum()
 }
 
-// sum is the tokens of all turns with the cost of the session. The caller holds mu.
+// usageSum returns the tokens of all turns with the cost of the session. The caller holds mu.
 func (r *report) sum() *sdk.Usage {
 	u := sdk.Usage{}
 	if r.usage != nil {

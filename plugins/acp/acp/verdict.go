@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that ended by itself at now went. The exit code counts only where the agent
-// ended before its turn did: it has no meaning in the protocol.
+// verdict returns the outcome of an attempt that ended by itself at the time now. The exit code counts only before the end
+// of the agent's turn: it has no meaning in the protocol.
 func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	var ours *failure.Error
 	if errors.As(a.err, &ours) {
@@ -35,7 +35,7 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 		e.Fault = faultOf(refused)
 	case !a.peer.heard() && end.Clean():
 		e.LastWord = outcome.Failure
-		e.Fault = outcome.Fault{Words: []string{notSpoken}, Message: "ended without a word of the Agent Client Protocol"}
+		e.Fault = outcome.Fault{Words: []string{notSpoken}, Message: "ended without a message of the Agent Client Protocol"}
 	case !a.peer.heard():
 		e.Spoke, e.Process, e.Printed = false, end.Process(), strings.Split(end.Stderr, "\n")
 	case a.err != nil && !errors.Is(a.err, errGone):
@@ -47,13 +47,13 @@ func (a *attempt) verdict(end cliagent.End, now time.Time) (sdk.Outcome, *failur
 	return a.classifier().Decide(e)
 }
 
-// denied is the end of an agent that gave up when it was refused something.
+// denialOutcome returns the outcome of an agent that gave up after a refusal.
 func (a *attempt) denied() (sdk.Outcome, *failure.Error) {
 	f := failure.New(failure.ApprovalDenied, "%s could not go on without %s, which was refused", a.title, strings.Join(a.report.deniedTools(), ", "))
 	return sdk.OutcomePermissionDenied, f.WithHint("allow it by policy.approvals or an answer, or tell the agent in its prompt to do without; then resume")
 }
 
-// outcomeOf is what a failure of ours means for the attempt.
+// failureOutcome returns the outcome for a failure of the provider itself.
 func outcomeOf(f *failure.Error) sdk.Outcome {
 	if f.Kind == failure.ProviderTimeout {
 		return sdk.OutcomeInfrastructure

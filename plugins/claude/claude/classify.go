@@ -2,8 +2,8 @@ package claude
 
 import "github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 
-// agent is what Claude Code calls its errors and what to do about them, beyond what all agents share.
-// Words and signs are those of version 2.1.329; older ones used some of them.
+// classifier maps the errors of Claude Code to classes and hints, in addition to those of all agents. Words and signs are
+// those of version 2.1.329; older versions use a subset.
 var agent = outcome.Agent{
 	Name:  name,
 	Final: "its result event",

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classes what Claude Code was seen to say.
+// TestMessages classifies error messages of Claude Code.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"Invalid API key · Fix external API key":                                  outcome.Login,
@@ -35,7 +35,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWords has the error words of the version whose streams are recorded.
+// TestWords classifies the error words of the version whose streams are recorded.
 func TestWords(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"authentication_failed": outcome.Login, "oauth_org_not_allowed": outcome.Login, "cloud_credential_error": outcome.Login,

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/dodo-digital/agent-pipelines/plugin-sdk"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/failure"
+	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
@@ -164,7 +165,7 @@ func TestExecuteDoesNotStart(t *testing.T) {
 	}
 }
 
-// TestVerdict plays ends that no recorded stream has.
+// TestVerdict tests ends that no recorded stream has.
 func TestVerdict(t *testing.T) {
 	const (
 		said     = `{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"hello"}]}}`
@@ -211,5 +212,19 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("wait %g s, want %g s", f.RetryAfterSeconds, tt.wait)
 			}
 		})
+	}
+}
+
+// TestEndingWithoutMessage: a result event without a message is described by its subtype and terminal reason.
+func TestEndingWithoutMessage(t *testing.T) {
+	for want, r := range map[string]resultEvent{
+		"ended with error_max_turns":             {Subtype: "error_max_turns", IsError: true},
+		"ended with error_max_turns (max_turns)": {Subtype: "error_max_turns", TerminalReason: "max_turns", IsError: true},
+	} {
+		var e outcome.Evidence
+		r.judge(&e)
+		if e.Fault.Message != want {
+			t.Errorf("%q, want %q", e.Fault.Message, want)
+		}
 	}
 }

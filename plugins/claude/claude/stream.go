@@ -11,22 +11,22 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// stream turns the agent's events into reports on the exchange and remembers what the result needs.
-// It belongs to one attempt and is not safe for concurrent use.
+// stream converts the agent's events to reports on the exchange and keeps the data for the result. It belongs to one
+// attempt and is not safe for concurrent use.
 type stream struct {
 	x      sdk.Exchange
-	dir    string // where the agent works
+	dir    string // the agent's working directory
 	events *cliagent.Events
-	said   cliagent.Transcript // what the agent said
+	said   cliagent.Transcript // the agent's texts
 
 	session string
 	version string
 	named   string // the model of system/init
 	replies map[string]bool
 	tools   int
-	denied  map[string]bool // calls that were refused
+	denied  map[string]bool // refused calls
 	usage   *sdk.Usage
-	failed  struct{ word, message string } // the last error, unless the agent went on after it
+	failed  struct{ word, message string } // the last error, unless the agent continued after it
 	retry   *retryEvent                    // the last one
 	limit   *rateLimit                     // the last one
 	final   *resultEvent
@@ -38,12 +38,12 @@ func newStream(x sdk.Exchange) *stream {
 	return s
 }
 
-// begins lists the types that a stream may begin with.
+// isFirstEvent reports whether a stream may begin with an event of the type.
 func begins(kind string) bool {
 	return slices.Contains([]string{"system", "assistant", "user", "result", "stream_event", "rate_limit_event"}, kind)
 }
 
-// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+// handle processes one event. An unreadable event is ignored; the raw stream has it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
 	var e anyEvent
 	if !cliagent.DecodeEvent(raw, &e) {
@@ -95,7 +95,7 @@ func (s *stream) assistant(raw []byte) {
 		return
 	}
 	content := blocks(e.Message.Content)
-	switch ofAgent := e.ParentToolUseID == ""; { // what a sub-agent does not get over is for its agent to judge
+	switch ofAgent := e.ParentToolUseID == ""; { // errors of a sub-agent are left to its agent
 	case e.Error != "":
 		if ofAgent {
 			s.failed.word, s.failed.message = e.Error, textOf(content)
@@ -120,8 +120,8 @@ func (s *stream) assistant(raw []byte) {
 	}
 }
 
-// reply counts a reply of the model once, though each of its blocks is an event. The input is known
-// from its beginning, the output only from the result.
+// reply counts a reply of the model once, although each of its blocks is an event. The input is known from the first
+// event, the output only from the result.
 func (s *stream) reply(e messageEvent) {
 	if s.replies[e.Message.ID] {
 		return
@@ -174,7 +174,7 @@ func (s *stream) progress(message, tool string) {
 	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Turn: len(s.replies), Tool: tool})
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
 	switch said := s.said.String(); {
 	case !s.events.Seen():
@@ -186,7 +186,7 @@ func (s *stream) output(purpose sdk.Purpose) string {
 	}
 }
 
-// model is what really ran: the command line maps names, and may use a second model for side tasks.
+// model returns the model that answered. It may differ from the requested one, and a second model may do side tasks.
 func (s *stream) model() string {
 	if s.final == nil || len(s.final.ModelUsage) == 0 {
 		return s.named
@@ -200,7 +200,7 @@ func (s *stream) model() string {
 	})
 }
 
-// blocks reads content; a string is one text.
+// parseBlocks decodes content; a string is one text block.
 func blocks(content json.RawMessage) []block {
 	var list []block
 	if cliagent.DecodeEvent(content, &list); list != nil {
@@ -213,7 +213,7 @@ func blocks(content json.RawMessage) []block {
 	return nil
 }
 
-// textOf joins the texts of a message.
+// joinTexts joins the texts of a message.
 func textOf(content []block) string {
 	var texts []string
 	for _, b := range content {

@@ -12,8 +12,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-// FuzzStream: whatever an agent prints, the stream is read to its end, a verdict comes with a failure
-// unless it is success, and nobody succeeds who reported an error.
+// FuzzStream: any output is read to its end. A verdict other than success has a failure, and a reported error is never a
+// success.
 func FuzzStream(f *testing.F) {
 	clitest.AddStreams(f)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -5,8 +5,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// totals is the usage of a whole run, nil if the result does not tell. The counts by model come first:
-// when a budget ends the run, usage itself is all zeros.
+// totalUsage returns the usage of a whole run, nil if the result has none. Counts by model take precedence: when a budget
+// ends the run, usage itself is all zeros.
 func totals(e resultEvent) *sdk.Usage {
 	if e.Usage == nil && len(e.ModelUsage) == 0 {
 		return nil
@@ -33,8 +33,8 @@ func totals(e resultEvent) *sdk.Usage {
 	return t
 }
 
-// addInput is a new usage, the input of a reply added. The output of a reply is not known when its
-// events come, so it stays unknown until the result: an attempt that is cut off has used at least this.
+// addInput returns a new usage with the input of a reply added. The output stays unknown until the result, because the
+// reply's events do not have it: an interrupted attempt has used at least this much.
 func addInput(sum *sdk.Usage, u usage) *sdk.Usage {
 	if sum == nil {
 		sum = &sdk.Usage{}

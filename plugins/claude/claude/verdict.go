@@ -13,8 +13,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that ended by itself at now went. Neither the exit code nor the result's
-// word is enough: an API error comes with subtype "success", an interrupted run with exit code 0.
+// verdict returns the outcome of an attempt that ended by itself at the time now. Exit code and subtype are unreliable
+// alone: an API error has subtype "success", an interrupted run has exit code 0.
 func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, s.tools > 0 || s.said.String() != "", now)
 	if !e.Spoke {
@@ -29,7 +29,7 @@ func verdict(s *stream, end cliagent.End, now time.Time) (sdk.Outcome, *failure.
 	return agent.Decide(e)
 }
 
-// judge adds what the result event says to what the events before it said.
+// addEvidence adds the result event to the evidence of the earlier events.
 func (r *resultEvent) judge(e *outcome.Evidence) {
 	e.LastWord = outcome.Success
 	e.Did = e.Did || strings.TrimSpace(r.Result) != ""
@@ -49,12 +49,11 @@ func (r *resultEvent) judge(e *outcome.Evidence) {
 	}
 }
 
-// isDiagnostic tells lines that Claude Code writes for its own makers.
+// isDiagnostic reports whether a line is for the developers of Claude Code.
 func isDiagnostic(line string) bool { return strings.HasPrefix(line, "[ede_diagnostic]") }
 
-// wait is how long the service wants to be left alone: until the limit of a subscription is lifted, or
-// as long as Claude Code waited before its last try, which is what a limiting service asked for if it
-// asked. 0 if neither is known.
+// retryWait returns the wait that the service asks for: until a subscription's limit ends, or Claude Code's own last wait
+// for a rate limit, which follows the service's request. 0 if neither is known.
 func (s *stream) wait(now time.Time) time.Duration {
 	switch {
 	case s.limit != nil && s.limit.Status == "rejected" && s.limit.ResetsAt > 0:
@@ -65,7 +64,7 @@ func (s *stream) wait(now time.Time) time.Duration {
 	return 0
 }
 
-// lastBytes is the end of a text, where a command says why it ended.
+// lastBytes returns the end of a text, where a command prints the reason of its end.
 func lastBytes(text string) string {
 	const limit = 1 << 10
 	return text[max(0, len(text)-limit):]

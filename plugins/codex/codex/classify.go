@@ -7,8 +7,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// agent is how Codex words its errors and what to do about them, beyond what all agents share. Its
-// events have no codes: what an error is can only be read from its message.
+// classifier maps the errors of Codex to classes and hints, in addition to those of all agents. The events have no codes:
+// only the message identifies an error.
 var agent = outcome.Agent{
 	Name:  name,
 	Final: "completing its turn",
@@ -27,11 +27,11 @@ var agent = outcome.Agent{
 	},
 }
 
-// notice matches errors that Codex is about to get over: it tries again.
+// retryNotice matches errors that Codex retries by itself.
 var notice = regexp.MustCompile(`(?i)^reconnecting\b|\bretrying (?:sampling request )?\(?\d+/\d+`)
 
-// graver is the one of two messages of error events that says more: the newer one, unless only the
-// older one is final.
+// pickMessage returns the more informative of two error messages: the newer one, unless it is a retry notice and the older
+// one is not.
 func graver(older, newer string) string {
 	if newer == "" || older != "" && notice.MatchString(newer) && !notice.MatchString(older) {
 		return older
@@ -39,7 +39,7 @@ func graver(older, newer string) string {
 	return newer
 }
 
-// isMessage tells Codex's own error messages from the work that it logs between them in text mode.
+// isErrorMessage reports whether a line of the text mode is an error of Codex itself, not a log of its work.
 func isMessage(line string) bool {
 	line = strings.ToLower(strings.TrimSpace(line))
 	return strings.HasPrefix(line, "error") || strings.HasPrefix(line, "not inside a trusted directory")

@@ -7,7 +7,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// TestMessages classes what Codex was seen to say.
+// TestMessages classifies error messages of Codex.
 func TestMessages(t *testing.T) {
 	tests := map[string]outcome.Class{
 		"unexpected status 401 Unauthorized: Incorrect API key provided":                 outcome.Login,

@@ -9,13 +9,13 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// exitParagraph ends every prompt, in the words of the Bash engine: Codex likes to wait for more.
+// exitParagraph ends every prompt, with the text of the Bash engine: without it Codex often waits for more.
 const exitParagraph = "\n\n---\n" +
 	"IMPORTANT: After completing this task and writing any required output files, EXIT IMMEDIATELY.\n" +
 	"Do NOT wait for follow-up. Do NOT ask for confirmation. The pipeline handles iteration control."
 
-// arguments is the command line; "-" takes the prompt from stdin. Without a network Codex may try for
-// ever; our deadlines end that, and a network that comes back in the meantime is made use of.
+// arguments returns the arguments of the command line; "-" reads the prompt from stdin. Without a network Codex may retry
+// forever; the attempt's deadlines end that, and a restored network is used before.
 func arguments(cfg Config, c choice) []string {
 	args := []string{
 		"exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check",
@@ -24,13 +24,13 @@ func arguments(cfg Config, c choice) []string {
 	return append(append(args, cfg.Args...), "-")
 }
 
-// planned is what an attempt was put together from, as far as it is needed afterwards.
+// attemptPlan is the part of an attempt's settings that is needed after its start.
 type planned struct {
 	choice
 	watch watchTiming
 }
 
-// command puts an attempt's command line together.
+// command returns the command of an attempt.
 func (p *Provider) command(req sdk.ExecuteRequest, cfg Config) (cliagent.Command, planned, error) {
 	env := cliagent.Environ(p.environ(), req.Environment)
 	c, err := choose(req.Model, cfg, env)

@@ -75,7 +75,7 @@ func TestWatchTiming(t *testing.T) {
 	}
 }
 
-// FuzzSeconds: a time that is taken is none before now and fits a clock.
+// FuzzSeconds: an accepted time is not negative and does not overflow.
 func FuzzSeconds(f *testing.F) {
 	for _, text := range []string{"900", "0.5", "15m", "1e300d", "nan", "-1", "s", "infs", "0x1p-2h"} {
 		f.Add(text)

@@ -13,7 +13,7 @@ func TestNative(t *testing.T) {
 		name  string
 		files []string // below node_modules; executable
 		arch  string
-		want  string // below node_modules; "" is the path as it was given
+		want  string // below node_modules; "" is the unchanged path
 	}{
 		{"beside", []string{"@openai/codex/bin/codex.js", "@openai/codex-linux-x64/" + program}, "amd64", "@openai/codex-linux-x64/" + program},
 		{
@@ -136,7 +136,7 @@ fi
 	}
 }
 
-// FuzzStartedBy: what is taken for the wrapper's place stands in the script, and is the wrapper.
+// FuzzShimTarget: a detected wrapper's path is in the script, and is the wrapper's.
 func FuzzStartedBy(f *testing.F) {
 	f.Add("#!/bin/sh\nexec node  \"$basedir/../@openai/codex/bin/codex.js\" \"$@\"\n")
 	f.Add("#!/bin/sh\n")

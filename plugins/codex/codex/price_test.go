@@ -62,7 +62,7 @@ func TestPriceOf(t *testing.T) {
 	}
 }
 
-// TestListPrices: a list price is of a known model, and reading a cache is no dearer than reading at all.
+// TestListPrices: every list price is of a known model, and cached input costs at most as much as other input.
 func TestListPrices(t *testing.T) {
 	known := map[string]bool{}
 	for _, model := range knownModels {
@@ -78,7 +78,7 @@ func TestListPrices(t *testing.T) {
 	}
 }
 
-// TestUsageOfSeveralTurns: each end of a turn tells the sum of the thread.
+// TestUsageOfSeveralTurns: each end of a turn reports the sum of the thread.
 func TestUsageOfSeveralTurns(t *testing.T) {
 	s := newStream(&plugintest.Exchange{})
 	p := price(1, 0.1, 1, 10)

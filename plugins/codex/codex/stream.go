@@ -9,23 +9,23 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// stream turns the agent's events into reports on the exchange and remembers what the result needs.
-// It belongs to one attempt and is not safe for concurrent use.
+// stream converts the agent's events to reports on the exchange and keeps the data for the result. It belongs to one
+// attempt and is not safe for concurrent use.
 type stream struct {
 	x      sdk.Exchange
-	dir    string // where the agent works
+	dir    string // the agent's working directory
 	events *cliagent.Events
 	said   cliagent.Transcript // the agent's messages
 
-	price     *Price       // of the model's tokens; nil is unknown
-	running   atomic.Int32 // tool calls that have begun and not ended
+	price     *Price       // of the model's tokens; nil if unknown
+	running   atomic.Int32 // number of running tool calls
 	thread    string
 	last      string          // the last message
-	calls     map[string]bool // reported, by item id; true while the tool is at work
+	calls     map[string]bool // reported calls by item id; true while the tool runs
 	usage     *sdk.Usage
 	completed bool   // turn.completed came
 	failed    bool   // turn.failed came
-	trouble   string // the message of turn.failed, else of the last error after which no message came
+	trouble   string // the message of turn.failed, else of the last error without a later message
 }
 
 func newStream(x sdk.Exchange) *stream {
@@ -34,7 +34,7 @@ func newStream(x sdk.Exchange) *stream {
 	return s
 }
 
-// begins lists the types that a stream may begin with.
+// isFirstEvent reports whether a stream may begin with an event of the type.
 func begins(kind string) bool {
 	return slices.Contains([]string{
 		"thread.started", "turn.started", "turn.completed", "turn.failed",
@@ -42,7 +42,7 @@ func begins(kind string) bool {
 	}, kind)
 }
 
-// handle takes one event. What cannot be read is ignored; the raw record keeps it.
+// handle processes one event. An unreadable event is ignored; the raw stream has it.
 func (s *stream) handle(kind string, raw []byte) (final bool) {
 	var e anEvent
 	if !cliagent.DecodeEvent(raw, &e) {
@@ -75,7 +75,7 @@ func (s *stream) handle(kind string, raw []byte) (final bool) {
 	return false
 }
 
-// begin reports a tool call, once. An item may come without its beginning.
+// beginCall reports a tool call once. An item may be completed without a started event.
 func (s *stream) begin(it item) {
 	call, about, ok := toolCall(it, s.dir)
 	if _, known := s.calls[it.ID]; !ok || known {
@@ -90,7 +90,7 @@ func (s *stream) begin(it item) {
 func (s *stream) end(it item) {
 	switch it.Type {
 	case "agent_message":
-		s.last, s.trouble = it.Text, "" // it went on: the error is overcome
+		s.last, s.trouble = it.Text, "" // the agent continued: the error is resolved
 		s.said.Paragraph(it.Text)
 		s.progress(it.Text, "")
 	case "reasoning":
@@ -106,14 +106,14 @@ func (s *stream) end(it item) {
 	}
 }
 
-// busy reports whether a tool is at work. It may be called from any goroutine.
+// busy reports whether a tool is running. It may be called from any goroutine.
 func (s *stream) busy() bool { return s.running.Load() > 0 }
 
 func (s *stream) progress(message, tool string) {
 	s.x.Progress(sdk.Progress{Message: cliagent.OneLine(message), Tool: tool})
 }
 
-// output is described at Execute.
+// output returns the output as described at Execute.
 func (s *stream) output(purpose sdk.Purpose) string {
 	switch {
 	case !s.events.Seen():
@@ -125,7 +125,7 @@ func (s *stream) output(purpose sdk.Purpose) string {
 	}
 }
 
-// totals takes what was cached out of the input.
+// newUsage returns a usage with cached tokens subtracted from the input.
 func totals(u usage) *sdk.Usage {
 	t := &sdk.Usage{
 		OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, ReasoningTokens: u.Reasoning,

@@ -11,8 +11,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest/clitest"
 )
 
-// FuzzStream: whatever an agent prints, the stream is read to its end, a verdict comes with a failure
-// unless it is success, nobody succeeds whose turn failed, and each result has its call.
+// FuzzStream: any output is read to its end. A verdict other than success has a failure, a failed turn is never a success,
+// and each result has its call.
 func FuzzStream(f *testing.F) {
 	clitest.AddStreams(f)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -8,8 +8,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/cliagent"
 )
 
-// toolCall is the call that an item tells of, with a few words about it; false for items that are no
-// calls and for unknown ones. The tool is named as the item's type, or server/tool for MCP.
+// toolCall returns the call of an item and its summary; false for other items and unknown ones. The tool's name is the
+// item's type, or server/tool for MCP.
 func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	call = sdk.ToolCall{CallID: it.ID, Tool: it.Type, Effect: sdk.EffectOnce}
 	switch it.Type {
@@ -31,7 +31,7 @@ func toolCall(it item, dir string) (call sdk.ToolCall, about string, ok bool) {
 	return call, about, true
 }
 
-// toolResult is the end of a call.
+// toolResult returns the result of a call.
 func toolResult(it item) sdk.ToolResult {
 	r := sdk.ToolResult{CallID: it.ID, Status: sdk.ToolSuccess}
 	switch it.Status {
@@ -49,7 +49,7 @@ func toolResult(it item) sdk.ToolResult {
 	return r
 }
 
-// changed names the file that a change is about, or the first of several.
+// changedName returns the name of the changed file, or of the first of several.
 func changed(changes json.RawMessage) string {
 	list := files(changes)
 	if len(list) == 0 {
@@ -62,7 +62,7 @@ func changed(changes json.RawMessage) string {
 	return file
 }
 
-// files are the paths that a change is about.
+// changedFiles returns the paths of a change.
 func files(changes json.RawMessage) []string {
 	var list []struct {
 		Path string `json:"path"`
@@ -77,7 +77,7 @@ func files(changes json.RawMessage) []string {
 	return paths
 }
 
-// object encodes what was decoded from JSON, which cannot fail.
+// encodeObject encodes values that were decoded from JSON, which cannot fail.
 func object(fields map[string]any) json.RawMessage {
 	text, err := json.Marshal(fields)
 	if err != nil {

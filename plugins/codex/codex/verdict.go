@@ -10,9 +10,8 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/outcome"
 )
 
-// verdict says how an attempt that has just ended by itself went. Success takes turn.completed without
-// turn.failed or an error that stood last, and a clean end of the process. Failed commands of the agent
-// are its own affair.
+// verdict returns the outcome of an attempt that has just ended by itself. Success requires turn.completed without
+// turn.failed or a last error, and a clean end of the process. Failed commands of the agent do not matter.
 func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	e := end.Evidence(s.events, len(s.calls) > 0 || s.said.String() != "", time.Now())
 	e.Fault.Message = s.trouble
@@ -30,10 +29,10 @@ func verdict(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	return agent.Decide(e)
 }
 
-// messagesMax is more than Codex ever tells of; a command that prints nothing else is no Codex.
+// maxMessages exceeds the number of errors that Codex reports; a command that prints more is not Codex.
 const messagesMax = 100
 
-// messages are the lines in which Codex itself tells of an error, the first of them.
+// errorMessages returns the first lines that are errors of Codex itself.
 func messages(printed string) []string {
 	var found []string
 	for line := range strings.Lines(printed) {

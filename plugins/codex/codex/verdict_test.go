@@ -10,7 +10,7 @@ import (
 	"github.com/dodo-digital/agent-pipelines/plugin-sdk/plugintest"
 )
 
-// TestVerdictWeighsErrorEvents: Codex writes error events also for what it gets over.
+// TestVerdictWeighsErrorEvents: Codex writes error events also for errors that it recovers from.
 func TestVerdictWeighsErrorEvents(t *testing.T) {
 	const (
 		message   = `{"type":"item.completed","item":{"id":"item_0","type":"agent_message","text":"done"}}`
@@ -55,7 +55,7 @@ func TestVerdictWeighsErrorEvents(t *testing.T) {
 	}
 }
 
-// A command that prints errors without end does not keep the verdict waiting.
+// TestMessagesAreBounded: a command that prints endless errors does not delay the verdict.
 func TestMessagesAreBounded(t *testing.T) {
 	got := messages("at work\nerror: first\n" + strings.Repeat("ERROR: more\n", 2*messagesMax))
 	if len(got) != messagesMax || got[0] != "error: first\n" {

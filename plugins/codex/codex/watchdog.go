@@ -10,36 +10,36 @@ import (
 )
 
 const (
-	// doneGrace is the time between SIGTERM and SIGKILL for a Codex whose work is done.
+	// doneGrace is the time between SIGTERM and SIGKILL after the work is done.
 	doneGrace = time.Second
-	// quietLooks is for how many intervals Codex has to be silent before a result counts.
+	// quietIntervals is the number of silent intervals before a result counts.
 	quietLooks = 4
 )
 
-// watchdog tells by the files that the agent writes that its work is done, because Codex has been seen
-// to stay for good after it had written everything. Two files count:
+// watchdog detects finished work by the files that the agent writes, because Codex sometimes stays after it has written
+// everything. Two files count:
 //
-//   - status.json with the decision continue or stop, at once: it is the agent's own word that this
-//     iteration is over (the Bash engine's rule; BASH-BEHAVIOUR section 6 and D32);
-//   - result.json, which says nothing of an end and may be written early: only when it is whole, has
-//     not changed since the last look, no tool is at work, and Codex has been silent for four intervals.
+//   - status.json with the decision continue or stop, at once: it is the agent's statement that this iteration is over (the
+//     Bash engine's rule; BASH-BEHAVIOUR section 6 and D32);
+//   - result.json, which may be written early: only when it is complete, unchanged since the last check, no tool is
+//     running, and Codex has been silent for four intervals.
 //
-// What lay there before the attempt does not count, nor does a file that is written in part. It belongs
-// to one attempt; a nil watchdog sees nothing.
+// Files from before the attempt and incomplete files do not count. A watchdog belongs to one attempt; a nil watchdog
+// detects nothing.
 type watchdog struct {
 	status, result watched
 	timing         watchTiming
-	// busy reports whether a tool is at work.
+	// busy reports whether a tool is running.
 	busy func() bool
 
-	last string // the result at the last look
+	last string // the result at the last check
 }
 
-// newWatchdog looks at what is there before the attempt. Nil: it is switched off, or there is no file to
-// look at, as for a question.
+// newWatchdog records the files before the attempt. It returns nil if the watchdog is off or there is no file to watch, as
+// for a question.
 func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
-	// The kernel says the same in both places. The user's own variable, or one inherited from a run
-	// around this one, names another attempt's file and is not asked.
+	// The kernel sets the same path in both places. A variable of the user, or one inherited from an outer run, names
+	// another attempt's file and is ignored.
 	status := cmp.Or(req.Paths.Status, req.Environment["CODEX_STATUS_FILE"])
 	if t.off || status == "" && req.Paths.Result == "" {
 		return nil
@@ -47,8 +47,7 @@ func newWatchdog(req sdk.ExecuteRequest, t watchTiming) *watchdog {
 	return &watchdog{status: watch(status), result: watch(req.Paths.Result), timing: t}
 }
 
-// sign is the watchdog in the form of package cliagent. Busy may be called from another goroutine than
-// the one that reads the stream.
+// newSign returns the watchdog as a sign for package cliagent. busy may be called from another goroutine than the stream's.
 func (w *watchdog) sign(busy func() bool) *cliagent.Sign {
 	if w == nil {
 		return nil
@@ -67,14 +66,14 @@ func (w *watchdog) done(silence time.Duration) bool {
 	return same && isObject(result) && !w.busy() && silence >= quietLooks*w.timing.every
 }
 
-// decided reports whether the agent has written that the iteration is over.
+// hasDecision reports whether the agent has written that the iteration is over.
 func (w *watchdog) decided() bool {
 	return w != nil && isDecision(w.status.read())
 }
 
-// settle is the verdict on an attempt in the light of the watchdog. A Codex that it ended, or that
-// exited with a code after the agent's decision, did its work (D32). Evidence against that counts more:
-// a failed turn, an error that Codex reported before it exited, a signal that was not ours.
+// verdict returns the outcome of an attempt with the watchdog's evidence. A Codex that the watchdog ended, or that exited
+// with a code after the agent's decision, did its work (D32). Contrary evidence takes precedence: a failed turn, an error
+// reported before the exit, a foreign signal.
 func (w *watchdog) settle(s *stream, end cliagent.End) (sdk.Outcome, *failure.Error) {
 	outcome, f := verdict(s, end)
 	switch {

@@ -18,7 +18,7 @@ const minute = watchTestEvery * quietLooks
 
 const watchTestEvery = 15 * time.Second
 
-// dog is a watchdog over status.json and result.json of a new directory, with what lay there before.
+// newTestWatchdog returns a watchdog over status.json and result.json in a new directory with files from before.
 func dog(t *testing.T, before map[string]string) (*watchdog, func(name, content string)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestWatchdogTakesAQuietResult(t *testing.T) {
 	w.busy = func() bool { return working }
 	steps := []struct {
 		name    string
-		result  string // written before the look; "" is nothing
+		result  string // written before the check; "" for none
 		busy    bool
 		silence time.Duration
 		want    bool
@@ -217,7 +217,7 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestBusy: a tool is at work between the beginning and the end of its item, whatever is repeated.
+// TestBusy: a tool is running between the start and the end of its item, despite repeated events.
 func TestBusy(t *testing.T) {
 	s := newStream(&plugintest.Exchange{})
 	steps := []struct {
@@ -259,7 +259,7 @@ func TestWatchdogEndsALingeringCodex(t *testing.T) {
 	}
 }
 
-// FuzzWatchedFiles: a decision is a JSON object that ends; whatever is cut off of one is none.
+// FuzzWatchedFiles: a decision is a complete JSON object; a truncated one is not accepted.
 func FuzzWatchedFiles(f *testing.F) {
 	for _, text := range []string{`{"decision":"stop"}`, `{"decision":"continue","reason":"é"}`, `{"decision":1}`, `[]`, ``, "null", `{"a":1} {"b":2}`} {
 		f.Add([]byte(text), 3)

@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// watchedBytes bounds what is read of a watched file; agents write a few kilobytes.
+// watchedBytes limits the size of a watched file; agents write a few kilobytes.
 const watchedBytes = 1 << 20
 
 // watched is a file that the agent may write during the attempt.
 type watched struct {
-	path   string      // "": there is none
+	path   string      // "" for no file
 	before os.FileInfo // nil: it did not exist
 }
 
@@ -24,13 +24,13 @@ func watch(path string) watched {
 	return watched{path: path, before: info}
 }
 
-// read returns what was written since the attempt began, nil where that is nothing. The agent may have
-// put anything there: what is no regular file, or too large, is nothing too.
+// read returns the content that was written since the attempt began, nil if there is none. Irregular and oversized files
+// have none, because the agent may put anything at the path.
 func (w watched) read() []byte {
 	if w.path == "" {
 		return nil
 	}
-	f, err := os.OpenFile(w.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us
+	f, err := os.OpenFile(w.path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // do not block on a pipe
 	if err != nil {
 		return nil
 	}
@@ -46,13 +46,12 @@ func (w watched) read() []byte {
 	return content
 }
 
-// same reports whether a file is still the one that lay there before.
+// isUnchanged reports whether a file is still the one from before the attempt.
 func (w watched) same(now os.FileInfo) bool {
 	return w.before != nil && os.SameFile(w.before, now) && w.before.Size() == now.Size() && w.before.ModTime().Equal(now.ModTime())
 }
 
-// isDecision reports whether a status says that the iteration is over. A status that is written in part
-// is no JSON.
+// isDecision reports whether a status says that the iteration is over. An incomplete status is not JSON.
 func isDecision(status []byte) bool {
 	var s struct {
 		Decision string `json:"decision"`
@@ -63,7 +62,7 @@ func isDecision(status []byte) bool {
 	return s.Decision == "continue" || s.Decision == "stop"
 }
 
-// isObject reports whether a file holds one whole JSON object with something in it.
+// isObject reports whether a file holds one complete, non-empty JSON object.
 func isObject(content []byte) bool {
 	var members map[string]json.RawMessage
 	return json.Unmarshal(content, &members) == nil && len(members) > 0

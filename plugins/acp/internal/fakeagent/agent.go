@@ -15,11 +15,10 @@ import (
 	"syscall"
 )
 
-// LogVariable names a file to which every line that the agent is sent is added.
+// LogVariable names a file to which every line for the agent is appended.
 const LogVariable = "ACP_AGENT_LOG"
 
-// Main plays the script that the first argument names. It calls exit, usually os.Exit, where the script says
-// so and at the end.
+// Main runs the script in the first argument. It calls exit, usually os.Exit, when the script says so and at the end.
 func Main(exit func(code int)) {
 	if len(os.Args) < 2 {
 		fmt.Fprintln(os.Stderr, "usage: acp-agent SCRIPT")
@@ -41,7 +40,7 @@ func Main(exit func(code int)) {
 	exit(0)
 }
 
-// agent is the fake at work.
+// agent is a running fake agent.
 type agent struct {
 	exit   func(int)
 	script Script
@@ -67,14 +66,14 @@ type line struct {
 	Result json.RawMessage `json:"result"`
 }
 
-// listen reads until stdin ends. Turns run beside it.
+// listen handles messages until stdin ends. Turns run concurrently.
 func (a *agent) listen(in io.Reader) {
 	var turns sync.WaitGroup
 	r := bufio.NewReader(in)
 	for {
 		raw, err := r.ReadBytes('\n')
 		if err != nil {
-			return // whatever turn is under way is left
+			return // a running turn is abandoned
 		}
 		logLine(raw)
 		var m line
@@ -107,7 +106,7 @@ func logLine(raw []byte) {
 	}
 }
 
-// answer answers everything but prompts.
+// answer answers every request except prompts.
 func (a *agent) answer(m line) {
 	if e, ok := a.script.Errors[m.Method]; ok {
 		a.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": e})
@@ -163,7 +162,7 @@ func (a *agent) set(id string, value any) {
 	}
 }
 
-// turn plays the turn that is next.
+// turn runs the next turn of the script.
 func (a *agent) turn(m line) {
 	var p struct {
 		Prompt []struct {
@@ -243,7 +242,7 @@ func (a *agent) do(s Step) {
 	}
 }
 
-// permission asks and waits for the answer.
+// permission requests permission and waits for the answer.
 func (a *agent) permission(s Step) {
 	options := s.Options
 	if options == nil {
@@ -277,7 +276,7 @@ func (a *agent) settle(m line) {
 	}
 }
 
-// spawn leaves a child behind, as agents do that start their tools in sessions of their own.
+// spawn starts a child that stays, like agents that start their tools in sessions of their own.
 func (a *agent) spawn(file string) {
 	cmd := exec.Command("/bin/sleep", "600")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
